@@ -9,6 +9,7 @@ mod foreign;
 mod formats;
 mod namespaces;
 mod outputs;
+mod readers;
 mod real;
 mod yaz;
 

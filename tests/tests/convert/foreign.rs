@@ -1,23 +1,24 @@
-//! What `convert` writes, validated by programs of others, in all pairs of forms that it reads and writes: yaz-marcdump, xmllint with
-//! the schemas in tests/fixtures/schemas, Python's json and csv, and pymarc, which the folder that `Z3950_SRU_PYTHON` names may have.
+//! What `convert` and the crosswalks write, validated by programs of others: all real records and those of the tests, in all pairs of
+//! forms that are read and written.
 
-use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use z3950_marc::charset::{Options, to_utf8};
+use z3950_marc::crosswalk::mods::to_mods;
 use z3950_marc::iso2709;
+use z3950_marc::mrk;
 use z3950_marc::{Field, Leader, MarcRecord};
 use z3950_tests::peer::find;
 use z3950_tests::program::z3950;
 use z3950_tests::surroundings::command;
 
+use crate::convert::readers::{Counts, Written, by_schema, by_scripts, by_yaz, lines_by_yaz};
 use crate::convert::{files, records};
 
 /// The forms that are read and written.
 const FORMS: [&str; 6] = ["marc", "marcxml", "marcxchange", "json", "mrk", "line"];
-/// Records taken from each file.
-const SAMPLE: usize = 15;
+/// The catalogue of the demonstration, which many tests ask.
+const BOOKS: &str = include_str!("../../../server/src/memory/demo/books.mrk");
 
 /// Converts a file to a form, in a file next to it.
 fn convert(from: &Path, form: &str, codes: &[i32]) -> PathBuf {
@@ -25,6 +26,7 @@ fn convert(from: &Path, form: &str, codes: &[i32]) -> PathBuf {
     let to = from.with_file_name(format!("{name}.{form}"));
     let ran = z3950([
         "convert".as_ref(),
+        "--force".as_ref(),
         "--to".as_ref(),
         form.as_ref(),
         "-o".as_ref(),
@@ -39,130 +41,6 @@ fn convert(from: &Path, form: &str, codes: &[i32]) -> PathBuf {
         ran.stderr
     );
     to
-}
-
-/// Validations of one kind.
-#[derive(Default)]
-struct Counts(BTreeMap<&'static str, usize>);
-
-impl Counts {
-    fn add(&mut self, validator: &'static str) {
-        *self.0.entry(validator).or_default() += 1;
-    }
-
-    fn report(&self, what: &str) {
-        let counts = self.0.iter();
-        let counts: Vec<String> = counts
-            .map(|(name, count)| format!("{name} {count}"))
-            .collect();
-        // Bypasses the test harness, which captures the output of passing tests.
-        let _ = writeln!(std::io::stderr(), "{what}: {}", counts.join(", "));
-    }
-}
-
-/// yaz-marcdump reads as many records, and finds nothing to complain of.
-fn by_yaz(form: &str, path: &Path, expected: usize, counts: &mut Counts) {
-    let Some(program) = find("yaz-marcdump") else {
-        return;
-    };
-    let input = match form {
-        "marc" | "marcxml" | "marcxchange" | "line" => form,
-        _ => return,
-    };
-    let output = command(program)
-        .args(["-i", input, "-o", "line"])
-        .arg(path)
-        .output()
-        .expect("it runs");
-    let shown = String::from_utf8_lossy(&output.stdout);
-    let words = String::from_utf8_lossy(&output.stderr);
-    let leaders = shown
-        .split("\n\n")
-        .filter(|record| !record.trim().is_empty());
-    assert!(output.status.success(), "{}: {words}", path.display());
-    assert_eq!(words, "", "{}", path.display());
-    assert!(!shown.contains("<!--"), "{}: {shown}", path.display());
-    assert_eq!(leaders.count(), expected, "{}", path.display());
-    counts.add("yaz-marcdump");
-}
-
-/// xmllint finds the document valid by the schema of its form.
-fn by_schema(form: &str, path: &Path, counts: &mut Counts) {
-    let schema = match form {
-        "marcxml" => "marc21slim.xsd",
-        "marcxchange" => "marcxchange.xsd",
-        _ => return,
-    };
-    let Some(program) = find("xmllint") else {
-        return;
-    };
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/schemas");
-    let output = command(program)
-        .args(["--noout", "--schema"])
-        .arg(folder.join(schema))
-        .arg(path)
-        .output()
-        .expect("it runs");
-    let words = String::from_utf8_lossy(&output.stderr);
-    // The fill character of UNIMARC is kept as an indicator, though only MarcXchange has it.
-    let is_known = |line: &str| {
-        line.contains("attribute 'ind") && line.contains("'|'")
-            || line.ends_with("validates")
-            || line.ends_with("fails to validate")
-    };
-    let faults: Vec<&str> = words.lines().filter(|line| !is_known(line)).collect();
-    assert_eq!(faults, Vec::<&str>::new());
-    // 3: only against the schema.
-    assert!(matches!(output.status.code(), Some(0 | 3)), "{words}");
-    counts.add("xmllint");
-}
-
-/// The interpreter with pymarc, or else one for json and csv.
-fn python() -> Option<PathBuf> {
-    let folder = std::env::var_os("Z3950_SRU_PYTHON").map(PathBuf::from);
-    let program = folder.map(|folder| folder.join("bin/python"));
-    match program.filter(|program| program.is_file()) {
-        Some(program) => Some(program),
-        None => find("python3"),
-    }
-}
-
-/// Python's readers find as many records; returns what pymarc read of each file, if it is there.
-fn by_python(
-    files: &[(&str, PathBuf)],
-    expected: usize,
-    counts: &mut Counts,
-) -> BTreeMap<PathBuf, Value> {
-    let Some(program) = python() else {
-        return BTreeMap::new();
-    };
-    let mut script = command(program);
-    script.args(["-c", include_str!("foreign.py")]);
-    for (form, path) in files {
-        script.arg(form).arg(path);
-    }
-    let output = script.output().expect("it runs");
-    let words = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{words}");
-    let shown = String::from_utf8_lossy(&output.stdout);
-    let mut read = BTreeMap::new();
-    for line in shown.lines() {
-        let mut found: Value = serde_json::from_str(line).expect("a line of JSON");
-        let path = PathBuf::from(found["path"].as_str().unwrap_or_default());
-        for (name, validator) in [("plain", "json and csv"), ("pymarc", "pymarc")] {
-            if let Some(count) = found[name].as_u64() {
-                assert_eq!(usize::try_from(count), Ok(expected), "{}", path.display());
-                counts.add(validator);
-            }
-        }
-        if found["fields"].is_array() {
-            read.insert(path, found["fields"].take());
-        }
-    }
-    if read.is_empty() {
-        let _ = writeln!(std::io::stderr(), "skipped: pymarc not found");
-    }
-    read
 }
 
 /// A record with what leaders, text and order of fields can do to a form.
@@ -189,63 +67,103 @@ fn odd() -> Vec<u8> {
     octets
 }
 
-/// Samples of the real files and the odd record, as one file; how many records it has.
-fn samples(folder: &Path) -> (PathBuf, usize) {
-    let mut octets = Vec::new();
-    let mut count = 0;
-    for file in files() {
-        for record in records(&file).iter().take(SAMPLE) {
-            octets.extend_from_slice(record);
-            count += 1;
-        }
-    }
-    octets.extend(odd());
-    let path = folder.join("samples");
-    std::fs::write(&path, octets).expect("the file is written");
-    (path, count + 1)
+/// All records of the real files, those of the demonstration, and the odd one.
+fn all_records() -> Vec<Vec<u8>> {
+    let real = files();
+    let real = real.iter().flat_map(|file| records(file));
+    let books = mrk::parse_all(BOOKS).expect("sound");
+    let books = books
+        .iter()
+        .map(|record| iso2709::encode(record).expect("short"));
+    real.map(Vec::from).chain(books).chain([odd()]).collect()
+}
+
+/// Writes them as one file.
+fn one_file(folder: &Path, records: &[Vec<u8>]) -> PathBuf {
+    let path = folder.join("records");
+    std::fs::write(&path, records.concat()).expect("the file is written");
+    path
 }
 
 #[test]
 fn all_pairs_of_forms_are_valid_to_others() {
     let folder = tempfile::tempdir().expect("a directory");
-    let (source, expected) = samples(folder.path());
+    let records = all_records();
+    let source = one_file(folder.path(), &records);
+    let expected = records.len();
     let mut counts = Counts::default();
     let mut written = Vec::new();
     let mut pairs = 0;
+    let in_lines = lines_by_yaz(&convert(&source, "marc", &[0]));
     for input in FORMS {
         let from = convert(&source, input, &[0]);
         for form in FORMS.into_iter().chain(["csv"]) {
-            let to = convert(&from, form, &[0]);
-            by_yaz(form, &to, expected, &mut counts);
-            by_schema(form, &to, &mut counts);
-            written.push((form, to));
+            let path = convert(&from, form, &[0]);
+            let count = if form == "line" { in_lines } else { expected };
+            by_yaz(form, &path, count, &mut counts);
+            by_schema(form, &path, &mut counts);
             pairs += usize::from(form != "csv");
+            written.push(Written {
+                form,
+                path,
+                // In the line form, text such as ` $5 ` is a subfield.
+                is_compared: input != "line",
+            });
         }
     }
-    let read = by_python(&written, expected, &mut counts);
-    // Without the line form, in which text such as ` $5 ` is a subfield, all of them say the same.
-    let mut all = read
-        .iter()
-        .filter(|(path, _)| !path.to_string_lossy().contains("line"));
-    if let Some((first, fields)) = all.next() {
-        for (path, other) in all {
-            assert_eq!(sorted(fields), sorted(other), "{first:?} {path:?}");
-        }
-    }
+    by_scripts(&written, expected, &mut counts);
     assert_eq!(pairs, 36);
     counts.report(&format!("{expected} records in {pairs} pairs of forms"));
 }
 
-/// Records with their control fields first, as XML has them.
-fn sorted(records: &Value) -> Vec<Vec<Value>> {
-    let records = records.as_array().into_iter().flatten();
-    records
-        .map(|record| {
-            let mut fields = record[1].as_array().cloned().unwrap_or_default();
-            fields.sort_by_key(|field| field.as_array().is_some_and(|parts| parts.len() > 2));
-            fields
-        })
-        .collect()
+#[test]
+fn mods_is_valid_to_others() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let records = all_records();
+    let mut document = "<modsCollection xmlns=\"http://www.loc.gov/mods/v3\">\n".to_owned();
+    for octets in &records {
+        let parsed = iso2709::parse(&octets.clone().into()).expect("a record");
+        let readable = to_utf8(&parsed.record, &Options::default());
+        // The schema is of 3.4; what we write has been the same since.
+        document.push_str(&to_mods(&readable.record).replace("\"3.7\"", "\"3.4\""));
+    }
+    document.push_str("</modsCollection>\n");
+    let path = folder.path().join("mods.xml");
+    std::fs::write(&path, document).expect("the file is written");
+    let mut counts = Counts::default();
+    by_schema("mods", &path, &mut counts);
+    counts.report(&format!("{} records in MODS", records.len()));
+}
+
+/// The fill character of UNIMARC stays as an indicator in MARCXML, as yaz-marcdump and pymarc have it. It is told, and no loss.
+#[test]
+fn a_fill_character_stays_an_indicator() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let record = MarcRecord {
+        leader: Leader::default(),
+        fields: vec![
+            Field::control(b"001", "fill"),
+            Field::data(b"200", "1|", [("a", "Emma")]),
+        ],
+    };
+    let source = folder.path().join("fill");
+    std::fs::write(&source, iso2709::encode(&record).expect("short")).expect("written");
+    let kept = "ind1=\"1\" ind2=\"|\"";
+    for (form, note) in [("marcxml", "indicator \"|\""), ("marcxchange", "")] {
+        let ran = z3950(["convert", "--to", form, &source.display().to_string()]);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        assert!(ran.stdout.contains(kept), "{ran:?}");
+        assert_eq!(ran.stderr.is_empty(), note.is_empty(), "{ran:?}");
+        assert!(ran.stderr.contains(note), "{ran:?}");
+    }
+    if let Some(program) = find("yaz-marcdump") {
+        let output = command(program)
+            .args(["-o", "marcxml"])
+            .arg(&source)
+            .output();
+        let shown = output.expect("it runs").stdout;
+        assert!(String::from_utf8_lossy(&shown).contains(kept));
+    }
 }
 
 /// Every octet in every position of the leader, in one file; what is written is valid in every form.
@@ -280,16 +198,23 @@ fn audit_r_a6_leaders_of_all_octets_are_valid_to_others() {
     for input in FORMS {
         let from = convert(&source, input, &[0, 8]);
         for form in FORMS {
-            let to = convert(&from, form, &[0, 8]);
+            let path = convert(&from, form, &[0, 8]);
             // In lines, yaz-marcdump knows a leader by its look.
             if form != "line" {
-                by_yaz(form, &to, expected, &mut counts);
+                by_yaz(form, &path, expected, &mut counts);
             }
-            by_schema(form, &to, &mut counts);
-            written.push((form, to));
+            by_schema(form, &path, &mut counts);
+            // Other readers of MARCMaker text know no mnemonics in the leader.
+            if form != "mrk" {
+                written.push(Written {
+                    form,
+                    path,
+                    is_compared: false,
+                });
+            }
         }
     }
-    by_python(&written, expected, &mut counts);
+    by_scripts(&written, expected, &mut counts);
     counts.report(&format!("{expected} leaders"));
 }
 
@@ -321,11 +246,18 @@ fn control_characters_are_valid_to_others() {
     for input in FORMS {
         let from = convert(&source, input, &[0, 8]);
         for form in FORMS.into_iter().chain(["csv"]) {
-            let to = convert(&from, form, &[0, 8]);
-            by_schema(form, &to, &mut counts);
-            written.push((form, to));
+            let path = convert(&from, form, &[0, 8]);
+            by_schema(form, &path, &mut counts);
+            // Other readers of MARCMaker text take some controls for the end of a line.
+            if form != "mrk" {
+                written.push(Written {
+                    form,
+                    path,
+                    is_compared: false,
+                });
+            }
         }
     }
-    by_python(&written, expected, &mut counts);
+    by_scripts(&written, expected, &mut counts);
     counts.report(&format!("{expected} control characters"));
 }

@@ -7,6 +7,7 @@ use quick_xml::reader::Reader;
 
 use crate::record::{Field, Leader, MarcRecord};
 use crate::standard_number::{Isbn, Issn};
+use crate::text::without_separators;
 
 /// The most elements that are read, and how deep they may be nested.
 const MAX_ELEMENTS: usize = 20_000;
@@ -91,7 +92,7 @@ impl Element {
         let mut attributes = start.attributes();
         let attributes = attributes.with_checks(false).flatten().map(|attribute| {
             let key: &str = attribute.key.as_ref();
-            (key.to_owned(), attribute.value.to_string())
+            (key.to_owned(), plain(attribute.value.to_string()))
         });
         Self {
             name: name.to_owned(),
@@ -111,7 +112,7 @@ impl Element {
     /// Its text on one line.
     fn words(&self) -> String {
         let words: Vec<&str> = self.text.split_whitespace().collect();
-        words.join(" ")
+        plain(words.join(" "))
     }
 
     /// The first element of that name within this one.
@@ -134,6 +135,11 @@ impl Element {
     fn text_of(&self, name: &str) -> String {
         self.all(name).next().map(Self::words).unwrap_or_default()
     }
+}
+
+/// The text without separators of ISO 2709, which would be structure in the record.
+fn plain(text: String) -> String {
+    without_separators(&text, "\u{FFFD}").unwrap_or(text)
 }
 
 /// What has been read of a record.
@@ -467,7 +473,8 @@ mod tests {
     use crate::crosswalk::Citation;
     use crate::crosswalk::dublin_core::{elements, to_dublin_core};
     use crate::crosswalk::mods::to_mods;
-    use crate::mrk;
+    use crate::random::{Random, rounds};
+    use crate::{iso2709, mrk};
 
     fn citation(document: &str) -> serde_json::Value {
         let record = described_in_xml(document.as_bytes()).expect(document);
@@ -554,5 +561,83 @@ mod tests {
         };
         assert_eq!(compared(&from_core), compared(&record));
         assert_eq!(compared(&from_mods), compared(&record));
+    }
+
+    #[test]
+    fn audit_r_a4_separators_in_descriptions_are_no_structure() {
+        for separator in ['\u{1D}', '\u{1E}', '\u{1F}'] {
+            let number = u32::from(separator);
+            for written in [
+                separator.to_string(),
+                format!("&#{number};"),
+                format!("&#x{number:x};"),
+                format!("<![CDATA[{separator}]]>"),
+            ] {
+                let title = format!("War{written}aPeace");
+                let mods = "<mods><titleInfo><title>@</title></titleInfo>\
+                    <recordInfo><recordIdentifier source=\"#\">@</recordIdentifier></recordInfo></mods>";
+                let mods = mods.replace('#', &format!("DE{separator}1"));
+                for (document, count) in [
+                    (format!("<dc><title>{title}</title></dc>"), 1),
+                    (mods.replace('@', &title), 3),
+                ] {
+                    let record = described_in_xml(document.as_bytes()).expect("a record");
+                    assert_eq!(record.fields.len(), count, "{document:?}");
+                    let octets = iso2709::encode(&record).expect("no separator in a control field");
+                    let again = iso2709::parse(&octets.into()).expect("a record");
+                    assert_eq!(again.record.fields, record.fields, "{document:?}");
+                    let title = record.fields_by_tag("245").next().expect("a title");
+                    let subfields: Vec<_> = title.subfields().collect();
+                    let shown = String::from_utf8_lossy(subfields[0].data);
+                    assert_eq!(
+                        (subfields.len(), &*shown),
+                        (1, "War\u{FFFD}aPeace"),
+                        "{document:?}"
+                    );
+                }
+            }
+        }
+    }
+
+    /// Whatever becomes of a document, what is read of it is a record that every form can hold.
+    #[test]
+    fn audit_r_a11_mutated_descriptions_are_read_or_refused() {
+        const TELLING: &[u8] = b"<>/&;\"'=#x1F:-! \n\r\0\x1D\x1E\x1F\x80\xC3\xFF";
+        let documents = [
+            "<oai_dc:dc xmlns:oai_dc=\"o\" xmlns:dc=\"d\"><dc:title>The end &amp; after</dc:title><dc:creator>Austen, Jane</dc:creator>\
+             <dc:date>c1813.</dc:date><dc:identifier>urn:ISBN:0141439513</dc:identifier><dc:language>eng</dc:language></oai_dc:dc>",
+            "<metadata><record><dc:title><![CDATA[A <b>]]></dc:title><dc:type>Sound</dc:type><dc:subject>a -- b</dc:subject></record></metadata>",
+            "<mods xmlns=\"http://www.loc.gov/mods/v3\"><titleInfo><nonSort>The</nonSort><title>end&#x20;x</title></titleInfo><name><namePart type=\"family\">\
+             Austen</namePart></name><originInfo><dateIssued encoding=\"marc\">1813</dateIssued></originInfo><subject><topic>War</topic><geographic>Russia\
+             </geographic></subject><identifier type=\"isbn\">0141439513</identifier><recordInfo><recordIdentifier source=\"DE\">x\
+             </recordIdentifier></recordInfo></mods>",
+        ];
+        let mut random = Random(0x4D0D_5DC0);
+        let mut read = 0;
+        for document in documents {
+            for _ in 0..rounds(500) {
+                let mut octets = document.as_bytes().to_vec();
+                for _ in 0..=random.below(4) {
+                    let (at, octet) = (random.below(octets.len()), *random.pick(TELLING));
+                    match random.below(4) {
+                        0 | 1 => octets[at] = octet,
+                        2 => octets.insert(at, octet),
+                        _ => drop(octets.remove(at)),
+                    }
+                }
+                let Some(record) = described_in_xml(&octets) else {
+                    continue;
+                };
+                read += 1;
+                let shown = octets.escape_ascii();
+                let written = iso2709::encode(&record).expect("short");
+                let again = iso2709::parse(&written.into()).expect("a record");
+                assert_eq!(again.record.fields, record.fields, "{shown}");
+                for form in crate::Form::ALL {
+                    form.write(&record, &mut Vec::new()).expect("short");
+                }
+            }
+        }
+        assert!(read > 100, "{read}");
     }
 }

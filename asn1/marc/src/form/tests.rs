@@ -244,3 +244,97 @@ fn audit_r_a4_separators_in_text_are_no_structure() {
         }
     }
 }
+
+/// Every control of ASCII and Latin-1 but the separators of ISO 2709.
+fn controls() -> impl Iterator<Item = char> {
+    let all = (0..0x20).chain(0x7F..0xA0).filter_map(char::from_u32);
+    all.filter(|control| !matches!(control, '\u{1D}'..='\u{1F}'))
+}
+
+/// The text of the only subfield of 245.
+fn title(record: &MarcRecord, what: &str) -> String {
+    assert_eq!(record.fields.len(), 2, "{what}: {record:?}");
+    let subfields: Vec<_> = record.fields[1].subfields().collect();
+    assert_eq!(subfields.len(), 1, "{what}: {record:?}");
+    String::from_utf8_lossy(subfields[0].data).into_owned()
+}
+
+#[test]
+fn audit_r_a4_every_control_character_goes_out_whole_or_is_told() {
+    let mut kept = 0;
+    for control in controls() {
+        let text = format!("War{control}bPeace");
+        let record = record(&text);
+        for (input, form) in INPUTS {
+            let what = format!("{form:?} {control:?}");
+            let mut written = form.begin().as_bytes().to_vec();
+            let remarks = form.write(&record, &mut written).expect("short");
+            written.extend(form.end().as_bytes());
+            let found = read(&written, input);
+            let is_told = remarks.is_loss || found.incomplete;
+            let found = title(&found.record.expect("a record"), &what);
+            // In lines, the end of a line is shown as an escape.
+            let is_shown = form == Form::Line && found.starts_with("War\\x0");
+            assert!(is_told || found == text || is_shown, "{what}: {found:?}");
+            kept += usize::from(found == text);
+        }
+        for form in Form::ALL {
+            let remarks = form.write(&record, &mut Vec::new());
+            assert!(remarks.is_ok(), "{form:?} {control:?}");
+        }
+    }
+    assert!(kept > 5 * 32, "{kept}");
+}
+
+#[test]
+fn audit_r_a4_every_control_character_comes_in_whole_or_is_told() {
+    let leader = "00000nam a2200000   4500";
+    for control in controls() {
+        let number = u32::from(control);
+        let xml = |title: &str| {
+            format!(
+                "<record><leader>{leader}</leader><controlfield tag='001'>x</controlfield>\
+                 <datafield tag='245' ind1='1' ind2='0'><subfield code='a'>{title}</subfield></datafield></record>"
+            )
+        };
+        let json = |title: &str| {
+            format!(
+                "{{\"leader\":\"{leader}\",\"fields\":[{{\"001\":\"x\"}},{{\"245\":{{\"ind1\":\"1\",\"ind2\":\"0\",\"subfields\":[{{\"a\":\"{title}\"}}]}}}}]}}"
+            )
+        };
+        let mrk = |title: &str| format!("=LDR  {leader}\n=001  x\n=245  10$a{title}\n");
+        let line = |title: &str| format!("{leader}\n001 x\n245 10 $a {title}\n");
+        let raw = format!("War{control}bPeace");
+        let mut inputs = vec![
+            (InputForm::MarcXml, xml(&raw)),
+            (
+                InputForm::MarcXml,
+                xml(&format!("War<![CDATA[{control}]]>bPeace")),
+            ),
+            (InputForm::MarcXml, xml(&format!("War&#x{number:X};bPeace"))),
+            (InputForm::MarcXml, xml(&format!("War&#{number};bPeace"))),
+            (InputForm::Json, json(&format!("War\\u{number:04x}bPeace"))),
+        ];
+        if number < 0x80 {
+            inputs.push((InputForm::Mrk, mrk(&format!("War{{x{number:02X}}}bPeace"))));
+        }
+        // Where a line ends, the field does.
+        if !matches!(control, '\n' | '\r') {
+            inputs.extend([(InputForm::Mrk, mrk(&raw)), (InputForm::Line, line(&raw))]);
+        }
+        for (form, text) in inputs {
+            let what = format!("{form:?} {text:?}");
+            let found = read(text.as_bytes(), form);
+            let is_told = found.incomplete;
+            let title = title(&found.record.expect("a record"), &what);
+            // XML 1.0 §2.11: a carriage return that is not a reference is the end of a line.
+            let is_line_end = control == '\r' && title == "War\nbPeace";
+            // A reference to a character that XML does not have stays as it is written.
+            let is_reference = text.contains("&#") && title.starts_with("War&#");
+            assert!(
+                is_told || title == raw || is_line_end || is_reference,
+                "{what}: {title:?}"
+            );
+        }
+    }
+}

@@ -110,7 +110,7 @@ fn written(form: Form, record: &MarcRecord) -> Vec<u8> {
 /// Octets with a special meaning in one of the forms, for use in mutations.
 const TELLING: &[u8] = b"<>/&;\"'={}[],:\\$#! \n\r\0\x1B\x1F\x80\xC3\xFFax0-?";
 
-fn mutate(octets: &mut Vec<u8>, random: &mut Random) {
+pub(super) fn mutate(octets: &mut Vec<u8>, random: &mut Random) {
     for _ in 0..=random.below(3) {
         let place = random.below(octets.len());
         let octet = *random.pick(TELLING);

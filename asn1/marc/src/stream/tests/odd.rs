@@ -1,6 +1,9 @@
 //! Inputs that are not quite what their forms say: faults that a person reads over, saved answers, displays, line ends.
 
 use super::*;
+use crate::charset::{Options, to_utf8};
+use crate::random::{Random, rounds};
+use crate::stream::mutation::mutate;
 
 /// The records of an input in line form, or why there is none; the remarks; and whether any lost data.
 fn read_all(form: InputForm, input: &[u8]) -> (Vec<String>, Vec<String>, bool) {
@@ -234,4 +237,56 @@ fn audit_r_a9_displays_and_line_ends() {
         shown.first(),
         Some(&format!("{LEADER}\n001 x\n245 10 $a Š and so on\n"))
     );
+}
+
+/// Odd inputs that are damaged as well: the reader ends, its remarks are bounded, and what it has read can be written.
+#[test]
+fn audit_r_a9_mutated_odd_inputs_are_bounded() {
+    let mrk =
+        format!("=LDR  {LEADER}\n=001  x\n=245  10$aEmma /$cJ. & co\n\n=LDR  {LEADER}\n=001  y\n");
+    let display = format!(
+        "LEADER {LEADER}\n001    x\n245 10 |a Emma / |c Jane\n       Austen.\n000 {LEADER}\n001    y\n"
+    );
+    let marc = format!(
+        "<record><leader>{LEADER}</leader><controlfield tag=\"001\">x</controlfield><datafield tag=\"245\" ind1=\"\" ind2=\"0\">\
+         <subfield code=\"\">AT&T</subfield></datafield></record>"
+    );
+    let escaped = marc.replace('&', "&amp;").replace('<', "&lt;");
+    let utf16 = mrk.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let inputs: [Vec<u8>; 8] = [
+        mrk.replace('\n', "\r").into(),
+        utf16,
+        display.clone().into(),
+        display.replace('\n', "\r\n").into(),
+        "{\"leader\":\"\",\"fields\":[{\"245\":{\"ind1\":\"\",\"subfields\":[{\"\":\"x\"}]}}]}".into(),
+        format!("<OAI-PMH><ListRecords><record><header status=\"deleted\"/></record><record><metadata>{marc}</metadata></record></ListRecords></OAI-PMH>").into(),
+        format!("<searchRetrieveResponse><records><record><recordPacking>string</recordPacking><recordData>{escaped}</recordData></record></records></searchRetrieveResponse>").into(),
+        format!("<records><record><recordData><![CDATA[<?xml version=\"1.0\"?>{marc}]]></recordData></record></records>").into(),
+    ];
+    let mut random = Random(0x0DD_1A9);
+    let mut read = 0;
+    for input in &inputs {
+        for _ in 0..rounds(500) {
+            let mut octets = input.clone();
+            mutate(&mut octets, &mut random);
+            let Ok(found) = RecordReader::guessing(&octets[..], InputForm::Marc) else {
+                continue;
+            };
+            for found in found {
+                let found = found.expect("in memory");
+                let shown = octets.escape_ascii();
+                assert!(found.notes.len() <= MAX_NOTES + 1, "{shown}");
+                assert!(found.offset <= octets.len() as u64, "{shown}");
+                let Ok(record) = found.record else { continue };
+                let converted = to_utf8(&record, &Options::default()).record;
+                let leader = converted.leader.0;
+                assert!(leader.iter().all(|octet| matches!(octet, b' '..=b'~')));
+                for form in Form::ALL {
+                    let _ = form.write(&converted, &mut Vec::new());
+                }
+                read += 1;
+            }
+        }
+    }
+    assert!(read > inputs.len() * 250, "{read}");
 }
