@@ -33,7 +33,11 @@ fn r_f2_years_are_compared() {
             .and_then(|count| count.parse::<u64>().ok());
         count.unwrap_or_else(|| panic!("{query}: {ran:?}"))
     };
-    let (all, after, from) = (count("year:1000-"), count("year:>1900"), count("year:>=1900"));
+    let (all, after, from) = (
+        count("year:1000-"),
+        count("year:>1900"),
+        count("year:>=1900"),
+    );
     assert_eq!(from, after + count("year:1900"));
     for (query, expected) in [
         ("year>1900", after),

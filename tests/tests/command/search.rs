@@ -71,11 +71,7 @@ fn r_f1_a_file_gets_all_records_and_a_pipe_is_told_how_many() {
         assert_eq!(rows(&written), to_file, "{options:?}: {written}");
         let told = String::from_utf8(output.stderr).expect("text");
         assert!(told.contains(&format!("{count} records match")), "{told}");
-        assert_eq!(
-            told.contains("showing"),
-            to_file < count,
-            "{told}"
-        );
+        assert_eq!(told.contains("showing"), to_file < count, "{told}");
         let ran = z3950(arguments);
         assert_eq!(rows(&ran.stdout), to_pipe, "{options:?}: {ran:?}");
     }

@@ -13,7 +13,7 @@ use z3950_tests::{pause, peer, program};
 
 use super::display::books;
 use super::secrets::guarded;
-use super::{PATIENCE, Person, awaited, catalogue, home, wait_for_searches};
+use super::{PATIENCE, Person, awaited, catalogue, home, wait_for_presents, wait_for_searches};
 
 #[test]
 fn ctrl_c_cancels_the_request_and_not_the_session() {
