@@ -41,7 +41,7 @@ fn audit_d16_a_word_that_looks_like_an_index_gets_a_note_everywhere() {
     let words = "note: ti=war is searched for as a word: ti:war searches the index ti";
     let ran = demo(&["search", "localhost/books", "names:ti=war"]);
     assert!(ran.code == Some(3) && ran.stderr.contains(words), "{ran:?}");
-    let ran = demo(&["scan", "localhost/books", "ti=war", "--size", "1"]);
+    let ran = demo(&["scan", "localhost/books", "names:ti=war", "--size", "1"]);
     assert!(ran.stderr.contains(words), "{ran:?}");
     let ran = z3950(["query", "parse", "names:ti=war"]);
     assert!(ran.stderr.contains(words), "{ran:?}");
