@@ -12,8 +12,17 @@ use crate::console::exit::Exit;
 use crate::console::output::Output;
 use crate::render::wrapped;
 
+/// A help topic and its text.
+type Topic = (&'static str, fn() -> String);
+
+/// A group of commands: its title, and for each command the name, the arguments and the effect.
+type Group = (
+    &'static str,
+    &'static [(&'static str, &'static str, &'static str)],
+);
+
 /// The help topics that are not commands.
-const TOPICS: &[(&str, fn() -> String)] = &[
+const TOPICS: &[Topic] = &[
     ("all", all_commands),
     ("queries", || QUERIES.to_owned()),
     ("indexes", index_lines),
@@ -21,7 +30,7 @@ const TOPICS: &[(&str, fn() -> String)] = &[
 ];
 
 /// The commands that most people need, in groups, with their arguments and effects in short.
-const USUAL: &[(&str, &[(&str, &str, &str)])] = &[
+const USUAL: &[Group] = &[
     (
         "Sessions",
         &[
