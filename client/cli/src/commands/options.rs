@@ -17,7 +17,7 @@ use crate::render::{Format, Style};
 /// How records are written.
 #[derive(Debug, Args)]
 pub(crate) struct RecordOutput {
-    /// The output format of records [default: text; brief on a terminal].
+    /// The format of records [default: text; brief on a terminal].
     #[arg(long, value_enum)]
     pub(crate) format: Option<Format>,
 
