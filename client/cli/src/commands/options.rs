@@ -17,7 +17,7 @@ use crate::render::{Format, Style};
 /// How records are written.
 #[derive(Debug, Args)]
 pub(crate) struct RecordOutput {
-    /// The format of records [default: text; brief on a terminal].
+    /// Record format [default: text; brief on screen].
     #[arg(long, value_enum)]
     pub(crate) format: Option<Format>,
 
