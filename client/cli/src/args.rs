@@ -47,11 +47,15 @@ pub(crate) struct Cli {
 }
 
 /// Options of every command.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct Messages {
     /// Log what is being done; -vv names every APDU sent and received, -vvv lists their contents.
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
+
+    /// Print errors and warnings, but no notes and no progress.
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
 
     /// When to colour messages; overrides the NO_COLOR environment variable.
     #[arg(long, global = true, value_name = "WHEN", default_value_t = ColorChoice::Auto, hide_short_help = true)]
@@ -117,6 +121,7 @@ impl Cli {
         if let Some(command) = implied_command(arguments.get(1..).unwrap_or_default()) {
             arguments.insert(1, command.into());
         }
+        leading::rename(&mut arguments);
         leading::settle(&mut arguments);
         fallback::complete(&mut arguments);
         match Self::read_alone(&arguments) {

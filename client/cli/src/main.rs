@@ -23,10 +23,9 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::ColorChoice;
 use tokio::runtime::{Builder, Runtime};
 
-use args::{Cli, Command, manual};
+use args::{Cli, Command, Messages, manual};
 use commands::{
     convert, decode, get, lookup, plan, probe, query, register, search, target, targets, update,
     url,
@@ -56,7 +55,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
                 _ if message.use_stderr() => Exit::Usage,
                 Ok(()) | Err(Failure::BrokenPipe) => Exit::Delivered,
                 Err(failure) => {
-                    Output::new(ColorChoice::Auto, false).error(&failure.to_string());
+                    Output::new(&Messages::default()).error(&failure.to_string());
                     Exit::Unexpected
                 }
             };
@@ -65,7 +64,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     console::logging::install(cli.messages.verbose, cli.messages.color);
     // Without this, a signal ends the program when a file grows too large. If the call fails, nothing else changes.
     let _ = z3950_asn1::file::survive_size_limit();
-    let mut output = Output::new(cli.messages.color, cli.messages.verbose > 0);
+    let mut output = Output::new(&cli.messages);
     match execute(&cli, &mut output) {
         Ok(exit) => exit,
         Err(Failure::BrokenPipe) => Exit::Delivered,

@@ -2,11 +2,12 @@
 
 mod engine;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::error::ErrorKind;
-use clap::{ArgAction, ColorChoice, CommandFactory, Parser};
+use clap::{ArgAction, Args, ColorChoice, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use z3950_server::fault::Rule;
 use z3950_server::memory::Profile;
@@ -28,7 +29,7 @@ use crate::config::{GivenSettings, LISTENERS, LOGS, ListenAddress, SERVED};
 )]
 pub(crate) struct Arguments {
     #[command(subcommand)]
-    pub(crate) command: Option<EngineCommand>,
+    pub(crate) command: Option<DaemonCommand>,
 
     /// Serve a file, or a folder of files, as a database: ISO 2709, MARCXML, MARC-in-JSON or MARCMaker text. Files given under
     /// the same name are searched together
@@ -46,7 +47,7 @@ pub(crate) struct Arguments {
     pub(crate) listen: Vec<Listen>,
 
     /// The certificate chain of TLS listeners, in PEM
-    #[arg(long, value_name = "FILE", requires = "key", help_heading = LISTENERS)]
+    #[arg(long, alias = "cert", value_name = "FILE", requires = "key", help_heading = LISTENERS)]
     pub(crate) certificate: Option<PathBuf>,
 
     /// The private key of TLS listeners, in PEM
@@ -101,24 +102,54 @@ pub(crate) struct Arguments {
     pub(crate) fold: Option<PathBuf>,
 
     /// Replace the file of --record, --transcript, --report-missing or --judge if it exists
-    #[arg(long, help_heading = LOGS)]
+    #[arg(long, alias = "force", help_heading = LOGS)]
     pub(crate) overwrite: bool,
 
-    /// Log sessions to standard error; -vv logs each APDU, -vvv what is in it
-    #[arg(short, action = ArgAction::Count, help_heading = LOGS)]
-    pub(crate) verbose: u8,
+    #[command(flatten)]
+    pub(crate) messages: Messages,
 
-    /// Colour the log
-    #[arg(long, value_name = "WHEN", default_value = "auto", help_heading = LOGS)]
-    pub(crate) color: ColorChoice,
-
-    /// Print a completion script
-    #[arg(long, value_name = "SHELL")]
+    /// Print a completion script, as `z3950d completions SHELL` does
+    #[arg(long, value_name = "SHELL", hide = true)]
     pub(crate) completions: Option<Shell>,
 
-    /// Print the manual page
-    #[arg(long)]
+    /// Print the manual page, as `z3950d man` does
+    #[arg(long, hide = true)]
     pub(crate) man: bool,
+}
+
+/// What is written to standard error. These options are those of every command.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Messages {
+    /// Log sessions to standard error; -vv logs each APDU, -vvv what is in it
+    #[arg(short, long, global = true, action = ArgAction::Count, help_heading = LOGS)]
+    pub(crate) verbose: u8,
+
+    /// Print errors and warnings, but no notes and no progress
+    #[arg(short, long, global = true, conflicts_with = "verbose", help_heading = LOGS)]
+    pub(crate) quiet: bool,
+
+    /// Colour the log
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", help_heading = LOGS)]
+    pub(crate) color: ColorChoice,
+}
+
+/// What to do instead of serving.
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum DaemonCommand {
+    #[command(flatten)]
+    Engine(EngineCommand),
+    /// Print a completion script
+    Completions(CompletionArguments),
+    /// Print the manual page
+    Man,
+}
+
+/// Arguments of `z3950d completions`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct CompletionArguments {
+    /// The shell to complete arguments in
+    #[arg(value_name = "SHELL")]
+    pub(crate) shell: Shell,
 }
 
 /// The template of the help, which puts the examples first.
@@ -171,6 +202,28 @@ Exit codes:
   130  stopped at once by a second signal, or load stopped by one";
 
 impl Arguments {
+    /// Parses the arguments of the process. Options about messages may precede a command: `z3950d -q load`.
+    ///
+    /// # Errors
+    /// An error, help or version that clap wants to print.
+    pub(crate) fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
+        let mut arguments: Vec<OsString> = arguments.into_iter().collect();
+        let is_leading = |argument: &&OsString| {
+            let text = argument.to_str().unwrap_or_default();
+            ["-q", "--quiet", "--verbose", "-v", "-vv", "-vvv"].contains(&text)
+                || text.starts_with("--color=")
+        };
+        let leading = arguments.iter().skip(1).take_while(is_leading).count();
+        let is_command =
+            |argument: &OsString| argument.to_str().is_some_and(DaemonCommand::has_subcommand);
+        if arguments.get(leading + 1).is_some_and(is_command)
+            && let Some(begin) = arguments.get_mut(1..=leading + 1)
+        {
+            begin.rotate_right(1);
+        }
+        Self::try_parse_from(arguments)
+    }
+
     /// Checks that there is something to serve, and that the TLS options can be used together.
     pub(crate) fn checked(self) -> Result<Self, clap::Error> {
         let given = |option| self.given.has(option);
@@ -179,7 +232,7 @@ impl Arguments {
             .into_iter()
             .any(given);
         let others = without || self.config.is_some();
-        if self.asks_for_text() || self.command.is_some() {
+        if self.asks_for_text() || self.engine().is_some() {
             return Ok(self);
         }
         if self.fold.is_some() {
@@ -212,7 +265,29 @@ impl Arguments {
 
     /// Returns whether the arguments ask to print something, such as the manual page, instead of starting a server.
     pub(crate) fn asks_for_text(&self) -> bool {
-        self.asks_for_faults() || self.print_config || self.man || self.completions.is_some()
+        let asks = self.asks_for_faults() || self.print_config || self.asks_for_manual();
+        asks || self.completions().is_some()
+    }
+
+    /// Returns whether the arguments ask for the manual page.
+    pub(crate) fn asks_for_manual(&self) -> bool {
+        self.man || matches!(self.command, Some(DaemonCommand::Man))
+    }
+
+    /// Returns the shell whose completion script the arguments ask for.
+    pub(crate) fn completions(&self) -> Option<Shell> {
+        match &self.command {
+            Some(DaemonCommand::Completions(of)) => Some(of.shell),
+            _ => self.completions,
+        }
+    }
+
+    /// Returns the command for a search engine, if the arguments ask for one.
+    pub(crate) fn engine(&self) -> Option<&EngineCommand> {
+        match &self.command {
+            Some(DaemonCommand::Engine(command)) => Some(command),
+            _ => None,
+        }
     }
 
     /// Returns whether the arguments ask for the list of faults.

@@ -178,20 +178,20 @@ settings! {
 
     LOG "[log]" {
         /// Write a line for each session to a file, or to standard error for `-`: who, how long, how many operations, how it ended.
-        ///access = "access.log"
+        ///access-log = "access.log"
         access_log: Option<PathBuf> = None,
-        "access": Path(|config| &mut config.access_log), option("access-log", "FILE", LOGS);
+        "access-log" ("access"): Path(|config| &mut config.access_log), option("access-log", "FILE", LOGS);
 
         /// How lines of the access log are written: text or json [default: text].
-        ///access-format = "text"
+        ///access-log-format = "text"
         access_log_format: LogFormat = LogFormat::Text,
-        "access-format": Parsed(|config, text| parse(text).map(|format| config.access_log_format = format)),
+        "access-log-format" ("access-format"): Parsed(|config, text| parse(text).map(|format| config.access_log_format = format)),
             option("access-log-format", "FORMAT", LOGS);
 
         /// Write every APDU to a file in words.
-        ///apdus = "apdus.log"
+        ///apdu-log = "apdus.log"
         apdu_log: Option<PathBuf> = None,
-        "apdus": Path(|config| &mut config.apdu_log), option("apdu-log", "FILE", LOGS);
+        "apdu-log" ("apdus"): Path(|config| &mut config.apdu_log), option("apdu-log", "FILE", LOGS);
 
         /// Write every APDU to a file as a line of JSON, which --replay reads.
         ///transcript = "transcript.jsonl"

@@ -10,12 +10,12 @@ use crate::config;
 /// Returns the text requested by the arguments.
 pub(crate) fn text(arguments: &Arguments) -> std::io::Result<Vec<u8>> {
     let mut command = Arguments::command();
-    if let Some(shell) = arguments.completions {
+    if let Some(shell) = arguments.completions() {
         let mut script = Vec::new();
         clap_complete::generate(shell, &mut command, "z3950d", &mut script);
         return Ok(script);
     }
-    if arguments.man {
+    if arguments.asks_for_manual() {
         return page();
     }
     if arguments.print_config {

@@ -20,7 +20,7 @@ const ALL: &[Examples] = &[
         ("", "z3950 --demo get 'z39.50r://localhost/books?pg1342;esn=f;rs=marc'"),
         ("Open a session and run commands from a pipe", "echo 'find @attr 1=4 war' | z3950 --demo open z39.50s://localhost/books"),
         ("Work offline: show what a URL would send, convert a file", "z3950 plan 'z39.50r://lib.example/cat?id7'"),
-        ("", "z3950 convert --to marcxml records.mrc > records.xml"),
+        ("", "z3950 convert --format marcxml records.mrc > records.xml"),
     ]),
     ("get", &[
         ("A record as lines of text, or as JSON", "z3950 --demo get 'z39.50r://localhost/books?pg1342;esn=f;rs=marc'"),
@@ -45,7 +45,7 @@ const ALL: &[Examples] = &[
     ]),
     ("scan", &[
         ("Titles around a word", "z3950 --demo scan localhost/books ti:war"),
-        ("Five authors, starting at a name", "z3950 scan lib.example/books --size 5 '@attr 1=1003 austen'"),
+        ("Five authors, starting at a name", "z3950 scan lib.example/books --count 5 '@attr 1=1003 austen'"),
     ]),
     ("explain", &[
         ("Indexes, schemas and limits of a server of SRU", "z3950 --demo explain http://localhost/books"),
@@ -94,9 +94,9 @@ const ALL: &[Examples] = &[
         ("Packets, extracted with tshark", "tshark -r said.pcap -Y 'tcp.port == 210 && tcp.len > 0' -T fields -e tcp.payload | z3950 decode -"),
     ]),
     ("convert", &[
-        ("", "z3950 convert --to marcxml records.mrc > records.xml"),
-        ("Write MARC-8, 100 records per file", "z3950 convert --to marc --to-charset marc-8 --split 100 --output part-{}.mrc records.mrc"),
-        ("A table of titles and links, each record once", "z3950 convert --to csv --fields 001,title,author,856u --dedupe 001 records.mrc > records.csv"),
+        ("", "z3950 convert --format marcxml records.mrc > records.xml"),
+        ("Write MARC-8, 100 records per file", "z3950 convert --format marc --to-charset marc-8 --split 100 --output part-{}.mrc records.mrc"),
+        ("A table of titles and links, each record once", "z3950 convert --format csv --fields 001,title,author,856u --dedupe 001 records.mrc > records.csv"),
         ("List the faults of each record; the exit code is 8 if there are any", "z3950 convert --check records.mrc"),
     ]),
     ("url parse", &[
@@ -105,7 +105,7 @@ const ALL: &[Examples] = &[
     ]),
     ("url canon", &[("", "z3950 url canon 'URL:Z39.50R://LIB.example:210/cat?id%37'")]),
     ("url compare", &[("Are they the same locator? The exit code is 0 or 3", "z3950 url compare 'z39.50r://lib.example/cat?id7' 'Z39.50R://LIB.example:210/cat?id%37'")]),
-    ("url build", &[("", "z3950 url build --kind retrieval --host lib.example --database cat --docid 'id 7' --record-syntax marc")]),
+    ("url build", &[("", "z3950 url build --kind retrieval --host lib.example --database cat --docid 'id 7' --syntax marc")]),
     ("url resolve", &[("", "z3950 url resolve http://lib.example/a/b ../c")]),
     ("url check", &[
         ("", "z3950 url check --input urls.txt"),

@@ -42,8 +42,8 @@ pub(crate) struct Batch {
 
     /// Write records to this file. Its extension (.mrc, .xml, .json, .jsonl, .csv, .tsv, .mrk or .txt) selects the format unless
     /// --format is given. If it is a folder, or the name ends in a slash, each input gets its own file in it. An existing
-    /// file is left alone without --force or --resume, and if no record is found.
-    #[arg(long, value_name = "FILE|FOLDER/", conflicts_with = "json")]
+    /// file is left alone without --overwrite or --resume, and if no record is found.
+    #[arg(short, long, value_name = "FILE|FOLDER/", conflicts_with = "json")]
     pub(super) output: Option<PathBuf>,
 
     /// Write one line per input to this file, .tsv, .csv or .json.
@@ -59,8 +59,8 @@ pub(crate) struct Batch {
     pub(super) resume: bool,
 
     /// Overwrite an existing output or report.
-    #[arg(long, conflicts_with = "resume")]
-    pub(super) force: bool,
+    #[arg(long, alias = "force", conflicts_with = "resume")]
+    pub(super) overwrite: bool,
 }
 
 impl Batch {
@@ -95,14 +95,14 @@ impl Batch {
 
     /// Returns the treatment of an existing output or report.
     pub(super) fn existing(&self) -> Existing {
-        Existing::forced(self.force)
+        Existing::forced(self.overwrite)
     }
 
     /// Returns advice for the user about an existing output or report.
     pub(super) fn hint(&self) -> &'static str {
         match self.report {
-            Some(_) => "--resume continues it, --force replaces it",
-            None => "--force replaces it",
+            Some(_) => "--resume continues it, --overwrite replaces it",
+            None => "--overwrite replaces it",
         }
     }
 

@@ -35,7 +35,13 @@ pub(crate) async fn run_all(
         takes_urls: job.takes_urls,
     };
     let targets = names.targets.len();
-    let progress = Progress::new(arguments, job.given.len(), job.names_records, targets);
+    let progress = Progress::new(
+        arguments,
+        job.given.len(),
+        job.names_records,
+        targets,
+        output.is_quiet(),
+    );
     arguments.check_files()?;
     let given = std::mem::take(&mut job.given);
     let mut asks = asks(arguments.inputs(given, job.names_records)?, targets).peekable();

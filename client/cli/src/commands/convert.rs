@@ -42,14 +42,15 @@ pub(crate) fn run(arguments: &Convert, output: &mut Output) -> Result<Exit, Fail
     }
     let style = arguments.style()?;
     if arguments.to_charset.is_some() && !matches!(style.format(), Format::Marc | Format::Text) {
-        output.error("--to-charset is for --to marc and --to line; other formats are always UTF-8");
+        output.error("--to-charset is for --format marc and line; other formats are always UTF-8");
         return Ok(Exit::Usage);
     }
+    let is_quiet = output.is_quiet();
     let mut run = Run {
         arguments,
         output,
         sink: Sink::new(arguments, style),
-        progress: ProgressLine::new(),
+        progress: ProgressLine::new(is_quiet),
         seen: arguments.dedupe.map(Seen::new),
         read: 0,
         whole: 0,
@@ -148,6 +149,7 @@ impl Run<'_> {
             }
         };
         let before = (self.read, self.whole);
+        let skipped = self.arguments.first.skipped();
         while !self.is_done() {
             let Some(found) = reader.next() else {
                 break;
@@ -155,7 +157,7 @@ impl Run<'_> {
             let found = found.map_err(unread)?;
             self.read += 1;
             self.progress.at(self.read, reader.offset(), size);
-            if self.read > self.arguments.offset {
+            if self.read > skipped {
                 self.record(&name, found)?;
             }
         }
@@ -164,7 +166,7 @@ impl Run<'_> {
             let words = format!("{}: there are no records in it", name);
             self.output.note(&words);
         }
-        if self.read > before.0.max(self.arguments.offset) && self.whole == before.1 {
+        if self.read > before.0.max(skipped) && self.whole == before.1 {
             let form = match reader.form() {
                 InputForm::Marc => "ISO 2709",
                 InputForm::MarcXml => "MARCXML",
@@ -185,12 +187,13 @@ impl Run<'_> {
     /// Reports the number of records that lost data, or that the requested range is empty.
     fn count(&self) {
         let (read, incomplete, left_out) = (self.read, self.incomplete, self.left_out);
-        let offset = self.arguments.offset;
-        if read > 0 && read <= offset {
-            let words = format!("--offset {offset} skips all records: there are {read}");
+        let skipped = self.arguments.first.skipped();
+        if read > 0 && read <= skipped {
+            let start = self.arguments.first.position();
+            let words = format!("--start {start} skips all records: there are {read}");
             self.output.note(&words);
         }
-        let read = read.saturating_sub(offset);
+        let read = read.saturating_sub(skipped);
         if self.arguments.check {
             let words = match (read, left_out) {
                 (0, _) => return,
@@ -227,8 +230,9 @@ impl Run<'_> {
 
     /// Returns whether the requested range has been read, or a signal has arrived.
     fn is_done(&self) -> bool {
-        let limit = self.arguments.limit;
-        limit.is_some_and(|limit| self.read >= self.arguments.offset.saturating_add(limit))
+        let skipped = self.arguments.first.skipped();
+        let count = self.arguments.count;
+        count.is_some_and(|count| self.read >= skipped.saturating_add(count))
             || self.stopped().is_some()
     }
 

@@ -65,7 +65,7 @@ pub(crate) struct Matches {
     pub(crate) fallbacks: Fallbacks,
 
     /// How many records to show if several match, and with --best among how many to choose.
-    #[arg(long, value_name = "NUMBER|all", default_value = "10", value_parser = record_count)]
+    #[arg(short = 'n', long, alias = "limit", value_name = "NUMBER|all", default_value = "10", value_parser = record_count)]
     pub(crate) count: u64,
 
     /// The kind of identifiers without a prefix: isbn, issn, lccn, oclc, local or docid. Leading zeros that a spreadsheet

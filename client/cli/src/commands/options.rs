@@ -18,7 +18,7 @@ use crate::render::{Format, Style};
 #[derive(Debug, Args)]
 pub(crate) struct RecordOutput {
     /// Record format [default: text; brief on screen].
-    #[arg(long, value_enum)]
+    #[arg(short, long, value_enum)]
     pub(crate) format: Option<Format>,
 
     /// The columns of a table: fields such as 001, 020a, 245ab, 008/35-37 or LDR/06, or title, author, contributor, year,
@@ -113,6 +113,31 @@ impl RecordRequest {
             style,
             charset: self.records.charset,
         }
+    }
+}
+
+/// The first record to show or convert.
+#[derive(Debug, Args)]
+pub(crate) struct First {
+    /// The position of the first record; 1 is the first of all.
+    #[arg(long, value_name = "POSITION", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..), hide_short_help = true)]
+    start: u64,
+
+    /// How many records to skip, another way to give --start.
+    #[arg(long, value_name = "NUMBER", conflicts_with = "start", hide = true)]
+    offset: Option<u64>,
+}
+
+impl First {
+    /// Returns the position of the first record, from 1.
+    pub(crate) fn position(&self) -> u64 {
+        self.offset
+            .map_or(self.start, |skipped| skipped.saturating_add(1))
+    }
+
+    /// Returns the number of records before the first.
+    pub(crate) fn skipped(&self) -> u64 {
+        self.position().saturating_sub(1)
     }
 }
 

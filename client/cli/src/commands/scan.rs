@@ -35,8 +35,8 @@ pub(crate) struct Arguments {
     databases: Vec<String>,
 
     /// How many terms to request.
-    #[arg(long, value_name = "NUMBER", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
-    size: u64,
+    #[arg(short = 'n', long, aliases = ["size", "limit"], value_name = "NUMBER", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
+    count: u64,
 
     /// The position of the given term in the list; 1 is first.
     #[arg(long, value_name = "POSITION", default_value_t = 1)]
@@ -128,7 +128,7 @@ impl Arguments {
         };
         options.databases = place.resolved.databases.clone();
         options.step_size = self.step;
-        options.number_of_terms = self.size;
+        options.number_of_terms = self.count;
         options.preferred_position = Some(self.position);
         let set = set.map(|query| place.adapted(query)).transpose()?;
         let session = reach.session(place).await?;

@@ -19,7 +19,7 @@ use crate::batch::{Batch, run_all};
 use crate::commands::connection::ConnectionOptions;
 use crate::commands::facets;
 use crate::commands::fallback::Fallbacks;
-use crate::commands::options::{RecordOutput, RecordRequest, record_count};
+use crate::commands::options::{First, RecordOutput, RecordRequest, record_count};
 use crate::commands::query::{QueryLanguage, QueryReader};
 use crate::commands::target::{NamedTarget, Service, TARGET, TargetClient};
 use crate::console::exit::Exit;
@@ -66,13 +66,12 @@ pub(crate) struct Wanted {
     #[command(flatten)]
     pub(crate) fallbacks: Fallbacks,
 
-    /// The position of the first record to show.
-    #[arg(long, value_name = "POSITION", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..), hide_short_help = true)]
-    pub(crate) start: u64,
+    #[command(flatten)]
+    pub(crate) first: First,
 
     /// How many records of each target to show, or all; 0 prints only the number of hits [default: 10; all if they go to
     /// a file].
-    #[arg(long, value_name = "NUMBER|all", value_parser = record_count)]
+    #[arg(short = 'n', long, alias = "limit", value_name = "NUMBER|all", value_parser = record_count)]
     pub(crate) count: Option<u64>,
 }
 
@@ -219,7 +218,7 @@ impl Service for SearchHere {
         let job = job(answers, slice::from_ref(&self.query), style);
         let (exit, shown) = reach.write_pages(job, output).await?;
         if let Some(shown) = shown {
-            reach.note_seen(wanted.start.saturating_add(shown));
+            reach.note_seen(wanted.first.position().saturating_add(shown));
         }
         Ok(exit)
     }

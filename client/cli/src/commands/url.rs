@@ -137,7 +137,7 @@ pub(crate) struct Build {
     pub(crate) element_set: Option<OsString>,
 
     /// Record syntax, by name or object identifier; may be repeated, best first.
-    #[arg(long = "record-syntax", value_name = "NAME")]
+    #[arg(long = "syntax", alias = "record-syntax", value_name = "NAME")]
     pub(crate) record_syntaxes: Vec<OsString>,
 
     /// Additional parameter; may be repeated.

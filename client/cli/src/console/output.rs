@@ -11,6 +11,7 @@ use z3950::error::chain;
 use z3950_asn1::file;
 use z3950_marc::charset::{Charset, Unencodable};
 
+use crate::args::Messages;
 use crate::console::waiting::WaitingLine;
 use crate::render::{
     Document, Format, Rendered, Style, as_message, escape_controls, with_short_words, wrapped,
@@ -23,6 +24,8 @@ pub(crate) struct Output {
     /// The character set of data; `None` for UTF-8.
     charset: Option<Charset>,
     colored: bool,
+    /// Whether notes and progress are left out.
+    quiet: bool,
     /// The waiting line, which is erased before anything else is written.
     waiting: WaitingLine,
     /// The single document for the records of all commands; see [`Output::gather`].
@@ -125,15 +128,16 @@ impl Words {
 }
 
 impl Output {
-    /// Creates the output. If there is a log, the waiting line is not needed, because the log shows what happens while
-    /// a server is awaited.
-    pub(crate) fn new(color: ColorChoice, has_log: bool) -> Self {
+    /// Creates the output for the options of messages. If there is a log, the waiting line is not needed, because the log
+    /// shows what happens while a server is awaited.
+    pub(crate) fn new(messages: &Messages) -> Self {
         Self {
             data: io::stdout().lock(),
             data_is_terminal: io::stdout().is_terminal(),
             charset: None,
-            colored: is_colored(color),
-            waiting: WaitingLine::new(!has_log),
+            colored: is_colored(messages.color),
+            quiet: messages.quiet,
+            waiting: WaitingLine::new(messages.verbose == 0 && !messages.quiet),
             gathered: None,
         }
     }
@@ -141,6 +145,11 @@ impl Output {
     /// Returns the line that moves while a server is awaited.
     pub(crate) fn waiting(&self) -> WaitingLine {
         self.waiting.clone()
+    }
+
+    /// Returns whether notes and progress are left out, by `--quiet`.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.quiet
     }
 
     /// Returns whether data is written to a terminal.
@@ -279,8 +288,11 @@ impl Output {
         self.words("warning", "33", message);
     }
 
-    /// Prints a note.
+    /// Prints a note, unless notes are left out.
     pub(crate) fn note(&self, message: &str) {
+        if self.quiet {
+            return;
+        }
         self.words("note", "36", message);
     }
 

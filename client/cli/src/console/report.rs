@@ -108,7 +108,7 @@ const OTHER_NAME: &str = "connect to a name in the certificate, or make a certif
 /// Advice if a certificate has expired.
 const OUTDATED: &str = "the server needs another certificate; --insecure accepts any certificate, so that the server may be an impostor";
 /// Advice if the server sends a TLS alert.
-const UNKNOWN: &str = "the server may require a client certificate: --cert names one";
+const UNKNOWN: &str = "the server may require a client certificate: --certificate names one";
 
 /// Returns advice about a connection that failed or was lost.
 fn lost(phase: Phase, cause: &Cause) -> Option<&'static str> {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use z3950_front::engine::EngineAddress;
 
-/// What to do instead of serving.
+/// What is done for a search engine.
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum EngineCommand {
     /// Write the configuration files of a search engine for a database with `engine`
@@ -40,7 +40,7 @@ pub(crate) struct SetupArguments {
     pub(crate) place: EngineArguments,
 
     /// The folder to write to: distributor.conf, node-1.conf and so on
-    #[arg(long, value_name = "FOLDER", default_value = ".")]
+    #[arg(short, long, value_name = "FOLDER", default_value = ".")]
     pub(crate) output: PathBuf,
 
     /// The folder where the engine keeps its data: a folder below it for each server [default: that of --output]
@@ -48,7 +48,7 @@ pub(crate) struct SetupArguments {
     pub(crate) data: Option<PathBuf>,
 
     /// Replace files that exist
-    #[arg(long)]
+    #[arg(long, alias = "force")]
     pub(crate) overwrite: bool,
 }
 
@@ -73,8 +73,8 @@ pub(crate) struct LoadArguments {
     pub(crate) delete: bool,
 
     /// Note in a file how far the load has come, also when a signal or a node stops it, and continue from there if the file exists
-    #[arg(long, value_name = "FILE")]
-    pub(crate) resume: Option<PathBuf>,
+    #[arg(long, alias = "resume", value_name = "FILE")]
+    pub(crate) state: Option<PathBuf>,
 }
 
 const SETUP_EXAMPLES: &str = "\
@@ -85,5 +85,5 @@ Examples:
 const LOAD_EXAMPLES: &str = "\
 Examples:
   z3950d load --config z3950d.toml records.mrc
-  z3950d load --config z3950d.toml --resume load.state records.mrc more.mrc
+  z3950d load --config z3950d.toml --state load.state records.mrc more.mrc
   z3950d load --config z3950d.toml --delete withdrawn.mrc";

@@ -36,6 +36,7 @@ fn argument(setting: &'static Setting<Config>, defaults: &mut Config) -> Option<
     let (name, value, heading) = *setting.option.first()?;
     let help = setting.help(name, defaults);
     let argument = Arg::new(name).long(name).help(help).help_heading(heading);
+    let argument = argument.aliases(setting.aliases.iter().copied());
     if let SettingField::Flag(_) = setting.field {
         return Some(argument.action(ArgAction::SetTrue));
     }

@@ -25,6 +25,8 @@ pub(super) struct Table<T: 'static> {
 /// A setting, whose value is stored in a field of `T`.
 pub(super) struct Setting<T: 'static> {
     pub(super) key: &'static str,
+    /// Other names of the key, and of its option, which are accepted but not shown.
+    pub(super) aliases: &'static [&'static str],
     /// The explanation of the setting, as lines.
     pub(super) lines: &'static [&'static str],
     pub(super) field: SettingField<T>,
@@ -32,8 +34,8 @@ pub(super) struct Setting<T: 'static> {
     pub(super) option: &'static [SettingOption],
 }
 
-/// A command-line option: its name, such as `max-sessions`, the placeholder for its value, and its heading in the help. A flag
-/// whose name begins with `no-` sets the value to false.
+/// A command-line option: its name, the placeholder for its value, and its heading in the help. The name is that of the key, or
+/// for a flag that sets the value to false, the key after `no-`.
 pub(super) type SettingOption = (&'static str, &'static str, &'static str);
 
 /// The kind of value, and the field that stores it.
@@ -61,7 +63,8 @@ pub(super) enum SettingField<T: 'static> {
 /// Declares tables of settings and, optionally, the struct that holds their values.
 ///
 /// The documentation of a setting is its explanation, in the template and in the help. A line of the documentation without a
-/// space after `///` is an example in TOML, for a setting without a default that the template could show:
+/// space after `///` is an example in TOML, for a setting without a default that the template could show. Other names of a key
+/// stand in parentheses:
 ///
 /// ```ignore
 /// settings! {
@@ -71,7 +74,7 @@ pub(super) enum SettingField<T: 'static> {
 ///         "explain": Flag(|offer| &mut offer.explain);
 ///         /// Ask the client whether to go on before a search with more hits is answered.
 ///         ///ask-above = 10000
-///         "ask-above": Number(Count, 0, |offer| &mut offer.ask_above), option("ask-above", "N", "Limits");
+///         "ask-above" ("ask"): Number(Count, 0, |offer| &mut offer.ask_above), option("ask-above", "NUMBER", "Limits");
 ///     }
 /// }
 /// ```
@@ -81,7 +84,7 @@ macro_rules! settings {
         $($(#[doc = $table_line:literal])* $table:ident $header:literal {$(
             $(#[doc = $line:literal])*
             $($own:ident: $own_type:ty = $own_default:expr,)?
-            $key:literal: $kind:ident($($field:tt)*) $(, option($($option:expr),*))?;
+            $key:literal $(($($alias:literal),+))?: $kind:ident($($field:tt)*) $(, option($($option:expr),*))?;
         )*})*
     ) => {
         $(#[$about])*
@@ -98,14 +101,14 @@ macro_rules! settings {
 
         settings! {$(
             $(#[doc = $table_line])* $table $header: $name = $name::default() => {$(
-                $(#[doc = $line])* $key: $kind($($field)*) $(, option($($option),*))?;
+                $(#[doc = $line])* $key $(($($alias),+))?: $kind($($field)*) $(, option($($option),*))?;
             )*}
         )*}
     };
     ($(
         $(#[doc = $table_line:literal])* $table:ident $header:literal: $type:ty = $default:expr => {$(
             $(#[doc = $line:literal])*
-            $key:literal: $kind:ident($($field:tt)*) $(, option($($option:expr),*))?;
+            $key:literal $(($($alias:literal),+))?: $kind:ident($($field:tt)*) $(, option($($option:expr),*))?;
         )*}
     )*) => {$(
         pub(in crate::config) static $table: $crate::config::setting::Table<$type> = $crate::config::setting::Table {
@@ -113,6 +116,7 @@ macro_rules! settings {
             header: $header,
             settings: &[$($crate::config::setting::Setting {
                 key: $key,
+                aliases: &[$($($alias),+)?],
                 lines: &[$($line),*],
                 field: {
                     #[allow(unused_imports)]

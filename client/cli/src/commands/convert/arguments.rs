@@ -10,7 +10,7 @@ use z3950_marc::stream::InputForm;
 use z3950_marc::table::Columns;
 
 use super::dedupe::{DuplicateKey, KEYS};
-use crate::commands::options::{charset, choices, style};
+use crate::commands::options::{First, charset, choices, record_count, style};
 use crate::console::input::STANDARD;
 use crate::console::output::Failure;
 use crate::render::{Format, Style};
@@ -34,8 +34,8 @@ pub(crate) struct Convert {
 
     /// The output format: marc, marcxml, marcxchange, json, csv, tsv, spreadsheet, mrk, line, dc or brief. By default, the
     /// extension of --output (.mrc, .xml, .json, .jsonl, .csv, .tsv, .mrk or .txt) selects it; on standard output it is line.
-    #[arg(long, value_name = "FORM", value_parser = output_format)]
-    pub(super) to: Option<Format>,
+    #[arg(short, long, alias = "to", value_name = "FORMAT", value_parser = output_format)]
+    pub(super) format: Option<Format>,
 
     /// The columns of a table: fields such as 001, 020a, 245ab, 008/35-37 or LDR/06, or title, author, contributor, year,
     /// publisher, subject, description, type, format, language, relation, coverage, rights, isbn, issn, lccn, oclc or source
@@ -65,29 +65,28 @@ pub(crate) struct Convert {
     #[arg(long)]
     pub(super) strict: bool,
 
-    /// Skip the first N records.
-    #[arg(long, value_name = "N", default_value_t = 0, hide_short_help = true)]
-    pub(super) offset: u64,
+    #[command(flatten)]
+    pub(super) first: First,
 
-    /// Read at most N records.
-    #[arg(long, value_name = "N", hide_short_help = true)]
-    pub(super) limit: Option<u64>,
+    /// How many records to read, or all, which is the default.
+    #[arg(short = 'n', long, alias = "limit", value_name = "NUMBER|all", value_parser = record_count, hide_short_help = true)]
+    pub(super) count: Option<u64>,
 
     /// Write to a file; - is standard output, the default.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
     /// Overwrite an existing output file.
-    #[arg(long, requires = "output")]
-    pub(super) force: bool,
+    #[arg(long, alias = "force", requires = "output")]
+    pub(super) overwrite: bool,
 
-    /// Start a new file every N records; {} in the output name stands for the number of the file.
-    #[arg(long, value_name = "N", requires = "output")]
+    /// Start a new file after this many records; {} in the output name stands for the number of the file.
+    #[arg(long, value_name = "NUMBER", requires = "output")]
     pub(super) split: Option<NonZeroU64>,
 
     /// Convert nothing; list the structural faults in each record and exit with 8 if there are any: lengths, directory,
     /// indicators, subfield codes, control characters and character sets. Contents are not checked.
-    #[arg(long, conflicts_with_all = ["to", "to_charset", "strict", "output", "split", "fields", "row_per_copy", "dedupe"])]
+    #[arg(long, conflicts_with_all = ["format", "to_charset", "strict", "output", "split", "fields", "row_per_copy", "dedupe"])]
     pub(super) check: bool,
 
     /// Print the results of --check as JSON, one object per faulty record.
@@ -102,7 +101,7 @@ impl Convert {
         output.filter(|path| *path != Path::new(STANDARD))
     }
 
-    /// Returns the format and options of the output: the format of `--to`, or the format for the extension of the file.
+    /// Returns the format and options of the output: the format of `--format`, or the format for the extension of the file.
     ///
     /// # Errors
     /// Fails if the file is a folder or has no known extension, or if columns are given for a format that is not a
@@ -114,13 +113,13 @@ impl Convert {
             let words = format!("{} is a folder, not a file", path.display());
             return Err(Failure::Usage(words));
         }
-        let format = match (self.file(), self.to) {
+        let format = match (self.file(), self.format) {
             (_, Some(format)) => Ok(format),
             (None, None) => Ok(Format::Text),
             (Some(path), None) => Format::for_file(path, Format::default()),
         };
-        let format =
-            format.map_err(|words| Failure::Usage(format!("--output {words}, or give --to")))?;
+        let format = format
+            .map_err(|words| Failure::Usage(format!("--output {words}, or give --format")))?;
         style(format, self.fields.as_ref(), self.row_per_copy)
     }
 }
