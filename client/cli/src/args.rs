@@ -86,7 +86,7 @@ pub(crate) enum Command {
     Explain(Box<AtTarget<explain::Arguments>>),
     /// Test what a server supports, one feature at a time.
     Probe(Box<Probe>),
-    /// Manage target profiles: list, show, add and check them.
+    /// Manage target profiles: list, show, add, remove and check them.
     #[command(subcommand)]
     Targets(Targets),
     /// Show what a URL would send to the server, without connecting.

@@ -1,4 +1,4 @@
-//! Tests of `z3950 targets`, which lists, shows, adds and checks profiles.
+//! Tests of `z3950 targets`, which lists, shows, adds, removes and checks profiles.
 
 use serde_json::Value;
 use z3950_tests::program::{Daemon, z3950};
@@ -212,4 +212,159 @@ fn a_check_searches_the_databases() {
     let answer: Value = serde_json::from_str(&ran.stdout).expect("JSON");
     assert_eq!(answer["outcome"], "search refused");
     assert_eq!(answer["diagnostic"]["code"], 235);
+}
+
+#[test]
+fn r_f15_profiles_are_removed_and_the_rest_of_the_file_stays() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("targets.toml");
+    let before = "# ours\n\n[targets.one]\nhost = \"one.example\"\n\n# the old one\n[targets.loc]\nhost = \"loc.example\" # till May\n\n\
+                  # kept\n[targets.two]\nhost = \"two.example\"\n";
+    std::fs::write(&file, before).expect("written");
+    let named = file.to_str().expect("text");
+    let remove = |names: &[&str]| {
+        z3950(
+            ["--targets", named, "targets", "remove"]
+                .iter()
+                .chain(names),
+        )
+    };
+    for (names, code, words) in [
+        (
+            &["bnf"][..],
+            2,
+            "bnf is built in and cannot be removed; a profile of the same name in ",
+        ),
+        (&["twoo"], 3, "; did you mean two?"),
+        // None is removed if one of them cannot be.
+        (&["one", "nosuch"], 3, "nosuch is not in "),
+        (&["one", "bnf"], 2, "bnf is built in"),
+        (&[], 2, "<NAME>"),
+    ] {
+        let ran = remove(names);
+        assert_eq!(ran.code, Some(code), "{names:?}: {ran:?}");
+        assert!(ran.stderr.contains(words), "{names:?}: {ran:?}");
+        assert_eq!(std::fs::read_to_string(&file).expect("read"), before);
+    }
+    let ran = remove(&["LOC", "one", "one"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""), "{ran:?}");
+    assert!(
+        ran.stderr.contains("loc is no longer in ")
+            && ran
+                .stderr
+                .contains("; the built-in target loc (lx2.loc.gov:210) is used again\n")
+            && ran.stderr.matches("one is no longer in ").count() == 1,
+        "{ran:?}"
+    );
+    let after = "# ours\n\n# kept\n[targets.two]\nhost = \"two.example\"\n";
+    assert_eq!(std::fs::read_to_string(&file).expect("read"), after);
+    let ran = remove(&["one"]);
+    assert_eq!(ran.code, Some(3), "{ran:?}");
+
+    // A profile that is not in lines of its own is left to an editor.
+    let inline = "targets = { a = { host = \"a.example\" }, b = { host = \"b.example\" } }\n";
+    std::fs::write(&file, inline).expect("written");
+    let ran = remove(&["b"]);
+    assert!(
+        ran.code == Some(2) && ran.stderr.contains("in an editor"),
+        "{ran:?}"
+    );
+    assert_eq!(std::fs::read_to_string(&file).expect("read"), inline);
+    std::fs::write(&file, "targets = [").expect("written");
+    assert_eq!(remove(&["b"]).code, Some(2));
+    std::fs::write(&file, "").expect("written");
+    assert_eq!(remove(&["b"]).code, Some(3));
+    std::fs::remove_file(&file).expect("removed");
+    assert_eq!(remove(&["b"]).code, Some(3));
+    assert_eq!(remove(&["loc"]).code, Some(2));
+    assert!(!file.exists(), "nothing is created");
+}
+
+#[test]
+fn r_f15_the_list_is_of_profiles_that_have_the_words() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("targets.toml");
+    let text = "[targets.mine]\nhost = \"lib.example\"\ntitle = \"Stadtbücherei Ölde\"\ndatabases = [\"Maps\"]\nnote = \"closed on Sundays\"\n";
+    std::fs::write(&file, text).expect("written");
+    let named = file.to_str().expect("text");
+    let list = |words: &[&str]| z3950(["--targets", named, "targets", "list"].iter().chain(words));
+    for words in [
+        &["mine"][..],
+        &["MIN", "lib.EXAMPLE"],
+        &["ölde"],
+        &["maps"],
+        &["sundays"],
+        &["bücherei ö"],
+    ] {
+        let ran = list(words);
+        assert_eq!(ran.code, Some(0), "{words:?}: {ran:?}");
+        assert_eq!(ran.stdout.lines().count(), 1, "{words:?}: {ran:?}");
+        assert!(ran.stdout.starts_with("mine * "), "{words:?}: {ran:?}");
+    }
+    let all = list(&[]).stdout.lines().count();
+    let some = list(&["congress"]).stdout;
+    assert!(
+        (1..all).contains(&some.lines().count()) && some.contains("lx2.loc.gov"),
+        "{some}"
+    );
+    let ran = list(&["mine", "congress"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(3), ""), "{ran:?}");
+    assert!(
+        ran.stderr.contains("no target has \"mine congress\""),
+        "{ran:?}"
+    );
+    let ran = list(&["sundays", "--json"]);
+    let shown: Value = serde_json::from_str(&ran.stdout).expect("one object");
+    assert_eq!(shown["name"], "mine");
+}
+
+#[test]
+fn r_f15_a_target_is_tried_before_it_is_added() {
+    let daemon = Daemon::start(["--demo"]);
+    let place = format!("{}/books", daemon.address());
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("targets.toml");
+    let named = file.to_str().expect("text");
+    let add = |arguments: &[&str]| {
+        z3950(
+            ["--targets", named, "targets", "add", "--check"]
+                .iter()
+                .chain(arguments),
+        )
+    };
+    let nosuch = format!("{}/nosuch", daemon.address());
+    let by_http = format!("http://{}/nosuch", daemon.address());
+    for (arguments, code, words) in [
+        (&["x", "127.0.0.1:1/books"][..], 6, "cannot connect"),
+        (&["x", &nosuch], 5, "235 "),
+        (&["x", &by_http], 5, "235 "),
+        (&["x", &place, "--syntax", "klingon"], 2, "klingon"),
+    ] {
+        let ran = add(arguments);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(code), ""), "{ran:?}");
+        assert!(ran.stderr.contains(words), "{ran:?}");
+        assert!(
+            code == 2 || ran.stderr.ends_with("note: x is not added\n"),
+            "{ran:?}"
+        );
+        assert!(!file.exists(), "{arguments:?}");
+    }
+    let ran = add(&["x", &place, "--title", "Ours"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.stdout.contains(": ok, version 3, z3950d "), "{ran:?}");
+    let by_http = format!("http://{}/books", daemon.address());
+    let ran = add(&["y", "--from", &by_http]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let text = std::fs::read_to_string(&file).expect("read");
+    assert!(
+        text.contains("[targets.x]") && text.contains("[targets.y.sru"),
+        "{text}"
+    );
+    // A name that is taken is refused before anything is sent.
+    let ran = add(&["x", "127.0.0.1:1/books"]);
+    assert!(
+        ran.code == Some(2) && ran.stderr.contains("already"),
+        "{ran:?}"
+    );
+    assert_eq!(std::fs::read_to_string(&file).expect("read"), text);
 }

@@ -73,7 +73,10 @@ const ALL: &[Examples] = &[
         ("Judge a server by the standard; the exit code is 8 if it violates it", "z3950 probe --conformance --report judged.xml lib.example/books"),
         ("Only what is about Scan, with the octets", "z3950 probe --conformance --only scan. --octets lib.example/books"),
     ]),
-    ("targets list", &[("All names", "z3950 targets list")]),
+    ("targets list", &[
+        ("All names", "z3950 targets list"),
+        ("Those that have a word in their name, host or title", "z3950 targets list congress"),
+    ]),
     ("targets show", &[
         ("", "z3950 targets show loc"),
         ("", "z3950 targets show --json loc"),
@@ -82,6 +85,7 @@ const ALL: &[Examples] = &[
         ("", "z3950 targets add mylib lib.example:2100/books --syntax marc21 --title 'My library'"),
         ("What a server of SRU says about itself", "z3950 targets add books --from http://lib.example/books"),
     ]),
+    ("targets remove", &[("", "z3950 targets remove oldlib")]),
     ("targets check", &[("", "z3950 targets check lib.example/books lib.example/serials")]),
     ("targets path", &[("", "z3950 targets path")]),
     ("plan", &[

@@ -1,22 +1,24 @@
 //! `z3950 targets add`: adds a profile to the user's file.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
-use std::io::{self, Write as _};
 use std::path::Path;
+use std::sync::Arc;
 
 use clap::Args;
 use serde::Serialize;
-use z3950::profile::{Profile, ProfileError, Profiles, SruOptions};
+use z3950::profile::{Profile, Profiles, SruOptions};
 use z3950::target::{Endpoint, Target};
-use z3950_asn1::file::{Draft, Existing, Lock};
+use z3950_asn1::file::Lock;
 use z3950_asn1::sru::Version;
 
-use super::own_file;
+use super::check::try_out;
+use super::file::{TARGETS, own_file, replace};
 use crate::commands::connection::{self, ConnectionOptions};
 use crate::commands::explain;
 use crate::commands::options::{Wait, seconds};
-use crate::commands::target::TargetClient;
+use crate::commands::target::{NamedTarget, TargetClient};
 use crate::console::exit::Exit;
 use crate::console::interrupt::{Interrupt, Stopped};
 use crate::console::output::{Failure, Output};
@@ -91,6 +93,11 @@ pub(crate) struct Add {
     #[serde(skip)]
     pub(crate) sru: SruArguments,
 
+    /// Open a session and search before the profile is written, and write it only if both succeed.
+    #[arg(long)]
+    #[serde(skip)]
+    pub(crate) check: bool,
+
     /// A note to display, such as restrictions on use.
     #[arg(long, value_name = "TEXT")]
     pub(crate) note: Option<String>,
@@ -146,24 +153,27 @@ pub(super) async fn add(arguments: &Add, output: &mut Output) -> Result<Exit, Fa
             let words = "--from takes an address of SRU: http://host/database";
             return Err(Failure::Usage(words.into()));
         }
-        Some(text) => match described(text, arguments, output).await? {
+        Some(_) => match described(arguments, output).await? {
             Ok(profile) => Some(profile),
             Err(exit) => return Ok(exit),
         },
     };
     let section = section(arguments, &target, described.as_ref(), has_credentials)?;
+    if arguments.check {
+        refuse_known(arguments, &path)?;
+        let exit = checked(arguments, &section, output).await?;
+        if exit != Exit::Delivered {
+            output.note(&format!("{} is not added", arguments.name));
+            return Ok(exit);
+        }
+    }
     let mut text = String::new();
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder).map_err(|error| Failure::unwritten(folder, &error))?;
     // The lock is held from reading to writing, so that another run cannot add a target in between.
     let lock = Lock::take(&path).map_err(|error| Failure::unopened(&error, ""))?;
     if path.exists() {
-        let known = Profiles::default().with_file(&path);
-        let known = known.map_err(|error| connection::usage(&error))?;
-        if known.named(&arguments.name).is_some() {
-            let words = format!("{} is in {} already", arguments.name, path.display());
-            return Err(Failure::Usage(words));
-        }
+        refuse_known(arguments, &path)?;
         text = fs::read_to_string(&path)
             .map_err(|error| Failure::input(&path.display().to_string(), &error))?;
         if !text.is_empty() && !text.ends_with('\n') {
@@ -189,17 +199,54 @@ pub(super) async fn add(arguments: &Add, output: &mut Output) -> Result<Exit, Fa
     Ok(Exit::Delivered)
 }
 
-/// Returns the profile made from the server's description of itself, or the exit code if the server has no description.
-async fn described(
-    url: &str,
-    arguments: &Add,
-    output: &mut Output,
-) -> Result<Result<Profile, Exit>, Failure> {
+/// Fails if the file has a profile of this name.
+fn refuse_known(arguments: &Add, path: &Path) -> Result<(), Failure> {
+    if !path.exists() {
+        return Ok(());
+    }
+    let known = Profiles::default().with_file(path);
+    let known = known.map_err(|error| connection::usage(&error))?;
+    match known.named(&arguments.name) {
+        None => Ok(()),
+        Some(_) => {
+            let words = format!("{} is in {} already", arguments.name, path.display());
+            Err(Failure::Usage(words))
+        }
+    }
+}
+
+/// Opens a session with the new target and searches in it, as `targets check` does, and writes what was found.
+async fn checked(arguments: &Add, section: &str, output: &mut Output) -> Result<Exit, Failure> {
+    type File = BTreeMap<String, BTreeMap<String, Profile>>;
+    let file: File =
+        toml::from_str(section).map_err(|error| Failure::Usage(error.message().to_owned()))?;
+    let profile = file.into_values().flat_map(BTreeMap::into_values).next();
+    let (reach, place) = reached(arguments, output).await?;
+    let place = match profile {
+        Some(profile) => {
+            let mut resolved = (*place.resolved).clone();
+            resolved.profile = profile;
+            let resolved = Arc::new(resolved);
+            NamedTarget { resolved, ..place }
+        }
+        None => place,
+    };
+    try_out(&reach, &place, output).await
+}
+
+/// Returns a client, and the address as a target without a profile of its own.
+async fn reached(arguments: &Add, output: &Output) -> Result<(TargetClient, NamedTarget), Failure> {
     let mut connection = arguments.connection.clone();
     // The file may not exist yet, because it is about to be created.
     connection.known.targets_file.take_if(|path| !path.exists());
-    let url = OsStr::new(url);
-    let (reach, place) = TargetClient::to(url, &[], &connection, output).await?;
+    let place = arguments.from.as_ref().or(arguments.place.as_ref());
+    let place = OsStr::new(place.map(String::as_str).unwrap_or_default());
+    TargetClient::to(place, &[], &connection, output).await
+}
+
+/// Returns the profile made from the server's description of itself, or the exit code if the server has no description.
+async fn described(arguments: &Add, output: &mut Output) -> Result<Result<Profile, Exit>, Failure> {
+    let (reach, place) = reached(arguments, output).await?;
     let waiting = output.waiting();
     let asked = Interrupt.or(explain::described(&reach, &place));
     let description = match waiting.during(asked).await {
@@ -282,7 +329,7 @@ fn section(
         table.insert("credentials".into(), identity.into());
     }
     let named = toml::Table::from_iter([(arguments.name.clone(), table.into())]);
-    let all = toml::Table::from_iter([("targets".to_owned(), named.into())]);
+    let all = toml::Table::from_iter([(TARGETS.to_owned(), named.into())]);
     toml::to_string(&all).map_err(unwritable)
 }
 
@@ -311,36 +358,6 @@ fn sru_table(target: &Target, described: Option<&SruOptions>) -> toml::Table {
 
 fn unwritable(error: toml::ser::Error) -> Failure {
     Failure::machine("write a profile", &error)
-}
-
-/// Replaces the locked file of targets, after checking that the new text is valid.
-fn replace(lock: &Lock, text: &str) -> Result<(), Failure> {
-    let mut draft = Draft::hidden(lock.target())?;
-    let prepared = private(draft.file()).and_then(|()| draft.write_all(text.as_bytes()));
-    prepared.map_err(|error| Failure::unwritten(lock.target(), &error))?;
-    Profiles::default()
-        .with_file(draft.path())
-        .map_err(|error| match error {
-            // The user did not write the new section, so the message omits its line number.
-            ProfileError::Malformed { error, .. } => Failure::Usage(match error.split_once(": ") {
-                Some((place, words)) if place.starts_with("line ") => words.to_owned(),
-                _ => error,
-            }),
-            other => connection::usage(&other),
-        })?;
-    draft.persist(Existing::Replace, true)?;
-    Ok(())
-}
-
-/// Makes a new file readable by its owner only, because it contains credentials.
-fn private(file: &fs::File) -> io::Result<()> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        file.set_permissions(fs::Permissions::from_mode(0o600))?;
-    }
-    let _ = file;
-    Ok(())
 }
 
 /// Parses the name of a profile, which TOML must accept without quotes.
