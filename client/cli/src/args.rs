@@ -54,7 +54,13 @@ pub(crate) struct Messages {
     pub(crate) verbose: u8,
 
     /// Print errors and warnings, but no notes and no progress.
-    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    #[arg(
+        short,
+        long,
+        global = true,
+        conflicts_with = "verbose",
+        hide_short_help = true
+    )]
     pub(crate) quiet: bool,
 
     /// When to colour messages; overrides the NO_COLOR environment variable.
