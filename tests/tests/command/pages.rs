@@ -161,6 +161,14 @@ pages! {
     r_f16_the_page_on_urls_is_followed "client/docs/urls.md"
     r_f16_the_page_on_python_is_followed "client/python/README.md"
     r_f16_the_page_on_other_python_packages_is_followed "client/python/docs/coming-from.md"
+    r_f16_the_page_on_clients_is_followed "server/docs/clients.md"
+    r_f16_the_page_on_engines_is_followed "server/docs/engine.md"
+    r_f16_the_page_on_the_gateway_is_followed "server/docs/gateway.md"
+    r_f16_the_page_on_operation_is_followed "server/docs/operation.md"
+    r_f16_the_page_on_remote_databases_is_followed "server/docs/remote.md"
+    r_f16_the_page_on_the_server_is_followed "server/docs/server.md"
+    r_f16_the_page_on_sru_is_followed "server/docs/sru.md"
+    r_f16_the_page_on_transcripts_is_followed "server/docs/transcripts-and-faults.md"
 }
 
 #[test]
@@ -170,7 +178,7 @@ fn r_f16_every_page_is_followed() {
         "CONTRIBUTING.md".to_owned(),
         "client/python/README.md".to_owned(),
     ];
-    for folder in ["client/docs", "client/python/docs"] {
+    for folder in ["client/docs", "client/python/docs", "server/docs"] {
         for entry in fs::read_dir(root().join(folder)).expect(folder).flatten() {
             let name = entry.file_name().into_string().expect("UTF-8");
             if name.ends_with(".md") {
