@@ -1,5 +1,5 @@
 //! Tests of the texts of `z3950d`: manual page, completions, and the messages if it refuses to start. The examples in its help
-//! are run by `tests/tests/command/readme.rs`, together with those of the README.
+//! are run by `tests/tests/command/examples.rs`.
 
 use std::fs;
 
