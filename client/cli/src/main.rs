@@ -16,6 +16,7 @@ mod commands;
 mod console;
 mod prompt;
 mod render;
+mod tape;
 
 use std::borrow::Cow;
 use std::ffi::OsString;

@@ -18,7 +18,6 @@ mod shared;
 mod show;
 mod state;
 mod table;
-mod tape;
 mod tasks;
 mod terminal;
 mod titles;
@@ -42,7 +41,6 @@ use self::command::{CommandResult, Refusal};
 use self::questions::Question;
 use self::state::{Prompt, SessionContext};
 use self::table::Handler;
-use self::tape::Tape;
 use self::terminal::{Terminal, Typed, at_home};
 use crate::commands::connection::{ConnectionOptions, Execution, Setup};
 use crate::commands::options::RecordOutput;
@@ -53,6 +51,7 @@ use crate::console::logging::shows_apdus;
 use crate::console::output::{Failure, Output};
 use crate::console::waiting::WaitingLine;
 use crate::render::Format;
+use crate::tape::Tape;
 
 /// The maximum depth of files that run each other with `source`.
 const MAX_DEPTH: usize = 8;

@@ -22,13 +22,13 @@ use z3950_marc::charset::Charset;
 use super::command::{CommandResult, Refusal, number_or};
 use super::questions::Asker;
 use super::settings::{Reconnects, Settings};
-use super::tape::Tape;
 use crate::commands::options::RecordOutput;
 use crate::commands::scan::TermList;
 use crate::commands::target::{NamedTarget, OpenSession, Seen};
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 use crate::console::pages::{PageReader, Pages};
+use crate::tape::Tape;
 
 /// The time within which servers must answer Close before a signal ends the program.
 const FAREWELL: Duration = Duration::from_secs(1);
