@@ -58,6 +58,8 @@ pub(crate) struct Prompt {
     pub(super) goes_on: Option<&'static str>,
     /// Whether `quit` was entered.
     pub(super) is_leaving: bool,
+    /// Whether a message says which server an opened session is with.
+    pub(super) greets: bool,
     /// Whether a command that fails ends the program.
     pub(super) stop_on_error: bool,
     /// The depth of nested `source` commands.
@@ -107,6 +109,7 @@ impl Prompt {
             history: Vec::new(),
             goes_on: None,
             is_leaving: false,
+            greets: true,
             stop_on_error,
             depth: 0,
         }
