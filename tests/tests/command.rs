@@ -33,6 +33,7 @@ mod sru;
 mod tables;
 mod targets;
 mod transport;
+mod tryout;
 mod unusual;
 mod update;
 mod url;

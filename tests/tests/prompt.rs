@@ -6,6 +6,7 @@ mod editing;
 mod interrupts;
 mod secrets;
 mod sessions;
+mod tryout;
 
 use std::ffi::OsStr;
 use std::path::Path;

@@ -26,6 +26,7 @@ use crate::commands::url::Url;
 use crate::commands::{explain, fallback, order, plan, register, scan, update};
 use crate::console::exit;
 use crate::prompt::Open;
+use crate::tryout::Try;
 
 /// Search Z39.50 and SRU servers and retrieve records from them, by name or by the URLs of RFC 2056.
 ///
@@ -71,6 +72,12 @@ pub(crate) struct Messages {
 /// A command and its arguments.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// See both kinds of URL at work, with a built-in server, then try commands.
+    ///
+    /// A retrieval URL and a session URL are carried out at a server that this command starts on a free port, with a small
+    /// catalogue of books. Both conversations are shown as they were recorded: side by side if the terminal has 80 columns.
+    /// On a terminal, the session stays open and commands are read; whatever they open, the built-in server answers.
+    Try(Try),
     /// Retrieve the records that z39.50r URLs name.
     Get(Box<Get>),
     /// Open a session and read commands from the terminal or a pipe.

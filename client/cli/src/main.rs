@@ -16,6 +16,8 @@ mod commands;
 mod console;
 mod prompt;
 mod render;
+mod tape;
+mod tryout;
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -98,6 +100,7 @@ fn execute(cli: &Cli, output: &mut Output) -> Result<Exit, Failure> {
         Command::Order(arguments) => connecting(|| target::run(arguments, output)),
         Command::Probe(arguments) => connecting(|| probe::run(arguments, output)),
         Command::Targets(command) => connecting(|| targets::run(command, output)),
+        Command::Try(arguments) => threaded(|runtime| tryout::run(arguments, runtime, output)),
         Command::Open(arguments) => threaded(|runtime| prompt::open(arguments, runtime, output)),
     }
 }

@@ -18,7 +18,6 @@ mod shared;
 mod show;
 mod state;
 mod table;
-mod tape;
 mod tasks;
 mod terminal;
 mod titles;
@@ -36,13 +35,13 @@ use clap::Args;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 use z3950::client::{Client, ClientOptions};
+use z3950::url::Mode;
 use z3950_asn1::apdu::TriggerResourceControlRequest;
 
 use self::command::{CommandResult, Refusal};
-use self::questions::Question;
+use self::questions::{Asker, Question};
 use self::state::{Prompt, SessionContext};
 use self::table::Handler;
-use self::tape::Tape;
 use self::terminal::{Terminal, Typed, at_home};
 use crate::commands::connection::{ConnectionOptions, Execution, Setup};
 use crate::commands::options::RecordOutput;
@@ -53,6 +52,7 @@ use crate::console::logging::shows_apdus;
 use crate::console::output::{Failure, Output};
 use crate::console::waiting::WaitingLine;
 use crate::render::Format;
+use crate::tape::Tape;
 
 /// The maximum depth of files that run each other with `source`.
 const MAX_DEPTH: usize = 8;
@@ -88,16 +88,9 @@ pub(crate) fn open(
     runtime: &Runtime,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
-    let (asker, questions) = questions::channel();
-    let is_terminal = io::stdin().is_terminal();
     // A password is asked for before the line editor has the terminal.
     let setup = runtime.block_on(Setup::read(&arguments.connection))?;
-    let source = if is_terminal {
-        CommandSource::Terminal(Box::new(Terminal::new()?))
-    } else {
-        CommandSource::Pipe(Lines::stdin())
-    };
-    let input = Input { source, questions };
+    let (input, asker) = Input::standard(io::stdin().is_terminal())?;
     let mut options = ClientOptions::default();
     let identity = &arguments.connection.identity;
     options.plan = arguments.execution.plan_options(setup.init, identity);
@@ -108,7 +101,7 @@ pub(crate) fn open(
     let context = SessionContext {
         client: client.with_profiles(setup.profiles),
         tape,
-        asker: is_terminal.then(|| Arc::new(asker)),
+        asker,
     };
     let records = &arguments.records;
     // The result is not used, because the format may be changed later; this only checks the options.
@@ -126,6 +119,52 @@ pub(crate) fn open(
     exit.and_then(|exit| ended.map(|()| exit))
 }
 
+/// What a user reads before the prompt of `z3950 try`.
+pub(crate) struct Introduction {
+    pub(crate) text: String,
+    pub(crate) error: Option<String>,
+}
+
+/// Opens the session of a URL, and writes what `introduce` returns while it is open. If input and output are a terminal,
+/// commands are read then; otherwise, nothing is read. The user's `.z3950rc` is not run, so that all users see the same.
+pub(crate) fn open_introduced(
+    (client, tape): (Client, Tape),
+    url: &str,
+    introduce: impl FnOnce(&Output) -> Introduction,
+    runtime: &Runtime,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    let is_read = is_at_terminal(output);
+    let (mut input, asker) = Input::standard(is_read)?;
+    let context = SessionContext {
+        client,
+        tape,
+        asker,
+    };
+    let mut state = Prompt::new(context, Mode::Lenient, &RecordOutput::default(), false);
+    // The introduction says which session is open.
+    state.greets = false;
+    let waiting = output.waiting();
+    let opened = input.attend(&waiting, state.introduced(url, introduce, output));
+    let exit = match runtime.block_on(opened) {
+        Ok(exit) => exit?,
+        Err(Stopped(exit)) => return Ok(exit),
+    };
+    state.greets = true;
+    let of_commands = if is_read && state.has_session() {
+        read(&mut state, &mut input, runtime, output)
+    } else {
+        Ok(exit)
+    };
+    runtime.block_on(state.close_all());
+    of_commands
+}
+
+/// Returns whether a user sees what is printed and can type commands.
+pub(crate) fn is_at_terminal(output: &Output) -> bool {
+    io::stdin().is_terminal() && output.is_terminal()
+}
+
 /// The source of commands, and of answers to questions of servers.
 struct Input {
     source: CommandSource,
@@ -140,6 +179,18 @@ enum CommandSource {
 }
 
 impl Input {
+    /// Returns standard input, and the way to ask a user at a terminal, if there is one.
+    fn standard(is_terminal: bool) -> Result<(Self, Option<Arc<Asker>>), Failure> {
+        let (asker, questions) = questions::channel();
+        let source = if is_terminal {
+            CommandSource::Terminal(Box::new(Terminal::new()?))
+        } else {
+            CommandSource::Pipe(Lines::stdin())
+        };
+        let asker = is_terminal.then(|| Arc::new(asker));
+        Ok((Self { source, questions }, asker))
+    }
+
     fn is_terminal(&self) -> bool {
         matches!(self.source, CommandSource::Terminal(_))
     }
@@ -364,6 +415,24 @@ fn read(
 }
 
 impl Prompt {
+    /// Opens the session of a URL, and writes its introduction, in pages on a terminal.
+    async fn introduced(
+        &mut self,
+        url: &str,
+        introduce: impl FnOnce(&Output) -> Introduction,
+        output: &mut Output,
+    ) -> Result<Exit, Failure> {
+        let exit = self.first(url.as_bytes(), output).await?;
+        let Introduction { text, error } = introduce(output);
+        self.pages(output)
+            .lines(&text, "the conversations", output)
+            .await?;
+        if let Some(error) = error {
+            output.error(&error);
+        }
+        Ok(exit)
+    }
+
     /// Runs the command on a line.
     async fn line(&mut self, line: &str, output: &mut Output) -> Result<Exit, Failure> {
         let Some((name, arguments)) = command::split(line) else {

@@ -23,8 +23,8 @@ pub(crate) use self::indent::indent;
 use self::style::described;
 pub(crate) use self::style::{RecordContext, Style, syntax};
 pub(crate) use self::terminal::{
-    as_message, columns_of, counted, cut_to, escape_controls, listed, matching, named, numbered,
-    padded, query, shown, term, text_of, with_short_words, wrapped,
+    as_message, columns_of, counted, cut_to, escape_controls, folded, listed, matching, named,
+    numbered, padded, query, shown, term, text_of, with_short_words, wrapped,
 };
 
 /// How a record is written.

@@ -14,6 +14,7 @@ pub(crate) fn of(command: &str) -> &'static [(&'static str, &'static str)] {
 #[rustfmt::skip]
 const ALL: &[Examples] = &[
     ("", &[
+        ("See what the URLs of RFC 2056 do, in a minute", "z3950 try"),
         ("Search; --demo uses a built-in catalogue", "z3950 --demo search localhost/books 'ti:pride au:austen'"),
         ("Search a server of SRU", "z3950 --demo search http://localhost/books ti:pride"),
         ("Find a record by its number, or by its URL", "z3950 --demo lookup localhost/books isbn:0-14-143951-3"),
@@ -21,6 +22,10 @@ const ALL: &[Examples] = &[
         ("Open a session and run commands from a pipe", "echo 'find @attr 1=4 war' | z3950 --demo open z39.50s://localhost/books"),
         ("Work offline: show what a URL would send, convert a file", "z3950 plan 'z39.50r://lib.example/cat?id7'"),
         ("", "z3950 convert --format marcxml records.mrc > records.xml"),
+    ]),
+    ("try", &[
+        ("The conversations of a retrieval and of a session; then a prompt, on a terminal", "z3950 try"),
+        ("Another record, in brief and as text, by a Present of its own", "z3950 try --strategy present-only 'z39.50r://localhost/books?pg2600;esn=b;rs=sutrs'"),
     ]),
     ("get", &[
         ("A record as lines of text, or as JSON", "z3950 --demo get 'z39.50r://localhost/books?pg1342;esn=f;rs=marc'"),

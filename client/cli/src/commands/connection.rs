@@ -135,6 +135,17 @@ fn is_off(flag: &bool) -> bool {
     !flag
 }
 
+/// Which request returns the record of a URL.
+#[derive(Debug, Args)]
+pub(crate) struct RecordStrategy {
+    /// When to request the record: with the search, or always in a separate Present.
+    #[arg(long, default_value = "piggyback", hide_short_help = true, value_parser = choices(&[
+        ("piggyback", Strategy::Piggyback, "With the search, for exactly one hit; by Present if it did not come"),
+        ("present-only", Strategy::PresentOnly, "By Present alone"),
+    ]))]
+    pub(crate) strategy: Strategy,
+}
+
 /// How a URL is carried out.
 #[derive(Debug, Args)]
 pub(crate) struct Execution {
@@ -142,12 +153,8 @@ pub(crate) struct Execution {
     #[arg(long)]
     pub(crate) strict: bool,
 
-    /// When to request the record: with the search, or always in a separate Present.
-    #[arg(long, default_value = "piggyback", hide_short_help = true, value_parser = choices(&[
-        ("piggyback", Strategy::Piggyback, "With the search, for exactly one hit; by Present if it did not come"),
-        ("present-only", Strategy::PresentOnly, "By Present alone"),
-    ]))]
-    pub(crate) strategy: Strategy,
+    #[command(flatten)]
+    pub(crate) request: RecordStrategy,
 
     /// How to treat the element set and record syntaxes given in a URL.
     #[arg(long, default_value = "prefer", hide_short_help = true, value_parser = choices(&[
@@ -182,7 +189,7 @@ impl Execution {
         let mut options = PlanOptions::default();
         options.init = init;
         options.strict = self.strict;
-        options.strategy = self.strategy;
+        options.strategy = self.request.strategy;
         options.hints = self.hints;
         options.auto_present = !self.no_auto_present;
         options.allow_reserved_port = self.allow_reserved_port;
@@ -386,8 +393,8 @@ pub(crate) fn usage(error: &dyn std::error::Error) -> Failure {
     Failure::Usage(chain(error))
 }
 
-/// Starts the demo server on a free loopback port. The server ends with the process.
-async fn demo() -> Result<SocketAddr, Failure> {
+/// Starts the demo server on a free loopback port, and returns its address. The server ends with the process.
+pub(crate) async fn demo() -> Result<SocketAddr, Failure> {
     let backend = Arc::new(MemoryBackend::demo());
     let server = Server::bind((Ipv4Addr::LOCALHOST, 0), backend, Limits::default())
         .await

@@ -15,7 +15,7 @@ use crate::console::output::Failure;
 use crate::render::{Format, Style};
 
 /// How records are written.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct RecordOutput {
     /// Record format [default: text; brief on screen].
     #[arg(short, long, value_enum)]

@@ -8,10 +8,10 @@ use z3950_asn1::{codec, decoded};
 
 use super::command::{CommandResult, Refusal, number_or};
 use super::state::Prompt;
-use super::tape::{Noted, Recorded, head};
 use crate::commands::query::{Tables, read_tables};
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
+use crate::tape::{Recorded, head};
 
 impl Prompt {
     /// Lists the most recent APDUs, oldest first, and with the argument `full` also their contents.
@@ -21,7 +21,7 @@ impl Prompt {
             None => (text, false),
         };
         let count: usize = number_or(text, 2)?;
-        let apdus: Vec<Noted> = self.context.tape.recorded().apdus.iter().cloned().collect();
+        let apdus = self.context.tape.noted();
         let first = apdus.len().saturating_sub(count);
         for noted in apdus.iter().skip(first) {
             let length = noted.length;

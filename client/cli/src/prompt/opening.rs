@@ -474,10 +474,12 @@ impl Prompt {
         } else {
             format!("version {}", server.version)
         };
-        output.note(&format!(
-            "{what} with {implementation} at {}, {protocol}",
-            way.name
-        ));
+        if self.greets {
+            output.note(&format!(
+                "{what} with {implementation} at {}, {protocol}",
+                way.name
+            ));
+        }
         for text in &server.text {
             output.note(text);
         }

@@ -22,13 +22,13 @@ use z3950_marc::charset::Charset;
 use super::command::{CommandResult, Refusal, number_or};
 use super::questions::Asker;
 use super::settings::{Reconnects, Settings};
-use super::tape::Tape;
 use crate::commands::options::RecordOutput;
 use crate::commands::scan::TermList;
 use crate::commands::target::{NamedTarget, OpenSession, Seen};
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 use crate::console::pages::{PageReader, Pages};
+use crate::tape::Tape;
 
 /// The time within which servers must answer Close before a signal ends the program.
 const FAREWELL: Duration = Duration::from_secs(1);
@@ -58,6 +58,8 @@ pub(crate) struct Prompt {
     pub(super) goes_on: Option<&'static str>,
     /// Whether `quit` was entered.
     pub(super) is_leaving: bool,
+    /// Whether a message says which server an opened session is with.
+    pub(super) greets: bool,
     /// Whether a command that fails ends the program.
     pub(super) stop_on_error: bool,
     /// The depth of nested `source` commands.
@@ -107,6 +109,7 @@ impl Prompt {
             history: Vec::new(),
             goes_on: None,
             is_leaving: false,
+            greets: true,
             stop_on_error,
             depth: 0,
         }

@@ -144,6 +144,27 @@ pub(crate) fn wrapped(text: &str, columns: usize, indent: usize) -> String {
     out
 }
 
+/// Breaks text into lines like [`wrapped`], breaks words that are longer than a line too, and drops spaces at the ends.
+pub(crate) fn folded(text: &str, columns: usize, indent: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    for line in wrapped(text, columns, indent).lines() {
+        let line = line.trim_end();
+        let mut part = String::new();
+        let mut width = 0;
+        for character in line.chars() {
+            let wide = character.width().unwrap_or(0);
+            if width + wide > columns && width > indent {
+                lines.push(std::mem::replace(&mut part, " ".repeat(indent)));
+                width = indent;
+            }
+            part.push(character);
+            width += wide;
+        }
+        lines.push(part);
+    }
+    lines
+}
+
 /// The maximum length of a message, in characters.
 const MAX_MESSAGE: usize = 4_096;
 
@@ -319,6 +340,24 @@ mod tests {
             ("戦争 平和 ab", "戦争 平和\n  ab"),
         ] {
             assert_eq!(wrapped(text, 10, 2), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn long_words_are_broken_at_the_width() {
+        for (text, expected) in [
+            ("one two three", &["one two", "  three"][..]),
+            ("verylongword x", &["verylongwo", "  rd", "  x"]),
+            (
+                "  abcdefghijklmnopqrst",
+                &["  abcdefgh", "  ijklmnop", "  qrst"],
+            ),
+            ("one   verylong", &["one", "  verylong"]),
+            ("one verylongword", &["one", "  verylong", "  word"]),
+            ("戦争と平和と罪と罰", &["戦争と平和", "  と罪と罰"]),
+            ("", &[]),
+        ] {
+            assert_eq!(folded(text, 10, 2), expected, "{text:?}");
         }
     }
 

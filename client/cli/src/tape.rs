@@ -27,23 +27,23 @@ const MAX_OCTETS: usize = 256 * 1024;
 pub(crate) struct Tape(Arc<Mutex<Recorded>>);
 
 #[derive(Default)]
-pub(super) struct Recorded {
-    pub(super) apdus: VecDeque<Noted>,
-    pub(super) apdu_file: Option<Growing>,
-    pub(super) ber_file: Option<Growing>,
+pub(crate) struct Recorded {
+    pub(crate) apdus: VecDeque<Noted>,
+    pub(crate) apdu_file: Option<Growing>,
+    pub(crate) ber_file: Option<Growing>,
 }
 
 /// A recorded APDU.
 #[derive(Debug, Clone)]
-pub(super) struct Noted {
-    pub(super) direction: Direction,
+pub(crate) struct Noted {
+    pub(crate) direction: Direction,
     /// The octets of the APDU; empty if the APDU is larger than [`MAX_OCTETS`].
-    pub(super) octets: Bytes,
-    pub(super) length: usize,
+    pub(crate) octets: Bytes,
+    pub(crate) length: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Direction {
+pub(crate) enum Direction {
     Sent,
     Received,
 }
@@ -123,7 +123,12 @@ impl Tape {
         move |octets| framer.take(octets, direction, &tape)
     }
 
-    pub(super) fn recorded(&self) -> MutexGuard<'_, Recorded> {
+    /// Returns the recorded APDUs, oldest first.
+    pub(crate) fn noted(&self) -> Vec<Noted> {
+        self.recorded().apdus.iter().cloned().collect()
+    }
+
+    pub(crate) fn recorded(&self) -> MutexGuard<'_, Recorded> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -158,7 +163,7 @@ impl Tape {
     }
 }
 
-pub(super) fn head(direction: Direction, octets: &Bytes) -> String {
+pub(crate) fn head(direction: Direction, octets: &Bytes) -> String {
     let went = match direction {
         Direction::Sent => "sent",
         Direction::Received => "received",
