@@ -84,6 +84,7 @@ pub(super) const HOUSES: &[House] = &[
             "sru::diagnostic::query",
             "sru::diagnostic::conditions",
             "sru::diagnostic",
+            "sru::xml::mend",
             "sru::xml::read",
             "sru::xml::write",
             "sru::xml",
