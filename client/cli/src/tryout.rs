@@ -172,7 +172,7 @@ impl Retrieved {
     /// Returns the lines that name the server and both URLs.
     fn heading(&self, session: &str, width: usize) -> Vec<String> {
         let server = format!(
-            "Both kinds of URL of RFC 2056, carried out at a built-in server, which answers at {} until this command ends:",
+            "Both kinds of URL of RFC 2056, carried out at a built-in server, {}, to which every host leads in this command:",
             self.server
         );
         let mut lines = folded(&server, width, 0);
