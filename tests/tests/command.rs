@@ -18,6 +18,7 @@ mod holdings;
 mod journal;
 mod locators;
 mod lookup;
+mod messages;
 mod open;
 mod order;
 mod pages;
