@@ -19,6 +19,7 @@ mod journal;
 mod locators;
 mod lookup;
 mod names;
+mod messages;
 mod open;
 mod order;
 mod pages;

@@ -43,6 +43,15 @@ impl Person {
 
     /// Starts `z3950 open` with these arguments.
     fn with<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>, home: &Path) -> Self {
+        Self::in_locale("C.UTF-8", arguments, home)
+    }
+
+    /// Starts `z3950 open` with these arguments, in this locale.
+    fn in_locale<S: AsRef<OsStr>>(
+        locale: &str,
+        arguments: impl IntoIterator<Item = S>,
+        home: &Path,
+    ) -> Self {
         let mut command = command(program::path("z3950"));
         command
             // This timeout is longer than the test waits.
@@ -50,6 +59,7 @@ impl Person {
             .args(arguments)
             .env("HOME", home)
             .env("XDG_CONFIG_HOME", home)
+            .env("LC_ALL", locale)
             .env("TERM", "xterm");
         let session = Session::spawn(command).expect("a terminal");
         Self { session }

@@ -26,7 +26,7 @@ pub(super) fn text(external: &External) -> String {
         _ => format!(
             "(a value in {}, {} octets)",
             syntax(external)
-                .map_or_else(|| "no named syntax".into(), |oid| format!("syntax {oid}")),
+                .map_or_else(|| "no named syntax".into(), |oid| format!("syntax {oid:?}")),
             octets.len()
         ),
     }

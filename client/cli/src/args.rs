@@ -151,7 +151,7 @@ impl Cli {
                 ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
                     help::answer(arguments, true, help::width())
                 }
-                ErrorKind::InvalidSubcommand => target_alone(&error),
+                ErrorKind::InvalidSubcommand => no_command(&error, arguments),
                 _ => None,
             };
             answer.unwrap_or(error)
@@ -200,26 +200,47 @@ const ALONE: [Definition; 4] = [
     }),
 ];
 
-/// Returns the error message if a target was given in place of a command.
-fn target_alone(error: &clap::Error) -> Option<clap::Error> {
+/// Returns the error message for a word in the place of a command: a target, or a command that is misspelt.
+fn no_command(error: &clap::Error, arguments: &[OsString]) -> Option<clap::Error> {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
         return None;
     };
     let name = redacted(word);
     let is_named = || Profiles::built_in().named(word).is_some();
     let is_target = || word.contains(['.', '/', ':', '@']) && word.parse::<Target>().is_ok();
-    let message = if is_named() || is_target() {
+    let mut definition = Cli::command();
+    definition.build();
+    // The error shows the usage of the command whose subcommand is misspelt.
+    let outer = arguments.get(1).and_then(|first| first.to_str());
+    let outer = outer.filter(|outer| {
+        let command = definition.find_subcommand(outer);
+        command.is_some_and(|command| command.has_subcommands() && *outer != "help")
+    });
+    let message = if outer.is_none() && (is_named() || is_target()) {
+        let demo = arguments.iter().any(|argument| argument == "--demo");
+        let demo = if demo { "--demo " } else { "" };
         format!(
-            "{name} is a target, not a command: `z3950 search {name} QUERY` searches it, `z3950 open {name}` opens a session \
-             with it, and `z3950 get URL` retrieves a record"
+            "{name} is a target, not a command: `z3950 {demo}search {name} QUERY` searches it, `z3950 {demo}open {name}` opens \
+             a session with it, and `z3950 get URL` retrieves a record"
         )
-    } else if name != *word {
-        // clap's own message would repeat the word, which may contain a password.
-        format!("{name} is not a command")
     } else {
-        return None;
+        let path = outer.map_or("z3950".to_owned(), |outer| format!("z3950 {outer}"));
+        let nearest = match error.get(ContextKind::SuggestedSubcommand) {
+            Some(ContextValue::Strings(names)) => names.first(),
+            Some(ContextValue::String(name)) => Some(name),
+            _ => None,
+        };
+        let hint = match nearest {
+            Some(nearest) => format!("did you mean {nearest}?"),
+            None => format!("`{path} --help` lists the commands"),
+        };
+        format!("{name} is not a command of {path}; {hint}")
     };
-    Some(Cli::command().error(ErrorKind::InvalidSubcommand, message))
+    let definition = match outer {
+        Some(outer) => definition.find_subcommand_mut(outer)?,
+        None => &mut definition,
+    };
+    Some(definition.error(ErrorKind::InvalidSubcommand, message))
 }
 
 /// Returns the command `get` or `open`, if a URL comes before any name of a command.

@@ -394,7 +394,7 @@ fn read(
                 }
             }
             Typed::Malformed(at) => {
-                output.error(&format!("the line is not UTF-8 from octet {at} on"));
+                output.error(&format!("octet {} of the line is not UTF-8", at + 1));
                 Exit::Usage
             }
             Typed::GivenUp => continue,

@@ -3,6 +3,7 @@
 
 mod indent;
 mod other;
+mod problems;
 mod style;
 mod terminal;
 
@@ -20,6 +21,7 @@ use z3950_marc::table::RowOrigin;
 use z3950_marc::{Form, MarcRecord, iso2709};
 
 pub(crate) use self::indent::indent;
+pub(crate) use self::problems::{not_encoded, undecoded};
 use self::style::described;
 pub(crate) use self::style::{RecordContext, Style, syntax};
 pub(crate) use self::terminal::{
@@ -263,7 +265,7 @@ fn marc(octets: &Bytes, style: &Style, context: RecordContext<'_>) -> Rendered {
     let mut options = Options::default();
     options.charset = context.charset;
     let converted = to_utf8(&parsed.record, &options);
-    notes.extend(converted.problems.iter().map(ToString::to_string));
+    notes.extend(undecoded(&converted.problems));
     let is_loss = is_cut || converted.is_loss();
     let mut rendered = written(&converted.record, style, context, notes, is_loss);
     if style.format() == Format::Text {

@@ -69,7 +69,7 @@ pub(crate) fn file(file: &Path) -> Result<Exit, Failure> {
         let changes = counted(changes, "change");
         let records = counted(records as u64, "record");
         note(&format_args!(
-            "{shown} has {changes} of {journal} now, and {records}"
+            "folded {changes} of {journal} into {shown}, which has {records}"
         ));
     }
     Ok(Exit::Stopped)

@@ -56,15 +56,18 @@ impl ClientReports {
         let report = self.judge.report();
         let total = report.total();
         note(&format_args!(
-            "judged {}: {} of the standard not met, {}",
+            "judged {}: {} of the standard, {}",
             counted(report.judged, "session"),
-            counted(total.fail, "demand"),
+            counted(total.fail, "violation"),
             counted(total.hint, "hint"),
         ));
         let mut outcome = Ok(());
         for (path, file) in files.drain(..) {
             match put(&report, &path, file) {
-                Ok(()) => note(&format_args!("report on clients in {}", path.display())),
+                Ok(()) => note(&format_args!(
+                    "report on clients written to {}",
+                    path.display()
+                )),
                 Err(error) if outcome.is_ok() => {
                     let words = format!("cannot write {} (--judge): {error}", path.display());
                     let exit = Exit::Unexpected;

@@ -266,10 +266,11 @@ pub(crate) fn tell(notes: &[FileNotes]) {
         }
         let more = more + notes.len().saturating_sub(MAX_NOTES);
         if more > 0 {
-            complain(&format_args!(
-                "{}: {more} more damaged records",
-                path.display()
-            ));
+            let records = counted(
+                u64::try_from(more).unwrap_or(u64::MAX),
+                "other damaged record",
+            );
+            complain(&format_args!("{}: {records}", path.display()));
         }
     }
 }

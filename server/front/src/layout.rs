@@ -40,11 +40,11 @@ impl PageLayout {
 pub(crate) fn heading(status: StatusCode) -> &'static str {
     match status {
         StatusCode::MULTIPLE_CHOICES => "Several records match",
-        StatusCode::BAD_REQUEST => "This cannot be carried out",
+        StatusCode::BAD_REQUEST => "This request is not valid",
         StatusCode::UNAUTHORIZED => "A user and password are needed",
         StatusCode::FORBIDDEN => "Not allowed",
-        StatusCode::NOT_FOUND => "Nothing there",
-        StatusCode::NOT_ACCEPTABLE => "No such form",
+        StatusCode::NOT_FOUND => "Not found",
+        StatusCode::NOT_ACCEPTABLE => "Not available in this format",
         StatusCode::TOO_MANY_REQUESTS => "Too many requests",
         StatusCode::BAD_GATEWAY => "The server refused",
         StatusCode::GATEWAY_TIMEOUT => "The server cannot be reached",

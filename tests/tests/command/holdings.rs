@@ -212,7 +212,7 @@ fn the_prompt_shows_the_copies_of_a_record() {
     assert_eq!(ran.stdout.matches(table).count(), 2, "{ran:?}");
     for words in [
         "there is no record 2: the result set has 1 record",
-        "record 1 tells of no copies",
+        "record 1 lists no copies",
     ] {
         assert!(ran.stderr.contains(words), "{words}: {ran:?}");
     }

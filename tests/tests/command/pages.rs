@@ -135,10 +135,17 @@ fn carry_out(shell: &mut Shell, page: &str, step: &Step) -> Outcome {
     Outcome::Done
 }
 
+const README: &str = "README.md";
+
+#[test]
+fn audit_d17_r_f16_the_readme_is_followed() {
+    follow(README);
+}
+
 macro_rules! pages {
     ($($test:ident $page:literal)*) => {
         /// The pages that are followed.
-        const PAGES: &[&str] = &[$($page),*];
+        const PAGES: &[&str] = &[README, $($page),*];
 
         $(
             #[test]
@@ -150,7 +157,6 @@ macro_rules! pages {
 }
 
 pages! {
-    audit_d17_r_f16_the_readme_is_followed "README.md"
     r_f16_the_page_for_contributors_is_followed "CONTRIBUTING.md"
     r_f16_the_page_on_batches_is_followed "client/docs/batches.md"
     r_f16_the_page_on_conformance_is_followed "client/docs/conformance.md"

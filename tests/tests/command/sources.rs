@@ -85,7 +85,7 @@ fn what_is_found_has_a_note_and_the_source_of_each_record() {
         format!("{address}/union"),
         format!("http://{address}/union"),
     );
-    let note = format!("without {FAILED}\n");
+    let note = format!("results are missing from {FAILED}\n");
     for target in [&target, &over_sru] {
         let ran = z3950([
             "search", target, "ti:war", "--count", "2", "--format", "brief",

@@ -19,7 +19,7 @@ fn from_an_isbn_to_the_record_its_file_and_its_url() {
     browser.type_into("#q", "978-0-14-143958-7");
     browser.follow("form button");
     let taken = browser.text("main > .note");
-    assert_eq!(taken, "Taken as the ISBN 978-0-14-143958-7.");
+    assert_eq!(taken, "Interpreted as the ISBN 978-0-14-143958-7.");
     browser.follow("section ol a");
     let title = browser.text("h1");
     assert!(title.starts_with("Emma"), "{title}");
@@ -73,7 +73,7 @@ const PAGES: [(&str, &str, &str); 14] = [
     (
         "failure",
         "/search?q=%40attr+1%3D",
-        "This cannot be carried out",
+        "This request is not valid",
     ),
     (
         "nothing-ticked",

@@ -28,9 +28,14 @@ pub(super) fn rename(arguments: &mut Vec<OsString>) {
     arguments.splice(1..2, std::iter::once(command.into()).chain(value));
 }
 
-/// Moves the options before a command behind its name.
+/// Moves the options before a command behind its name. A word in the place of a command comes first, too, so that the error is
+/// about this word and not about the options before it.
 pub(super) fn settle(arguments: &mut Vec<OsString>) {
     let Some(path) = path(arguments) else {
+        if let Some(place) = command(arguments, 1) {
+            let word = arguments.remove(place);
+            arguments.insert(1, word);
+        }
         return;
     };
     let is_settled = path.iter().zip(1..).all(|(index, place)| *index == place);
@@ -125,6 +130,9 @@ mod tests {
             ("--demo", "--demo"),
             ("--user", "--user"),
             ("targets nothing", "targets nothing"),
+            ("--demo targets nothing", "targets --demo nothing"),
+            ("--demo serch t q", "serch --demo t q"),
+            ("--timeout 5 -v h/d", "h/d --timeout 5 -v"),
             ("-- search", "-- search"),
             ("", ""),
         ] {

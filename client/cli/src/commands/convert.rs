@@ -13,7 +13,9 @@ use std::path::Path;
 use serde_json::json;
 use z3950_asn1::file::same;
 use z3950_marc::MarcRecord;
-use z3950_marc::charset::{Charset, Options, ProblemKind, Unencodable, to_charset, to_utf8};
+use z3950_marc::charset::{
+    Charset, FieldProblem, Options, ProblemKind, Unencodable, to_charset, to_utf8,
+};
 use z3950_marc::crosswalk::is_unimarc;
 use z3950_marc::faults::faults;
 use z3950_marc::stream::{InputForm, InputRecord, RecordReader};
@@ -28,7 +30,7 @@ use crate::console::few::FewMessages;
 use crate::console::input::{open, readable};
 use crate::console::interrupt::{Interrupt, Stopped};
 use crate::console::output::{Failure, Output, Words};
-use crate::render::{Format, counted, shown};
+use crate::render::{Format, counted, not_encoded, shown, undecoded};
 
 /// Converts or checks all files. The exit code is 8 if records are left out or lose data, or if a check finds faults.
 pub(crate) fn run(arguments: &Convert, output: &mut Output) -> Result<Exit, Failure> {
@@ -163,7 +165,7 @@ impl Run<'_> {
         }
         if self.read == before.0 && !self.is_done() {
             self.progress.clear();
-            let words = format!("{}: there are no records in it", name);
+            let words = format!("{}: it contains no records", name);
             self.output.note(&words);
         }
         if self.read > before.0.max(skipped) && self.whole == before.1 {
@@ -277,7 +279,7 @@ impl Run<'_> {
                 self.left_out(&place, &notes)
             };
         }
-        notes.extend(converted.problems.iter().map(ToString::to_string));
+        notes.extend(undecoded(&converted.problems));
         is_loss |= converted.is_loss();
         if self.arguments.strict && !notes.is_empty() {
             return self.left_out(&place, &notes);
@@ -328,13 +330,16 @@ impl Run<'_> {
         let mut options = Options::default();
         options.unencodable = unencodable;
         let encoded = to_charset(&record, charset, &options);
-        for problem in &encoded.problems {
-            let ProblemKind::Unencodable { character, .. } = problem.problem.kind else {
-                notes.push(problem.to_string());
-                continue;
-            };
-            let written = unencodable.replacement(character);
-            notes.push(format!("{problem}; {written} is written"));
+        let is_unencodable = |problem: &&FieldProblem| {
+            matches!(problem.problem.kind, ProblemKind::Unencodable { .. })
+        };
+        let others = encoded
+            .problems
+            .iter()
+            .filter(|problem| !is_unencodable(problem));
+        notes.extend(others.map(ToString::to_string));
+        if let Some(words) = not_encoded(&encoded.problems, unencodable) {
+            notes.push(words);
             *is_loss |= unencodable != Unencodable::Reference;
         }
         encoded.record

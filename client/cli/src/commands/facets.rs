@@ -111,7 +111,7 @@ impl Arguments {
             ),
             (
                 self.parts && parts.is_empty(),
-                "the server reports nothing about the parts",
+                "the server does not report on the parts of the query",
             ),
         ] {
             if holds {

@@ -4,6 +4,7 @@ mod add;
 mod check;
 mod file;
 mod remove;
+mod show;
 
 use std::ffi::OsString;
 
@@ -17,6 +18,7 @@ use self::add::{Add, add};
 use self::check::check;
 use self::file::own_file;
 use self::remove::{Remove, remove};
+use self::show::lines;
 use crate::answer::Envelope;
 use crate::commands::connection::{self, ConnectionOptions, TargetsFile};
 use crate::commands::target::{TARGET, did_you_mean};
@@ -177,34 +179,10 @@ fn show(arguments: &EachTarget<TargetsFile>, output: &mut Output) -> Result<Exit
             continue;
         };
         let value = object(name, entry);
-        match (arguments.json, value.as_object()) {
-            (false, Some(fields)) => {
-                for (key, value) in fields {
-                    let value = match value {
-                        Value::Null => continue,
-                        Value::Array(values) if values.is_empty() => continue,
-                        Value::Array(values) => {
-                            let texts = values.iter().map(Value::as_str);
-                            texts
-                                .map(Option::unwrap_or_default)
-                                .collect::<Vec<_>>()
-                                .join(", ")
-                        }
-                        Value::Bool(is_so) => if *is_so { "yes" } else { "no" }.to_owned(),
-                        Value::String(text) => text.clone(),
-                        Value::Object(_) if matches!(key.as_str(), "sru" | "indexes") => {
-                            value.to_string()
-                        }
-                        // A record syntax.
-                        Value::Object(parts) => match (&parts["name"], &parts["oid"]) {
-                            (Value::String(name), Value::String(oid)) => format!("{name} ({oid})"),
-                            (_, oid) => oid.as_str().unwrap_or_default().to_owned(),
-                        },
-                        other => other.to_string(),
-                    };
-                    output.line(&format!("{key:<16}{value}"))?;
-                }
-            }
+        match value.as_object() {
+            Some(profile) if !arguments.json => lines(profile)
+                .iter()
+                .try_for_each(|line| output.line(line))?,
             _ => Envelope::from(value).write(output)?,
         }
     }

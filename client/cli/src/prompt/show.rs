@@ -248,7 +248,7 @@ impl Prompt {
         let record = Record::new(record, Some(position)).with_charset(self.record_charset());
         let copies = table(&record.holdings());
         if copies.is_empty() {
-            output.note(&format!("record {position} tells of no copies"));
+            output.note(&format!("record {position} lists no copies"));
             return Ok(Exit::NoMatch);
         }
         let mut pages = self.pages(output);

@@ -351,7 +351,7 @@ impl LoadRun<'_> {
         let path = self.arguments.files.get(files);
         let path = path.map_or_else(String::new, |path| path.display().to_string());
         let come = match (files, records) {
-            (0, 0) => "nothing is sure to be done".to_owned(),
+            (0, 0) => "nothing is known to be done".to_owned(),
             _ => format!("everything before record {} of {path} is done", records + 1),
         };
         match &self.arguments.state {

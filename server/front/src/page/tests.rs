@@ -73,7 +73,7 @@ fn each_path_has_its_page() {
         (
             "/search?q=emma+austen&target=books",
             200,
-            "Taken as <bdi>words that all occur</bdi>",
+            "Interpreted as <bdi>all of these words</bdi>",
         ),
         ("/search?q=emma&target=nowhere", 200, "class=\"failure\""),
         ("/search?q=", 200, "<h1><bdi>Search the catalogue"),

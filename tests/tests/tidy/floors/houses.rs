@@ -569,6 +569,7 @@ pub(super) const HOUSES: &[House] = &[
             "render::other",
             "render::style",
             "render",
+            "render::problems",
             "render::indent",
             "render::terminal",
         ],

@@ -125,7 +125,7 @@ impl<'a> BatchState<'a> {
             let words = match (self.before, self.names.targets.len()) {
                 (1, 0 | 1) => "1 input was answered before".to_owned(),
                 (before, 0 | 1) => format!("{before} inputs were answered before"),
-                (before, _) => format!("the report has {before} answers already"),
+                (before, _) => format!("the report already has {before} answers"),
             };
             self.output.note(&words);
         }

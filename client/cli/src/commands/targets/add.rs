@@ -15,6 +15,7 @@ use z3950_asn1::sru::Version;
 
 use super::check::try_out;
 use super::file::{TARGETS, own_file, replace};
+use super::show::index_name;
 use crate::commands::connection::{self, ConnectionOptions};
 use crate::commands::explain;
 use crate::commands::options::{Wait, seconds};
@@ -348,7 +349,10 @@ fn sru_table(target: &Target, described: Option<&SruOptions>) -> toml::Table {
         table.insert("schema".into(), schema.into());
     }
     let indexes = described.into_iter().flat_map(|sru| &sru.indexes);
-    let indexes = indexes.map(|(value, index)| (value.to_string(), index.as_str().into()));
+    let indexes = indexes.map(|(value, index)| {
+        let name = index_name(*value).map_or_else(|| value.to_string(), str::to_owned);
+        (name, index.as_str().into())
+    });
     let indexes = toml::Table::from_iter(indexes);
     if !indexes.is_empty() {
         table.insert("indexes".into(), indexes.into());
