@@ -16,6 +16,7 @@
 //! | [`charset`] | MARC-8, ISO 5426 and the other character sets of records and queries |
 //! | [`crosswalk`] | a record as ISBD lines, Dublin Core, MODS, a citation or labelled lines |
 //! | [`table`] | records as rows of CSV and TSV |
+//! | [`select`] | parts of records, and conditions on them |
 //! | [`standard_number`] | ISBN, ISSN, LCCN and OCLC numbers, checked and in one form |
 //! | [`text`], [`xmltext`] | octets as text without loss, and in XML |
 //!
@@ -47,6 +48,7 @@ pub mod marcxml;
 pub mod mrk;
 pub mod record;
 mod remarks;
+pub mod select;
 pub mod standard_number;
 pub mod stream;
 pub mod table;

@@ -6,7 +6,7 @@ mod row;
 use std::fmt;
 use std::str::FromStr;
 
-use self::row::TableRow;
+pub(crate) use self::row::TableRow;
 use crate::record::{MarcRecord, Tag};
 
 /// The separator between values in a cell, for repeated fields, and for repeated subfields if a column has only one
@@ -105,7 +105,7 @@ impl<'a> From<Option<&'a str>> for RowOrigin<'a> {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Content {
+pub(crate) enum Content {
     /// One of the names in [`NAMES`].
     Named(&'static str),
     /// One of the names in [`COPY_COLUMNS`].
@@ -171,7 +171,8 @@ impl fmt::Display for Columns {
     }
 }
 
-fn content(name: &str) -> Option<Content> {
+/// Returns what a column with this name holds; `None` if there is no such column.
+pub(crate) fn content(name: &str) -> Option<Content> {
     let is_it = |known: &&str| known.eq_ignore_ascii_case(name);
     if let Some(known) = NAMES.into_iter().find(is_it) {
         return Some(Content::Named(known));
@@ -295,14 +296,7 @@ impl Table {
         copies: &[CopyCells],
         out: &mut Vec<u8>,
     ) -> Vec<String> {
-        let mut row = TableRow {
-            record,
-            origin,
-            copies: &[],
-            citation: None,
-            elements: None,
-            notes: Vec::new(),
-        };
+        let mut row = TableRow::new(record, origin);
         let size = if self.has_row_per_copy {
             1
         } else {
