@@ -37,6 +37,7 @@
 
 pub mod charset;
 pub mod crosswalk;
+pub mod edit;
 pub mod faults;
 mod form;
 pub mod iso2709;

@@ -22,6 +22,7 @@ pub(super) const HOUSES: &[House] = &[
             "stream::window",
             "faults",
             "form",
+            "edit",
             "select",
             "table",
             "marcxml",
