@@ -17,6 +17,7 @@
 //! | [`crosswalk`] | a record as ISBD lines, Dublin Core, MODS, a citation or labelled lines |
 //! | [`table`] | records as rows of CSV and TSV |
 //! | [`select`] | parts of records, and conditions on them |
+//! | [`edit`], [`order`], [`counts`] | fields deleted and added, records compared for sorting, fields counted |
 //! | [`standard_number`] | ISBN, ISSN, LCCN and OCLC numbers, checked and in one form |
 //! | [`text`], [`xmltext`] | octets as text without loss, and in XML |
 //!
@@ -36,6 +37,7 @@
 )]
 
 pub mod charset;
+pub mod counts;
 pub mod crosswalk;
 pub mod edit;
 pub mod faults;
@@ -47,6 +49,7 @@ pub mod marcjson;
 pub mod marcline;
 pub mod marcxml;
 pub mod mrk;
+pub mod order;
 pub mod record;
 mod remarks;
 pub mod select;
