@@ -18,6 +18,8 @@ pub(super) const HOUSES: &[House] = &[
             "stream::xml",
             "stream::json",
             "stream::lines",
+            "stream::rows",
+            "stream::octets",
             "stream::marc",
             "stream::window",
             "faults",
