@@ -5,3 +5,6 @@ mod build;
 mod headings;
 
 pub use self::headings::{HeadingError, Headings};
+
+#[cfg(test)]
+mod tests;
