@@ -102,6 +102,9 @@ const ALL: &[Examples] = &[
         ("Write MARC-8, 100 records per file", "z3950 convert --to marc --to-charset marc-8 --split 100 --output part-{}.mrc records.mrc"),
         ("A table of titles and links, each record once", "z3950 convert --to csv --fields 001,title,author,856u --dedupe 001 records.mrc > records.csv"),
         ("List the faults of each record; the exit code is 8 if there are any", "z3950 convert --check records.mrc"),
+        ("A table as MARC; its headings say where its columns go", "z3950 convert --to mrk books.csv"),
+        ("Records with a word in their title, without local fields, in the order of titles", "z3950 convert --to mrk --select title:war --delete 9XX --sort title records.mrc"),
+        ("Count which fields the records have", "z3950 convert --stats records.mrc"),
     ]),
     ("url parse", &[
         ("", "z3950 url parse 'z39.50r://lib.example/cat?id7;esn=f;rs=marc'"),
