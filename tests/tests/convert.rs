@@ -11,6 +11,7 @@ mod namespaces;
 mod outputs;
 mod readers;
 mod real;
+mod revised;
 mod yaz;
 
 use std::io::Write;
