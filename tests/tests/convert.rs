@@ -12,6 +12,7 @@ mod outputs;
 mod readers;
 mod real;
 mod revised;
+mod sheets;
 mod yaz;
 
 use std::io::Write;
