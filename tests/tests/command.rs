@@ -15,6 +15,7 @@ mod gateway;
 mod get;
 mod holdings;
 mod journal;
+mod kept;
 mod locators;
 mod lookup;
 mod open;
