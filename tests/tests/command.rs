@@ -16,6 +16,7 @@ mod gateway;
 mod get;
 mod holdings;
 mod journal;
+mod kept;
 mod locators;
 mod lookup;
 mod names;

@@ -26,7 +26,7 @@ pub(crate) use self::runner::{AskEvent, Recipient, run};
 pub(crate) use self::sources::SourceNotes;
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output, Words};
-use crate::render::{Format, Style, render, shown};
+use crate::render::{Style, render, shown};
 
 /// The maximum length of an input in octets; a longer input is an error.
 pub(crate) const MAX_INPUT: usize = 65_536;
@@ -261,8 +261,8 @@ impl Writing {
         record: &External,
         subject: &str,
     ) -> (Piece, Answer) {
-        let json = Style::from(Format::Json);
-        let style = if self.json { &json } else { &self.style };
+        let json = self.json.then(|| self.style.as_json());
+        let style = json.as_ref().unwrap_or(&self.style);
         let envelope = style.has_source().then(envelope);
         let origin = envelope.as_ref().map(Envelope::origin);
         let rendered = render(record, style, self.charset, origin.unwrap_or_default());

@@ -440,7 +440,7 @@ mod tests {
             ("search -h", 70),
             ("search --help", 182),
             ("help search", 182),
-            ("convert --help", 60),
+            ("convert --help", 78),
             ("man --help", 15),
         ] {
             let page = page(line, help::WIDTH);

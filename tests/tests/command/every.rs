@@ -270,6 +270,7 @@ fn keys_of(command: &str, line: &str) -> BTreeSet<String> {
         "probe" if judges => "`probe --conformance`",
         "targets list" | "targets show" => "`targets list`, `targets show`",
         "query indexes" => "`query indexes`",
+        "convert" if line.contains(" --stats") => "`convert --stats`",
         command if command.starts_with("query ") => "`query`",
         command => &format!("`{command}`"),
     };

@@ -67,6 +67,7 @@ const ALL: &[Examples] = &[
     ("update", &[
         ("Add the records of a file", "z3950 --demo update localhost/books insert new.mrc"),
         ("Replace records, identified by their control numbers", "z3950 update lib.example/books replace --id-from-001 held.mrc"),
+        ("Say what would be sent, and send nothing", "z3950 update lib.example/books replace --id-from-001 --dry-run held.mrc"),
         ("Delete one", "z3950 update lib.example/books delete --id pg1342"),
     ]),
     ("order", &[
@@ -106,6 +107,9 @@ const ALL: &[Examples] = &[
         ("", "z3950 convert --format marcxml records.mrc > records.xml"),
         ("Write MARC-8, 100 records per file", "z3950 convert --format marc --to-charset marc-8 --split 100 --output part-{}.mrc records.mrc"),
         ("A table of titles and links, each record once", "z3950 convert --format csv --fields 001,title,author,856u --dedupe 001 records.mrc > records.csv"),
+        ("A table as MARC; its headings say where its columns go", "z3950 convert --format mrk books.csv"),
+        ("Records with a word in their title, without local fields, in the order of titles", "z3950 convert --format mrk --select title:war --delete 9XX --sort title records.mrc"),
+        ("Count which fields the records have", "z3950 convert --stats records.mrc"),
         ("List the faults of each record; the exit code is 8 if there are any", "z3950 convert --check records.mrc"),
     ]),
     ("url parse", &[

@@ -8,8 +8,9 @@ use std::sync::Arc;
 use z3950_marc::MarcRecord;
 use z3950_marc::stream::{InputForm, RecordReader};
 
-use super::column::{BYTE_ORDER_MARK, ColumnCell, ColumnReader, without_formula};
+use super::column::{ColumnCell, ColumnReader};
 use super::line_ends;
+use super::rows::{BYTE_ORDER_MARK, WORKBOOK, is_workbook, without_formula};
 use super::utf16;
 use crate::answer::{Ask, MAX_INPUT, NameRecord, Origin};
 use crate::console::input::bounded_line;
@@ -18,10 +19,8 @@ use crate::console::output::Failure;
 /// Returns the reason why a file that begins with these octets cannot contain inputs, which is that it is binary.
 pub(crate) fn refusal(begin: &[u8]) -> Option<&'static str> {
     let begin = begin.get(..PEEKED).unwrap_or(begin);
-    if begin.starts_with(ZIP) {
-        return Some(
-            "it is a workbook (.xlsx, .ods) or another zip file; save the sheet as CSV in a spreadsheet program",
-        );
+    if is_workbook(begin) {
+        return Some(WORKBOOK);
     }
     if utf16::begins(begin) {
         return None;
@@ -32,9 +31,6 @@ pub(crate) fn refusal(begin: &[u8]) -> Option<&'static str> {
     }
     has(b"\0").then_some("it is binary, not text with one input a line")
 }
-
-/// The first octets of a zip file.
-const ZIP: &[u8] = b"PK\x03\x04";
 
 /// The number of octets of a file that are examined to decide whether it is text.
 const PEEKED: usize = 4096;

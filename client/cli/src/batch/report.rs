@@ -4,6 +4,7 @@
 pub(super) mod form;
 pub(super) mod later;
 pub(super) mod resume;
+mod saved;
 
 use std::fs::File;
 use std::io::{self, BufReader, Seek, Write};
@@ -34,6 +35,8 @@ pub(super) struct Report {
     later: Option<LaterAnswers>,
     /// Whether the file has already been passed to the syncing thread.
     is_noted: bool,
+    /// Whether another program had saved the report, so that it was written anew.
+    is_restored: bool,
 }
 
 impl Report {
@@ -45,11 +48,13 @@ impl Report {
                 path.display()
             )));
         };
+        let is_restored = arguments.resume && form == ReportForm::Csv && saved::restore(path)?;
         Ok(Self {
             file: arguments.growing(path)?,
             form,
             later: None,
             is_noted: false,
+            is_restored,
         })
     }
 
@@ -66,6 +71,12 @@ impl Report {
         if !arguments.resume {
             self.begin(0)?;
             return Ok(Resumed::default());
+        }
+        if self.is_restored {
+            let name = self.file.path().display();
+            output.note(&format!(
+                "{name} was saved by another program; it is written anew"
+            ));
         }
         let resumed = self.read(arguments, destination, asks, names)?;
         let mut known = resumed.output_length;

@@ -11,14 +11,19 @@ pub(super) fn begins(begin: &[u8]) -> bool {
 
 /// Returns the text in UTF-8, without its byte order mark. Both byte orders are accepted.
 pub(super) fn decoded(input: impl BufRead + Send + 'static) -> Box<dyn BufRead + Send> {
-    Box::new(BufReader::new(Utf16Reader {
+    Box::new(reader(input))
+}
+
+/// Returns a reader of the text in UTF-8.
+pub(super) fn reader<R: BufRead>(input: R) -> impl BufRead {
+    BufReader::new(Utf16Reader {
         input,
         // A byte order mark overrides this byte order.
         decoder: UTF_16LE.new_decoder(),
         is_over: false,
         text: String::new(),
         read: 0,
-    }))
+    })
 }
 
 struct Utf16Reader<R> {

@@ -9,6 +9,7 @@ use std::slice;
 use clap::Args;
 use z3950::lookup::{Kind, Preferences, identifiers};
 use z3950::target::redacted;
+use z3950_marc::edit::LocalTags;
 use z3950_marc::{MarcRecord, language};
 
 use self::answers::LookupAnswers;
@@ -22,7 +23,7 @@ use crate::console::exit::Exit;
 use crate::console::interrupt::Interrupt;
 use crate::console::logging::shows_steps;
 use crate::console::output::{Failure, Output};
-use crate::render::{Style, shown};
+use crate::render::{Format, Style, shown};
 
 #[derive(Debug, Args)]
 #[command(after_help = TARGET, override_usage = USAGE)]
@@ -42,6 +43,16 @@ pub(crate) struct Lookup {
 
     #[command(flatten)]
     pub(crate) wanted: Matches,
+
+    /// Keep the fields with these tags of each record of --input, such as 001,852,9XX, in the record that is found for it, in place of
+    /// its own.
+    #[arg(
+        long,
+        value_name = "TAG,...",
+        requires = "inputs",
+        hide_short_help = true
+    )]
+    pub(crate) keep: Option<LocalTags>,
 
     #[command(flatten)]
     pub(crate) batch: Batch,
@@ -148,6 +159,10 @@ pub(crate) async fn run(arguments: &Lookup, output: &mut Output) -> Result<Exit,
     let style = records.style_in(batch.format(records.format())?)?;
     // Wrong options are refused before a password command runs.
     wanted.preferences()?;
+    if arguments.keep.is_some() && style.format() == Format::Raw {
+        let words = "--keep changes records, which --format raw writes as the server sent them";
+        return Err(Failure::Usage(words.into()));
+    }
     let reach = TargetClient::new(&arguments.connection).await?;
     for word in identifiers.iter().filter_map(|word| word.to_str()) {
         if is_another_target(&reach, word) {
@@ -165,6 +180,7 @@ pub(crate) async fn run(arguments: &Lookup, output: &mut Output) -> Result<Exit,
     // One ask goes to several targets if they are asked in turn, or if the best of all records is to be chosen.
     answers.is_joint = answers.places.len() > 1 && (!arguments.all_targets || wanted.best);
     answers.wanted.all_targets = arguments.all_targets;
+    answers.keep.clone_from(&arguments.keep);
     answers.is_written = batch.file().is_some();
     answers.is_terse = output.is_terminal() && !shows_steps();
     let mut job = job(identifiers, answers, style);

@@ -15,7 +15,7 @@ use crate::console::exit::Exit;
 use crate::console::output::Failure;
 
 /// The maximum length of a report line in octets. The program never writes a longer line.
-const MAX_LINE: u64 = 1 << 20;
+pub(super) const MAX_LINE: u64 = 1 << 20;
 
 /// The state of an interrupted batch.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -218,7 +218,7 @@ pub(crate) fn resume(
             }
         };
         let of_ask = shown(ask);
-        let is_same = of_report.1 == of_ask.1 && is_of(&of_report.0, &of_ask.0);
+        let is_same = form.shows(&of_report.1, &of_ask.1) && is_of(form, &of_report.0, &of_ask.0);
         if ask.position != kept.position || !is_same {
             let (reported, asked) = (reported(), named(ask.position, &of_ask));
             return Err(format!(
@@ -253,8 +253,9 @@ pub(crate) fn resume(
 }
 
 /// Returns whether the target in a report is the asked target, or is one of several targets as in `a or b`.
-fn is_of(reported: &str, asked: &str) -> bool {
-    reported == asked || asked.split(OR).any(|one| one == reported)
+fn is_of(form: ReportForm, reported: &str, asked: &str) -> bool {
+    let mut each = asked.split(OR);
+    form.shows(reported, asked) || each.any(|one| form.shows(reported, one))
 }
 
 fn unread(error: io::Error) -> String {

@@ -3,11 +3,14 @@
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 
-use clap::Args;
-use z3950_marc::Form;
+use clap::{ArgGroup, Args};
 use z3950_marc::charset::Charset;
+use z3950_marc::edit::{Deletion, parse_field};
+use z3950_marc::order::SortKeys;
+use z3950_marc::select::Condition;
 use z3950_marc::stream::InputForm;
 use z3950_marc::table::Columns;
+use z3950_marc::{Field, Form};
 
 use super::dedupe::{DuplicateKey, KEYS};
 use crate::commands::options::{First, charset, choices, record_count, style};
@@ -21,16 +24,25 @@ The exit code is 8 if any data was lost from a record, which a warning or an err
 lengths and directories that could be repaired are only noted.";
 
 #[derive(Debug, Args)]
-#[command(after_help = EXIT)]
+#[command(after_help = EXIT, group(ArgGroup::new("reports").args(["check", "stats"])))]
 pub(crate) struct Convert {
     /// Files of records; - is standard input.
     #[arg(value_name = "FILE", default_value = "-")]
     pub(super) files: Vec<PathBuf>,
 
-    /// The input format: marc, marcxml, marcxchange, json, mrk or line. By default, it is detected from the content, then
-    /// from the file name.
+    /// The input format: marc, marcxml, marcxchange, json, mrk, line or csv. By default, it is detected from the content, then
+    /// from the file name; .csv and .tsv files are tables.
     #[arg(long, value_name = "FORM", value_parser = input_form)]
-    pub(super) from: Option<InputForm>,
+    pub(super) from: Option<InputKind>,
+
+    /// Where a column of a table goes: its heading or number, and a place such as 245$a or title, or nothing to leave it out; may be
+    /// repeated.
+    #[arg(long, value_name = "HEADING=PLACE", value_parser = mapping, hide_short_help = true)]
+    pub(super) map: Vec<(String, String)>,
+
+    /// What separates several values in a cell of a table that is read [default: " | "].
+    #[arg(long, value_name = "TEXT", hide_short_help = true)]
+    pub(super) separator: Option<String>,
 
     /// The output format: marc, marcxml, marcxchange, json, csv, tsv, spreadsheet, mrk, line, dc or brief. By default, the
     /// extension of --output (.mrc, .xml, .json, .jsonl, .csv, .tsv, .mrk or .txt) selects it; on standard output it is line.
@@ -52,6 +64,35 @@ pub(crate) struct Convert {
     /// common, which may be other editions. Records without one are all kept. With -v, each record left out is listed.
     #[arg(long, value_name = "001|isbn", value_parser = choices(&KEYS))]
     pub(super) dedupe: Option<DuplicateKey>,
+
+    /// Take only records that fulfil a condition; may be repeated.
+    ///
+    /// 852 is for records with this field, !852 for those without it, 9XX for any field from 900. Values: 245$a=emma (* is any text),
+    /// 245$a:war (has this text), year>1990, 008/35-37=eng (# is a blank), 650^2=2 (an indicator); or of any column of --fields.
+    #[arg(long, value_name = "CONDITION", hide_short_help = true)]
+    pub(super) select: Vec<Condition>,
+
+    /// Delete fields and subfields, such as 9XX,852$x.
+    #[arg(
+        long,
+        value_name = "FIELD,...",
+        value_delimiter = ',',
+        hide_short_help = true
+    )]
+    pub(super) delete: Vec<Deletion>,
+
+    /// Add a field to each record: '852 __ $a Main library'; may be repeated.
+    #[arg(long, value_name = "FIELD", value_parser = parse_field, hide_short_help = true)]
+    pub(super) add: Vec<Field>,
+
+    /// Sort by columns of --fields, such as title,-year; - is for descending order. The records wait in a temporary file.
+    #[arg(
+        long,
+        value_name = "KEY,...",
+        allow_hyphen_values = true,
+        hide_short_help = true
+    )]
+    pub(super) sort: Option<SortKeys>,
 
     /// The character set of the records, whatever they declare.
     #[arg(long, value_name = "NAME", value_parser = charset)]
@@ -86,11 +127,19 @@ pub(crate) struct Convert {
 
     /// Convert nothing; list the structural faults in each record and exit with 8 if there are any: lengths, directory,
     /// indicators, subfield codes, control characters and character sets. Contents are not checked.
-    #[arg(long, conflicts_with_all = ["format", "to_charset", "strict", "output", "split", "fields", "row_per_copy", "dedupe"])]
+    #[arg(long, conflicts_with_all = ["format", "to_charset", "strict", "output", "split", "fields", "row_per_copy", "dedupe", "delete", "add", "sort"])]
     pub(super) check: bool,
 
-    /// Print the results of --check as JSON, one object per faulty record.
-    #[arg(long, requires = "check")]
+    /// Convert nothing; count the fields and subfields, and the records that have them.
+    #[arg(
+        long,
+        hide_short_help = true,
+        conflicts_with_all = ["format", "to_charset", "output", "split", "fields", "row_per_copy", "delete", "add", "sort"]
+    )]
+    pub(super) stats: bool,
+
+    /// Print the results of --check or --stats as JSON, one object per faulty record, or per field.
+    #[arg(long, requires = "reports")]
     pub(super) json: bool,
 }
 
@@ -99,6 +148,11 @@ impl Convert {
     pub(super) fn file(&self) -> Option<&Path> {
         let output = self.output.as_deref();
         output.filter(|path| *path != Path::new(STANDARD))
+    }
+
+    /// Returns whether records are written.
+    pub(super) fn converts(&self) -> bool {
+        !self.check && !self.stats
     }
 
     /// Returns the format and options of the output: the format of `--format`, or the format for the extension of the file.
@@ -124,15 +178,37 @@ impl Convert {
     }
 }
 
-fn input_form(text: &str) -> Result<InputForm, String> {
+/// What an input holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum InputKind {
+    Records(InputForm),
+    Table,
+}
+
+/// Splits a heading from its place. A heading may have an equals sign, a place has none.
+fn mapping(text: &str) -> Result<(String, String), String> {
+    match text.rsplit_once('=') {
+        Some((heading, place)) if !heading.is_empty() => Ok((heading.to_owned(), place.to_owned())),
+        _ => Err("must be HEADING=PLACE, such as Titel=245$a".to_owned()),
+    }
+}
+
+fn input_form(text: &str) -> Result<InputKind, String> {
+    if ["csv", "tsv"]
+        .iter()
+        .any(|known| text.eq_ignore_ascii_case(known))
+    {
+        return Ok(InputKind::Table);
+    }
     // MarcXchange has the elements of MARCXML in another namespace, and the reader ignores namespaces.
     if text.eq_ignore_ascii_case(Form::MarcXchange.name()) {
-        return Ok(InputForm::MarcXml);
+        return Ok(InputKind::Records(InputForm::MarcXml));
     }
     let mut known = InputForm::ALL.into_iter();
     known
         .find(|form| form.name().eq_ignore_ascii_case(text))
-        .ok_or_else(|| "must be marc, marcxml, marcxchange, json, mrk or line".to_owned())
+        .map(InputKind::Records)
+        .ok_or_else(|| "must be marc, marcxml, marcxchange, json, mrk, line or csv".to_owned())
 }
 
 fn output_format(text: &str) -> Result<Format, String> {

@@ -7,6 +7,7 @@ use z3950::find::{Best, Ending, Event, Found, Sought, Wanted};
 use z3950::lookup::{Identifier, Kind, cataloguing_language, identifiers};
 use z3950::retrieve::OutcomeName;
 use z3950::service::ResultRecord;
+use z3950_marc::edit::LocalTags;
 
 use super::Matches;
 use crate::answer::{Answer, Ask, Recipient, SourceNotes, Writing, refuse};
@@ -14,7 +15,7 @@ use crate::commands::fallback::again_as;
 use crate::commands::target::{NamedTarget, TargetClient};
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Words};
-use crate::render::{Style, shown};
+use crate::render::{LocalFields, Style, shown};
 
 /// The work of `lookup`: looks up identifiers at targets.
 pub(super) struct LookupAnswers {
@@ -32,6 +33,8 @@ pub(super) struct LookupAnswers {
     /// themselves, and `-v` shows the notes.
     pub(super) is_terse: bool,
     pub(super) writing: Writing,
+    /// The tags of the fields that records of the input keep.
+    pub(super) keep: Option<LocalTags>,
     pub(super) notes: SourceNotes,
 }
 
@@ -139,7 +142,9 @@ impl LookupAnswers {
             let is_one_of_several = identifiers.len() > 1 && ask.record.is_none();
             let hit = found_by.filter(|_| is_one_of_several);
             let hit = hit.map(|identifier| format!("found by {identifier}"));
-            let remarks = hit.into_iter().chain(doubt);
+            let kept = finds.iter().any(FoundAt::has_marc);
+            let kept = self.kept(ask, kept);
+            let remarks = hit.into_iter().chain(doubt).chain(kept);
             let remarks: Vec<String> = remarks.chain(failed).chain(sources).collect();
             let answer = self.show_found(finds, best, recipient).await;
             match remarks.as_slice() {
@@ -152,6 +157,17 @@ impl LookupAnswers {
             answer.failed = missing.failed;
         }
         answer
+    }
+
+    /// Returns what is said of the fields of the input that the records found for it keep.
+    fn kept(&self, ask: &Ask, has_marc: bool) -> Option<String> {
+        let (tags, record) = (self.keep.as_ref()?, ask.record.as_deref()?);
+        let words = LocalFields::of(record, tags).in_words();
+        Some(match (has_marc, words.as_str()) {
+            (false, _) => "the record is not MARC, so it keeps no field of the input".to_owned(),
+            (true, "") => "the input has no field to keep".to_owned(),
+            (true, words) => format!("kept of the input: {words}"),
+        })
     }
 
     /// Handles the events of a target, and returns the records found there.
@@ -267,6 +283,7 @@ impl LookupAnswers {
             is_written: false,
             is_terse: false,
             writing: matches.asked.writing(style.clone()),
+            keep: None,
             notes: SourceNotes::default(),
         })
     }

@@ -1,6 +1,9 @@
 //! Shows the records that were found, and messages about them.
 
+use std::sync::Arc;
+
 use serde_json::json;
+use z3950::Record;
 use z3950::find::{Best, Ending};
 use z3950::lookup::{Identifier, Match, holds, matched};
 use z3950::retrieve::OutcomeName;
@@ -10,7 +13,7 @@ use super::answers::{FoundAt, LookupAnswers};
 use crate::answer::{Answer, Ask, Envelope, OR, Piece, Recipient};
 use crate::commands::target::{NamedTarget, Unanswered, heading};
 use crate::console::output::Words;
-use crate::render::{matching, shown};
+use crate::render::{LocalFields, matching, shown};
 
 /// The keys that `lookup --json` adds to an object.
 const KEYS: [&str; 7] = [
@@ -217,6 +220,10 @@ impl LookupAnswers {
         };
         let mut writing = self.writing.clone();
         writing.charset = place.charset(writing.charset);
+        if let (Some(tags), Some(record)) = (&self.keep, found.ask.record.as_deref()) {
+            let local = Arc::new(LocalFields::of(record, tags));
+            writing.style = writing.style.with_local(local);
+        }
         let which = format!("{identifier}: record {position}");
         let (mut piece, answer) =
             self.reach
@@ -236,6 +243,16 @@ impl LookupAnswers {
 }
 
 impl FoundAt<'_> {
+    /// Returns whether any of the records is MARC, by itself or in an OPAC record.
+    pub(super) fn has_marc(&self) -> bool {
+        self.records.iter().any(|(_, slot)| match slot {
+            ResultRecord::Record { external, .. } => {
+                Record::new(external.clone(), None).marc().is_some()
+            }
+            ResultRecord::Diagnostic { .. } => false,
+        })
+    }
+
     /// Returns warnings about records that were not sent.
     pub(super) fn diagnostics(&self) -> Vec<Words> {
         let diagnostics = self

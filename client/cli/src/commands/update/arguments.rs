@@ -75,6 +75,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1000), hide_short_help = true)]
     pub(super) per_request: u16,
 
+    /// Send nothing; say what would be sent, and which records cannot be or have faults. A session is opened to see whether the server
+    /// offers updates.
+    #[arg(long, hide_short_help = true)]
+    pub(super) dry_run: bool,
+
     /// Stop at the first record that is refused or cannot be read.
     #[arg(long)]
     pub(super) stop_on_error: bool,
@@ -110,6 +115,15 @@ const ACTIONS: &[(&str, Action, &str)] = &[
         "Add records, or replace existing ones; not in version 1",
     ),
 ];
+
+impl Arguments {
+    /// Returns the name of the action as it is typed.
+    pub(super) fn action_name(&self) -> &'static str {
+        let mut actions = ACTIONS.iter();
+        let found = actions.find(|(_, action, _)| *action == self.action);
+        found.map_or("update", |(name, ..)| name)
+    }
+}
 
 /// How a record's identifier is encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
