@@ -2,6 +2,7 @@
 
 mod audit_urls;
 mod batch;
+mod completion;
 mod conformance;
 mod copies;
 mod daemon;
@@ -17,6 +18,7 @@ mod holdings;
 mod journal;
 mod locators;
 mod lookup;
+mod manual;
 mod names;
 mod open;
 mod order;

@@ -15,6 +15,7 @@ use z3950::target::redacted;
 use self::add::{Add, add};
 use self::check::check;
 use crate::answer::Envelope;
+use crate::commands::complete;
 use crate::commands::connection::{self, ConnectionOptions, TargetsFile};
 use crate::commands::target::{TARGET, did_you_mean};
 use crate::console::exit::Exit;
@@ -51,7 +52,7 @@ pub(crate) struct List {
 #[command(after_help = TARGET)]
 pub(crate) struct EachTarget<A: Args> {
     /// Names of profiles, or hosts.
-    #[arg(required = true, value_name = "TARGET")]
+    #[arg(required = true, value_name = "TARGET", add = complete::target())]
     pub(crate) targets: Vec<OsString>,
 
     /// Print one JSON object per line.
