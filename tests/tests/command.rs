@@ -2,6 +2,7 @@
 
 mod audit_urls;
 mod batch;
+mod completion;
 mod conformance;
 mod copies;
 mod daemon;
@@ -19,6 +20,7 @@ mod journal;
 mod kept;
 mod locators;
 mod lookup;
+mod manual;
 mod names;
 mod messages;
 mod open;

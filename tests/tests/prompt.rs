@@ -21,7 +21,7 @@ use z3950_tests::surroundings::command;
 use z3950_tests::{pause, program};
 
 /// The maximum time to wait for an answer, for a busy machine.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A user at the prompt in a terminal.
 struct Person {

@@ -1,7 +1,6 @@
 //! The command line: the definition of all commands, and the parser of arguments.
 
 pub(crate) mod examples;
-mod help;
 mod leading;
 pub(crate) mod manual;
 
@@ -12,7 +11,9 @@ use clap::{ArgMatches, Args, ColorChoice, CommandFactory, FromArgMatches, Parser
 use z3950::profile::Profiles;
 use z3950::target::{Target, redacted};
 use z3950::url::{GopherUrl, Kind, classify};
+use z3950_help::{CompletionArguments, ManualArguments, width};
 
+use self::manual::PROGRAM;
 use crate::commands::convert::Convert;
 use crate::commands::decode::Decode;
 use crate::commands::get::Get;
@@ -48,7 +49,7 @@ pub(crate) struct Cli {
 }
 
 /// Options of every command.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Args)]
 pub(crate) struct Messages {
     /// Log what is being done; -vv names every APDU sent and received, -vvv lists their contents.
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
@@ -119,9 +120,9 @@ pub(crate) enum Command {
     /// Undo what `register` did.
     Unregister,
     /// Print a shell completion script.
-    Completions(manual::Shell),
-    /// Print the manual page, which covers all commands.
-    Man,
+    Completions(CompletionArguments),
+    /// Print the manual page of the program, of a command or of a topic.
+    Man(ManualArguments),
 }
 
 impl Cli {
@@ -147,9 +148,9 @@ impl Cli {
     fn read_whole(arguments: &[OsString]) -> Result<Self, clap::Error> {
         Self::try_parse_from(arguments).map_err(|error| {
             let answer = match error.kind() {
-                ErrorKind::DisplayHelp => help::answer(arguments, false, help::width()),
+                ErrorKind::DisplayHelp => PROGRAM.answer(arguments, false, width()),
                 ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-                    help::answer(arguments, true, help::width())
+                    PROGRAM.answer(arguments, true, width())
                 }
                 ErrorKind::InvalidSubcommand => no_command(&error, arguments),
                 _ => None,
@@ -264,6 +265,7 @@ mod tests {
     use std::time::Duration;
 
     use clap::CommandFactory;
+    use z3950_help::{BRIEF_LINES, WIDTH};
 
     use super::*;
     use crate::commands::options::Wait;
@@ -280,7 +282,7 @@ mod tests {
     /// Returns a page of help for a terminal of this width.
     fn page(line: &str, width: usize) -> String {
         let arguments: Vec<OsString> = arguments(line).collect();
-        let page = help::answer(&arguments, false, width).expect(line);
+        let page = PROGRAM.answer(&arguments, false, width).expect(line);
         assert_eq!(page.kind(), ErrorKind::DisplayHelp, "{line}");
         page.to_string()
     }
@@ -437,13 +439,13 @@ mod tests {
     #[test]
     fn audit_d13_help_is_short_and_begins_with_examples() {
         for (line, longest) in [
-            ("search -h", 70),
-            ("search --help", 182),
-            ("help search", 182),
-            ("convert --help", 78),
-            ("man --help", 15),
+            ("search -h", BRIEF_LINES),
+            ("search --help", 210),
+            ("help search", 210),
+            ("convert --help", 110),
+            ("man --help", 25),
         ] {
-            let page = page(line, help::WIDTH);
+            let page = page(line, WIDTH);
             assert!(
                 page.lines().count() <= longest,
                 "{line} has {} lines",
@@ -462,7 +464,7 @@ mod tests {
                 "{page}"
             );
         }
-        let brief = page("search -h", help::WIDTH);
+        let brief = page("search -h", WIDTH);
         assert!(!brief.contains("--password-env") && brief.contains("z3950 search --help"));
     }
 }

@@ -8,21 +8,22 @@ use std::str::FromStr;
 
 use clap::error::ErrorKind;
 use clap::{ArgAction, Args, ColorChoice, CommandFactory, Parser, Subcommand};
-use clap_complete::Shell;
+
+use z3950_help::{
+    ArgValueCandidates, CompletionArguments, CompletionCandidate, ManualArguments, Shell,
+};
 use z3950_server::fault::Rule;
 use z3950_server::memory::Profile;
 
 pub(crate) use self::engine::{EngineArguments, EngineCommand, LoadArguments, SetupArguments};
 use crate::config::{GivenSettings, LISTENERS, LOGS, ListenAddress, SERVED};
 
-/// Serve MARC records over Z39.50, and over SRU on the same ports
+/// Serve MARC records over Z39.50, and over SRU on the same ports.
 #[derive(Clone, Debug, Parser)]
 #[command(
     name = "z3950d",
     version,
     max_term_width = 100,
-    help_template = TEMPLATE,
-    before_help = EXAMPLES,
     after_help = AFTERWARDS,
     args_conflicts_with_subcommands = true,
     disable_help_subcommand = true
@@ -31,8 +32,8 @@ pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Option<DaemonCommand>,
 
-    /// Serve a file, or a folder of files, as a database: ISO 2709, MARCXML, MARC-in-JSON or MARCMaker text. Files given under
-    /// the same name are searched together
+    /// Serve a file or a folder of files as a database. The records are ISO 2709, MARCXML, MARC-in-JSON or MARCMaker text; files
+    /// given under the same name are searched together
     #[arg(long = "database", value_name = "NAME=PATH", help_heading = SERVED)]
     pub(crate) databases: Vec<NamedFile>,
 
@@ -41,7 +42,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NAME=FILE", help_heading = SERVED)]
     pub(crate) save: Vec<NamedFile>,
 
-    /// Listen on an address: 127.0.0.1:2100, `[::1]:2100`, tls:0.0.0.0:2101 or unix:/run/z3950d; port 0 picks a free one. May be
+    /// Listen on an address, such as 127.0.0.1:2100, tls:0.0.0.0:2101 or unix:/run/z3950d; port 0 picks a free one. May be
     /// repeated [default: 127.0.0.1:2100]
     #[arg(long, value_name = "ADDR", help_heading = LISTENERS)]
     pub(crate) listen: Vec<Listen>,
@@ -55,15 +56,15 @@ pub(crate) struct Arguments {
     pub(crate) key: Option<PathBuf>,
 
     /// Ask TLS clients for a certificate signed by one of these authorities, in PEM
-    #[arg(long, value_name = "FILE", requires = "certificate", help_heading = LISTENERS)]
+    #[arg(long, value_name = "FILE", requires = "certificate", help_heading = LISTENERS, hide_short_help = true)]
     pub(crate) client_authorities: Option<PathBuf>,
 
     /// Admit only clients that have a certificate
-    #[arg(long, requires = "client_authorities", help_heading = LISTENERS)]
+    #[arg(long, requires = "client_authorities", help_heading = LISTENERS, hide_short_help = true)]
     pub(crate) require_client_certificate: bool,
 
     /// Answer Z39.50 only, without SRU over HTTP on the same ports
-    #[arg(long, help_heading = LISTENERS)]
+    #[arg(long, help_heading = LISTENERS, hide_short_help = true)]
     pub(crate) no_http: bool,
 
     /// The options that each set one key of the settings file.
@@ -71,12 +72,12 @@ pub(crate) struct Arguments {
     pub(crate) given: GivenSettings,
 
     /// Accept and refuse attributes as another server does: bib-1, zebra or yaz-ztest
-    #[arg(long, value_name = "NAME", value_parser = profile, help_heading = SERVED)]
+    #[arg(long, value_name = "NAME", value_parser = profile, help_heading = SERVED, hide_short_help = true, add = profiles())]
     pub(crate) profile: Option<Profile>,
 
     /// Refuse a search of a search engine of which a node does not answer, instead of finding what the other nodes have; `strict`
     /// in the settings file does so for one database
-    #[arg(long, help_heading = SERVED)]
+    #[arg(long, help_heading = SERVED, hide_short_help = true)]
     pub(crate) strict: bool,
 
     /// Misbehave according to a rule; may be repeated. `--fault help` lists the faults
@@ -98,11 +99,16 @@ pub(crate) struct Arguments {
 
     /// Fold the journal of a saved file (FILE.journal) into the file, and exit. The server does so at its end; this is for a server
     /// that was killed
-    #[arg(long, value_name = "FILE", help_heading = "Settings")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        help_heading = "Settings",
+        hide_short_help = true
+    )]
     pub(crate) fold: Option<PathBuf>,
 
     /// Replace the file of --record, --transcript, --report-missing or --judge if it exists
-    #[arg(long, alias = "force", help_heading = LOGS)]
+    #[arg(long, alias = "force", help_heading = LOGS, hide_short_help = true)]
     pub(crate) overwrite: bool,
 
     #[command(flatten)]
@@ -138,53 +144,17 @@ pub(crate) struct Messages {
 pub(crate) enum DaemonCommand {
     #[command(flatten)]
     Engine(EngineCommand),
-    /// Print a completion script
+    /// Print a shell completion script.
     Completions(CompletionArguments),
-    /// Print the manual page
-    Man,
+    /// Print the manual page of the program, of a command or of a topic.
+    Man(ManualArguments),
 }
-
-/// Arguments of `z3950d completions`.
-#[derive(Clone, Debug, Args)]
-pub(crate) struct CompletionArguments {
-    /// The shell to complete arguments in
-    #[arg(value_name = "SHELL")]
-    pub(crate) shell: Shell,
-}
-
-/// The template of the help, which puts the examples first.
-const TEMPLATE: &str = "\
-{about-with-newline}
-{usage-heading} {usage}
-
-{before-help}{all-args}{after-help}";
-
-/// The examples in the help; a test runs each line.
-pub(crate) const EXAMPLES: &str = "\
-Examples:
-  z3950d --demo
-  z3950d --database cat=records.mrc --listen 0.0.0.0:2100
-  z3950d --database books=a.mrc --database books=b.mrc --database maps=maps.mrk --docid '035$a'
-  z3950d --database cat=records.mrc --check
-  z3950d --database cat=records.mrc --save cat=saved.mrc
-  z3950d --fold saved.mrc
-  z3950d --print-config > z3950d.toml
-  z3950d --config z3950d.toml --check
-  z3950d --demo --listen tls:127.0.0.1:2101 --certificate cert.pem --key key.pem
-  z3950d --database cat=records.mrc --listen 0.0.0.0:2100 --anyone-may-update
-  z3950d --demo --fault 'on search db=books nth=2: delay 500ms' --fault 'on search: surrogate 14'
-  z3950d --demo --access-log access.log --status 127.0.0.1:9210
-  z3950d --imitate yaz-ztest --listen 127.0.0.1:0 --transcript said.jsonl
-  z3950d --record said.jsonl --upstream z3950.example.org:210 --overwrite
-  z3950d --replay said.jsonl
-  z3950d --replay said.jsonl --report-missing missing.jsonl --overwrite
-  z3950d --demo --judge report.json --judge report.xml --overwrite
-  z3950d --demo --judge report.txt --fault 'on search nth=2: close' --overwrite";
 
 pub(crate) const AFTERWARDS: &str = "\
 Output:
-  One line per address on standard output: `listening on ADDR`. Everything else goes to standard error:
-  a line for each database, and for what a reload changes or why it is refused, and the totals at the end.
+  One line per address on standard output: `listening on ADDR`. Everything else goes to standard
+  error: a line for each database, and for what a reload changes or why it is refused, and the
+  totals at the end.
 
 Signals:
   SIGINT, SIGTERM  stop after answers in progress; a second signal stops at once
@@ -202,28 +172,6 @@ Exit codes:
   130  stopped at once by a second signal, or load stopped by one";
 
 impl Arguments {
-    /// Parses the arguments of the process. Options about messages may precede a command: `z3950d -q load`.
-    ///
-    /// # Errors
-    /// An error, help or version that clap wants to print.
-    pub(crate) fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
-        let mut arguments: Vec<OsString> = arguments.into_iter().collect();
-        let is_leading = |argument: &&OsString| {
-            let text = argument.to_str().unwrap_or_default();
-            ["-q", "--quiet", "--verbose", "-v", "-vv", "-vvv"].contains(&text)
-                || text.starts_with("--color=")
-        };
-        let leading = arguments.iter().skip(1).take_while(is_leading).count();
-        let is_command =
-            |argument: &OsString| argument.to_str().is_some_and(DaemonCommand::has_subcommand);
-        if arguments.get(leading + 1).is_some_and(is_command)
-            && let Some(begin) = arguments.get_mut(1..=leading + 1)
-        {
-            begin.rotate_right(1);
-        }
-        Self::try_parse_from(arguments)
-    }
-
     /// Checks that there is something to serve, and that the TLS options can be used together.
     pub(crate) fn checked(self) -> Result<Self, clap::Error> {
         let given = |option| self.given.has(option);
@@ -265,13 +213,16 @@ impl Arguments {
 
     /// Returns whether the arguments ask to print something, such as the manual page, instead of starting a server.
     pub(crate) fn asks_for_text(&self) -> bool {
-        let asks = self.asks_for_faults() || self.print_config || self.asks_for_manual();
+        let asks = self.asks_for_faults() || self.print_config || self.manual().is_some();
         asks || self.completions().is_some()
     }
 
-    /// Returns whether the arguments ask for the manual page.
-    pub(crate) fn asks_for_manual(&self) -> bool {
-        self.man || matches!(self.command, Some(DaemonCommand::Man))
+    /// Returns what the arguments ask of the manual pages, if they do.
+    pub(crate) fn manual(&self) -> Option<ManualArguments> {
+        match &self.command {
+            Some(DaemonCommand::Man(asked)) => Some(asked.clone()),
+            _ => self.man.then(ManualArguments::default),
+        }
     }
 
     /// Returns the shell whose completion script the arguments ask for.
@@ -294,6 +245,25 @@ impl Arguments {
     pub(crate) fn asks_for_faults(&self) -> bool {
         let mut faults = self.faults.iter();
         faults.any(|fault| matches!(fault, FaultArgument::Help))
+    }
+}
+
+/// Moves options about messages that precede a command behind its name, as in `z3950d -q load`.
+pub(crate) fn settle(arguments: &mut [OsString]) {
+    let is_leading = |argument: &&OsString| {
+        let text = argument.to_str().unwrap_or_default();
+        ["-q", "--quiet", "--verbose", "-v", "-vv", "-vvv"].contains(&text)
+            || text.starts_with("--color=")
+    };
+    let leading = arguments.iter().skip(1).take_while(is_leading).count();
+    let is_command = |argument: &OsString| {
+        let text = argument.to_str();
+        text.is_some_and(DaemonCommand::has_subcommand)
+    };
+    if arguments.get(leading + 1).is_some_and(is_command)
+        && let Some(begin) = arguments.get_mut(1..=leading + 1)
+    {
+        begin.rotate_right(1);
     }
 }
 
@@ -369,6 +339,15 @@ fn rule(text: &str) -> Result<FaultArgument, z3950_server::fault::RuleError> {
         "help" => Ok(FaultArgument::Help),
         text => text.parse().map(|rule| FaultArgument::Rule(Box::new(rule))),
     }
+}
+
+fn profiles() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        Profile::NAMES
+            .iter()
+            .map(CompletionCandidate::new)
+            .collect()
+    })
 }
 
 fn profile(name: &str) -> Result<Profile, String> {

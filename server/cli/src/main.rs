@@ -46,15 +46,20 @@ use z3950_server::Summary;
 use crate::args::Arguments;
 use crate::config::Config;
 use crate::failure::{Exit, Failure, complain};
+use crate::manual::PROGRAM;
 use crate::settings::SettingOrigin;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::read(std::env::args_os())
+    if PROGRAM.is_asked_for_completions() {
+        PROGRAM.complete(std::env::args_os());
+        return ExitCode::SUCCESS;
+    }
+    let arguments = manual::read(std::env::args_os())
         .and_then(Arguments::checked)
         .unwrap_or_else(|error| error.exit());
     if arguments.asks_for_text() {
         return manual::text(&arguments)
-            .map_or(Exit::Unexpected, |text| print(&text))
+            .map_or_else(reported, |text| print(&text))
             .into();
     }
     let messages = &arguments.messages;

@@ -74,6 +74,7 @@ fn the_examples_in_the_help_of_z3950d_run() {
         .lines()
         .take_while(|line| !line.is_empty())
         .map(str::trim)
+        .filter(|line| !line.starts_with('#'))
         .collect();
     assert!(lines.len() >= 10, "{lines:?}");
     for line in lines {

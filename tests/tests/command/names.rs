@@ -3,34 +3,35 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::sync::LazyLock;
 
 use z3950_tests::program::{Ran, path, run};
 use z3950_tests::surroundings::command;
 
 /// Runs a program with a line of arguments.
-fn ran(program: &str, line: &str) -> Ran {
+pub(super) fn ran(program: &str, line: &str) -> Ran {
     run(command(path(program)).args(line.split_whitespace()), "")
 }
 
 /// An option in the help of a command.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct HelpOption {
-    long: String,
+pub(super) struct HelpOption {
+    pub(super) long: String,
     short: Option<String>,
     /// What stands for its value, such as `FILE`.
     value: Option<String>,
 }
 
 /// A command of one of the programs.
-struct Command {
-    program: &'static str,
+pub(super) struct Command {
+    pub(super) program: &'static str,
     /// The words after the name of the program.
-    path: String,
-    options: Vec<HelpOption>,
+    pub(super) path: String,
+    pub(super) options: Vec<HelpOption>,
 }
 
 impl Command {
-    fn name(&self) -> String {
+    pub(super) fn name(&self) -> String {
         format!("{} {}", self.program, self.path).trim().to_owned()
     }
 
@@ -60,7 +61,12 @@ fn option(line: &str) -> Option<HelpOption> {
 }
 
 /// Returns all commands of both programs.
-fn commands() -> Vec<Command> {
+pub(super) fn commands() -> &'static [Command] {
+    static COMMANDS: LazyLock<Vec<Command>> = LazyLock::new(read_commands);
+    &COMMANDS
+}
+
+fn read_commands() -> Vec<Command> {
     let mut all = Vec::new();
     for program in ["z3950", "z3950d"] {
         let mut paths = vec![String::new()];
@@ -111,7 +117,7 @@ fn r_f10_an_option_of_a_name_is_the_same_in_all_commands() {
     let mut named: BTreeMap<String, Vec<(String, HelpOption)>> = BTreeMap::new();
     let mut letters: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for command in commands() {
-        // `update --version` has a value: the version of a record.
+        // `update --version` has a value: the version of a service.
         let is_own = |option: &&HelpOption| option.long != "version" || option.value.is_none();
         for option in command.options.iter().filter(is_own) {
             if let Some(short) = &option.short {
@@ -204,7 +210,7 @@ fn r_f10_every_command_accepts_the_other_names_of_its_options_and_shows_one() {
         }
         assert!(found > 0, "{name} has --{long}");
     }
-    for command in &commands {
+    for command in commands {
         for (long, short) in [("quiet", "-q"), ("verbose", "-v")] {
             assert!(command.has(long), "{} {short}", command.name());
         }

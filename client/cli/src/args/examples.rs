@@ -1,18 +1,10 @@
 //! Examples for the help of each command and for the manual page. A test creates the files that the examples name, and
 //! runs every example, with `--demo` if the command connects.
 
-/// A command and its examples. Each example has its purpose and the command line to type.
-type Examples = (&'static str, &'static [(&'static str, &'static str)]);
-
-/// Returns the examples of a command, such as `targets add`, which is given without the name of the program.
-pub(crate) fn of(command: &str) -> &'static [(&'static str, &'static str)] {
-    let mut all = ALL.iter();
-    all.find(|(name, _)| *name == command)
-        .map_or(&[], |(_, examples)| examples)
-}
+use z3950_help::Examples;
 
 #[rustfmt::skip]
-const ALL: &[Examples] = &[
+pub(crate) const EXAMPLES: &[Examples] = &[
     ("", &[
         ("See what the URLs of RFC 2056 do, in a minute", "z3950 try"),
         ("Search; --demo uses a built-in catalogue", "z3950 --demo search localhost/books 'ti:pride au:austen'"),
@@ -144,25 +136,11 @@ const ALL: &[Examples] = &[
     ]),
     ("unregister", &[("", "z3950 unregister")]),
     ("completions", &[("", "z3950 completions bash > z3950.bash")]),
-    ("man", &[("", "z3950 man > z3950.1")]),
+    ("man", &[
+        ("", "z3950 man search > z3950-search.1"),
+        ("All pages", "z3950 man --output pages"),
+    ]),
 ];
-
-/// Returns the examples as lines, each example after its purpose. For a command with subcommands, the first example of
-/// each subcommand is returned.
-pub(crate) fn lines(command: &str) -> Vec<String> {
-    let below = |(name, examples): &Examples| {
-        let is_below = name.strip_prefix(command)?.starts_with(' ');
-        examples.first().filter(|_| is_below).copied()
-    };
-    let own = of(command).iter().copied();
-    let shown = own.chain(ALL.iter().filter_map(below).filter(|_| !command.is_empty()));
-    shown
-        .flat_map(|(purpose, line)| {
-            let purpose = (!purpose.is_empty()).then(|| format!("# {purpose}"));
-            purpose.into_iter().chain([line.to_owned()])
-        })
-        .collect()
-}
 
 #[cfg(test)]
 mod tests {
@@ -170,6 +148,7 @@ mod tests {
 
     use super::*;
     use crate::args::Cli;
+    use crate::args::manual::PROGRAM;
 
     /// Collects the names of all commands that have no subcommands.
     fn commands(command: &clap::Command, path: &str, all: &mut Vec<String>) {
@@ -189,13 +168,13 @@ mod tests {
         let mut all = vec![String::new()];
         commands(&Cli::command(), "", &mut all);
         for name in &all {
-            assert!(!of(name).is_empty(), "{name} has an example");
-            for (_, line) in of(name) {
+            assert!(!PROGRAM.examples(name).is_empty(), "{name} has an example");
+            for (_, line) in PROGRAM.examples(name) {
                 let is_named = name.split(' ').all(|word| line.contains(word));
                 assert!(is_named && line.contains("z3950"), "{line}");
             }
         }
-        for (name, _) in ALL {
+        for (name, _) in EXAMPLES {
             assert!(all.iter().any(|known| known == name), "{name} is a command");
         }
     }

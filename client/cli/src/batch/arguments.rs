@@ -21,7 +21,7 @@ const MAX_JOBS: i64 = 256;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Options for many inputs")]
 pub(crate) struct Batch {
-    /// Read inputs from a file, one per line, after those on the command line; - is standard input. Blank lines and
+    /// Read further inputs from a file, one per line; - is standard input. Blank lines and
     /// lines that begin with # are ignored. `lookup` also takes files of MARC records.
     #[arg(long = "input", value_name = "FILE")]
     pub(crate) inputs: Vec<PathBuf>,
@@ -51,7 +51,7 @@ pub(crate) struct Batch {
     /// The columns are position, target, input, outcome, exit,
     /// hits, step (the index that answered), input_record and record (the 001 of the input and of what was delivered),
     /// choice (of --best), diagnostic, message, milliseconds and length (of the output).
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(super) report: Option<PathBuf>,
 
     /// Resume an interrupted run from its report and output; the inputs must be the same, but may have been appended to.
@@ -59,7 +59,12 @@ pub(crate) struct Batch {
     pub(super) resume: bool,
 
     /// Overwrite an existing output or report.
-    #[arg(long, alias = "force", conflicts_with = "resume")]
+    #[arg(
+        long,
+        alias = "force",
+        conflicts_with = "resume",
+        hide_short_help = true
+    )]
     pub(super) overwrite: bool,
 }
 

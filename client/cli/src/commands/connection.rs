@@ -43,13 +43,13 @@ pub(crate) struct ConnectionOptions {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Options for the connection")]
 pub(crate) struct Network {
-    /// Answer from a built-in catalogue instead of connecting, whatever the host and port.
+    /// Use the built-in catalogue instead of connecting, whatever the host.
     #[arg(long)]
     pub(crate) demo: bool,
 
     /// Longest wait for each response from the server, and between parts of one, which may take ten times as long in all; 0 for
     /// no limit.
-    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds, hide_short_help = true)]
     pub(crate) timeout: Wait,
 
     /// Longest wait for a connection; 0 for no limit.

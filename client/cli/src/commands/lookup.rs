@@ -15,6 +15,7 @@ use z3950_marc::{MarcRecord, language};
 use self::answers::LookupAnswers;
 use crate::answer::{Answer, Ask, Job, OR, Recipient};
 use crate::batch::{Batch, run_all};
+use crate::commands::complete;
 use crate::commands::connection::ConnectionOptions;
 use crate::commands::fallback::Fallbacks;
 use crate::commands::options::{RecordOutput, RecordRequest, record_count};
@@ -30,15 +31,15 @@ use crate::render::{Format, Style, shown};
 pub(crate) struct Lookup {
     /// The target to search, unless --target names it, then identifiers: isbn:…, issn:…, lccn:…, oclc:…, local:… or
     /// docid:…; without a prefix, the type is guessed. Hyphens and spaces do not matter.
-    #[arg(value_name = "TARGET ID")]
+    #[arg(value_name = "TARGET ID", add = complete::targets_and_identifiers())]
     pub(crate) words: Vec<OsString>,
 
     /// A target to search, instead of TARGET. Several are asked in this order until one has the record.
-    #[arg(long = "target", value_name = "TARGET")]
+    #[arg(long = "target", value_name = "TARGET", add = complete::target())]
     pub(crate) targets: Vec<OsString>,
 
     /// Ask every --target, even if one before it has the record. With --best, the best record of all is taken.
-    #[arg(long, requires = "targets")]
+    #[arg(long, requires = "targets", hide_short_help = true)]
     pub(crate) all_targets: bool,
 
     #[command(flatten)]
@@ -75,13 +76,13 @@ pub(crate) struct Matches {
     #[command(flatten)]
     pub(crate) fallbacks: Fallbacks,
 
-    /// How many records to show if several match, and with --best among how many to choose.
+    /// How many records to show if several match; with --best, among how many to choose.
     #[arg(short = 'n', long, alias = "limit", value_name = "NUMBER|all", default_value = "10", value_parser = record_count)]
     pub(crate) count: u64,
 
-    /// The kind of identifiers without a prefix: isbn, issn, lccn, oclc, local or docid. Leading zeros that a spreadsheet
+    /// The kind of identifiers without a prefix; isbn, issn, lccn, oclc, local or docid. Leading zeros that a spreadsheet
     /// program has removed from ISBNs and ISSNs are restored.
-    #[arg(long, value_name = "KIND", value_parser = kind)]
+    #[arg(long, value_name = "KIND", value_parser = kind, add = complete::identifier_kind())]
     pub(crate) kind: Option<Kind>,
 
     /// If several records match, take the best for copy cataloguing.

@@ -57,8 +57,8 @@ pub(crate) struct QueryText {
 /// The language of a query.
 #[derive(Debug, Args)]
 pub(crate) struct QueryLanguage {
-    /// The query language [default: guessed from the query].
-    #[arg(long, visible_alias = "language", value_parser = choices(LANGUAGES))]
+    /// The query language, guessed by default.
+    #[arg(long, alias = "language", value_parser = choices(LANGUAGES))]
     pub(crate) lang: Option<Language>,
 
     #[command(flatten)]

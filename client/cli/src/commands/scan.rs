@@ -14,6 +14,7 @@ use z3950_asn1::query::cql::{self, Node};
 use z3950_marc::charset::Charset;
 
 use crate::answer::Envelope;
+use crate::commands::complete;
 use crate::commands::query::{self, AskedQuery, QueryLanguage};
 use crate::commands::target::{NamedTarget, Service, TargetClient, Unanswered};
 use crate::console::exit::Exit;
@@ -24,14 +25,14 @@ use crate::render::{shown, term};
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The term to start from: ti:war, or PQF if it begins with @.
-    #[arg(value_name = "TERM", allow_hyphen_values = true)]
+    #[arg(value_name = "TERM", allow_hyphen_values = true, add = complete::index())]
     term: OsString,
 
     #[command(flatten)]
     language: QueryLanguage,
 
     /// The database to use, instead of the target's; may be repeated.
-    #[arg(long = "database", value_name = "NAME")]
+    #[arg(long = "database", value_name = "NAME", hide_short_help = true, add = complete::database())]
     databases: Vec<String>,
 
     /// How many terms to request.

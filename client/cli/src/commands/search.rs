@@ -16,6 +16,7 @@ use z3950_asn1::query::Dialects;
 use self::answers::QueryAnswers;
 use crate::answer::{Answer, Ask, Job, Recipient};
 use crate::batch::{Batch, run_all};
+use crate::commands::complete;
 use crate::commands::connection::ConnectionOptions;
 use crate::commands::facets;
 use crate::commands::fallback::Fallbacks;
@@ -33,7 +34,7 @@ pub(crate) struct Search {
     /// One or more targets, then the query: words with optional index names (ti:war au:tolstoy), joined by AND, OR or
     /// NOT in capitals, cut off with an asterisk (libr*), or PQF if it begins with @. Every target is searched, even if another one fails. With --input, give targets only: each line of the
     /// file is a query.
-    #[arg(required = true, value_name = "TARGET... QUERY")]
+    #[arg(required = true, value_name = "TARGET... QUERY", add = complete::targets_and_query())]
     pub(crate) words: Vec<OsString>,
 
     #[command(flatten)]
@@ -55,9 +56,9 @@ pub(crate) struct Wanted {
     #[command(flatten)]
     pub(crate) asked: RecordRequest,
 
-    /// Sort by an index (title, date …) or by attributes (1=31), descending with :desc; if repeated, the most
-    /// important key comes first.
-    #[arg(long = "sort", value_name = "KEY[:desc]")]
+    /// Sort by an index (title, date …), descending with :desc; or by attributes (1=31). If repeated, the most important key
+    /// comes first.
+    #[arg(long = "sort", value_name = "KEY[:desc]", add = complete::sort_key())]
     pub(crate) sort: Vec<String>,
 
     #[command(flatten)]

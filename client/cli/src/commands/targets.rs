@@ -20,6 +20,7 @@ use self::file::own_file;
 use self::remove::{Remove, remove};
 use self::show::lines;
 use crate::answer::Envelope;
+use crate::commands::complete;
 use crate::commands::connection::{self, ConnectionOptions, TargetsFile};
 use crate::commands::target::{TARGET, did_you_mean};
 use crate::console::exit::Exit;
@@ -63,7 +64,7 @@ pub(crate) struct List {
 #[command(after_help = TARGET)]
 pub(crate) struct EachTarget<A: Args> {
     /// Names of profiles, or hosts.
-    #[arg(required = true, value_name = "TARGET")]
+    #[arg(required = true, value_name = "TARGET", add = complete::target())]
     pub(crate) targets: Vec<OsString>,
 
     /// Print one JSON object per line.

@@ -11,7 +11,6 @@ use z3950::error::chain;
 use z3950_asn1::file;
 use z3950_marc::charset::{Charset, Unencodable};
 
-use crate::args::Messages;
 use crate::console::waiting::WaitingLine;
 use crate::render::{
     Document, Format, Rendered, Style, as_message, escape_controls, with_short_words, wrapped,
@@ -128,16 +127,16 @@ impl Words {
 }
 
 impl Output {
-    /// Creates the output for the options of messages. If there is a log, the waiting line is not needed, because the log
-    /// shows what happens while a server is awaited.
-    pub(crate) fn new(messages: &Messages) -> Self {
+    /// Creates the output. If there is a log, the waiting line is not needed, because the log shows what happens while
+    /// a server is awaited. A quiet output has no notes and no waiting line.
+    pub(crate) fn new(color: ColorChoice, has_log: bool, quiet: bool) -> Self {
         Self {
             data: io::stdout().lock(),
             data_is_terminal: io::stdout().is_terminal(),
             charset: None,
-            colored: is_colored(messages.color),
-            quiet: messages.quiet,
-            waiting: WaitingLine::new(messages.verbose == 0 && !messages.quiet),
+            colored: is_colored(color),
+            quiet,
+            waiting: WaitingLine::new(!has_log && !quiet),
             gathered: None,
         }
     }

@@ -8,9 +8,9 @@ use z3950_front::engine::EngineAddress;
 /// What is done for a search engine.
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum EngineCommand {
-    /// Write the configuration files of a search engine for a database with `engine`
+    /// Write the configuration files of a search engine for a database with `engine`.
     EngineConfig(SetupArguments),
-    /// Load records into a search engine, spread over its nodes
+    /// Load records into a search engine, spread over its nodes.
     Load(LoadArguments),
 }
 
@@ -34,7 +34,6 @@ pub(crate) struct EngineArguments {
 
 /// Arguments of `z3950d engine-config`.
 #[derive(Clone, Debug, Args)]
-#[command(before_help = SETUP_EXAMPLES)]
 pub(crate) struct SetupArguments {
     #[command(flatten)]
     pub(crate) place: EngineArguments,
@@ -54,7 +53,6 @@ pub(crate) struct SetupArguments {
 
 /// Arguments of `z3950d load`.
 #[derive(Clone, Debug, Args)]
-#[command(before_help = LOAD_EXAMPLES)]
 pub(crate) struct LoadArguments {
     /// The files with records: ISO 2709, MARCXML, MARC-in-JSON or MARCMaker text
     #[arg(value_name = "FILE", required = true)]
@@ -76,14 +74,3 @@ pub(crate) struct LoadArguments {
     #[arg(long, alias = "resume", value_name = "FILE")]
     pub(crate) state: Option<PathBuf>,
 }
-
-const SETUP_EXAMPLES: &str = "\
-Examples:
-  z3950d engine-config --config z3950d.toml --output engine
-  z3950d engine-config --nodes n1.example.org:9401,n2.example.org:9401 --data /var/lib/sphinxsearch";
-
-const LOAD_EXAMPLES: &str = "\
-Examples:
-  z3950d load --config z3950d.toml records.mrc
-  z3950d load --config z3950d.toml --state load.state records.mrc more.mrc
-  z3950d load --config z3950d.toml --delete withdrawn.mrc";

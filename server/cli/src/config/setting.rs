@@ -9,6 +9,8 @@ use std::fmt::Display;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use z3950_help::{Block, Section};
+
 use super::section::{Value, flag, text};
 use super::unit::{Number, Unit};
 
@@ -199,6 +201,9 @@ impl<T> Setting<T> {
 pub(super) trait Printed: Sync {
     /// Adds the table to the template: explanations as comments, and each setting commented out, with its default or an example.
     fn print(&self, template: &mut String);
+
+    /// Adds the table to the sections of a manual page, each setting with its explanation.
+    fn describe(&self, sections: &mut Vec<Section>);
 }
 
 impl<T> Printed for Table<T> {
@@ -231,6 +236,67 @@ impl<T> Printed for Table<T> {
             }
         }
     }
+
+    fn describe(&self, sections: &mut Vec<Section>) {
+        let title = match self.header {
+            "" => "Description",
+            header => header,
+        };
+        let mut blocks = described(self.lines);
+        let mut defaults = (self.default)();
+        for setting in self.settings {
+            if matches!(setting.field, SettingField::Tables(..)) {
+                continue;
+            }
+            let example = setting
+                .lines
+                .iter()
+                .find(|line| line.starts_with(char::is_alphabetic));
+            let shown = setting.shown(&mut defaults);
+            let term = match (example, shown) {
+                (Some(example), _) => (*example).to_owned(),
+                (None, Some(value)) => format!("{} = {value}", setting.key),
+                (None, None) => setting.key.to_owned(),
+            };
+            let text: String = setting
+                .lines
+                .iter()
+                .copied()
+                .filter(|line| line.starts_with(' '))
+                .collect();
+            // An explanation may be for the settings after it, too.
+            match blocks.last_mut() {
+                Some(Block::Row { term: above, .. }) if text.is_empty() => {
+                    above.push_str(", ");
+                    above.push_str(&term);
+                }
+                _ => blocks.push(Block::row(term, text.trim_start())),
+            }
+        }
+        sections.push(Section::new(title, blocks));
+        for setting in self.settings {
+            if let SettingField::Tables(tables, _) = setting.field {
+                tables.iter().for_each(|table| table.describe(sections));
+            }
+        }
+    }
+}
+
+/// Returns the explanation of a table as paragraphs, and indented lines as they are.
+fn described(lines: &[&str]) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    for line in lines {
+        match (blocks.last_mut(), line.strip_prefix("   ")) {
+            (Some(Block::Lines(lines)), Some(line)) => lines.push(line.to_owned()),
+            (_, Some(line)) => blocks.push(Block::Lines(vec![line.to_owned()])),
+            (Some(Block::Paragraph(words)), None) if !words.is_empty() && !line.is_empty() => {
+                words.push_str(line);
+            }
+            (_, None) if line.is_empty() => {}
+            (_, None) => blocks.push(Block::paragraph(line.trim_start())),
+        }
+    }
+    blocks
 }
 
 /// Appends lines to the template as comments; an empty line stays empty.

@@ -491,10 +491,14 @@ pub(super) const HOUSES: &[House] = &[
         ],
     },
     House {
+        package: "client/cli/help",
+        floors: &["completion", "manual", "page", "roff", "text"],
+    },
+    House {
         package: "client/cli",
         floors: &[
-            "args::help",
             "args::manual",
+            "args::manual::topics",
             "args::leading",
             "args",
             "args::examples",
@@ -544,6 +548,7 @@ pub(super) const HOUSES: &[House] = &[
             "commands::connection",
             "commands::options",
             "commands::fallback",
+            "commands::complete",
             "commands",
             "batch::run",
             "batch::progress",

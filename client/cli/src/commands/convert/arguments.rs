@@ -13,6 +13,7 @@ use z3950_marc::table::Columns;
 use z3950_marc::{Field, Form};
 
 use super::dedupe::{DuplicateKey, KEYS};
+use crate::commands::complete;
 use crate::commands::options::{First, charset, choices, record_count, style};
 use crate::console::input::STANDARD;
 use crate::console::output::Failure;
@@ -32,7 +33,7 @@ pub(crate) struct Convert {
 
     /// The input format: marc, marcxml, marcxchange, json, mrk, line or csv. By default, it is detected from the content, then
     /// from the file name; .csv and .tsv files are tables.
-    #[arg(long, value_name = "FORM", value_parser = input_form)]
+    #[arg(long, value_name = "FORM", value_parser = input_form, add = complete::input_form())]
     pub(super) from: Option<InputKind>,
 
     /// Where a column of a table goes: its heading or number, and a place such as 245$a or title, or nothing to leave it out; may be
@@ -46,10 +47,10 @@ pub(crate) struct Convert {
 
     /// The output format: marc, marcxml, marcxchange, json, csv, tsv, spreadsheet, mrk, line, dc or brief. By default, the
     /// extension of --output (.mrc, .xml, .json, .jsonl, .csv, .tsv, .mrk or .txt) selects it; on standard output it is line.
-    #[arg(short, long, alias = "to", value_name = "FORMAT", value_parser = output_format)]
+    #[arg(short, long, alias = "to", value_name = "FORMAT", value_parser = output_format, add = complete::format())]
     pub(super) format: Option<Format>,
 
-    /// The columns of a table: fields such as 001, 020a, 245ab, 008/35-37 or LDR/06, or title, author, contributor, year,
+    /// The columns of a table, separated by commas; fields such as 001, 020a, 245ab, 008/35-37 or LDR/06, or title, author, contributor, year,
     /// publisher, subject, description, type, format, language, relation, coverage, rights, isbn, issn, lccn, oclc or source
     /// (the file), or of copies library, location, call_number, volume, item_id, available, due, status or holdings (all in
     /// one cell). Several values of a cell are separated by " | " [default: 001,title,author,year,publisher,isbn,issn].
@@ -57,11 +58,11 @@ pub(crate) struct Convert {
     fields: Option<Columns>,
 
     /// Write a table with a row for each copy instead of each record.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     row_per_copy: bool,
 
-    /// Keep only the first of several records with the same control number (001 together with 003) or with an ISBN in
-    /// common, which may be other editions. Records without one are all kept. With -v, each record left out is listed.
+    /// Keep only the first of several records with the same number; the control number (001 together with 003), or an ISBN,
+    /// which other editions may have. Records without one are all kept. With -v, each record left out is listed.
     #[arg(long, value_name = "001|isbn", value_parser = choices(&KEYS))]
     pub(super) dedupe: Option<DuplicateKey>,
 
@@ -98,7 +99,7 @@ pub(crate) struct Convert {
     #[arg(long, value_name = "NAME", value_parser = charset)]
     pub(super) charset: Option<Charset>,
 
-    /// The character set of marc and line output, such as marc-8 or iso5426 [default: utf-8].
+    /// The character set of marc and line output [default: utf-8]; marc-8, iso5426 and others are known.
     #[arg(long, value_name = "NAME", value_parser = charset)]
     pub(super) to_charset: Option<Charset>,
 
@@ -125,12 +126,12 @@ pub(crate) struct Convert {
     #[arg(long, value_name = "NUMBER", requires = "output")]
     pub(super) split: Option<NonZeroU64>,
 
-    /// Convert nothing; list the structural faults in each record and exit with 8 if there are any: lengths, directory,
-    /// indicators, subfield codes, control characters and character sets. Contents are not checked.
+    /// Only list the structural faults of records; the exit code is 8 if there are any. Lengths, directory, indicators, subfield
+    /// codes, control characters and character sets are checked, contents are not.
     #[arg(long, conflicts_with_all = ["format", "to_charset", "strict", "output", "split", "fields", "row_per_copy", "dedupe", "delete", "add", "sort"])]
     pub(super) check: bool,
 
-    /// Convert nothing; count the fields and subfields, and the records that have them.
+    /// Only count the fields and subfields, and the records that have them.
     #[arg(
         long,
         hide_short_help = true,
@@ -139,7 +140,7 @@ pub(crate) struct Convert {
     pub(super) stats: bool,
 
     /// Print the results of --check or --stats as JSON, one object per faulty record, or per field.
-    #[arg(long, requires = "reports")]
+    #[arg(long, requires = "reports", hide_short_help = true)]
     pub(super) json: bool,
 }
 

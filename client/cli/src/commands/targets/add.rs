@@ -16,6 +16,7 @@ use z3950_asn1::sru::Version;
 use super::check::try_out;
 use super::file::{TARGETS, own_file, replace};
 use super::show::index_name;
+use crate::commands::complete;
 use crate::commands::connection::{self, ConnectionOptions};
 use crate::commands::explain;
 use crate::commands::options::{Wait, seconds};
@@ -47,7 +48,7 @@ pub(crate) struct Add {
     pub(crate) title: Option<String>,
 
     /// The record syntax to request, by name.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = complete::syntax())]
     #[serde(rename = "record_syntax")]
     pub(crate) syntax: Option<String>,
 
@@ -64,12 +65,12 @@ pub(crate) struct Add {
     pub(crate) query_charset: Option<String>,
 
     /// An attribute to add to operands without one of its type, such as 4=2; may be repeated.
-    #[arg(long = "attribute", value_name = "TYPE=VALUE")]
+    #[arg(long = "attribute", value_name = "TYPE=VALUE", hide_short_help = true)]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) attributes: Vec<String>,
 
     /// Attributes to search for a docid with, such as 1=12; may be repeated, best first.
-    #[arg(long = "docid", value_name = "ATTRIBUTES")]
+    #[arg(long = "docid", value_name = "ATTRIBUTES", hide_short_help = true)]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) docid: Vec<String>,
 
@@ -78,7 +79,7 @@ pub(crate) struct Add {
     pub(crate) chunk: Option<u32>,
 
     /// The minimum time between requests.
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, hide_short_help = true)]
     pub(crate) pause: Option<Wait>,
 
     /// How many sessions may be open at once.
@@ -116,20 +117,20 @@ pub(crate) struct SruArguments {
     pub(crate) version: Option<String>,
 
     /// Ask a server of SRU by this method.
-    #[arg(long = "sru-method", value_name = "METHOD", value_parser = ["get", "post", "soap"])]
+    #[arg(long = "sru-method", hide_short_help = true, value_name = "METHOD", value_parser = ["get", "post", "soap"])]
     pub(crate) method: Option<String>,
 
     /// Ask a server of SRU for MARC in this schema.
-    #[arg(long = "sru-schema", value_name = "NAME")]
+    #[arg(long = "sru-schema", hide_short_help = true, value_name = "NAME")]
     pub(crate) schema: Option<String>,
 
     /// Send queries that are not in CQL to a server of SRU in PQF.
-    #[arg(long = "sru-pqf")]
+    #[arg(long = "sru-pqf", hide_short_help = true)]
     #[serde(skip_serializing_if = "is_off")]
     pub(crate) pqf: bool,
 
     /// Sort at a server of SRU by the parameter sortKeys.
-    #[arg(long = "sru-sort-keys")]
+    #[arg(long = "sru-sort-keys", hide_short_help = true)]
     #[serde(skip_serializing_if = "is_off")]
     pub(crate) sort_keys: bool,
 }

@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use z3950_asn1::es::update::Action;
 use z3950_asn1::oid::Oid;
 
+use crate::commands::complete;
 use crate::commands::options::{RecordOutput, choices, syntax};
 use crate::commands::task::Tasking;
 
@@ -22,7 +23,7 @@ pub(crate) struct Arguments {
     pub(super) files: Vec<PathBuf>,
 
     /// The database to update, instead of the target's.
-    #[arg(long = "database", value_name = "NAME")]
+    #[arg(long = "database", value_name = "NAME", add = complete::database())]
     pub(super) databases: Vec<String>,
 
     /// The server's identifier of a record; repeat it for each record, in order.
@@ -56,7 +57,7 @@ pub(crate) struct Arguments {
 
     /// The record syntax to send, by name or object identifier: xml, or a MARC syntax. By default, XML records are
     /// sent as XML, others as USMARC or UNIMARC, according to their format.
-    #[arg(long, value_name = "NAME", value_parser = syntax)]
+    #[arg(long, value_name = "NAME", value_parser = syntax, add = complete::syntax())]
     pub(super) syntax: Option<Oid>,
 
     /// Send each file unchanged, as one record in the syntax --syntax, or in XML if it begins with <.
