@@ -201,6 +201,7 @@ impl Inputs {
             is_cut: input.len() > MAX_INPUT,
             origin,
             record: None,
+            repeats: None,
         }
     }
 
@@ -340,7 +341,7 @@ impl Source {
 
 /// Returns an ask for each input and each target, in order.
 pub(crate) fn asks(
-    inputs: Inputs,
+    inputs: impl Iterator<Item = Result<Ask, Failure>> + Send,
     targets: usize,
 ) -> impl Iterator<Item = Result<Ask, Failure>> + Send {
     let at_all = move |ask: Ask| {

@@ -539,6 +539,7 @@ pub(super) const HOUSES: &[House] = &[
             "batch::run",
             "batch::progress",
             "batch::report",
+            "batch::repeats",
             "batch::destination",
             "batch::report::resume",
             "batch::report::later",
