@@ -6,6 +6,7 @@
 //! | `run` | a run from the first input to the last, and its results so far |
 //! | `destination` | the destination of records: standard output, a file or a folder |
 //! | `progress` | the progress of a run, shown on a line of a terminal |
+//! | `repeats` | inputs that ask for the same as an earlier one, which are asked once |
 //! | `inputs` | lines of files and standard input, of bounded length; each input for each target |
 //! | `rows`, `column`, `utf16` | the rows of a table; one of its columns; text in UTF-16 |
 //! | `sinks` | one file, or a file for each input |
@@ -29,6 +30,7 @@ mod destination;
 mod inputs;
 mod line_ends;
 mod progress;
+mod repeats;
 mod report;
 pub(crate) mod rows;
 mod run;

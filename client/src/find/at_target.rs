@@ -8,7 +8,7 @@ use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::format::sources::SearchSources;
 use z3950_asn1::oid::Oid;
 
-use super::course::{Course, Next};
+use super::course::{Course, Next, Round};
 use super::event::{Event, Found};
 use super::lending::{FoundSet, HeldSet, Lender, Lent};
 use super::wanted::{SearchTarget, Sought, Wanted};
@@ -27,8 +27,8 @@ pub(crate) struct AtTarget<'a> {
     pub(super) held: &'a HeldSet,
     /// Whether the records found by an identifier are kept instead of being sent as events.
     pub(super) keeps_records: bool,
-    /// Whether the target is asked again, in other ways, if it has no record.
-    pub(super) is_first_round: bool,
+    /// The searches to make for identifiers.
+    pub(super) round: Round,
 }
 
 /// The result of a search at one target.
@@ -67,9 +67,28 @@ impl AtTarget<'_> {
                 None,
             ),
         };
-        if self.is_first_round && outcome.is_asked_again() {
-            return outcome;
+        if self.round != Round::Exact || !outcome.is_asked_again() {
+            self.done(&outcome, record_syntax).await;
         }
+        outcome
+    }
+
+    /// Makes the broader searches, after the exact ones had this outcome and the other targets were asked.
+    pub(super) async fn broaden(self, exact: TargetOutcome) -> TargetOutcome {
+        if !exact.is_asked_again() {
+            return exact;
+        }
+        if !self.place.has_broader(self.wanted) {
+            self.done(&exact, None).await;
+            return exact;
+        }
+        let has_answered = matches!(exact.error, None | Some(Error::NoMatch));
+        let round = Round::Broader { has_answered };
+        Self { round, ..self }.carry_out().await
+    }
+
+    /// Sends the event at the end of the searches.
+    async fn done(&self, outcome: &TargetOutcome, record_syntax: Option<Oid>) {
         self.tell(Event::Done {
             target: self.target,
             record_syntax,
@@ -77,12 +96,11 @@ impl AtTarget<'_> {
             error: outcome.error.clone(),
         })
         .await;
-        outcome
     }
 
     /// Makes the searches of the course until one finds something or none is left.
     async fn search(&self) -> Result<(TargetOutcome, Option<Oid>), Error> {
-        let mut course = self.place.course(self.wanted)?;
+        let mut course = self.place.course(self.wanted, self.round)?;
         let lent = self.lender.lend(self.place).await?;
         let mut empty: Option<SearchResult> = None;
         let mut sources = SearchSources::default();

@@ -55,6 +55,21 @@ struct Identifiers {
     earlier: Answers,
 }
 
+/// The searches for identifiers that are made at a target at one time. If several targets are asked in turn, the exact searches are
+/// made at all of them before the broader ones are made at the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Round {
+    /// All searches: the exact ones, and then those that a fallback allows as well.
+    All,
+    /// The searches for the identifiers as given. Others may follow.
+    Exact,
+    /// The searches that a fallback allows as well, after the exact ones.
+    Broader {
+        /// Whether an exact search was answered, and found nothing.
+        has_answered: bool,
+    },
+}
+
 /// The answers to several searches that found no record.
 #[derive(Debug, Default)]
 struct Answers {
@@ -105,17 +120,20 @@ impl Course {
         Self { subject, ways }
     }
 
-    /// Creates the searches for identifiers. At least one identifier is required, and each must have searches.
-    pub(super) fn of_identifiers(attempts: Vec<Vec<Attempt>>, ways: Ways) -> Self {
+    /// Creates the searches for identifiers in a round. At least one of the identifiers must have searches.
+    pub(super) fn of_identifiers(attempts: Vec<Vec<Attempt>>, ways: Ways, round: Round) -> Self {
         let mut identifiers = Identifiers {
             attempts,
             current: 0,
             attempt: 0,
             one_by_one: false,
             answers: Answers::default(),
-            earlier: Answers::default(),
+            earlier: Answers {
+                has_answered: round == Round::Broader { has_answered: true },
+                ..Answers::default()
+            },
         };
-        identifiers.skip_single();
+        identifiers.begin(0);
         let subject = Subject::Identifiers(Box::new(identifiers));
         Self { subject, ways }
     }
@@ -221,7 +239,7 @@ impl Course {
             return Next::End;
         }
         if let Subject::Identifiers(identifiers) = &mut self.subject {
-            identifiers.begin();
+            identifiers.begin(identifiers.current);
         }
         Next::Again(reason)
     }
@@ -262,8 +280,7 @@ impl Course {
             Error::NoMatch => identifiers.earlier.has_answered = true,
             error => identifiers.earlier.refusal = Some(error),
         }
-        identifiers.current += 1;
-        identifiers.begin();
+        identifiers.begin(identifiers.current + 1);
         if identifiers.attempt().is_none() {
             return Next::End;
         }
@@ -277,8 +294,10 @@ impl Identifiers {
         self.attempts.get(self.current)?.get(self.attempt)
     }
 
-    /// Moves to the first search for the current identifier.
-    fn begin(&mut self) {
+    /// Moves to the first search for an identifier, or for the next one that has searches.
+    fn begin(&mut self, current: usize) {
+        let rest = self.attempts.iter().skip(current);
+        self.current = current + rest.take_while(|attempts| attempts.is_empty()).count();
         self.attempt = 0;
         self.one_by_one = false;
         self.answers = Answers::default();

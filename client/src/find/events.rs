@@ -11,6 +11,7 @@ use tokio::sync::mpsc;
 
 use super::at_target::{AtTarget, TargetOutcome};
 use super::best::best;
+use super::course::Round;
 use super::event::{Best, Ending, Event, Found};
 use super::lending::{HeldSet, Lender};
 use super::wanted::{SearchTarget, Wanted};
@@ -110,7 +111,7 @@ async fn carry_out(
         events: &events,
         held,
         keeps_records: wanted.best.is_some(),
-        is_first_round: false,
+        round: Round::All,
     });
     let outcomes = if wanted.all_targets {
         let all = at_targets.map(|at_target| async move { at_target.carry_out().await });
@@ -143,30 +144,31 @@ async fn in_turn(at_targets: Vec<AtTarget<'_>>, wanted: &Wanted) -> Vec<TargetOu
     let is_broadened = wanted.fallback.attributes && !wanted.identifiers().is_empty();
     let mut exact = wanted.clone();
     exact.fallback.attributes = false;
-    let mut first_round = Vec::new();
-    if is_broadened && at_targets.len() > 1 {
-        for at_target in &at_targets {
-            let round = AtTarget {
+    let has_rounds = is_broadened && at_targets.len() > 1;
+    let mut outcomes = Vec::new();
+    for at_target in &at_targets {
+        let outcome = if has_rounds {
+            let exact = AtTarget {
                 wanted: &exact,
-                is_first_round: true,
+                round: Round::Exact,
                 ..*at_target
             };
-            let outcome = round.carry_out().await;
-            let is_enough = has_record(&outcome, wanted);
-            first_round.push(outcome);
-            if is_enough {
-                return first_round;
-            }
+            exact.carry_out().await
+        } else {
+            at_target.carry_out().await
+        };
+        let is_enough = has_record(&outcome, wanted);
+        outcomes.push(outcome);
+        if is_enough {
+            return outcomes;
         }
     }
-    let mut first_round = first_round.into_iter();
-    let mut outcomes = Vec::new();
-    for at_target in at_targets {
-        let outcome = match first_round.next() {
-            // It does not answer, or it has records that were not enough.
-            Some(known) if !known.is_asked_again() => known,
-            _ => at_target.carry_out().await,
-        };
+    if !has_rounds {
+        return outcomes;
+    }
+    let exact = std::mem::take(&mut outcomes);
+    for (at_target, exact) in at_targets.into_iter().zip(exact) {
+        let outcome = at_target.broaden(exact).await;
         let is_enough = has_record(&outcome, wanted);
         outcomes.push(outcome);
         if is_enough {

@@ -8,7 +8,7 @@ use z3950_asn1::format::facets::FacetList;
 use z3950_asn1::query::cql;
 use z3950_asn1::types::InternationalString;
 
-use super::course::Course;
+use super::course::{Course, Round};
 use super::ways::Ways;
 use crate::error::{Error, Phase};
 use crate::lookup::{Attempt, Identifier, Kind, Preferences, attempts, broader};
@@ -178,12 +178,12 @@ impl SearchTarget {
         }
     }
 
-    /// Creates the course of searches, with the attributes and the character set of the target's profile.
+    /// Creates the course of the searches in a round, with the attributes and the character set of the target's profile.
     ///
     /// # Errors
     /// [`Error::Term`] for a term that the character set cannot represent; [`Error::ProtocolError`] for facets that cannot be
     /// encoded.
-    pub(super) fn course(&self, wanted: &Wanted) -> Result<Course, Error> {
+    pub(super) fn course(&self, wanted: &Wanted, round: Round) -> Result<Course, Error> {
         let (mut search, records) = self.options(wanted);
         if !wanted.facets.0.is_empty() {
             let asked = search.with_facets(&wanted.facets);
@@ -204,8 +204,8 @@ impl SearchTarget {
             }
             Sought::Identifiers(identifiers) => {
                 let identifiers = identifiers.iter();
-                let attempts = identifiers.map(|one| self.attempts(one, wanted.fallback));
-                Course::of_identifiers(attempts.collect::<Result<_, _>>()?, ways(None))
+                let attempts = identifiers.map(|one| self.attempts(one, wanted.fallback, round));
+                Course::of_identifiers(attempts.collect::<Result<_, _>>()?, ways(None), round)
             }
         })
     }
@@ -234,24 +234,54 @@ impl SearchTarget {
         (search, records)
     }
 
-    /// Returns the searches for an identifier at this target.
-    fn attempts(&self, identifier: &Identifier, fallback: Fallback) -> Result<Vec<Attempt>, Error> {
+    /// Returns whether there are broader searches for the identifiers than those that were made at this target.
+    pub(super) fn has_broader(&self, wanted: &Wanted) -> bool {
+        let mut identifiers = wanted.identifiers().iter();
+        let round = Round::Broader {
+            has_answered: false,
+        };
+        identifiers.any(|one| {
+            let more = self.attempts(one, wanted.fallback, round);
+            more.is_ok_and(|more| !more.is_empty())
+        })
+    }
+
+    /// Returns the searches for an identifier at this target in a round, without duplicates.
+    fn attempts(
+        &self,
+        identifier: &Identifier,
+        fallback: Fallback,
+        round: Round,
+    ) -> Result<Vec<Attempt>, Error> {
         let habits = &self.target.profile.docid;
         let of_profile = habits.iter().filter(|_| identifier.kind == Kind::Docid);
         let of_profile = of_profile.map(|habit| Attempt::by(habit, identifier));
-        let mut all: Vec<Attempt> = of_profile.chain(attempts(identifier)).collect();
-        if fallback.attributes {
-            all.extend(broader(identifier));
+        let mut found = Vec::new();
+        self.add(of_profile.chain(attempts(identifier)), &mut found)?;
+        let exact = found.len();
+        if fallback.attributes && round != Round::Exact {
+            self.add(broader(identifier), &mut found)?;
         }
-        let mut distinct: Vec<Attempt> = Vec::new();
-        for mut attempt in all {
+        if let Round::Broader { .. } = round {
+            found.drain(..exact);
+        }
+        Ok(found)
+    }
+
+    /// Adds searches as this target wants to be asked, except those that are there already.
+    fn add(
+        &self,
+        more: impl IntoIterator<Item = Attempt>,
+        found: &mut Vec<Attempt>,
+    ) -> Result<(), Error> {
+        for mut attempt in more {
             self.target.profile.indexed(&mut attempt.attributes.0);
             self.target.adapt(&mut attempt.query).map_err(Error::Term)?;
-            if distinct.iter().all(|known| known.query != attempt.query) {
-                distinct.push(attempt);
+            if found.iter().all(|known| known.query != attempt.query) {
+                found.push(attempt);
             }
         }
-        Ok(distinct)
+        Ok(())
     }
 }
 

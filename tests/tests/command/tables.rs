@@ -276,7 +276,7 @@ fn every_row_of_a_table_has_a_line_in_the_report() {
     ];
     let ran = z3950([&line[..], &options].concat());
     assert_eq!(ran.code, Some(3), "{ran:?}");
-    let sum = "note: 4 inputs: 2 delivered, 2 not sent\n";
+    let sum = "note: 4 inputs: 2 delivered, 2 not sent; 1 repeats an earlier one\n";
     assert!(ran.stderr.ends_with(sum), "{ran:?}");
     let written = fs::read_to_string(report).expect("a report");
     let lines: Vec<&str> = written.lines().skip(1).collect();

@@ -197,6 +197,7 @@ impl Inputs {
             is_cut: input.len() > MAX_INPUT,
             origin,
             record: None,
+            repeats: None,
         }
     }
 
@@ -336,7 +337,7 @@ impl Source {
 
 /// Returns an ask for each input and each target, in order.
 pub(crate) fn asks(
-    inputs: Inputs,
+    inputs: impl Iterator<Item = Result<Ask, Failure>> + Send,
     targets: usize,
 ) -> impl Iterator<Item = Result<Ask, Failure>> + Send {
     let at_all = move |ask: Ask| {

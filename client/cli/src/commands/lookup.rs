@@ -276,10 +276,12 @@ fn job(
     if answers.is_joint {
         targets = vec![targets.join(OR)];
     }
+    let key_of = answers.key_of();
     let work =
         async move |ask: &Ask, recipient: &mut Recipient| answers.answer(ask, recipient).await;
     Job {
         names_records: Some(record_name),
+        key_of: Some(key_of),
         ..Job::new(work, identifiers, targets, style)
     }
 }

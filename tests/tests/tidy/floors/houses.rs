@@ -553,6 +553,7 @@ pub(super) const HOUSES: &[House] = &[
             "batch::run",
             "batch::progress",
             "batch::report",
+            "batch::repeats",
             "batch::destination",
             "batch::report::saved",
             "batch::report::resume",

@@ -82,12 +82,16 @@ pub(crate) struct ReportLine {
 
 /// The parts of a report line that are needed to resume a run.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(super) struct ParsedLine {
+pub(in crate::batch) struct ParsedLine {
     pub(super) position: u64,
-    pub(super) target: Option<String>,
+    pub(in crate::batch) target: Option<String>,
     pub(super) input: String,
     pub(super) outcome: String,
-    pub(super) exit: u8,
+    pub(in crate::batch) exit: u8,
+    pub(in crate::batch) hits: Option<u64>,
+    pub(in crate::batch) step: Option<String>,
+    /// The control numbers of the records, with separators between them.
+    pub(in crate::batch) record: Option<String>,
     pub(super) length: u64,
 }
 
@@ -179,18 +183,34 @@ impl ReportForm {
             Self::Csv => unquoted(line).into_iter().map(without_marks).collect(),
             _ => line.split('\t').map(str::to_owned).collect(),
         };
-        let [position, target, input, outcome, exit, .., length] = cells.as_slice() else {
+        let [
+            position,
+            target,
+            input,
+            outcome,
+            exit,
+            hits,
+            step,
+            ..,
+            length,
+        ] = cells.as_slice()
+        else {
             return None;
         };
         if cells.len() != COLUMNS.len() {
             return None;
         }
+        let record = COLUMNS.iter().position(|column| *column == "record");
+        let record = record.and_then(|place| cells.get(place));
         Some(ParsedLine {
             position: position.parse().ok()?,
             target: Some(target.clone()),
             input: input.clone(),
             outcome: outcome.clone(),
             exit: exit.parse().ok()?,
+            hits: hits.parse().ok(),
+            step: Some(step).filter(|step| !step.is_empty()).cloned(),
+            record: record.filter(|record| !record.is_empty()).cloned(),
             length: length.parse().ok()?,
         })
     }

@@ -10,7 +10,7 @@ use z3950::service::ResultRecord;
 use z3950_marc::edit::LocalTags;
 
 use super::Matches;
-use crate::answer::{Answer, Ask, Recipient, SourceNotes, Writing, refuse};
+use crate::answer::{Answer, Ask, KeyOf, Recipient, SourceNotes, Writing, refuse};
 use crate::commands::fallback::again_as;
 use crate::commands::target::{NamedTarget, TargetClient};
 use crate::console::exit::Exit;
@@ -80,7 +80,7 @@ struct TargetsWithout {
 
 impl LookupAnswers {
     pub(super) async fn answer(&self, ask: &Ask, recipient: &mut Recipient) -> Answer {
-        let identifiers = match self.identifiers_of(ask) {
+        let identifiers = match identifiers_of(ask, self.kind) {
             Ok(identifiers) => identifiers,
             Err((exit, words)) => {
                 let mut answer = refuse(ask, words, recipient).await;
@@ -293,28 +293,20 @@ impl LookupAnswers {
         self.places.iter().map(|place| place.text.as_str())
     }
 
-    /// Returns the identifiers in an ask; or the reason why there are none, and an exit code.
-    fn identifiers_of(&self, ask: &Ask) -> Result<Vec<Identifier>, (Exit, String)> {
-        let is_record = ask.origin.as_ref().is_some_and(|origin| origin.is_record);
-        match &ask.record {
-            Some(record) => {
-                let found = identifiers(record);
-                if found.is_empty() {
-                    // A record without identifiers cannot match anything.
-                    Err((
-                        Exit::NoMatch,
-                        format!("{ask}: no identifier in 010, 020, 022 or 035"),
-                    ))
-                } else {
-                    Ok(found)
-                }
+    /// Returns a function that returns the same key for inputs that are looked up alike.
+    pub(super) fn key_of(&self) -> KeyOf {
+        let (kind, is_best) = (self.kind, self.wanted.best.is_some());
+        Box::new(move |ask: &Ask| {
+            let mut key = String::new();
+            for identifier in identifiers_of(ask, kind).ok()? {
+                let cancelled = if identifier.is_cancelled { "-" } else { "" };
+                key += &format!("{cancelled}{} ", identifier.normalized());
             }
-            None if is_record => Err((Exit::FaultsFound, ask.to_string())),
-            None => {
-                let found = Identifier::read_all(&shown(&ask.input), self.kind);
-                found.map_err(|error| (Exit::Usage, error.to_string()))
-            }
-        }
+            // The choice of the best record may depend on the record that is the input.
+            let record = ask.record.as_deref().filter(|_| is_best);
+            key += &record.and_then(cataloguing_language).unwrap_or_default();
+            Some(key)
+        })
     }
 
     /// Looks up identifiers at targets. Returns the records of each target that was asked, and the best record if one
@@ -385,6 +377,30 @@ impl LookupAnswers {
         let asked = places.iter().zip(lookups);
         let asked = asked.filter(|(_, lookup)| lookup.done.is_some());
         (asked.collect(), best)
+    }
+}
+
+/// Returns the identifiers in an ask, those without a prefix of this kind; or the reason why there are none, and an exit code.
+fn identifiers_of(ask: &Ask, kind: Option<Kind>) -> Result<Vec<Identifier>, (Exit, String)> {
+    let is_record = ask.origin.as_ref().is_some_and(|origin| origin.is_record);
+    match &ask.record {
+        Some(record) => {
+            let found = identifiers(record);
+            if found.is_empty() {
+                // A record without identifiers cannot match anything.
+                Err((
+                    Exit::NoMatch,
+                    format!("{ask}: no identifier in 010, 020, 022 or 035"),
+                ))
+            } else {
+                Ok(found)
+            }
+        }
+        None if is_record => Err((Exit::FaultsFound, ask.to_string())),
+        None => {
+            let found = Identifier::read_all(&shown(&ask.input), kind);
+            found.map_err(|error| (Exit::Usage, error.to_string()))
+        }
     }
 }
 

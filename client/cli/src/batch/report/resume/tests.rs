@@ -152,7 +152,8 @@ fn read(
     is_there: impl Fn(&Ask, &str, u64) -> bool,
 ) -> Result<Resumed, String> {
     let unanswered = UnansweredLines::of(report, form)?;
-    resume(report, form, unanswered, asks, shown, is_there)
+    let remember = |_: &Ask, _: &ParsedLine, _| {};
+    resume(report, form, unanswered, asks, shown, is_there, remember)
 }
 
 /// Builds a report about the inputs; each of them adds 10 octets to the output.
