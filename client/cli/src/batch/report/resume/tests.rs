@@ -131,7 +131,16 @@ fn answers_after_an_unanswered_input_are_put_back() {
                 .expect("in memory")
                 .at_end();
             let mut rest = asks("a\nb\na\n");
-            let resumed = resume(&whole[..], form, unanswered, &mut rest, shown, all);
+            let remember = |_: &Ask, _: &ParsedLine, _| {};
+            let resumed = resume(
+                &whole[..],
+                form,
+                unanswered,
+                &mut rest,
+                shown,
+                all,
+                remember,
+            );
             let resumed = resumed.expect("of these");
             let tail = exits.iter().rev().take_while(|exit| **exit == 6).count() as u64;
             assert_eq!(
