@@ -108,7 +108,7 @@ pub(crate) enum Command {
     /// Decode captured APDUs and list their contents.
     Decode(Decode),
     /// Convert files of records to other formats, or check them.
-    Convert(Convert),
+    Convert(Box<Convert>),
     /// Parse, build, compare and check URLs.
     #[command(subcommand)]
     Url(Url),

@@ -112,7 +112,7 @@ fn carry_out(shell: &mut Shell, page: &str, step: &Step) -> Outcome {
         step.shown.as_ref().is_none_or(|shown| fits(shown, &lines))
     };
     let printed = if step.is_server() {
-        shell.serves(&step.command, &fits)
+        shell.serves(&step.command, fits)
     } else if step.is_prompt() {
         shell.types(&step.command, &step.typed())
     } else {

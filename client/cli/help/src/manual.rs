@@ -286,8 +286,8 @@ impl Program {
         page.term(&term(arg));
         let id = arg.get_id().as_str();
         let elsewhere = self.manual.elsewhere.iter();
-        let elsewhere = elsewhere.filter(|(known, _)| *known == id && !arg.is_positional());
-        if let Some((_, text)) = elsewhere.last() {
+        let mut elsewhere = elsewhere.filter(|(known, _)| *known == id && !arg.is_positional());
+        if let Some((_, text)) = elsewhere.next_back() {
             page.words(&format!("{text}{}", values(arg, true)));
             return;
         }

@@ -303,7 +303,7 @@ fn leave_out(columns: &mut [Column]) -> Vec<String> {
     for column in columns {
         let is_known = match column.place {
             Place::Named(_, tag, code) => {
-                let old = (tag.0 == *b"264").then(|| (Tag(*b"260"), code));
+                let old = (tag.0 == *b"264").then_some((Tag(*b"260"), code));
                 tagged.contains(&(tag, code)) || old.is_some_and(|old| tagged.contains(&old))
             }
             Place::Subfield(tag, code) => {

@@ -75,10 +75,11 @@ pub(super) fn without(text: &str, name: &str) -> Option<String> {
     for (line, is_owned) in lines.iter().zip(&owned) {
         let is_blank = line.trim().is_empty();
         is_after_profile = *is_owned || (is_after_profile && is_blank);
-        if !is_owned && !(is_after_profile && has_blank) {
-            kept.push_str(line);
-            has_blank = is_blank;
+        if *is_owned || (is_after_profile && has_blank) {
+            continue;
         }
+        kept.push_str(line);
+        has_blank = is_blank;
     }
     if is_after_profile {
         let end = kept.trim_end().len();
@@ -139,7 +140,7 @@ fn own_remarks(range: Range<usize>, lines: &[&str], owned: &mut [bool]) {
         .clone()
         .filter(|index| lines.get(*index).is_some_and(|line| line.trim().is_empty()));
     let first_blank = blanks.next();
-    let last_blank = blanks.last().or(first_blank);
+    let last_blank = blanks.next_back().or(first_blank);
     let precedes_header = lines.get(range.end).is_some_and(|line| is_header(line));
     for index in range.clone() {
         let is_at_last_key = first_blank.map_or(!precedes_header, |blank| index < blank);
