@@ -17,6 +17,7 @@
 //! | [`crosswalk`] | a record as ISBD lines, Dublin Core, MODS, a citation or labelled lines |
 //! | [`table`] | records as rows of CSV and TSV |
 //! | [`standard_number`] | ISBN, ISSN, LCCN and OCLC numbers, checked and in one form |
+//! | [`fold`] | text as titles and names are compared |
 //! | [`text`], [`xmltext`] | octets as text without loss, and in XML |
 //!
 //! # Stability
@@ -37,6 +38,7 @@
 pub mod charset;
 pub mod crosswalk;
 pub mod faults;
+pub mod fold;
 mod form;
 pub mod iso2709;
 pub mod language;

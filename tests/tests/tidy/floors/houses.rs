@@ -53,6 +53,7 @@ pub(super) const HOUSES: &[House] = &[
             "layout",
             "record",
             "text",
+            "fold",
         ],
     },
     House {
