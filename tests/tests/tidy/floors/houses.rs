@@ -163,6 +163,7 @@ pub(super) const HOUSES: &[House] = &[
             "find::url",
             "find::events",
             "find::best",
+            "find::by_title",
             "find::at_target",
             "find::lending",
             "find::wanted",
