@@ -2,6 +2,7 @@
 
 mod audit_urls;
 mod batch;
+mod by_title;
 mod conformance;
 mod copies;
 mod daemon;
