@@ -165,7 +165,7 @@ impl Record {
     }
 
     /// What a record of MODS or Dublin Core in XML describes, as MARC 21 for citations and tables; see [`described_in_xml`].
-    fn described(&self) -> Option<MarcRecord> {
+    pub(crate) fn described(&self) -> Option<MarcRecord> {
         match self.retrieved() {
             RetrievedRecord::Xml(octets) => described_in_xml(&octets),
             _ => None,

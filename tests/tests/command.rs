@@ -3,6 +3,7 @@
 mod audit_urls;
 mod batch;
 mod completion;
+mod by_title;
 mod conformance;
 mod copies;
 mod daemon;

@@ -19,6 +19,7 @@
 //! | [`select`] | parts of records, and conditions on them |
 //! | [`edit`], [`order`], [`counts`] | fields deleted and added, records compared for sorting, fields counted |
 //! | [`standard_number`] | ISBN, ISSN, LCCN and OCLC numbers, checked and in one form |
+//! | [`fold`] | text as titles and names are compared |
 //! | [`text`], [`xmltext`] | octets as text without loss, and in XML |
 //!
 //! # Stability
@@ -41,6 +42,7 @@ pub mod counts;
 pub mod crosswalk;
 pub mod edit;
 pub mod faults;
+pub mod fold;
 mod form;
 pub mod iso2709;
 pub mod language;

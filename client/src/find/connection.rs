@@ -56,7 +56,7 @@ impl Connection {
                 Some(error) => Err(error),
             };
         };
-        let records = (1..).zip(outcome.records);
+        let records = outcome.records.into_iter();
         let records = records.map(|(position, record)| self.inner.record(record, position));
         Ok(Some(LookupResult {
             query: found.query.clone(),

@@ -141,7 +141,7 @@ async fn carry_out(
 /// Asks targets in turn until one has a record. Identifiers are looked for as given at every target before the first of them is
 /// asked in broader ways, which may find a record without the identifier.
 async fn in_turn(at_targets: Vec<AtTarget<'_>>, wanted: &Wanted) -> Vec<TargetOutcome> {
-    let is_broadened = wanted.fallback.attributes && !wanted.identifiers().is_empty();
+    let is_broadened = wanted.fallback.attributes && wanted.is_lookup();
     let mut exact = wanted.clone();
     exact.fallback.attributes = false;
     let has_rounds = is_broadened && at_targets.len() > 1;
@@ -198,7 +198,7 @@ fn lacks_number(outcome: &TargetOutcome, wanted: &Wanted) -> bool {
     let Some(identifier) = identifier else {
         return false;
     };
-    outcome.records.iter().all(|record| match record {
+    outcome.records.iter().all(|(_, record)| match record {
         ResultRecord::Record { external, .. } => holds(identifier, external) == Some(false),
         ResultRecord::Diagnostic { .. } => true,
     })
@@ -249,7 +249,9 @@ impl Ending {
             ending.step.clone_from(&found.step);
             ending.step_name.clone_from(&found.step_name);
         }
-        ending.choice = best.map(|best| best.choice.clone());
+        let by_title = found.and_then(|found| found.by_title.as_ref());
+        let choice = best.map(|best| &best.choice);
+        ending.choice = choice.or(by_title.map(|found| &found.choice)).cloned();
         ending.hits = hits;
         ending
     }
@@ -272,7 +274,7 @@ fn outcome_of(
             None => OutcomeName::RecordRefused,
         };
     }
-    if found.identifier.is_some() && best.is_none() && found.result.hits != 1 {
+    if wanted.is_lookup() && best.is_none() && found.matching() != 1 {
         return OutcomeName::Ambiguous;
     }
     OutcomeName::Delivered

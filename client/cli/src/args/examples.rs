@@ -54,6 +54,7 @@ pub(crate) const EXAMPLES: &[Examples] = &[
         ("", "z3950 lookup lib.example/books 0141439513 --format brief"),
         ("The numbers of a column of a table", "z3950 lookup lib.example/books --input books.csv --column isbn --output books.mrc"),
         ("A file of numbers; --resume continues an interrupted run", "z3950 lookup lib.example/books --input ids.txt --jobs 4 --output found.mrc --report found.tsv"),
+        ("Records without a number by title, author and year", "z3950 lookup lib.example/books --input early.mrc --by-title --output copies.mrc --report copies.tsv"),
         ("Copy cataloguing: the best record for each record of a file, from the first target that has one", "z3950 lookup --target lib.example/serials --target lib.example/books --input old.mrc --best --output better.mrc --report better.tsv"),
     ]),
     ("update", &[

@@ -137,7 +137,8 @@ impl Batch {
                 let lines = BufReader::new(io::stdin());
                 match &self.column {
                     Some(column) => {
-                        let cells = ColumnReader::new(boxed(lines), column.clone(), is_lookup);
+                        let lines = utf16::decoded_if_marked(lines);
+                        let cells = ColumnReader::new(lines, column.clone(), is_lookup);
                         inputs.add_cells("standard input", cells);
                     }
                     None => inputs.add("standard input", lines),
@@ -162,7 +163,11 @@ impl Batch {
                 }
             }
             let Some(column) = &self.column else {
-                inputs.add(name, lines);
+                if is_lookup && is_named_table(path) {
+                    inputs.add_table(name, lines);
+                } else {
+                    inputs.add(name, lines);
+                }
                 continue;
             };
             let lines = if is_utf16 {
@@ -208,16 +213,24 @@ const MAX_ROW: usize = 200;
 /// Returns a message if a file is a table with several columns, judging by its name and its first line, because its
 /// lines are then not inputs.
 fn is_table(path: &Path, begin: &[u8]) -> Option<String> {
-    let extension = path.extension()?.to_str()?;
-    let is_named = ["csv", "tsv"].map(|known| known.eq_ignore_ascii_case(extension));
     let first = begin.split(|octet| *octet == b'\n').next()?;
-    let is_it = is_named.contains(&true) && first.iter().any(|octet| b",;\t".contains(octet));
+    let is_it = is_named_table(path) && first.iter().any(|octet| b",;\t".contains(octet));
     is_it.then(|| {
         let row = first.get(..MAX_ROW).unwrap_or(first).trim_ascii();
         format!(
             "it is a table: --column names the column to look up; its first row is {}",
             shown(row)
         )
+    })
+}
+
+/// Returns whether a file is a table by its name.
+fn is_named_table(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    extension.is_some_and(|extension| {
+        ["csv", "tsv"]
+            .iter()
+            .any(|known| known.eq_ignore_ascii_case(extension))
     })
 }
 

@@ -130,6 +130,8 @@ struct Source {
     read: u64,
     /// Whether a line with an input or a heading was read.
     has_begun: bool,
+    /// Whether the file is a table by its name.
+    is_table: bool,
     contents: SourceContents,
 }
 
@@ -170,8 +172,21 @@ impl Inputs {
             name: name.into().into(),
             read: 0,
             has_begun: false,
+            is_table: false,
             contents: SourceContents::Unknown(Box::new(lines)),
         });
+    }
+
+    /// Adds the lines of a table of one column, whose first line is a name if it has no digit.
+    pub(crate) fn add_table(
+        &mut self,
+        name: impl Into<String>,
+        lines: impl BufRead + Send + 'static,
+    ) {
+        self.add(name, lines);
+        if let Some(source) = self.sources.back_mut() {
+            source.is_table = true;
+        }
     }
 
     /// Adds the cells of a table after the existing inputs. Each cell is an input, even if it is empty.
@@ -184,6 +199,7 @@ impl Inputs {
             name: name.into().into(),
             read: 0,
             has_begun: false,
+            is_table: false,
             contents: SourceContents::Cells(Box::new(cells)),
         });
     }
@@ -252,7 +268,11 @@ impl Iterator for Inputs {
                         continue;
                     }
                     let is_first = !std::mem::replace(&mut source.has_begun, true);
-                    if !is_first || !is_heading(&input) {
+                    let is_name = |input: &[u8]| {
+                        is_heading(input)
+                            || source.is_table && !input.iter().any(u8::is_ascii_digit)
+                    };
+                    if !is_first || !is_name(&input) {
                         return Some(Ok(self.ask(&input, Some(origin))));
                     }
                 }

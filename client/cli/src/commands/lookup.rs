@@ -2,6 +2,7 @@
 
 mod answers;
 mod print;
+mod sought;
 
 use std::ffi::OsString;
 use std::slice;
@@ -54,6 +55,14 @@ pub(crate) struct Lookup {
         hide_short_help = true
     )]
     pub(crate) keep: Option<LocalTags>,
+
+    /// Look up records of --input that have no number by title, author and year.
+    ///
+    /// Only records with the same title count, apart from case, diacritics, punctuation, an article at its beginning, and a
+    /// subtitle that one of them lacks; and only those without another author. Of several, the author, the kind of material,
+    /// the year and the subtitle decide. The choice is in the report, and -v tells it.
+    #[arg(long, requires = "inputs", conflicts_with = "column")]
+    pub(crate) by_title: bool,
 
     #[command(flatten)]
     pub(crate) batch: Batch,
@@ -182,6 +191,7 @@ pub(crate) async fn run(arguments: &Lookup, output: &mut Output) -> Result<Exit,
     answers.is_joint = answers.places.len() > 1 && (!arguments.all_targets || wanted.best);
     answers.wanted.all_targets = arguments.all_targets;
     answers.keep.clone_from(&arguments.keep);
+    answers.reading.by_title = arguments.by_title;
     answers.is_written = batch.file().is_some();
     answers.is_terse = output.is_terminal() && !shows_steps();
     let mut job = job(identifiers, answers, style);
@@ -276,7 +286,7 @@ fn job(
     if answers.is_joint {
         targets = vec![targets.join(OR)];
     }
-    let key_of = answers.key_of();
+    let key_of = answers.reading.key_of(answers.wanted.best.is_some());
     let work =
         async move |ask: &Ask, recipient: &mut Recipient| answers.answer(ask, recipient).await;
     Job {

@@ -81,6 +81,17 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
             .expect("fits"),
         ),
         (
+            "early.mrc",
+            iso2709::encode(&MarcRecord {
+                fields: vec![
+                    Field::data(b"100", "1 ", [("a", "Austen, Jane")]),
+                    Field::data(b"245", "10", [("a", "Pride and prejudice /")]),
+                ],
+                ..MarcRecord::default()
+            })
+            .expect("fits"),
+        ),
+        (
             "urls.txt",
             b"z39.50r://localhost/books?pg1342\nz39.50r://localhost/books?pg2554\n".into(),
         ),

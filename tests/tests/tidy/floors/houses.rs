@@ -59,6 +59,7 @@ pub(super) const HOUSES: &[House] = &[
             "counts",
             "record",
             "text",
+            "fold",
         ],
     },
     House {
@@ -169,6 +170,7 @@ pub(super) const HOUSES: &[House] = &[
             "find::url",
             "find::events",
             "find::best",
+            "find::by_title",
             "find::at_target",
             "find::lending",
             "find::wanted",
