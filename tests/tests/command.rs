@@ -17,6 +17,7 @@ mod holdings;
 mod journal;
 mod locators;
 mod lookup;
+mod numbers;
 mod open;
 mod order;
 mod probe;
