@@ -24,6 +24,7 @@ mod lookup;
 mod manual;
 mod messages;
 mod names;
+mod numbers;
 mod open;
 mod order;
 mod pages;

@@ -310,12 +310,12 @@ fn r_b8_lists_of_numbers_from_spreadsheets() {
     let folder = tempfile::tempdir().expect("a folder");
     let server = TestServer::demo();
     let target = format!("{}/books", server.addr());
-    let utf16 = |text: &str, octets: fn(u16) -> [u8; 2]| -> Vec<u8> {
+    type Octets = fn(u16) -> [u8; 2];
+    let utf16 = |text: &str, octets: Octets| -> Vec<u8> {
         let units = std::iter::once(0xFEFF).chain(text.encode_utf16());
         units.flat_map(octets).collect()
     };
-    let (little, big): (fn(u16) -> [u8; 2], fn(u16) -> [u8; 2]) =
-        (u16::to_le_bytes, u16::to_be_bytes);
+    let (little, big): (Octets, Octets) = (u16::to_le_bytes, u16::to_be_bytes);
     let numbers = "0141439513\r\npg84\r\n";
     let column = &["--column", "n"][..];
     for (names, contents, options) in [

@@ -1,6 +1,8 @@
 //! Tests of `z3950 targets`, which lists, shows, adds, removes and checks profiles.
 
 use serde_json::Value;
+use z3950_asn1::apdu::{Apdu, Query};
+use z3950_server::testing::TestServer;
 use z3950_tests::program::{Daemon, z3950};
 
 #[test]
@@ -367,4 +369,151 @@ fn r_f15_a_target_is_tried_before_it_is_added() {
         "{ran:?}"
     );
     assert_eq!(std::fs::read_to_string(&file).expect("read"), text);
+/// The queries of the searches that a server was sent, in PQF.
+fn queries(server: &TestServer) -> Vec<String> {
+    let sent = server.transcript().into_iter();
+    let sent = sent.filter_map(|entry| match entry.apdu? {
+        Apdu::SearchRequest(search) => match search.query {
+            Query::Type1(query) => Some(query.to_string()),
+            _ => None,
+        },
+        _ => None,
+    });
+    sent.collect()
+}
+
+#[test]
+fn audit_r_b10_a_profile_is_added_with_its_indexes() {
+    let server = TestServer::demo();
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("targets.toml");
+    let file = file.to_str().expect("text");
+    let place = format!("{}/books", server.addr());
+    let add = |name: &str, more: &[&str]| {
+        let own = ["--targets", file, "targets", "add", name];
+        z3950(own.iter().chain(more))
+    };
+    let index = ["--index", "isbn=1=7 5=1", "--index", "oclc=1=12,4=2"];
+    let ran = add("mine", &[&[&*place][..], &index].concat());
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let text = std::fs::read_to_string(file).expect("read");
+    let table = "[targets.mine.indexes]\nisbn = \"1=7 5=1\"\noclc = \"1=12,4=2\"\n";
+    assert!(text.contains(table), "{text}");
+    let shown = z3950(["--targets", file, "targets", "show", "mine", "--json"]);
+    let shown: Value = serde_json::from_str(&shown.stdout).expect("JSON");
+    assert_eq!(
+        shown["indexes"],
+        serde_json::json!({ "7": "1=7,5=1", "1211": "1=12,4=2" })
+    );
+    // Searches are made with them, also by a person's words.
+    let searched = |arguments: &[&str]| {
+        let before = queries(&server).len();
+        let ran = z3950(["--targets", file].iter().chain(arguments));
+        assert!(matches!(ran.code, Some(0 | 3)), "{ran:?}");
+        queries(&server)[before..].concat()
+    };
+    for (arguments, expected) in [
+        (
+            &["lookup", "mine", "isbn:0306406152"][..],
+            &["@attr 1=7", "@attr 5=1"][..],
+        ),
+        (
+            &["search", "mine", "isbn:0306406152"],
+            &["@attr 1=7", "@attr 5=1"],
+        ),
+        (
+            &["lookup", "mine", "oclc:12345"],
+            &["@attr 1=12", "@attr 4=2"],
+        ),
+    ] {
+        let query = searched(arguments);
+        assert!(
+            expected.iter().all(|part| query.contains(part)),
+            "{arguments:?}: {query}"
+        );
+    }
+    // A server of SRU has names for its indexes.
+    let sru = format!("http://{place}");
+    let ran = add("web", &[&sru, "--index", "isbn=bath.isbn"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let text = std::fs::read_to_string(file).expect("read");
+    assert!(
+        text.contains("[targets.web.sru.indexes]\nisbn = \"bath.isbn\"\n"),
+        "{text}"
+    );
+    // Its own come first, and those of its description stay.
+    let ran = add("described", &["--from", &sru, "--index", "isbn=num.isbn"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let shown = z3950(["--targets", file, "targets", "show", "described", "--json"]);
+    let shown: Value = serde_json::from_str(&shown.stdout).expect("JSON");
+    let indexes = &shown["sru"]["indexes"];
+    assert_eq!(indexes["7"], "num.isbn", "{indexes}");
+    assert!(
+        indexes.as_object().expect("a table").len() > 50,
+        "{indexes}"
+    );
+    for (given, words) in [
+        ("isbn", "attributes, such as isbn='1=7 5=1'"),
+        ("=1=7", "attributes, such as isbn='1=7 5=1'"),
+        ("nosuch=1=7", "nosuch is not the name of an index"),
+        ("isbn=seven", "write attributes such as 1=7 5=1"),
+    ] {
+        let ran = add("wrong", &[&place, "--index", given]);
+        assert_eq!(ran.code, Some(2), "{given}: {ran:?}");
+        assert!(ran.stderr.contains(words), "{given}: {ran:?}");
+    }
+}
+
+/// The profiles of the page on targets, for a server here: what is sent for a number is what the page says of each system.
+#[test]
+fn audit_r_b10_library_systems_are_asked_as_they_want() {
+    let page = include_str!("../../../client/docs/targets.md");
+    let server = TestServer::demo();
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("targets.toml");
+    let file = file.to_str().expect("text");
+    let mut added = Vec::new();
+    for line in page.lines() {
+        let Some(rest) = line.strip_prefix("$ z3950 --targets mine.toml targets add ") else {
+            continue;
+        };
+        let mut words = rest.splitn(3, ' ');
+        let [name, _, options] =
+            [(); 3].map(|()| words.next().expect("a name, a place and options"));
+        let options = options
+            .split(" --")
+            .map(|option| option.trim_start_matches("--"));
+        let options = options.flat_map(|option| {
+            let (option, value) = option.split_once(' ').expect("a value");
+            [format!("--{option}"), value.trim_matches('\'').to_owned()]
+        });
+        let place = format!("{}/books", server.addr());
+        let own = ["--targets", file, "targets", "add", name, &place].map(str::to_owned);
+        let ran = z3950(own.into_iter().chain(options));
+        assert_eq!(ran.code, Some(0), "{line}: {ran:?}");
+        added.push(name);
+        // Another profile for the same place would be a question.
+        let asked = |identifier: &str| {
+            let before = queries(&server).len();
+            z3950(["--targets", file, "lookup", name, identifier]);
+            queries(&server)[before..].to_vec()
+        };
+        let (isbn, docid) = (asked("isbn:0306406152"), asked("docid:7"));
+        let (uses, truncation, first) = match name {
+            "koha" => ("@attr 1=7", false, "@attr 1=12 7"),
+            "folio" => ("@attr 1=7", true, "@attr 1=12 7"),
+            _ => ("@attr 1=1016", false, "@attr 1=1032 @attr 4=104 7"),
+        };
+        assert!(isbn[0].contains(uses), "{name}: {isbn:?}");
+        assert_eq!(
+            isbn[0].contains("@attr 5=1 "),
+            truncation,
+            "{name}: {isbn:?}"
+        );
+        assert_eq!(docid[0], first, "{name}: {docid:?}");
+        if name == "koha" {
+            assert_eq!(asked("local:7")[0], "@attr 1=9001 7");
+        }
+    }
+    assert_eq!(added, ["koha", "folio", "evergreen"]);
 }

@@ -147,6 +147,11 @@ pub(super) fn documents() -> Vec<Document> {
             marcxml("", twice),
         ),
         text(
+            "a namespace with the mark after which Python has the name",
+            false,
+            marcxml("", "<x xmlns='urn:}a'/>"),
+        ),
+        text(
             "an attribute twice by blanks in its namespace",
             false,
             marcxml("", blanks),

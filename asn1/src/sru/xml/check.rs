@@ -363,6 +363,13 @@ mod tests {
             ),
             ("<a xmlns='http://www.w3.org/2000/xmlns/'/>", "xmlns cannot"),
             ("<a xmlns:xmlns='urn:a'/>", "xmlns:xmlns cannot"),
+            (
+                "<a xmlns='urn:a\tb'/>",
+                "xmlns cannot stand for \"urn:a\\tb\"",
+            ),
+            ("<a xmlns:p='urn:&#32;'/>", "xmlns:p cannot"),
+            ("<a xmlns='urn:}a'/>", "xmlns cannot"),
+            ("<a xmlns='urn:é'/>", ""),
             ("<xmlns:a/>", "the prefix \"xmlns\" is not declared"),
             ("<a xmlns:='urn:a'/>", "is no name"),
             ("<a:b:c xmlns:a='urn:a'/>", "is no name"),

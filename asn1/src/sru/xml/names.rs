@@ -1,7 +1,5 @@
 //! Names (XML 1.0 §2.3), and the namespaces that their prefixes stand for (Namespaces in XML 1.0, third edition).
 
-use std::borrow::Cow;
-
 use quick_xml::escape::unescape;
 
 use super::check::shown;
@@ -17,14 +15,15 @@ struct Declaration {
     namespace: String,
 }
 
-/// The value of an attribute with a blank for each white space in it (XML 1.0 §2.11, §3.3.3). References are left as they are.
-fn with_plain_blanks(value: &str) -> Cow<'_, str> {
-    if value.contains(['\t', '\n', '\r']) {
-        let lines = value.replace("\r\n", "\n");
-        Cow::Owned(lines.replace(['\t', '\n', '\r'], " "))
-    } else {
-        Cow::Borrowed(value)
-    }
+/// Whether a URI, or one with letters of any script, may hold the character (RFC 3986 §2, RFC 3987 §2.2). Readers take white space in
+/// a namespace differently, and expat refuses `}`, by which it separates a namespace from a name for Python and others.
+fn is_of_uri(character: char) -> bool {
+    let is_blank = character.is_whitespace() || character.is_control();
+    !is_blank
+        && !matches!(
+            character,
+            '<' | '>' | '"' | '{' | '}' | '|' | '\\' | '^' | '`'
+        )
 }
 
 /// How many namespaces may be declared at once: each prefix is searched for among them.
@@ -47,14 +46,15 @@ impl NamespaceScope {
             },
             None => return Ok(()),
         };
-        let value = with_plain_blanks(value);
-        let namespace = unescape(&value).unwrap_or(Cow::Borrowed(&*value));
+        let namespace = unescape(value).unwrap_or(value.into());
         // xml has its own namespace and no other prefix may have it; xmlns may not be declared; a prefix always stands for something (§3,
         // §5).
         let is_right = match (prefix, &*namespace) {
             ("xml", XML) => true,
             ("xml" | "xmlns", _) | (_, XML | XMLNS) => false,
-            (prefix, namespace) => prefix.is_empty() || !namespace.is_empty(),
+            (prefix, namespace) => {
+                (prefix.is_empty() || !namespace.is_empty()) && namespace.chars().all(is_of_uri)
+            }
         };
         if !is_right {
             let (name, namespace) = (shown(name), shown(&namespace));

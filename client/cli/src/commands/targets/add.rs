@@ -69,6 +69,12 @@ pub(crate) struct Add {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) attributes: Vec<String>,
 
+    /// The attributes for searches in an index, such as isbn='1=7 5=1', or the index of a server of SRU, such as
+    /// isbn=num.isbn; may be repeated.
+    #[arg(long = "index", value_name = "NAME=ATTRIBUTES", value_parser = index)]
+    #[serde(skip)]
+    pub(crate) indexes: Vec<(String, String)>,
+
     /// Attributes to search for a docid with, such as 1=12; may be repeated, best first.
     #[arg(long = "docid", value_name = "ATTRIBUTES", hide_short_help = true)]
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -302,9 +308,12 @@ fn section(
         table.insert("tls".into(), true.into());
     }
     let given = toml::Table::try_from(&arguments.sru).map_err(unwritable)?;
+    let indexes = arguments.indexes.iter();
+    let indexes = indexes.map(|(name, how)| (name.clone(), how.as_str().into()));
+    let indexes = toml::Table::from_iter(indexes);
     if endpoint.is_sru() {
         let sru = described.and_then(|profile| profile.sru.as_ref());
-        let mut sru = sru_table(target, sru);
+        let mut sru = sru_table(target, sru, indexes);
         sru.extend(given);
         table.insert("sru".into(), sru.into());
     } else if let Some(key) = given.keys().next() {
@@ -312,6 +321,8 @@ fn section(
         return Err(Failure::Usage(format!(
             "--sru-{option} is for a server of SRU: http://host/database"
         )));
+    } else if !indexes.is_empty() {
+        table.insert("indexes".into(), indexes.into());
     }
     if let Some(profile) = described {
         let title = profile
@@ -336,8 +347,8 @@ fn section(
 }
 
 /// Returns the table for an SRU server. The method comes from the address; the version, the schema and the indexes come
-/// from the server's description.
-fn sru_table(target: &Target, described: Option<&SruOptions>) -> toml::Table {
+/// from the server's description. `given` are indexes that take the place of those of the description.
+fn sru_table(target: &Target, described: Option<&SruOptions>, given: toml::Table) -> toml::Table {
     let mut table = toml::Table::new();
     if let Some(method) = target.sru_method {
         table.insert("method".into(), method.name().into());
@@ -354,7 +365,8 @@ fn sru_table(target: &Target, described: Option<&SruOptions>) -> toml::Table {
         let name = index_name(*value).map_or_else(|| value.to_string(), str::to_owned);
         (name, index.as_str().into())
     });
-    let indexes = toml::Table::from_iter(indexes);
+    let mut indexes = toml::Table::from_iter(indexes);
+    indexes.extend(given);
     if !indexes.is_empty() {
         table.insert("indexes".into(), indexes.into());
     }
@@ -372,5 +384,17 @@ fn name(text: &str) -> Result<String, String> {
         Ok(text.to_owned())
     } else {
         Err("a name can only contain letters, digits, - and _".to_owned())
+    }
+}
+
+/// Parses the name of an index and how to search it: `isbn=1=7 5=1`. What they are is checked with the file.
+fn index(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, how)) if !name.is_empty() && !how.is_empty() => {
+            Ok((name.to_owned(), how.to_owned()))
+        }
+        _ => {
+            Err("write the name of an index and its attributes, such as isbn='1=7 5=1'".to_owned())
+        }
     }
 }
