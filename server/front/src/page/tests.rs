@@ -1,5 +1,6 @@
 //! Tests of the page as seen by HTTP clients; some of the server's records are hostile.
 
+mod lists;
 mod typed;
 mod unions;
 mod ways;
