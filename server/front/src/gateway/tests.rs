@@ -132,7 +132,7 @@ async fn the_form_is_negotiated() {
             "",
             "text/html,*/*;q=0.8",
             "text/html; charset=utf-8",
-            "<bdi>Emma</bdi>",
+            "<h1 dir=\"auto\">Emma</h1>",
         ),
         ("marcxml", "text/html", "application/marcxml+xml", xml),
         ("mrk", "*/*", "text/plain; charset=utf-8", "=245  00$aEmma"),
