@@ -335,7 +335,7 @@ fn r_b8_lists_of_numbers_from_spreadsheets() {
         ),
         (
             &["a.TSV"],
-            format!("\"The number\"\r\n=\"0141439513\"\r\npg84").into(),
+            "\"The number\"\r\n=\"0141439513\"\r\npg84".into(),
             &[],
         ),
         (

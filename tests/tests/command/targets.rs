@@ -369,6 +369,8 @@ fn r_f15_a_target_is_tried_before_it_is_added() {
         "{ran:?}"
     );
     assert_eq!(std::fs::read_to_string(&file).expect("read"), text);
+}
+
 /// The queries of the searches that a server was sent, in PQF.
 fn queries(server: &TestServer) -> Vec<String> {
     let sent = server.transcript().into_iter();
