@@ -139,7 +139,7 @@ fn opac_records_are_written_in_every_format_of_their_marc_record() {
     let mut convert = command(path("z3950"));
     let ran = run(
         convert.args(["convert", "--to", "mrk", "-"]),
-        &opac.to_string(),
+        opac.to_string(),
     );
     assert!(ran.stdout.contains("=245  10$aEmma"), "{ran:?}");
 }

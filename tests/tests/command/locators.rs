@@ -368,7 +368,7 @@ fn check_tells_locators_from_names_and_follows_them() {
     ];
     let ran = z3950_fed(
         ["url", "check", "--follow", "--input", "-"],
-        &input.join("\n"),
+        input.join("\n"),
     );
     let verdicts: Vec<&str> = ran
         .stdout

@@ -294,7 +294,7 @@ fn a_file_of_yaz_client_runs_unchanged() {
     };
     let target = format!("127.0.0.1:{}/Default", server.port);
     let commands = format!("open {target}\n{ORDINARY}");
-    let theirs = run(&mut command(yaz), &format!("{commands}quit\n"));
+    let theirs = run(&mut command(yaz), format!("{commands}quit\n"));
     let theirs: Vec<&str> = theirs
         .stdout
         .lines()
@@ -498,7 +498,7 @@ fn audit_r_y4_the_prompt_asks_for_marc_21_first() {
     let catalogue = || TestServer::builder().database("cat", [record("id7", "Emma")]);
     let ask = |server: &TestServer, commands: &str| {
         let target = format!("{}/cat", server.addr());
-        let ran = z3950_fed(["open", &target], &format!("find emma\n{commands}"));
+        let ran = z3950_fed(["open", &target], format!("find emma\n{commands}"));
         assert!(ran.stdout.contains("Emma"), "{ran:?}");
     };
     let server = catalogue().start();

@@ -80,7 +80,7 @@ fn r_f2_a_comparison_of_another_language_is_shown_in_this_one() {
         assert!(ran.stderr.contains(words), "{query}: {ran:?}");
         let ran = z3950_fed(
             ["--demo", "open", "localhost/books"],
-            &format!("find {query}\n"),
+            format!("find {query}\n"),
         );
         assert!(ran.stderr.contains(words), "{query}: {ran:?}");
     }

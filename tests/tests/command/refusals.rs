@@ -69,7 +69,7 @@ fn check_searches(folder: &Path, target: &str) {
     let mut prompt = command(z3950_tests::program::path("z3950"));
     let ran = run(
         prompt.arg("open"),
-        &format!("open {target}\nfind ti:war\nquit\n"),
+        format!("open {target}\nfind ti:war\nquit\n"),
     );
     assert!(ran.stderr.contains(REASON), "{ran:?}");
 }

@@ -138,7 +138,7 @@ fn the_prompt_shows_the_hits_of_each_source_on_one_line() {
     let mut command = command(z3950_tests::program::path("z3950"));
     let ran = run(
         command.arg("open"),
-        &format!("open {target}\nfind ti:pride\nquit\n"),
+        format!("open {target}\nfind ti:pride\nquit\n"),
     );
     let line = "hits: town 1; closed failed: cannot connect: connection refused\n";
     check(&ran, 0, "", line);

@@ -239,7 +239,7 @@ fn wrong_usage_is_reported_before_anything_is_sent() {
             "--syntax",
             "usmarc",
         ],
-        &String::from_utf8(marc(TWO.split("\n\n").next().expect("a record"))).expect("ASCII"),
+        String::from_utf8(marc(TWO.split("\n\n").next().expect("a record"))).expect("ASCII"),
     );
     assert_eq!(
         (ran.code, bench.hits("updated title")),

@@ -187,7 +187,7 @@ fn audit_d18_passwords_in_targets_are_not_echoed() {
         }
         let ran = z3950_fed(
             ["open"],
-            &format!(
+            format!(
                 "open {target}\nopne {target}\nproxy {target}\nsettings\nhistory\ninit {target}\n"
             ),
         );

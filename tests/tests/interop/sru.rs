@@ -43,7 +43,7 @@ fn yaz_client(daemon: &Daemon, (method, version): (&str, &str), commands: &str) 
     let open = format!("sru {method} {version}\nopen {}", url(daemon));
     let ran = run(
         &mut command(program),
-        &format!("{open}\n{commands}\nquit\n"),
+        format!("{open}\n{commands}\nquit\n"),
     );
     Some(ran.stdout)
 }

@@ -188,7 +188,7 @@ async fn sessions_that_a_batch_opens_again_resume_tls() {
                 roots,
                 "-vv",
             ],
-            &(0..12)
+            (0..12)
                 .map(|number| format!("docid:id{number}\n"))
                 .collect::<String>(),
         );
