@@ -2,8 +2,8 @@
 
 mod audit_urls;
 mod batch;
-mod completion;
 mod by_title;
+mod completion;
 mod conformance;
 mod copies;
 mod daemon;

@@ -139,7 +139,8 @@ impl LookupAnswers {
             let failed = missing.failed.iter();
             let failed = failed.map(|(target, words)| format!("{target}: {words}"));
             let sources = missing.sources.iter();
-            let sources = sources.map(|(source, words)| format!("results are missing from {source}: {words}"));
+            let sources = sources
+                .map(|(source, words)| format!("results are missing from {source}: {words}"));
             let is_one_of_several = sought.is_several() && ask.record.is_none();
             let hit = found_by.filter(|_| is_one_of_several);
             let hit = hit.map(|subject| format!("found by {subject}"));
