@@ -312,8 +312,6 @@ mod tests {
         assert_eq!(properties.uri(Some("DC")), Some("info:x"));
         assert_eq!(properties.uri(None), Some("info:y"));
         assert_eq!(properties.prefix("info:x"), Some("dc"));
-        let indexes: Vec<_> = properties.names("index").collect();
-        assert_eq!(indexes, ["dc.Title", "gils.*", "dc.title", "dc.all"]);
     }
 
     #[test]

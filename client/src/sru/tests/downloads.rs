@@ -252,7 +252,7 @@ async fn audit_r_a7_an_ampersand_that_is_not_escaped_is_text() {
             let all = titles(&connection, 2).await.expect("titles");
             assert_eq!(all, [expected, "Title 2"], "{title}");
             // As XML, the record is XML.
-            let peer = Peer::new([answer]);
+            let peer = Peer::new(std::iter::repeat_n(answer, 3));
             let form = RecordForm::new(Some(oid::XML), None);
             let connection = peer.connect().await.with_form(form);
             let hits = connection.search(Query::title("war")).await.expect("hits");

@@ -171,7 +171,7 @@ async fn failures_are_statuses_with_words() {
         (own("books?id7;rs=ukmarc"), "502", "diagnostic 239"),
         (own("books"), "400", "names no record"),
         ("/get".to_owned(), "400", "parameter url is missing"),
-        ("/get?url=pg1342".to_owned(), "400", "octet"),
+        ("/get?url=pg1342".to_owned(), "400", "character"),
         (
             format!("/get?url={}&format=gif", site.url("books?id7")),
             "400",
