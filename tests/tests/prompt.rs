@@ -4,6 +4,7 @@ mod commands;
 mod display;
 mod editing;
 mod interrupts;
+mod picture;
 mod secrets;
 mod sessions;
 mod tryout;
@@ -43,17 +44,27 @@ impl Person {
 
     /// Starts `z3950 open` with these arguments.
     fn with<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>, home: &Path) -> Self {
+<<<<<<< ours
         Self::in_locale("C.UTF-8", arguments, home)
     }
 
     /// Starts `z3950 open` with these arguments, in this locale.
     fn in_locale<S: AsRef<OsStr>>(
         locale: &str,
+=======
+        Self::with_options(&[], arguments, home)
+    }
+
+    /// Starts `z3950 open` with these options of the program and these arguments.
+    fn with_options<S: AsRef<OsStr>>(
+        options: &[&str],
+>>>>>>> theirs
         arguments: impl IntoIterator<Item = S>,
         home: &Path,
     ) -> Self {
         let mut command = command(program::path("z3950"));
         command
+            .args(options)
             // This timeout is longer than the test waits.
             .args(["--timeout", "120", "open"])
             .args(arguments)
