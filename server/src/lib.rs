@@ -76,6 +76,7 @@ pub mod memory;
 pub mod metrics;
 mod observer;
 mod offer;
+pub mod passwords;
 pub mod recorded;
 mod relay;
 #[cfg(test)]

@@ -33,10 +33,12 @@ use z3950_asn1::via::Via;
 use self::pending::{Pending, Waiting};
 pub use self::reply::Reply;
 use self::reply::octets_in;
+use crate::access::Credentials;
 use crate::association::{Association, Interrupt, Operation};
 use crate::budget::{Account, Charge, DECODED};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::guesses::Penalty;
+use crate::passwords::Proof;
 use crate::service::resource;
 use crate::service::{self, Conclusion, access, init};
 use crate::target::Target;
@@ -107,6 +109,9 @@ impl Session {
     /// Answers a request. Every answer has the referenceId of its request (Z39.50-2003 §3.4). Dropping the future cancels the
     /// operation.
     pub async fn answer(&mut self, request: &Apdu) -> Reply {
+        if let Some(proof) = self.proof(request) {
+            Box::pin(proof.carry_out()).await;
+        }
         match self.begin(request) {
             Ok(operation) => {
                 // The box keeps the futures of idle sessions small.
@@ -117,7 +122,33 @@ impl Session {
         }
     }
 
-    /// Begins a request as an operation, which the caller must perform and then finish. Concurrent operations must have different
+    /// Returns the verification of a hashed password, which must come before the request begins; `None` if the request needs none.
+    pub(crate) fn proof(&self, request: &Apdu) -> Option<Proof> {
+        let Target {
+            access,
+            proofs,
+            guesses,
+            limits,
+            ..
+        } = &*self.target;
+        let of =
+            |given: Credentials<'_>| Proof::of(access, proofs, guesses, limits, self.peer, given);
+        match (&self.state, request) {
+            (State::Closed, _) => None,
+            (_, Apdu::InitializeRequest(request)) => {
+                of(Credentials::of(request.id_authentication.as_ref()?)?)
+            }
+            (State::Open(open), Apdu::AccessControlResponse(response))
+                if open.association.is_unproved() =>
+            {
+                access::with_credentials(response, of).flatten()
+            }
+            _ => None,
+        }
+    }
+
+    /// Begins a request as an operation, which the caller must perform and then finish. Its [`proof`](Self::proof) must have been
+    /// carried out. Concurrent operations must have different
     /// referenceIds, and must not change a result set that another one uses.
     ///
     /// # Errors

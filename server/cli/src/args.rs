@@ -2,7 +2,7 @@
 
 mod engine;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::error::ErrorKind;
@@ -29,6 +29,11 @@ use crate::config::{GivenSettings, LISTENERS, LOGS, ListenAddress, SERVED};
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Option<EngineCommand>,
+
+    /// Files of records, or folders of them, to serve as databases: cat.mrc is the database cat. Files of the same name are searched
+    /// together
+    #[arg(value_name = "FILE", help_heading = SERVED)]
+    pub(crate) files: Vec<PathBuf>,
 
     /// Serve a file, or a folder of files, as a database: ISO 2709, MARCXML, MARC-in-JSON or MARCMaker text. Files given under
     /// the same name are searched together
@@ -100,6 +105,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE", help_heading = "Settings")]
     pub(crate) fold: Option<PathBuf>,
 
+    /// Read a password, from the terminal or a line of standard input, and print its hash for `password-hash` in the settings file
+    #[arg(long, help_heading = "Settings")]
+    pub(crate) hash_password: bool,
+
     /// Replace the file of --record, --transcript, --report-missing or --judge if it exists
     #[arg(long, help_heading = LOGS)]
     pub(crate) overwrite: bool,
@@ -132,6 +141,7 @@ const TEMPLATE: &str = "\
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   z3950d --demo
+  z3950d records.mrc maps.mrk
   z3950d --database cat=records.mrc --listen 0.0.0.0:2100
   z3950d --database books=a.mrc --database books=b.mrc --database maps=maps.mrk --docid '035$a'
   z3950d --database cat=records.mrc --check
@@ -139,6 +149,7 @@ Examples:
   z3950d --fold saved.mrc
   z3950d --print-config > z3950d.toml
   z3950d --config z3950d.toml --check
+  echo secret | z3950d --hash-password
   z3950d --demo --listen tls:127.0.0.1:2101 --certificate cert.pem --key key.pem
   z3950d --database cat=records.mrc --listen 0.0.0.0:2100 --anyone-may-update
   z3950d --demo --fault 'on search db=books nth=2: delay 500ms' --fault 'on search: surrogate 14'
@@ -172,7 +183,14 @@ Exit codes:
 
 impl Arguments {
     /// Checks that there is something to serve, and that the TLS options can be used together.
-    pub(crate) fn checked(self) -> Result<Self, clap::Error> {
+    pub(crate) fn checked(mut self) -> Result<Self, clap::Error> {
+        for path in std::mem::take(&mut self.files) {
+            let name = database_name(&path).map_err(|words| refusal(&words))?;
+            self.databases.push(NamedFile { name, path });
+        }
+        if self.hash_password {
+            return Ok(self);
+        }
         let given = |option| self.given.has(option);
         let own = given("demo") || !self.databases.is_empty() || !self.save.is_empty();
         let without = ["imitate", "replay", "record", "upstream"]
@@ -222,14 +240,41 @@ impl Arguments {
     }
 }
 
-pub(crate) const NOTHING: &str = "nothing to serve: give --demo for the built-in catalogue, \
-                                  --database NAME=PATH for a file of records, or --config FILE";
+pub(crate) const NOTHING: &str = "nothing to serve: give --demo for the built-in catalogue, a file of records, \
+                                  --database NAME=PATH for one under another name, or --config FILE";
 
 const NO_DATABASES: &str = "--imitate, --replay and --record answer without databases: leave out --demo, \
-                            --database and --save";
+                            files, --database and --save";
 
-const FOLDS_ONLY: &str = "--fold works on its file alone: leave out --demo, --database, --save, \
+const FOLDS_ONLY: &str = "--fold works on its file alone: leave out --demo, other files, --database, --save, \
                           --config, --imitate, --replay and --record";
+
+/// Returns the name of the database for a file: its name without the extension.
+fn database_name(path: &Path) -> Result<String, String> {
+    if path == Path::new("-") {
+        return Err("databases are read from files, not from standard input".to_owned());
+    }
+    let stem = if path.is_dir() {
+        path.canonicalize()
+            .ok()
+            .and_then(|path| Some(path.file_name()?.to_owned()))
+    } else {
+        path.file_stem().map(ToOwned::to_owned)
+    };
+    // In targets and URLs, these characters separate names.
+    let is_plain =
+        |name: &&str| !name.is_empty() && !name.contains(['+', '/', '@', '?', ';', '=', '#']);
+    let name = stem
+        .as_ref()
+        .and_then(|stem| stem.to_str())
+        .filter(is_plain);
+    name.map(str::to_owned).ok_or_else(|| {
+        format!(
+            "{}: its name cannot be that of a database; give --database NAME=PATH",
+            path.display()
+        )
+    })
+}
 
 fn refusal(words: &str) -> clap::Error {
     Arguments::command().error(ErrorKind::MissingRequiredArgument, words)

@@ -25,6 +25,7 @@ mod logging;
 mod logs;
 mod manual;
 mod notify;
+mod password;
 mod profiles;
 mod recorder;
 mod reload;
@@ -53,6 +54,10 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse()
         .checked()
         .unwrap_or_else(|error| error.exit());
+    if arguments.hash_password {
+        let hashed = password::hashed().map(|text| print(text.as_bytes()));
+        return hashed.unwrap_or_else(reported).into();
+    }
     if arguments.asks_for_text() {
         return manual::text(&arguments)
             .map_or(Exit::Unexpected, |text| print(&text))

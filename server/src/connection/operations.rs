@@ -36,6 +36,8 @@ pub(super) struct Asked {
 
 /// The next step for a request that has ended.
 pub(super) enum Ended {
+    /// The password of the request has been verified, and the request can begin.
+    Proved,
     /// The operation is done, and the session has to make the reply.
     Done(Asked, Done),
     /// The delay of the answer is over, and it can be sent.
@@ -45,6 +47,10 @@ pub(super) enum Ended {
 pub(super) enum OperationState {
     /// Waiting for earlier requests.
     Waiting(Asked),
+    /// The password of the request is being verified.
+    Proving(Asked, Pin<Box<dyn Future<Output = ()> + Send>>),
+    /// The password has been verified.
+    Proved(Asked),
     Running(Asked, Run),
     /// The answer to the request is delayed.
     Delayed(Arc<Apdu>, Pin<Box<Sleep>>, Box<Output>),
@@ -68,7 +74,10 @@ impl Operations {
         } else {
             begun(asked, session)
         };
-        if let Some(ended) = poll_immediate(poll_fn(|context| operation.poll(context))).await {
+        let is_proving = matches!(operation, OperationState::Proving(..));
+        if !is_proving
+            && let Some(ended) = poll_immediate(poll_fn(|context| operation.poll(context))).await
+        {
             return Some(ended);
         }
         // Most clients send one request at a time, so space is reserved for only one more.
@@ -106,13 +115,16 @@ impl Operations {
     pub(super) fn begin(&mut self, session: &mut Session) {
         for index in 0..self.list.len() {
             let (before, rest) = self.list.split_at_mut(index);
-            let Some(operation @ OperationState::Waiting(_)) = rest.first_mut() else {
+            let Some(operation @ (OperationState::Waiting(_) | OperationState::Proved(_))) =
+                rest.first_mut()
+            else {
                 continue;
             };
             match std::mem::replace(operation, OperationState::Over) {
                 OperationState::Waiting(asked) if !are_in_the_way(before, &asked.request) => {
                     *operation = begun(asked, session);
                 }
+                OperationState::Proved(asked) => *operation = running(asked, session),
                 other => *operation = other,
             }
         }
@@ -128,7 +140,9 @@ impl Operations {
             if let Some(operation) = self.list.get_mut(index)
                 && let Poll::Ready(ended) = operation.poll(context)
             {
-                self.list.remove(index);
+                if !matches!(ended, Ended::Proved) {
+                    self.list.remove(index);
+                }
                 return Poll::Ready(ended);
             }
         }
@@ -188,7 +202,15 @@ impl Run {
     }
 }
 
+/// Begins a request, first of all with the verification of a hashed password.
 fn begun(asked: Asked, session: &mut Session) -> OperationState {
+    match session.proof(&asked.request) {
+        Some(proof) => OperationState::Proving(asked, Box::pin(proof.carry_out())),
+        None => running(asked, session),
+    }
+}
+
+fn running(asked: Asked, session: &mut Session) -> OperationState {
     let future: Pin<Box<dyn Future<Output = Done> + Send>> = match session.begin(&asked.request) {
         Err(reply) => Box::pin(std::future::ready(Done::Reply(reply))),
         Ok(operation) => {
@@ -207,7 +229,10 @@ fn begun(asked: Asked, session: &mut Session) -> OperationState {
 impl OperationState {
     fn request(&self) -> Option<&Apdu> {
         match self {
-            Self::Waiting(asked) | Self::Running(asked, _) => Some(&asked.request),
+            Self::Waiting(asked)
+            | Self::Proving(asked, _)
+            | Self::Proved(asked)
+            | Self::Running(asked, _) => Some(&asked.request),
             Self::Delayed(request, ..) => Some(request),
             Self::Over => None,
         }
@@ -232,7 +257,11 @@ impl OperationState {
 
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Ended> {
         let done = match self {
-            Self::Waiting(_) | Self::Over => return Poll::Pending,
+            Self::Waiting(_) | Self::Proved(_) | Self::Over => return Poll::Pending,
+            Self::Proving(_, proof) => {
+                ready!(proof.as_mut().poll(context));
+                None
+            }
             Self::Running(_, run) => Some(ready!(run.future.as_mut().poll(context))),
             Self::Delayed(_, delay, _) => {
                 ready!(delay.as_mut().poll(context));
@@ -242,6 +271,10 @@ impl OperationState {
         match (std::mem::replace(self, Self::Over), done) {
             (Self::Running(asked, _), Some(done)) => Poll::Ready(Ended::Done(asked, done)),
             (Self::Delayed(_, _, output), _) => Poll::Ready(Ended::Output(*output)),
+            (Self::Proving(asked, _), _) => {
+                *self = Self::Proved(asked);
+                Poll::Ready(Ended::Proved)
+            }
             _ => Poll::Pending,
         }
     }

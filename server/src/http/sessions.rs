@@ -113,7 +113,9 @@ impl SessionsOfRequest {
                 password: Some(login.password.as_str().into()),
             })
         });
-        self.context.target.access.admit(credentials.as_ref()).ok()
+        let target = &self.context.target;
+        let admitted = target.access.admit(credentials.as_ref(), &target.proofs);
+        admitted.ok()
     }
 }
 

@@ -5,6 +5,7 @@ use z3950_asn1::apdu::{Options, ProtocolVersion};
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_server::Offer;
 use z3950_server::access::{Challenge, User};
+use z3950_server::passwords::PasswordHash;
 
 use super::section::{Value, any_text, flag, number, string, text};
 use super::setting::settings;
@@ -70,10 +71,13 @@ settings! {
         "challenge": Other(|config, value| {
             value.set("\"prompts\", or words to ask with", challenge, &mut config.access.challenge);
         });
-        "user": Tables(&[&USER, &REFUSED_USER], |config, value| {
+        "user": Tables(&[&USER, &HASHED_USER, &REFUSED_USER], |config, value| {
             config.access.users = value.tables(|section| {
                 let mut user = User::default();
-                section.fill(&[&USER, &REFUSED_USER], &mut user);
+                section.fill(&[&USER, &HASHED_USER, &REFUSED_USER], &mut user);
+                if user.password.is_some() && user.password_hash.is_some() {
+                    section.note("password and password-hash are for the same; give one of them");
+                }
                 user
             });
         });
@@ -95,6 +99,14 @@ settings! {
         /// Sessions of this user at once.
         ///sessions = 4
         "sessions": Number(Count, 0, |user| &mut user.sessions);
+    }
+
+    /// A user whose password is not in this file, but its hash, as `z3950d --hash-password` prints it (Argon2 in the PHC string format).
+    HASHED_USER "[[access.user]]": User = User::default() => {
+        ///name = "eve"
+        "name": Other(|_, _| ());
+        ///password-hash = "$argon2id$v=19$m=19456,t=2,p=1$MDEyMzQ1Njc4OWFiY2RlZg$WmZlnVrMFBXKkPGmpuu1o4nSE0X0Cqg0OCeyr7P4Vug"
+        "password-hash": Other(|user, value| user.password_hash = value.parse(PasswordHash::parse));
     }
 
     /// A user who is always refused, with this Bib-1 condition.
