@@ -44,21 +44,30 @@ impl Person {
 
     /// Starts `z3950 open` with these arguments.
     fn with<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>, home: &Path) -> Self {
-<<<<<<< ours
-        Self::in_locale("C.UTF-8", arguments, home)
+        Self::started(&[], "C.UTF-8", arguments, home)
     }
 
     /// Starts `z3950 open` with these arguments, in this locale.
     fn in_locale<S: AsRef<OsStr>>(
         locale: &str,
-=======
-        Self::with_options(&[], arguments, home)
+        arguments: impl IntoIterator<Item = S>,
+        home: &Path,
+    ) -> Self {
+        Self::started(&[], locale, arguments, home)
     }
 
     /// Starts `z3950 open` with these options of the program and these arguments.
     fn with_options<S: AsRef<OsStr>>(
         options: &[&str],
->>>>>>> theirs
+        arguments: impl IntoIterator<Item = S>,
+        home: &Path,
+    ) -> Self {
+        Self::started(options, "C.UTF-8", arguments, home)
+    }
+
+    fn started<S: AsRef<OsStr>>(
+        options: &[&str],
+        locale: &str,
         arguments: impl IntoIterator<Item = S>,
         home: &Path,
     ) -> Self {
