@@ -7,6 +7,7 @@
 //! | `course` | the searches at one target, and the next step after each answer |
 //! | `ways` | the searches that a [`Fallback`](crate::plan::Fallback) allows, in order |
 //! | `at_target` | makes the searches of a course in a session |
+//! | `by_title` | compares what a search by title found, and chooses |
 //! | `lending` | the session lent for a course, and the result set found in it |
 //! | `events` | runs the courses at all targets; the stream of events |
 //! | `event` | the events, and the end of a search |
@@ -16,6 +17,7 @@
 
 mod at_target;
 mod best;
+mod by_title;
 mod connection;
 mod course;
 mod event;
@@ -30,7 +32,7 @@ mod ways;
 use std::sync::Arc;
 
 pub use self::connection::LookupResult;
-pub use self::event::{Best, Ending, Event, Found};
+pub use self::event::{Best, ByTitle, Ending, Event, Found};
 pub use self::events::Events;
 pub use self::wanted::{SearchTarget, Sought, Wanted};
 use crate::client::Client;

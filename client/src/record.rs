@@ -165,7 +165,7 @@ impl Record {
     }
 
     /// What a record of MODS or Dublin Core in XML describes, as MARC 21 for citations and tables; see [`described_in_xml`].
-    fn described(&self) -> Option<MarcRecord> {
+    pub(crate) fn described(&self) -> Option<MarcRecord> {
         match self.retrieved() {
             RetrievedRecord::Xml(octets) => described_in_xml(&octets),
             _ => None,
@@ -262,7 +262,7 @@ fn damage_of(external: &External) -> Option<String> {
         RetrievedRecord::Other(other) => {
             let syntax = other.direct_reference?;
             let is_known = [OPAC, GRS_1, SUMMARY].contains(&syntax);
-            is_known.then(|| format!("its octets are no record of syntax {syntax}"))
+            is_known.then(|| format!("its octets are not a record of syntax {syntax:?}"))
         }
         _ => None,
     }
@@ -340,7 +340,11 @@ mod tests {
             (XML, xml, None),
             (XML, cut, Some("")),
             (XML, b"<dc><title>Emma</title></dc>".to_vec(), None),
-            (OPAC, b"x".to_vec(), Some("no record of syntax")),
+            (
+                OPAC,
+                b"x".to_vec(),
+                Some("not a record of syntax 1.2.840.10003.5.102 (opac)"),
+            ),
         ] {
             let octets_as_text = octets.escape_ascii().to_string();
             let record = Record::new(External::octet_aligned(syntax, octets), None);

@@ -324,7 +324,7 @@ impl<'a> KnownItemSearch<'a> {
         };
         let mut diagnostics = Diagnostics(outcome.diagnostics().to_vec());
         for diagnostic in &beside.0 {
-            warn!("with the record came {diagnostic}");
+            warn!("the record came with {diagnostic}");
         }
         diagnostics.extend(beside.0);
         self.note(Asked::Present, None, diagnostics);

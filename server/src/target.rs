@@ -142,6 +142,13 @@ impl Target {
             .collect()
     }
 
+    /// Returns whether clients can name this database, or the database of which it is a part.
+    #[cfg(feature = "sru")]
+    pub(crate) fn has_database(&self, name: &str) -> bool {
+        let is_one = |one: &DatabaseInfo| one.name.eq_ignore_ascii_case(name);
+        self.special_of(name).is_some() || self.databases().iter().any(is_one)
+    }
+
     /// Returns the database with its own backend that has this name, or that has a part with this name. If all databases have
     /// their own backends, `Default` selects the first one, unless a database is called so.
     pub(crate) fn special_of(&self, name: &str) -> Option<&(String, Arc<dyn Backend>)> {

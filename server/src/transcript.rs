@@ -206,7 +206,7 @@ fn json_line(value: &Value) -> String {
     escape_unprintable(&value.to_string(), |_| false).into_owned()
 }
 
-/// The name of octets that are no APDU.
+/// The name of octets that are not an APDU.
 const MALFORMED: &str = "malformed";
 
 fn name(apdu: Option<&Apdu>) -> &'static str {

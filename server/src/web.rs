@@ -28,6 +28,13 @@ pub trait Web: Send + Sync {
     ///
     /// If the client disconnects, the future or the stream in the answer is dropped.
     fn answer(&self, request: WebRequest) -> WebAnswering<'_>;
+
+    /// Returns the answer to a GET or HEAD request for a path at which this server does not have a database. With `None`, which is
+    /// the default, the client gets the diagnostic of SRU.
+    fn missing(&self, head: &Parts) -> Option<http::Response<WebBody>> {
+        let _ = head;
+        None
+    }
 }
 
 /// A future that returns the answer.

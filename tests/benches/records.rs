@@ -117,7 +117,7 @@ fn beside_yaz(form: &str, files: &[(String, &str)], records: usize) {
     let ours = path("z3950").to_string_lossy().into_owned();
     let ours = files
         .iter()
-        .map(|(file, _)| format!("'{ours}' convert --to {form} '{file}'"));
+        .map(|(file, _)| format!("'{ours}' convert --format {form} '{file}'"));
     let ours: Vec<String> = ours.collect();
     let yaz = files.iter().map(|(file, charset)| {
         format!("yaz-marcdump -f {charset} -t utf-8 -i marc -o {form} '{file}'")
@@ -133,7 +133,7 @@ fn beside_yaz(form: &str, files: &[(String, &str)], records: usize) {
         seconds.1.push(of_yaz);
     }
     let (ours, yaz) = (Measured::new(seconds.0), Measured::new(seconds.1));
-    ours.print(&format!("z3950 convert --to {form}, CPU"), records);
+    ours.print(&format!("z3950 convert --format {form}, CPU"), records);
     yaz.print(&format!("yaz-marcdump -o {form}, CPU"), records);
     println!("  ratio {:.2}", yaz.median() / ours.median());
 }

@@ -41,7 +41,7 @@ fn main() {
         "storm", "searches", "p50", "p99", "max", "before", "after", "at most"
     );
     // `most` exceeds the number of sessions that the storms open, so that the load is measured and not the limit.
-    let (most, usual) = (&["--demo", "--max-sessions", "20000"][..], &["--demo"][..]);
+    let (most, usual) = (&["--demo", "--sessions", "20000"][..], &["--demo"][..]);
     let storms: [(&str, usize, &[&str], Storm); 11] = [
         ("calm", 0, most, calm),
         ("half-open connections", 10_000, most, half_open),

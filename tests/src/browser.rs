@@ -153,6 +153,18 @@ impl Browser {
         std::fs::write(path, octets.expect("base64")).expect("the file is written");
     }
 
+    /// Writes the top of the page, of this width and height in CSS pixels, to a PNG file.
+    pub fn picture(&self, path: &Path, (width, height): (u32, u32)) {
+        self.devtools("Emulation.setScrollbarsHidden", json!({"hidden": true}));
+        let clip = json!({"x": 0, "y": 0, "width": width, "height": height, "scale": 1});
+        let shot = self.devtools(
+            "Page.captureScreenshot",
+            json!({"format": "png", "clip": clip}),
+        );
+        let octets = STANDARD.decode(text_of(&shot["data"]));
+        std::fs::write(path, octets.expect("base64")).expect("the file is written");
+    }
+
     /// Returns the number of CSS pixels by which the page is wider than the window.
     pub fn overflow(&self) -> i64 {
         let script =

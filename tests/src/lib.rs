@@ -9,6 +9,7 @@ pub mod peer;
 pub mod ports;
 pub mod program;
 pub mod random;
+pub mod screen;
 pub mod searchd;
 pub mod surroundings;
 pub mod yaz;

@@ -32,7 +32,7 @@ pub fn find(program: &str) -> Option<PathBuf> {
 ///
 /// # Panics
 /// Panics if `Z3950_PEERS=required`.
-pub(crate) fn skip(missing: &str) {
+pub fn skip(missing: &str) {
     assert!(
         std::env::var("Z3950_PEERS").as_deref() != Ok("required"),
         "{missing} not found"

@@ -121,12 +121,15 @@ pub fn z3950<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Ran {
 }
 
 /// Runs `z3950` with these arguments and this text on standard input.
-pub fn z3950_fed<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>, input: &str) -> Ran {
+pub fn z3950_fed<S: AsRef<OsStr>>(
+    arguments: impl IntoIterator<Item = S>,
+    input: impl AsRef<[u8]>,
+) -> Ran {
     run(command(path("z3950")).args(arguments), input)
 }
 
-/// Runs a command to its end, with this text on standard input.
-pub fn run(command: &mut Command, input: &str) -> Ran {
+/// Runs a command to its end, with these octets on standard input.
+pub fn run(command: &mut Command, input: impl AsRef<[u8]>) -> Ran {
     let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -134,9 +137,9 @@ pub fn run(command: &mut Command, input: &str) -> Ran {
         .spawn()
         .unwrap_or_else(|error| panic!("{command:?} starts: {error}"));
     let mut stdin = child.stdin.take().expect("standard input is piped");
-    let input = input.to_owned();
+    let input = input.as_ref().to_owned();
     // An error means that the program has ended without reading all of its input.
-    let feeder = std::thread::spawn(move || drop(stdin.write_all(input.as_bytes())));
+    let feeder = std::thread::spawn(move || drop(stdin.write_all(&input)));
     let ran = child.wait_with_output().expect("the program ends").into();
     feeder.join().expect("the input is written");
     ran

@@ -11,6 +11,8 @@ mod namespaces;
 mod outputs;
 mod readers;
 mod real;
+mod revised;
+mod sheets;
 mod yaz;
 
 use std::io::Write;

@@ -1,7 +1,9 @@
 //! Hostile input: randomly mutated octets, small storms, connections cut anywhere, and a server that is killed. No program may
 //! panic, hang or use more and more memory, and other clients must still be answered.
 
+mod gate;
 mod octets;
+pub(crate) mod odd;
 mod partner;
 mod server;
 mod slow;

@@ -4,6 +4,7 @@ mod commands;
 mod display;
 mod editing;
 mod interrupts;
+mod picture;
 mod secrets;
 mod sessions;
 mod tryout;
@@ -21,7 +22,7 @@ use z3950_tests::surroundings::command;
 use z3950_tests::{pause, program};
 
 /// The maximum time to wait for an answer, for a busy machine.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A user at the prompt in a terminal.
 struct Person {
@@ -43,13 +44,42 @@ impl Person {
 
     /// Starts `z3950 open` with these arguments.
     fn with<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>, home: &Path) -> Self {
+        Self::started(&[], "C.UTF-8", arguments, home)
+    }
+
+    /// Starts `z3950 open` with these arguments, in this locale.
+    fn in_locale<S: AsRef<OsStr>>(
+        locale: &str,
+        arguments: impl IntoIterator<Item = S>,
+        home: &Path,
+    ) -> Self {
+        Self::started(&[], locale, arguments, home)
+    }
+
+    /// Starts `z3950 open` with these options of the program and these arguments.
+    fn with_options<S: AsRef<OsStr>>(
+        options: &[&str],
+        arguments: impl IntoIterator<Item = S>,
+        home: &Path,
+    ) -> Self {
+        Self::started(options, "C.UTF-8", arguments, home)
+    }
+
+    fn started<S: AsRef<OsStr>>(
+        options: &[&str],
+        locale: &str,
+        arguments: impl IntoIterator<Item = S>,
+        home: &Path,
+    ) -> Self {
         let mut command = command(program::path("z3950"));
         command
+            .args(options)
             // This timeout is longer than the test waits.
             .args(["--timeout", "120", "open"])
             .args(arguments)
             .env("HOME", home)
             .env("XDG_CONFIG_HOME", home)
+            .env("LC_ALL", locale)
             .env("TERM", "xterm");
         let session = Session::spawn(command).expect("a terminal");
         Self { session }

@@ -13,9 +13,8 @@ pub use self::repair::{Repair, RepairKind};
 pub(super) use self::split::{BYTE_ORDER_MARK, LOOK_AHEAD, filler, record_length};
 pub use self::split::{MAX_RECORD, Split, split};
 use super::layout;
-use super::record::{
-    FIELD_TERMINATOR, Field, Leader, MarcRecord, RECORD_TERMINATOR, SUBFIELD_DELIMITER, Tag, number,
-};
+use super::record::{FIELD_TERMINATOR, Field, Leader, MarcRecord, RECORD_TERMINATOR, Tag, number};
+use super::text::is_separator;
 
 /// The maximum length of a field in ISO 2709, including its terminator: the directory has four digits for it.
 pub const MAX_FIELD: usize = 9_999;
@@ -174,7 +173,7 @@ const ENTRY_LENGTH: usize = 12;
 
 /// Checks that a record with the given total length can be written.
 fn check(record: &MarcRecord, length: usize) -> Result<(), Iso2709Error> {
-    if record.leader.0.iter().any(is_separator) {
+    if record.leader.0.iter().copied().any(is_separator) {
         return Err(separator("the leader"));
     }
     for field in &record.fields {
@@ -184,7 +183,7 @@ fn check(record: &MarcRecord, length: usize) -> Result<(), Iso2709Error> {
         }
         // `fold` does not exit early, so the compiler can vectorise the loop.
         let terminators = |found, octet| found | is_terminator(octet);
-        if tag.0.iter().any(is_separator) || field.body.iter().fold(false, terminators) {
+        if tag.0.iter().copied().any(is_separator) || field.body.iter().fold(false, terminators) {
             return Err(separator(&format!("field {tag}")));
         }
     }
@@ -223,10 +222,6 @@ fn separator(place: &str) -> Iso2709Error {
 
 fn is_terminator(octet: &u8) -> bool {
     matches!(*octet, FIELD_TERMINATOR | RECORD_TERMINATOR)
-}
-
-fn is_separator(octet: &u8) -> bool {
-    is_terminator(octet) || *octet == SUBFIELD_DELIMITER
 }
 
 /// Returns the octets of the record without its terminator, and the fields, if the record ends at the stated length and

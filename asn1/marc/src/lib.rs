@@ -16,7 +16,10 @@
 //! | [`charset`] | MARC-8, ISO 5426 and the other character sets of records and queries |
 //! | [`crosswalk`] | a record as ISBD lines, Dublin Core, MODS, a citation or labelled lines |
 //! | [`table`] | records as rows of CSV and TSV |
+//! | [`select`] | parts of records, and conditions on them |
+//! | [`edit`], [`order`], [`counts`] | fields deleted and added, records compared for sorting, fields counted |
 //! | [`standard_number`] | ISBN, ISSN, LCCN and OCLC numbers, checked and in one form |
+//! | [`fold`] | text as titles and names are compared |
 //! | [`text`], [`xmltext`] | octets as text without loss, and in XML |
 //!
 //! # Stability
@@ -35,8 +38,11 @@
 )]
 
 pub mod charset;
+pub mod counts;
 pub mod crosswalk;
+pub mod edit;
 pub mod faults;
+pub mod fold;
 mod form;
 pub mod iso2709;
 pub mod language;
@@ -45,8 +51,10 @@ pub mod marcjson;
 pub mod marcline;
 pub mod marcxml;
 pub mod mrk;
+pub mod order;
 pub mod record;
 mod remarks;
+pub mod select;
 pub mod standard_number;
 pub mod stream;
 pub mod table;

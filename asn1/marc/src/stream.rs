@@ -6,6 +6,7 @@ mod json;
 mod lines;
 mod marc;
 mod octets;
+pub mod rows;
 mod window;
 mod xml;
 

@@ -3,10 +3,11 @@
 
 mod row;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-use self::row::TableRow;
+pub(crate) use self::row::TableRow;
 use crate::record::{MarcRecord, Tag};
 
 /// The separator between values in a cell, for repeated fields, and for repeated subfields if a column has only one
@@ -104,8 +105,9 @@ impl<'a> From<Option<&'a str>> for RowOrigin<'a> {
     }
 }
 
+/// What a column holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Content {
+pub(crate) enum Content {
     /// One of the names in [`NAMES`].
     Named(&'static str),
     /// One of the names in [`COPY_COLUMNS`].
@@ -171,7 +173,8 @@ impl fmt::Display for Columns {
     }
 }
 
-fn content(name: &str) -> Option<Content> {
+/// Returns what a column with this name holds; `None` if there is no such column.
+pub(crate) fn content(name: &str) -> Option<Content> {
     let is_it = |known: &&str| known.eq_ignore_ascii_case(name);
     if let Some(known) = NAMES.into_iter().find(is_it) {
         return Some(Content::Named(known));
@@ -295,14 +298,7 @@ impl Table {
         copies: &[CopyCells],
         out: &mut Vec<u8>,
     ) -> Vec<String> {
-        let mut row = TableRow {
-            record,
-            origin,
-            copies: &[],
-            citation: None,
-            elements: None,
-            notes: Vec::new(),
-        };
+        let mut row = TableRow::new(record, origin);
         let size = if self.has_row_per_copy {
             1
         } else {
@@ -337,11 +333,8 @@ impl TableForm {
                 line.push(separator);
             }
             let cell = match self {
-                Self::Spreadsheet if cell.starts_with(FORMULA) && cell != NO_VALUE => {
-                    format!("'{cell}")
-                }
-                Self::Spreadsheet if is_changed(&cell) => format!("=\"{cell}\""),
-                _ => cell,
+                Self::Spreadsheet => for_spreadsheets(&cell).into_owned(),
+                Self::Csv | Self::Tsv => cell,
             };
             if cell.contains([separator, '"', '\r', '\n']) {
                 line.push('"');
@@ -356,6 +349,33 @@ impl TableForm {
             line.push_str("\"\"");
         }
         line.push_str(if self == Self::Tsv { "\n" } else { "\r\n" });
+    }
+}
+
+/// Returns the text of a cell in which spreadsheet programs show the given text: with an apostrophe before a formula, and as the text
+/// of a formula (`="0141439513"`) where they would show another number or a date.
+pub fn for_spreadsheets(cell: &str) -> Cow<'_, str> {
+    if cell.starts_with(FORMULA) && cell != NO_VALUE {
+        Cow::Owned(format!("'{cell}"))
+    } else if is_changed(cell) {
+        Cow::Owned(format!("=\"{cell}\""))
+    } else {
+        Cow::Borrowed(cell)
+    }
+}
+
+/// Returns the text that a cell has as a formula, `="0141439513"`; any other cell as it is.
+pub fn without_formula(cell: &str) -> &str {
+    let formula = cell.trim().strip_prefix("=\"");
+    let text = formula.and_then(|rest| rest.strip_suffix('"'));
+    text.filter(|text| !text.contains('"')).unwrap_or(cell)
+}
+
+/// Returns the text for which [`for_spreadsheets`] writes this cell.
+pub fn from_spreadsheet(cell: &str) -> &str {
+    match cell.strip_prefix('\'') {
+        Some(text) if text.starts_with(FORMULA) => text,
+        _ => without_formula(cell),
     }
 }
 

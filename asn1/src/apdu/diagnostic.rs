@@ -90,13 +90,27 @@ impl fmt::Display for DefaultDiagFormat {
         match self.message() {
             Some(message) => write!(f, " ({message})")?,
             None if self.diagnostic_set_id == BIB_1_DIAGNOSTICS => {}
-            None => write!(f, " of set {}", self.diagnostic_set_id)?,
+            None => write!(f, " of set {:?}", self.diagnostic_set_id)?,
         }
         match self.addinfo.to_string_lossy() {
             addinfo if addinfo.is_empty() => Ok(()),
-            addinfo => write!(f, ": {addinfo}"),
+            addinfo => write!(f, ": {}", with_names(&addinfo)),
         }
     }
+}
+
+/// Writes the name of an object identifier after it, wherever additional information lists some.
+fn with_names(addinfo: &str) -> String {
+    let mut text = String::new();
+    for part in addinfo.split_inclusive([' ', ',', ';']) {
+        let word = part.trim_end_matches([' ', ',', ';']);
+        match word.parse::<Oid>() {
+            Ok(oid) if oid.name().is_some() => text.push_str(&format!("{oid:?}")),
+            _ => text.push_str(word),
+        }
+        text.push_str(part.get(word.len()..).unwrap_or_default());
+    }
+    text
 }
 
 impl fmt::Display for DiagRec {
@@ -117,6 +131,21 @@ impl fmt::Display for DiagRec {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn r_f14_object_identifiers_in_addinfo_have_their_names() {
+        for (addinfo, shown) in [
+            ("1.2.840.10003.5.10", "1.2.840.10003.5.10 (usmarc)"),
+            (
+                "1.2.840.10003.5.101, 1.2.840.10003.5.9999",
+                "1.2.840.10003.5.101 (sutrs), 1.2.840.10003.5.9999",
+            ),
+            ("version 1.2 of books", "version 1.2 of books"),
+        ] {
+            let diagnostic = DefaultDiagFormat::bib1(239, addinfo).to_string();
+            assert!(diagnostic.ends_with(&format!(": {shown}")), "{diagnostic}");
+        }
+    }
 
     #[test]
     fn audit_c6_addinfo_that_is_not_utf_8_is_iso_8859_1() {

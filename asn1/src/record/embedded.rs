@@ -25,8 +25,9 @@ pub(super) fn text(external: &External) -> String {
         RetrievedRecord::Sutrs(_) | RetrievedRecord::Xml(_) => text_lossless(&octets).into_owned(),
         _ => format!(
             "(a value in {}, {} octets)",
-            syntax(external)
-                .map_or_else(|| "no named syntax".into(), |oid| format!("syntax {oid}")),
+            external
+                .direct_reference
+                .map_or_else(|| "no named syntax".into(), |oid| format!("syntax {oid:?}")),
             octets.len()
         ),
     }

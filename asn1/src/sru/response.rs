@@ -137,6 +137,8 @@ pub struct SruRecord {
     pub extra: Bytes,
     /// A diagnostic in place of the record's data (surrogate diagnostic).
     pub diagnostic: Option<SruDiagnostic>,
+    /// How often an `&` that begins no reference, as in `AT&T`, was escaped in the data when the record was read.
+    pub escaped: usize,
 }
 
 impl SruRecord {
@@ -153,6 +155,7 @@ impl SruRecord {
             identifier: None,
             extra: Bytes::new(),
             diagnostic: None,
+            escaped: 0,
         }
     }
 

@@ -1,11 +1,13 @@
 //! XML for SRU: a reader that builds no tree and keeps to limits, and a writer.
 
 mod check;
+mod mend;
 mod names;
 mod read;
 mod write;
 
 pub(super) use self::check::{check_well_formed, root};
+pub(super) use self::mend::escape_ampersands;
 pub(super) use self::read::{
     ElementContent, XmlReader, attribute, declared_encoding, document, local_name,
 };

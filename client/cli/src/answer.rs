@@ -26,7 +26,7 @@ pub(crate) use self::runner::{AskEvent, Recipient, run};
 pub(crate) use self::sources::SourceNotes;
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output, Words};
-use crate::render::{Format, Style, render, shown};
+use crate::render::{Style, render, shown};
 
 /// The maximum length of an input in octets; a longer input is an error.
 pub(crate) const MAX_INPUT: usize = 65_536;
@@ -53,6 +53,8 @@ pub(crate) struct Ask {
     pub(crate) origin: Option<Origin>,
     /// The record from which `input` was made, if the file contains records.
     pub(crate) record: Option<Arc<MarcRecord>>,
+    /// The number of an earlier input of the batch that asks for the same. This one is then not asked.
+    pub(crate) repeats: Option<u64>,
 }
 
 /// The position of a line or record in a file.
@@ -74,6 +76,10 @@ impl fmt::Display for Origin {
 
 /// A function that returns the input for a record of a file, for a command that takes records as inputs.
 pub(crate) type NameRecord = fn(&MarcRecord) -> String;
+
+/// A function that returns a key for an input. Inputs with the same key have the same answer; an input without a key is
+/// asked in any case.
+pub(crate) type KeyOf = Box<dyn Fn(&Ask) -> Option<String> + Send>;
 
 impl Ask {
     /// Returns the control number of the record if the input is a record, on one line.
@@ -231,6 +237,10 @@ async fn answer(
         let words = format!("input {} has more than {MAX_INPUT} octets", ask.position);
         return refuse(ask, words, recipient).await;
     }
+    if ask.repeats.is_some() {
+        // The batch has the answer to the earlier input by the time that this one's turn comes.
+        return Answer::default();
+    }
     if ask.input.is_empty() && ask.origin.is_some() {
         let mut answer = refuse(ask, "the cell is empty".to_owned(), recipient).await;
         // An empty identifier or query cannot match a record.
@@ -261,8 +271,8 @@ impl Writing {
         record: &External,
         subject: &str,
     ) -> (Piece, Answer) {
-        let json = Style::from(Format::Json);
-        let style = if self.json { &json } else { &self.style };
+        let json = self.json.then(|| self.style.as_json());
+        let style = json.as_ref().unwrap_or(&self.style);
         let envelope = style.has_source().then(envelope);
         let origin = envelope.as_ref().map(Envelope::origin);
         let rendered = render(record, style, self.charset, origin.unwrap_or_default());

@@ -1,7 +1,6 @@
 //! The command line: the definition of all commands, and the parser of arguments.
 
 pub(crate) mod examples;
-mod help;
 mod leading;
 pub(crate) mod manual;
 
@@ -12,7 +11,9 @@ use clap::{ArgMatches, Args, ColorChoice, CommandFactory, FromArgMatches, Parser
 use z3950::profile::Profiles;
 use z3950::target::{Target, redacted};
 use z3950::url::{GopherUrl, Kind, classify};
+use z3950_help::{CompletionArguments, ManualArguments, width};
 
+use self::manual::PROGRAM;
 use crate::commands::convert::Convert;
 use crate::commands::decode::Decode;
 use crate::commands::get::Get;
@@ -54,6 +55,16 @@ pub(crate) struct Messages {
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
 
+    /// Print errors and warnings, but no notes and no progress.
+    #[arg(
+        short,
+        long,
+        global = true,
+        conflicts_with = "verbose",
+        hide_short_help = true
+    )]
+    pub(crate) quiet: bool,
+
     /// When to colour messages; overrides the NO_COLOR environment variable.
     #[arg(long, global = true, value_name = "WHEN", default_value_t = ColorChoice::Auto, hide_short_help = true)]
     pub(crate) color: ColorChoice,
@@ -89,7 +100,7 @@ pub(crate) enum Command {
     Explain(Box<AtTarget<explain::Arguments>>),
     /// Test what a server supports, one feature at a time.
     Probe(Box<Probe>),
-    /// Manage target profiles: list, show, add and check them.
+    /// Manage target profiles: list, show, add, remove and check them.
     #[command(subcommand)]
     Targets(Targets),
     /// Show what a URL would send to the server, without connecting.
@@ -97,7 +108,7 @@ pub(crate) enum Command {
     /// Decode captured APDUs and list their contents.
     Decode(Decode),
     /// Convert files of records to other formats, or check them.
-    Convert(Convert),
+    Convert(Box<Convert>),
     /// Parse, build, compare and check URLs.
     #[command(subcommand)]
     Url(Url),
@@ -109,9 +120,9 @@ pub(crate) enum Command {
     /// Undo what `register` did.
     Unregister,
     /// Print a shell completion script.
-    Completions(manual::Shell),
-    /// Print the manual page, which covers all commands.
-    Man,
+    Completions(CompletionArguments),
+    /// Print the manual page of the program, of a command or of a topic.
+    Man(ManualArguments),
 }
 
 impl Cli {
@@ -124,6 +135,7 @@ impl Cli {
         if let Some(command) = implied_command(arguments.get(1..).unwrap_or_default()) {
             arguments.insert(1, command.into());
         }
+        leading::rename(&mut arguments);
         leading::settle(&mut arguments);
         fallback::complete(&mut arguments);
         match Self::read_alone(&arguments) {
@@ -136,11 +148,11 @@ impl Cli {
     fn read_whole(arguments: &[OsString]) -> Result<Self, clap::Error> {
         Self::try_parse_from(arguments).map_err(|error| {
             let answer = match error.kind() {
-                ErrorKind::DisplayHelp => help::answer(arguments, false, help::width()),
+                ErrorKind::DisplayHelp => PROGRAM.answer(arguments, false, width()),
                 ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-                    help::answer(arguments, true, help::width())
+                    PROGRAM.answer(arguments, true, width())
                 }
-                ErrorKind::InvalidSubcommand => target_alone(&error),
+                ErrorKind::InvalidSubcommand => no_command(&error, arguments),
                 _ => None,
             };
             answer.unwrap_or(error)
@@ -189,26 +201,47 @@ const ALONE: [Definition; 4] = [
     }),
 ];
 
-/// Returns the error message if a target was given in place of a command.
-fn target_alone(error: &clap::Error) -> Option<clap::Error> {
+/// Returns the error message for a word in the place of a command: a target, or a command that is misspelt.
+fn no_command(error: &clap::Error, arguments: &[OsString]) -> Option<clap::Error> {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
         return None;
     };
     let name = redacted(word);
     let is_named = || Profiles::built_in().named(word).is_some();
     let is_target = || word.contains(['.', '/', ':', '@']) && word.parse::<Target>().is_ok();
-    let message = if is_named() || is_target() {
+    let mut definition = Cli::command();
+    definition.build();
+    // The error shows the usage of the command whose subcommand is misspelt.
+    let outer = arguments.get(1).and_then(|first| first.to_str());
+    let outer = outer.filter(|outer| {
+        let command = definition.find_subcommand(outer);
+        command.is_some_and(|command| command.has_subcommands() && *outer != "help")
+    });
+    let message = if outer.is_none() && (is_named() || is_target()) {
+        let demo = arguments.iter().any(|argument| argument == "--demo");
+        let demo = if demo { "--demo " } else { "" };
         format!(
-            "{name} is a target, not a command: `z3950 search {name} QUERY` searches it, `z3950 open {name}` opens a session \
-             with it, and `z3950 get URL` retrieves a record"
+            "{name} is a target, not a command: `z3950 {demo}search {name} QUERY` searches it, `z3950 {demo}open {name}` opens \
+             a session with it, and `z3950 get URL` retrieves a record"
         )
-    } else if name != *word {
-        // clap's own message would repeat the word, which may contain a password.
-        format!("{name} is not a command")
     } else {
-        return None;
+        let path = outer.map_or("z3950".to_owned(), |outer| format!("z3950 {outer}"));
+        let nearest = match error.get(ContextKind::SuggestedSubcommand) {
+            Some(ContextValue::Strings(names)) => names.first(),
+            Some(ContextValue::String(name)) => Some(name),
+            _ => None,
+        };
+        let hint = match nearest {
+            Some(nearest) => format!("did you mean {nearest}?"),
+            None => format!("`{path} --help` lists the commands"),
+        };
+        format!("{name} is not a command of {path}; {hint}")
     };
-    Some(Cli::command().error(ErrorKind::InvalidSubcommand, message))
+    let definition = match outer {
+        Some(outer) => definition.find_subcommand_mut(outer)?,
+        None => &mut definition,
+    };
+    Some(definition.error(ErrorKind::InvalidSubcommand, message))
 }
 
 /// Returns the command `get` or `open`, if a URL comes before any name of a command.
@@ -232,6 +265,7 @@ mod tests {
     use std::time::Duration;
 
     use clap::CommandFactory;
+    use z3950_help::{BRIEF_LINES, WIDTH};
 
     use super::*;
     use crate::commands::options::Wait;
@@ -248,7 +282,7 @@ mod tests {
     /// Returns a page of help for a terminal of this width.
     fn page(line: &str, width: usize) -> String {
         let arguments: Vec<OsString> = arguments(line).collect();
-        let page = help::answer(&arguments, false, width).expect(line);
+        let page = PROGRAM.answer(&arguments, false, width).expect(line);
         assert_eq!(page.kind(), ErrorKind::DisplayHelp, "{line}");
         page.to_string()
     }
@@ -405,13 +439,13 @@ mod tests {
     #[test]
     fn audit_d13_help_is_short_and_begins_with_examples() {
         for (line, longest) in [
-            ("search -h", 70),
-            ("search --help", 182),
-            ("help search", 182),
-            ("convert --help", 60),
-            ("man --help", 15),
+            ("search -h", BRIEF_LINES),
+            ("search --help", 210),
+            ("help search", 210),
+            ("convert --help", 110),
+            ("man --help", 25),
         ] {
-            let page = page(line, help::WIDTH);
+            let page = page(line, WIDTH);
             assert!(
                 page.lines().count() <= longest,
                 "{line} has {} lines",
@@ -430,7 +464,7 @@ mod tests {
                 "{page}"
             );
         }
-        let brief = page("search -h", help::WIDTH);
+        let brief = page("search -h", WIDTH);
         assert!(!brief.contains("--password-env") && brief.contains("z3950 search --help"));
     }
 }

@@ -6,11 +6,13 @@
 //! | `run` | a run from the first input to the last, and its results so far |
 //! | `destination` | the destination of records: standard output, a file or a folder |
 //! | `progress` | the progress of a run, shown on a line of a terminal |
+//! | `repeats` | inputs that ask for the same as an earlier one, which are asked once |
 //! | `inputs` | lines of files and standard input, of bounded length; each input for each target |
-//! | `column`, `utf16` | one column of a table; text in UTF-16 |
+//! | `rows`, `column`, `utf16` | the rows of a table; one of its columns; text in UTF-16 |
 //! | `sinks` | one file, or a file for each input |
 //! | `report` | the report, from which a later run can resume |
 //! | `report/form` | a line for each answer, as a table or as JSON |
+//! | `report/saved` | a report that a spreadsheet program has saved again |
 //! | `report/resume` | the complete part of a report, after a check that it belongs to the same inputs |
 //! | `report/later` | the answers after an input that had no answer and is asked again |
 //! | `sync` | syncing to disk |
@@ -28,7 +30,9 @@ mod destination;
 mod inputs;
 mod line_ends;
 mod progress;
+mod repeats;
 mod report;
+pub(crate) mod rows;
 mod run;
 mod sinks;
 mod sync;

@@ -1,5 +1,6 @@
 //! The commands, with a file for the arguments and the implementation of each command.
 
+pub(crate) mod complete;
 pub(crate) mod connection;
 pub(crate) mod convert;
 pub(crate) mod decode;

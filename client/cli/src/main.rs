@@ -28,7 +28,8 @@ use std::time::Duration;
 use clap::ColorChoice;
 use tokio::runtime::{Builder, Runtime};
 
-use args::{Cli, Command, manual};
+use args::manual::PROGRAM;
+use args::{Cli, Command, Messages, manual};
 use commands::{
     convert, decode, get, lookup, plan, probe, query, register, search, target, targets, update,
     url,
@@ -37,6 +38,10 @@ use console::exit::Exit;
 use console::output::{Failure, Output};
 
 fn main() -> ExitCode {
+    if PROGRAM.is_asked_for_completions() {
+        PROGRAM.complete(std::env::args_os());
+        return ExitCode::SUCCESS;
+    }
     run(std::env::args_os()).into()
 }
 
@@ -58,7 +63,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
                 _ if message.use_stderr() => Exit::Usage,
                 Ok(()) | Err(Failure::BrokenPipe) => Exit::Delivered,
                 Err(failure) => {
-                    Output::new(ColorChoice::Auto, false).error(&failure.to_string());
+                    Output::new(ColorChoice::Auto, false, false).error(&failure.to_string());
                     Exit::Unexpected
                 }
             };
@@ -67,7 +72,12 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     console::logging::install(cli.messages.verbose, cli.messages.color);
     // Without this, a signal ends the program when a file grows too large. If the call fails, nothing else changes.
     let _ = z3950_asn1::file::survive_size_limit();
-    let mut output = Output::new(cli.messages.color, cli.messages.verbose > 0);
+    let Messages {
+        verbose,
+        quiet,
+        color,
+    } = cli.messages;
+    let mut output = Output::new(color, verbose > 0, quiet);
     match execute(&cli, &mut output) {
         Ok(exit) => exit,
         Err(Failure::BrokenPipe) => Exit::Delivered,
@@ -91,8 +101,8 @@ fn execute(cli: &Cli, output: &mut Output) -> Result<Exit, Failure> {
         Command::Query(command) => query::run(command, output),
         Command::Get(arguments) => connecting(|| get::run(arguments, output)),
         Command::Decode(arguments) => decode::run(arguments, output),
-        Command::Completions(shell) => manual::completions(shell, output),
-        Command::Man => manual::page(output),
+        Command::Completions(arguments) => manual::completions(arguments, output),
+        Command::Man(arguments) => manual::page(arguments, output),
         Command::Search(arguments) => connecting(|| search::run(arguments, output)),
         Command::Scan(arguments) => connecting(|| target::run(arguments, output)),
         Command::Explain(arguments) => connecting(|| target::run(arguments, output)),

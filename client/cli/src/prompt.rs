@@ -43,6 +43,7 @@ use self::questions::{Asker, Question};
 use self::state::{Prompt, SessionContext};
 use self::table::Handler;
 use self::terminal::{Terminal, Typed, at_home};
+use crate::commands::complete;
 use crate::commands::connection::{ConnectionOptions, Execution, Setup};
 use crate::commands::options::RecordOutput;
 use crate::console::exit::Exit;
@@ -65,7 +66,7 @@ pub(crate) struct Open {
     /// A session URL, z39.50s://host[:port][/database[?docid]][;esn=element-set][;rs=record-syntax]; a retrieval URL,
     /// whose record becomes the first result; host[:port][/database]; or the name of a target. If omitted, use `open`
     /// at the prompt
-    #[arg(value_name = "TARGET")]
+    #[arg(value_name = "TARGET", add = complete::target())]
     pub(crate) url: Option<OsString>,
 
     #[command(flatten)]
@@ -394,7 +395,7 @@ fn read(
                 }
             }
             Typed::Malformed(at) => {
-                output.error(&format!("the line is not UTF-8 from octet {at} on"));
+                output.error(&format!("octet {} of the line is not UTF-8", at + 1));
                 Exit::Usage
             }
             Typed::GivenUp => continue,

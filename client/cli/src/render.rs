@@ -3,6 +3,7 @@
 
 mod indent;
 mod other;
+mod problems;
 mod style;
 mod terminal;
 
@@ -20,8 +21,9 @@ use z3950_marc::table::RowOrigin;
 use z3950_marc::{Form, MarcRecord, iso2709};
 
 pub(crate) use self::indent::indent;
+pub(crate) use self::problems::{not_encoded, undecoded};
 use self::style::described;
-pub(crate) use self::style::{RecordContext, Style, syntax};
+pub(crate) use self::style::{LocalFields, RecordContext, Style, syntax};
 pub(crate) use self::terminal::{
     as_message, columns_of, counted, cut_to, escape_controls, folded, listed, matching, named,
     numbered, padded, query, shown, term, text_of, with_short_words, wrapped,
@@ -198,7 +200,7 @@ pub(crate) fn render(
     match format {
         Format::Json => {
             let whole = Record::new(external.clone(), None).with_charset(charset);
-            if matches!(record, RetrievedRecord::Opac(_))
+            if (matches!(record, RetrievedRecord::Opac(_)) || style.has_local())
                 && whole.marc().is_some()
                 && let Some(rendered) = within(&record, style, context)
             {
@@ -206,6 +208,10 @@ pub(crate) fn render(
             }
             let members = described(&whole.citation(), origin.source, &whole.holdings());
             other::json(&record, members)
+        }
+        // With fields of its own, the record is no longer what the server sent.
+        Format::Text if style.has_local() => {
+            within(&record, style, context).unwrap_or_else(|| other::text(&record, charset))
         }
         Format::Text => other::text(&record, charset),
         _ => within_or_row(&record, style, context).unwrap_or_else(|| match format {
@@ -263,11 +269,12 @@ fn marc(octets: &Bytes, style: &Style, context: RecordContext<'_>) -> Rendered {
     let mut options = Options::default();
     options.charset = context.charset;
     let converted = to_utf8(&parsed.record, &options);
-    notes.extend(converted.problems.iter().map(ToString::to_string));
+    notes.extend(undecoded(&converted.problems));
     let is_loss = is_cut || converted.is_loss();
-    let mut rendered = written(&converted.record, style, context, notes, is_loss);
+    let record = style.localised(&converted.record);
+    let mut rendered = written(&record, style, context, notes, is_loss);
     if style.format() == Format::Text {
-        let table = holdings::table(&context.holdings(&converted.record));
+        let table = holdings::table(&context.holdings(&record));
         if !table.is_empty() {
             let table = format!("{HOLDINGS}\n{table}");
             rendered.octets.extend_from_slice(table.as_bytes());
@@ -296,7 +303,8 @@ fn within(record: &RetrievedRecord, style: &Style, context: RecordContext<'_>) -
             let mut notes = found.notes;
             notes.extend(converted.problems.iter().map(ToString::to_string));
             let is_loss = found.incomplete || converted.is_loss();
-            Some(written(&converted.record, style, context, notes, is_loss))
+            let record = style.localised(&converted.record);
+            Some(written(&record, style, context, notes, is_loss))
         }
         RetrievedRecord::Opac(opac) => {
             let context = RecordContext {

@@ -60,6 +60,22 @@ def test_a_diagnostic_has_its_condition_and_addinfo(cat: z3950.Connection) -> No
     assert len(cat.search("ti:emma")) == 1
 
 
+def test_audit_r_d3_a_search_that_is_refused_with_a_status_of_success_is_refused(z3950_server: MakeServer) -> None:
+    rules = [f'on {request}: fail-as-success 236 "not for you"' for request in ["search", "sru search"]]
+    server = z3950_server(records=[("id7", "Emma")], faults=rules)
+    for target in [server.target, f"http://{server.target}"]:
+        with z3950.connect(target) as cat:
+            with pytest.raises(z3950.Diagnostic) as raised:
+                cat.search("ti:emma")
+            assert (raised.value.condition, raised.value.addinfo) == (236, "not for you")
+            with pytest.raises(z3950.Diagnostic):
+                cat.lookup("isbn:0141439513")
+        (answer,) = z3950.lookup(target, ["isbn:0141439513"])
+        assert isinstance(answer.error, z3950.Diagnostic)
+    with pytest.raises(z3950.Diagnostic):
+        z3950.get(f"{server.url}?id7")
+
+
 class Written:
     """A record that writes itself as a str."""
 

@@ -33,6 +33,6 @@ pub enum GatewayError {
         error: Arc<Error>,
     },
     /// The answer does not come from a gateway: it has another status, or does not contain a record.
-    #[error("no gateway answers there: {0}")]
+    #[error("no gateway answers at this address: {0}")]
     NoGateway(String),
 }

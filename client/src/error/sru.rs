@@ -33,13 +33,13 @@ pub enum SruFault {
     #[error("redirected more than {0} times")]
     Redirects(usize),
     /// The response is not HTTP, or cannot be read.
-    #[error("no answer of HTTP: {0}")]
+    #[error("not an HTTP response: {0}")]
     Http(String),
     /// The response to an explain request contains no description.
     #[error("the server has no description of the database")]
     Undescribed,
     /// The response belongs to another operation.
-    #[error("the answer to another operation than {0}")]
+    #[error("an answer to an operation other than {0}")]
     Operation(&'static str),
     /// The server counted records, but did not send them.
     #[error("the server counts {hits} records and sends none from {start} on")]

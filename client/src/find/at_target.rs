@@ -8,11 +8,12 @@ use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::format::sources::SearchSources;
 use z3950_asn1::oid::Oid;
 
-use super::course::{Course, Next};
+use super::course::{Course, Next, Round};
 use super::event::{Event, Found};
 use super::lending::{FoundSet, HeldSet, Lender, Lent};
 use super::wanted::{SearchTarget, Sought, Wanted};
 use crate::error::{Error, Phase, ProtocolFault};
+use crate::lookup::Likeness;
 use crate::protocol::service::ResultRecord;
 use crate::protocol::service::search::SearchResult;
 use crate::protocol::session::Session;
@@ -27,22 +28,28 @@ pub(crate) struct AtTarget<'a> {
     pub(super) held: &'a HeldSet,
     /// Whether the records found by an identifier are kept instead of being sent as events.
     pub(super) keeps_records: bool,
-    /// Whether the target is asked again, in other ways, if it has no record.
-    pub(super) is_first_round: bool,
+    /// The searches to make for identifiers.
+    pub(super) round: Round,
 }
 
 /// The result of a search at one target.
 #[derive(Default)]
 pub(crate) struct TargetOutcome {
     pub(crate) found: Option<Arc<Found>>,
-    /// The first records found, if they are kept.
-    pub(crate) records: Vec<ResultRecord>,
+    /// The first records found, or those chosen among them, with their positions, if they are kept.
+    pub(crate) records: Vec<(u64, ResultRecord)>,
     /// The number of records received, not counting diagnostics in place of records.
     pub(super) delivered: u64,
     pub(crate) error: Option<Error>,
 }
 
 impl TargetOutcome {
+    /// Returns how like the records are to a publication that is looked up.
+    pub(super) fn likeness(&self) -> Option<Likeness> {
+        let by_title = self.found.as_ref()?.by_title.as_ref()?;
+        Some(by_title.likeness)
+    }
+
     /// Whether another way may find something: nothing was found, or the search was refused.
     pub(super) fn is_asked_again(&self) -> bool {
         let is_none = self.found.is_none();
@@ -67,9 +74,28 @@ impl AtTarget<'_> {
                 None,
             ),
         };
-        if self.is_first_round && outcome.is_asked_again() {
-            return outcome;
+        if self.round != Round::Exact || !outcome.is_asked_again() {
+            self.done(&outcome, record_syntax).await;
         }
+        outcome
+    }
+
+    /// Makes the broader searches, after the exact ones had this outcome and the other targets were asked.
+    pub(super) async fn broaden(self, exact: TargetOutcome) -> TargetOutcome {
+        if !exact.is_asked_again() {
+            return exact;
+        }
+        if !self.place.has_broader(self.wanted) {
+            self.done(&exact, None).await;
+            return exact;
+        }
+        let has_answered = matches!(exact.error, None | Some(Error::NoMatch));
+        let round = Round::Broader { has_answered };
+        Self { round, ..self }.carry_out().await
+    }
+
+    /// Sends the event at the end of the searches.
+    async fn done(&self, outcome: &TargetOutcome, record_syntax: Option<Oid>) {
         self.tell(Event::Done {
             target: self.target,
             record_syntax,
@@ -77,12 +103,14 @@ impl AtTarget<'_> {
             error: outcome.error.clone(),
         })
         .await;
-        outcome
     }
 
     /// Makes the searches of the course until one finds something or none is left.
     async fn search(&self) -> Result<(TargetOutcome, Option<Oid>), Error> {
-        let mut course = self.place.course(self.wanted)?;
+        if let Sought::Publication(publication) = &self.wanted.sought {
+            return Box::pin(self.search_by_title(publication)).await;
+        }
+        let mut course = self.place.course(self.wanted, self.round)?;
         let lent = self.lender.lend(self.place).await?;
         let mut empty: Option<SearchResult> = None;
         let mut sources = SearchSources::default();
@@ -125,10 +153,10 @@ impl AtTarget<'_> {
         }
     }
 
-    fn again(&self, course: &Course, reason: String) -> Event {
+    pub(super) fn again(&self, course: &Course, reason: String) -> Event {
         Event::Again {
             target: self.target,
-            identifier: course.attempt().map(|(identifier, _)| identifier),
+            identifier: self.identifier(course),
             reason,
             step: course.form().unwrap_or_default(),
         }
@@ -235,30 +263,47 @@ impl AtTarget<'_> {
         // All wanted records have been received, so the session is released before the reader gets them.
         drop(pager);
         drop(lent);
+        let records = (1..).zip(records).collect();
+        (self.deliver(found, records, failure).await, record_syntax)
+    }
+
+    /// Sends the records of a lookup, or keeps them until the best one is known.
+    pub(super) async fn deliver(
+        &self,
+        found: Arc<Found>,
+        records: Vec<(u64, ResultRecord)>,
+        failure: Option<Error>,
+    ) -> TargetOutcome {
         self.tell(Event::Found(Arc::clone(&found))).await;
-        let delivered = records.iter().filter(|record| is_record(record)).count();
+        let delivered = records
+            .iter()
+            .filter(|(_, record)| is_record(record))
+            .count();
         let mut kept = Vec::new();
-        for (position, record) in (1..).zip(records) {
+        for (position, record) in records {
             if !self.keeps_records {
                 self.record(position, record).await;
                 continue;
             }
-            // The best record is sent later, once it is known.
             if delivered == 0 || !is_record(&record) {
                 self.record(position, record.clone()).await;
             }
-            kept.push(record);
+            kept.push((position, record));
         }
-        let outcome = TargetOutcome {
+        TargetOutcome {
             found: Some(found),
             records: kept,
             delivered: u64::try_from(delivered).unwrap_or(u64::MAX),
             error: failure,
-        };
-        (outcome, record_syntax)
+        }
     }
 
-    fn found(&self, course: &Course, sources: SearchSources, set: &FoundSet) -> Arc<Found> {
+    pub(super) fn found(
+        &self,
+        course: &Course,
+        sources: SearchSources,
+        set: &FoundSet,
+    ) -> Arc<Found> {
         let attempt = course.attempt();
         let with_form = |of_attempt: Option<String>| match (of_attempt, course.form()) {
             (Some(attempt), Some(form)) => Some(format!("{attempt};{form}")),
@@ -266,8 +311,8 @@ impl AtTarget<'_> {
         };
         Arc::new(Found {
             target: self.target,
-            identifier: attempt.map(|(identifier, _)| identifier),
-            step: with_form(attempt.map(|(_, attempt)| attempt.attributes.to_string())),
+            identifier: self.identifier(course),
+            step: with_form(attempt.map(|(_, attempt)| attempt.step())),
             step_name: attempt.and_then(|(_, attempt)| with_form(Some(attempt.name()))),
             query: match attempt {
                 Some((_, attempt)) => attempt.query.to_string(),
@@ -276,11 +321,22 @@ impl AtTarget<'_> {
             terms: attempt.map_or_else(Vec::new, |(_, attempt)| attempt.terms.clone()),
             result: set.pager.found().clone(),
             sources,
+            by_title: None,
         })
     }
 
+    /// Returns the index of the identifier that a course looks for.
+    fn identifier(&self, course: &Course) -> Option<usize> {
+        let (index, _) = course.attempt()?;
+        self.wanted.identifiers().get(index).map(|_| index)
+    }
+
     /// Makes the current search of a course, and reads as many records as the course needs for its next decision.
-    async fn search_once(&self, lent: &Lent, course: &Course) -> Result<FoundSet, Error> {
+    pub(super) async fn search_once(
+        &self,
+        lent: &Lent,
+        course: &Course,
+    ) -> Result<FoundSet, Error> {
         let target = self.target;
         self.tell(Event::Asked { target }).await;
         let minds_first = course.minds_first_record();
@@ -291,9 +347,10 @@ impl AtTarget<'_> {
         let request = |session: Session| {
             Box::pin(async move {
                 let set = self.found_set(session, lent, course).await?;
-                match identifier {
-                    Some(_) => self.with_records(set).await,
-                    None => self.with_first(set, minds_first).await,
+                if self.wanted.is_lookup() {
+                    self.with_records(set).await
+                } else {
+                    self.with_first(set, minds_first).await
                 }
             })
         };
@@ -324,7 +381,7 @@ impl AtTarget<'_> {
         let is_sorted = keys.is_empty() || self.place.is_sru();
         if !is_sorted
             && set.count().is_none_or(|hits| hits > 1)
-            && !matches!(self.wanted.sought, Sought::Identifiers(_))
+            && !self.wanted.is_lookup()
             && let Err(error) = set.pager.sort(keys.clone()).await
         {
             match error {
@@ -343,7 +400,7 @@ impl AtTarget<'_> {
         if set.count() == Some(0) {
             return Ok(set);
         }
-        let mut records = set.pager.stream_range(1, self.wanted.count);
+        let mut records = set.pager.stream_range(1, self.wanted.read_count());
         while let Some(record) = records.next().await {
             match record {
                 Ok(record) => set.records.push(record),
@@ -375,7 +432,7 @@ impl AtTarget<'_> {
         .await;
     }
 
-    fn tell(&self, event: Event) -> impl Future<Output = ()> {
+    pub(super) fn tell(&self, event: Event) -> impl Future<Output = ()> {
         // The event is boxed at once, so that futures do not need space for it.
         let event = Box::new(event);
         async move {
@@ -385,7 +442,7 @@ impl AtTarget<'_> {
     }
 }
 
-fn is_record(record: &ResultRecord) -> bool {
+pub(super) fn is_record(record: &ResultRecord) -> bool {
     matches!(record, ResultRecord::Record { .. })
 }
 

@@ -21,6 +21,12 @@ pub(super) fn best<'a>(
     wanted: &'a Wanted,
     preferences: &'a Preferences,
 ) -> Option<(Best, &'a ResultRecord)> {
+    // Of records found by title, those that are most like the publication are compared.
+    let likeness = outcomes.iter().filter_map(TargetOutcome::likeness).min();
+    let outcomes = outcomes.iter();
+    let outcomes: Vec<&TargetOutcome> = outcomes
+        .filter(|outcome| outcome.likeness() == likeness)
+        .collect();
     let mut candidates: Vec<Candidate<'a>> = outcomes
         .iter()
         .flat_map(|outcome| candidates(outcome, wanted, preferences))
@@ -33,6 +39,7 @@ pub(super) fn best<'a>(
         .filter_map(|outcome| outcome.found.as_deref())
         .collect();
     let hits = found.iter().map(|found| found.result.hits).sum();
+    let matching: u64 = found.iter().map(|found| found.matching()).sum();
     let name = |candidate: &Candidate<'_>| {
         let own = match candidate.merit.control_number() {
             Some(number) => number.trim().to_owned(),
@@ -48,19 +55,24 @@ pub(super) fn best<'a>(
     let compared = u64::try_from(number).unwrap_or(u64::MAX);
     let choice = match candidates.get(1) {
         Some(second) => {
-            let of = if compared < hits {
-                format!("the first {number} of {hits}")
+            let of = if compared < matching {
+                format!("the first {number} of {matching}")
             } else {
                 number.to_string()
             };
             let reason = first.merit.reason(&second.merit, &name(second));
             format!("{own} is the best of {of} records: {reason}")
         }
-        None if compared < hits => format!(
-            "{own} is the only one of {hits} records that was compared (--count {})",
+        None if compared < matching => format!(
+            "{own} is the only one of {matching} records that was compared (--count {})",
             wanted.count
         ),
         None => format!("{own} is the only record"),
+    };
+    let choice = match (&first.found.by_title, number) {
+        (Some(by_title), 1) => by_title.choice.clone(),
+        (Some(by_title), _) => format!("{}; {choice}", by_title.choice),
+        (None, _) => choice,
     };
     let best = Best {
         target: first.found.target,
@@ -77,17 +89,21 @@ fn candidates<'a>(
     preferences: &'a Preferences,
 ) -> impl Iterator<Item = Candidate<'a>> {
     let found = outcome.found.as_deref();
-    let found = found.and_then(|found| Some((found, wanted.identifiers().get(found.identifier?)?)));
-    found.into_iter().flat_map(move |(found, identifier)| {
-        let records = (1..).zip(&outcome.records);
-        records.filter_map(move |(position, record)| match record {
-            ResultRecord::Record { external, .. } => Some(Candidate {
-                merit: Merit::of(external, identifier, preferences),
-                found,
-                position,
-                record,
-            }),
-            ResultRecord::Diagnostic { .. } => None,
-        })
+    found.into_iter().flat_map(move |found| {
+        let identifier = found
+            .identifier
+            .and_then(|index| wanted.identifiers().get(index));
+        outcome
+            .records
+            .iter()
+            .filter_map(move |(position, record)| match record {
+                ResultRecord::Record { external, .. } => Some(Candidate {
+                    merit: Merit::of(external, identifier, preferences),
+                    found,
+                    position: *position,
+                    record,
+                }),
+                ResultRecord::Diagnostic { .. } => None,
+            })
     })
 }

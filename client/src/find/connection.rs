@@ -7,6 +7,7 @@ use z3950_asn1::apdu::InitializeRequest;
 use z3950_asn1::format::sources::SearchSources;
 
 use super::at_target::{AtTarget, TargetOutcome};
+use super::course::Round;
 use super::lending::{HeldSet, Lender};
 use super::wanted::{SearchTarget, Wanted};
 use crate::connection::Connection;
@@ -55,7 +56,7 @@ impl Connection {
                 Some(error) => Err(error),
             };
         };
-        let records = (1..).zip(outcome.records);
+        let records = outcome.records.into_iter();
         let records = records.map(|(position, record)| self.inner.record(record, position));
         Ok(Some(LookupResult {
             query: found.query.clone(),
@@ -78,7 +79,7 @@ async fn look_up(connection: &Arc<Inner>, wanted: &Wanted) -> TargetOutcome {
         events: &events,
         held: &HeldSet::default(),
         keeps_records: true,
-        is_first_round: false,
+        round: Round::All,
     };
     at_target.carry_out().await
 }

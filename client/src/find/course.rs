@@ -11,7 +11,7 @@
 //! ```
 //!
 //! For a query, each way has one attempt. For an identifier, each way has several attempts: the forms of the identifier
-//! in the indexes that may contain it.
+//! in the indexes that may contain it. A publication is like a single identifier, whose attempts are for title and author.
 
 use z3950_asn1::apdu::{DiagRec, Query, RpnQuery};
 use z3950_asn1::bib1::diagnostics::Condition;
@@ -19,7 +19,7 @@ use z3950_asn1::format::sources::SearchSources;
 
 use super::ways::Ways;
 use crate::error::{Error, Phase};
-use crate::lookup::Attempt;
+use crate::lookup::{Attempt, Precondition};
 use crate::protocol::pager::PagerOptions;
 use crate::protocol::service::search::{SearchOptions, SearchResult};
 
@@ -53,6 +53,21 @@ struct Identifiers {
     answers: Answers,
     /// The answers to the searches for earlier identifiers.
     earlier: Answers,
+}
+
+/// The searches for identifiers that are made at a target at one time. If several targets are asked in turn, the exact searches are
+/// made at all of them before the broader ones are made at the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Round {
+    /// All searches: the exact ones, and then those that a fallback allows as well.
+    All,
+    /// The searches for the identifiers as given. Others may follow.
+    Exact,
+    /// The searches that a fallback allows as well, after the exact ones.
+    Broader {
+        /// Whether an exact search was answered, and found nothing.
+        has_answered: bool,
+    },
 }
 
 /// The answers to several searches that found no record.
@@ -105,17 +120,21 @@ impl Course {
         Self { subject, ways }
     }
 
-    /// Creates the searches for identifiers. At least one identifier is required, and each must have searches.
-    pub(super) fn of_identifiers(attempts: Vec<Vec<Attempt>>, ways: Ways) -> Self {
+    /// Creates the searches of a lookup in a round: those for each identifier, or those for a publication. At least one of them must
+    /// have searches.
+    pub(super) fn of_lookup(attempts: Vec<Vec<Attempt>>, ways: Ways, round: Round) -> Self {
         let mut identifiers = Identifiers {
             attempts,
             current: 0,
             attempt: 0,
             one_by_one: false,
             answers: Answers::default(),
-            earlier: Answers::default(),
+            earlier: Answers {
+                has_answered: round == Round::Broader { has_answered: true },
+                ..Answers::default()
+            },
         };
-        identifiers.skip_single();
+        identifiers.begin(0);
         let subject = Subject::Identifiers(Box::new(identifiers));
         Self { subject, ways }
     }
@@ -170,7 +189,8 @@ impl Course {
         };
         identifiers.answers.has_answered = true;
         identifiers.answers.sources.join(found.sources());
-        identifiers.one_by_one &= identifiers.attempt().is_some_and(|one| one.is_single);
+        let is_single = |one: &Attempt| one.precondition == Precondition::Refusal;
+        identifiers.one_by_one &= identifiers.attempt().is_some_and(is_single);
         self.next_attempt()
     }
 
@@ -208,6 +228,18 @@ impl Course {
         })
     }
 
+    /// Moves to the search that narrows the current one, which has more records than are compared. Returns false if there is none.
+    pub(super) fn narrow(&mut self) -> bool {
+        let Subject::Identifiers(identifiers) = &mut self.subject else {
+            return false;
+        };
+        let all = identifiers.attempts.get(identifiers.current);
+        let next = all.and_then(|all| all.get(identifiers.attempt + 1));
+        let narrows = next.is_some_and(|next| next.precondition == Precondition::TooMany);
+        identifiers.attempt += usize::from(narrows);
+        narrows
+    }
+
     /// Returns the reason why no identifier led to a record, after [`Next::End`].
     pub(super) fn end(&mut self) -> Option<Error> {
         match &mut self.subject {
@@ -221,7 +253,7 @@ impl Course {
             return Next::End;
         }
         if let Subject::Identifiers(identifiers) = &mut self.subject {
-            identifiers.begin();
+            identifiers.begin(identifiers.current);
         }
         Next::Again(reason)
     }
@@ -230,7 +262,7 @@ impl Course {
     fn next_attempt(&mut self) -> Next {
         if let Subject::Identifiers(identifiers) = &mut self.subject {
             identifiers.attempt += 1;
-            identifiers.skip_single();
+            identifiers.skip();
             if identifiers.attempt().is_some() {
                 return Next::Search;
             }
@@ -262,8 +294,7 @@ impl Course {
             Error::NoMatch => identifiers.earlier.has_answered = true,
             error => identifiers.earlier.refusal = Some(error),
         }
-        identifiers.current += 1;
-        identifiers.begin();
+        identifiers.begin(identifiers.current + 1);
         if identifiers.attempt().is_none() {
             return Next::End;
         }
@@ -277,17 +308,24 @@ impl Identifiers {
         self.attempts.get(self.current)?.get(self.attempt)
     }
 
-    /// Moves to the first search for the current identifier.
-    fn begin(&mut self) {
+    /// Moves to the first search for an identifier, or for the next one that has searches.
+    fn begin(&mut self, current: usize) {
+        let rest = self.attempts.iter().skip(current);
+        self.current = current + rest.take_while(|attempts| attempts.is_empty()).count();
         self.attempt = 0;
         self.one_by_one = false;
         self.answers = Answers::default();
-        self.skip_single();
+        self.skip();
     }
 
-    /// Skips the searches for single forms, unless forms are searched one by one.
-    fn skip_single(&mut self) {
-        while !self.one_by_one && self.attempt().is_some_and(|attempt| attempt.is_single) {
+    /// Skips the searches for single forms, unless forms are searched one by one, and those that narrow another.
+    fn skip(&mut self) {
+        let is_skipped = |attempt: &Attempt| match attempt.precondition {
+            Precondition::None => false,
+            Precondition::Refusal => !self.one_by_one,
+            Precondition::TooMany => true,
+        };
+        while self.attempt().is_some_and(is_skipped) {
             self.attempt += 1;
         }
     }

@@ -6,6 +6,7 @@ use z3950_asn1::format::sources::SearchSources;
 use z3950_asn1::oid::Oid;
 
 use crate::error::{Diagnostics, Error};
+use crate::lookup::Likeness;
 use crate::protocol::service::ResultRecord;
 use crate::protocol::service::search::SearchResult;
 use crate::retrieve::OutcomeName;
@@ -31,6 +32,15 @@ pub enum Event {
         reason: String,
         /// The differences of the next search: `@attr 1=1016 war;database=books;esn=none`.
         step: String,
+    },
+    /// A search by title found records, but none of them has the same title and no other author. Another search may follow.
+    Unlike {
+        /// The index of the target.
+        target: usize,
+        /// The number of matching records.
+        hits: u64,
+        /// The search in words, such as `title and author`.
+        step_name: String,
     },
     /// The records could not be sorted by the requested keys.
     Unsorted {
@@ -91,6 +101,32 @@ pub struct Found {
     pub result: SearchResult,
     /// The sources of the records in all searches at the target, if the server reports several sources.
     pub sources: SearchSources,
+    /// The choice among the records, if a publication is looked up.
+    pub by_title: Option<ByTitle>,
+}
+
+impl Found {
+    /// Returns the number of records that match what is looked up: of those found by title, only the ones that are most alike.
+    pub fn matching(&self) -> u64 {
+        match &self.by_title {
+            Some(by_title) => by_title.alike,
+            None => self.result.hits,
+        }
+    }
+}
+
+/// The choice of the records that are most like a publication.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ByTitle {
+    /// The number of records that were chosen. If there are several, each is as like as the others.
+    pub alike: u64,
+    /// The choice and the reason: `by title: 12 hits, b1 chosen because its title, author and year agree`.
+    pub choice: String,
+    /// What differs in the record, such as `its year is 1995, not 1813`.
+    pub doubt: Option<String>,
+    /// How like the records are.
+    pub(super) likeness: Likeness,
 }
 
 /// The choice of one of several records, and the reason for it.
@@ -122,7 +158,7 @@ pub struct Ending {
     pub step: Option<String>,
     /// The search in [`Ending::step`] in words; see [`Found::step_name`].
     pub step_name: Option<String>,
-    /// The reason why the best record was chosen; `None` if no choice was made.
+    /// The reason why the best record, or a record found by title, was chosen; `None` if no choice was made.
     pub choice: Option<String>,
     /// The sources of the records, if the servers report several sources.
     pub sources: SearchSources,
@@ -140,6 +176,7 @@ impl From<&Found> for Ending {
             step: found.step.clone(),
             step_name: found.step_name.clone(),
             sources: found.sources.clone(),
+            choice: found.by_title.as_ref().map(|found| found.choice.clone()),
             ..Self::default()
         }
     }

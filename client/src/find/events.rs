@@ -11,6 +11,7 @@ use tokio::sync::mpsc;
 
 use super::at_target::{AtTarget, TargetOutcome};
 use super::best::best;
+use super::course::Round;
 use super::event::{Best, Ending, Event, Found};
 use super::lending::{HeldSet, Lender};
 use super::wanted::{SearchTarget, Wanted};
@@ -110,7 +111,7 @@ async fn carry_out(
         events: &events,
         held,
         keeps_records: wanted.best.is_some(),
-        is_first_round: false,
+        round: Round::All,
     });
     let outcomes = if wanted.all_targets {
         let all = at_targets.map(|at_target| async move { at_target.carry_out().await });
@@ -140,33 +141,34 @@ async fn carry_out(
 /// Asks targets in turn until one has a record. Identifiers are looked for as given at every target before the first of them is
 /// asked in broader ways, which may find a record without the identifier.
 async fn in_turn(at_targets: Vec<AtTarget<'_>>, wanted: &Wanted) -> Vec<TargetOutcome> {
-    let is_broadened = wanted.fallback.attributes && !wanted.identifiers().is_empty();
+    let is_broadened = wanted.fallback.attributes && wanted.is_lookup();
     let mut exact = wanted.clone();
     exact.fallback.attributes = false;
-    let mut first_round = Vec::new();
-    if is_broadened && at_targets.len() > 1 {
-        for at_target in &at_targets {
-            let round = AtTarget {
+    let has_rounds = is_broadened && at_targets.len() > 1;
+    let mut outcomes = Vec::new();
+    for at_target in &at_targets {
+        let outcome = if has_rounds {
+            let exact = AtTarget {
                 wanted: &exact,
-                is_first_round: true,
+                round: Round::Exact,
                 ..*at_target
             };
-            let outcome = round.carry_out().await;
-            let is_enough = has_record(&outcome, wanted);
-            first_round.push(outcome);
-            if is_enough {
-                return first_round;
-            }
+            exact.carry_out().await
+        } else {
+            at_target.carry_out().await
+        };
+        let is_enough = has_record(&outcome, wanted);
+        outcomes.push(outcome);
+        if is_enough {
+            return outcomes;
         }
     }
-    let mut first_round = first_round.into_iter();
-    let mut outcomes = Vec::new();
-    for at_target in at_targets {
-        let outcome = match first_round.next() {
-            // It does not answer, or it has records that were not enough.
-            Some(known) if !known.is_asked_again() => known,
-            _ => at_target.carry_out().await,
-        };
+    if !has_rounds {
+        return outcomes;
+    }
+    let exact = std::mem::take(&mut outcomes);
+    for (at_target, exact) in at_targets.into_iter().zip(exact) {
+        let outcome = at_target.broaden(exact).await;
         let is_enough = has_record(&outcome, wanted);
         outcomes.push(outcome);
         if is_enough {
@@ -196,7 +198,7 @@ fn lacks_number(outcome: &TargetOutcome, wanted: &Wanted) -> bool {
     let Some(identifier) = identifier else {
         return false;
     };
-    outcome.records.iter().all(|record| match record {
+    outcome.records.iter().all(|(_, record)| match record {
         ResultRecord::Record { external, .. } => holds(identifier, external) == Some(false),
         ResultRecord::Diagnostic { .. } => true,
     })
@@ -247,7 +249,9 @@ impl Ending {
             ending.step.clone_from(&found.step);
             ending.step_name.clone_from(&found.step_name);
         }
-        ending.choice = best.map(|best| best.choice.clone());
+        let by_title = found.and_then(|found| found.by_title.as_ref());
+        let choice = best.map(|best| &best.choice);
+        ending.choice = choice.or(by_title.map(|found| &found.choice)).cloned();
         ending.hits = hits;
         ending
     }
@@ -270,7 +274,7 @@ fn outcome_of(
             None => OutcomeName::RecordRefused,
         };
     }
-    if found.identifier.is_some() && best.is_none() && found.result.hits != 1 {
+    if wanted.is_lookup() && best.is_none() && found.matching() != 1 {
         return OutcomeName::Ambiguous;
     }
     OutcomeName::Delivered

@@ -8,10 +8,13 @@ use z3950_asn1::format::facets::FacetList;
 use z3950_asn1::query::cql;
 use z3950_asn1::types::InternationalString;
 
-use super::course::Course;
+use super::course::{Course, Round};
 use super::ways::Ways;
 use crate::error::{Error, Phase};
-use crate::lookup::{Attempt, Identifier, Kind, Preferences, attempts, broader};
+use crate::lookup::{
+    Attempt, Identifier, Kind, Preferences, Publication, attempts, broader, broader_searches,
+    searches,
+};
 use crate::plan::Fallback;
 use crate::protocol::pager::PagerOptions;
 use crate::protocol::service::search::{SearchOptions, type_104};
@@ -31,6 +34,8 @@ pub enum Sought {
     Cql(String),
     /// Identifiers of one record, which are looked up one after the other until one finds something.
     Identifiers(Vec<Identifier>),
+    /// A publication, which is looked up by title, author and year. Only records with the same title count.
+    Publication(Box<Publication>),
 }
 
 /// The subject of a search, and the wanted records.
@@ -43,7 +48,7 @@ pub struct Wanted {
     pub form: RecordForm,
     /// The fallbacks after a refusal or an empty result.
     pub fallback: Fallback,
-    /// The preferences for choosing the best of several records, which is possible only for identifiers. With `None`,
+    /// The preferences for choosing the best of several records, which is possible only for lookups. With `None`,
     /// all records are wanted.
     pub best: Option<Preferences>,
     /// Whether to ask all targets at the same time. If not, they are asked one after the other until one has a record.
@@ -60,6 +65,9 @@ pub struct Wanted {
 
 /// The default number of records.
 const COUNT: u64 = 10;
+
+/// The number of records that are compared with a publication, unless more are wanted.
+const COMPARED: u64 = 50;
 
 impl Wanted {
     /// Requests the first ten records, without fallbacks.
@@ -94,6 +102,11 @@ impl Wanted {
     pub fn identifier(text: &str) -> Result<Self, Error> {
         let identifiers = Identifier::read_all(text, None).map_err(Error::Identifier)?;
         Ok(Self::new(Sought::Identifiers(identifiers)))
+    }
+
+    /// The record of a publication that is known by its title: see [`Found::by_title`](super::Found::by_title).
+    pub fn publication(publication: Publication) -> Self {
+        Self::new(Sought::Publication(Box::new(publication)))
     }
 
     /// Sets the fallbacks after a refusal or an empty result.
@@ -135,11 +148,24 @@ impl Wanted {
         after_start.min(self.count)
     }
 
-    /// Returns the identifiers to look up; none for a query.
+    /// Returns the identifiers to look up; none for a query or a publication.
     pub(super) fn identifiers(&self) -> &[Identifier] {
         match &self.sought {
             Sought::Identifiers(identifiers) => identifiers,
-            Sought::Query(_) | Sought::Cql(_) => &[],
+            Sought::Query(_) | Sought::Cql(_) | Sought::Publication(_) => &[],
+        }
+    }
+
+    /// Returns whether known records are looked up, and not searched for by a query.
+    pub(super) fn is_lookup(&self) -> bool {
+        matches!(self.sought, Sought::Identifiers(_) | Sought::Publication(_))
+    }
+
+    /// Returns the number of records that a lookup reads from each target.
+    pub(super) fn read_count(&self) -> u64 {
+        match self.sought {
+            Sought::Publication(_) => self.count.max(COMPARED),
+            _ => self.count,
         }
     }
 }
@@ -178,12 +204,12 @@ impl SearchTarget {
         }
     }
 
-    /// Creates the course of searches, with the attributes and the character set of the target's profile.
+    /// Creates the course of the searches in a round, with the attributes and the character set of the target's profile.
     ///
     /// # Errors
     /// [`Error::Term`] for a term that the character set cannot represent; [`Error::ProtocolError`] for facets that cannot be
     /// encoded.
-    pub(super) fn course(&self, wanted: &Wanted) -> Result<Course, Error> {
+    pub(super) fn course(&self, wanted: &Wanted, round: Round) -> Result<Course, Error> {
         let (mut search, records) = self.options(wanted);
         if !wanted.facets.0.is_empty() {
             let asked = search.with_facets(&wanted.facets);
@@ -202,10 +228,8 @@ impl SearchTarget {
                 let ways = ways(query.as_ref()).distinct_in_cql();
                 Course::of_fixed_query(type_104(text), ways)
             }
-            Sought::Identifiers(identifiers) => {
-                let identifiers = identifiers.iter();
-                let attempts = identifiers.map(|one| self.attempts(one, wanted.fallback));
-                Course::of_identifiers(attempts.collect::<Result<_, _>>()?, ways(None))
+            Sought::Identifiers(_) | Sought::Publication(_) => {
+                Course::of_lookup(self.attempts(wanted, round)?, ways(None), round)
             }
         })
     }
@@ -218,8 +242,8 @@ impl SearchTarget {
     fn options(&self, wanted: &Wanted) -> (SearchOptions, PagerOptions) {
         let mut search = self.target.search_options(&wanted.form);
         let mut records = self.target.pager_options(&wanted.form);
-        if matches!(wanted.sought, Sought::Identifiers(_)) {
-            let page = wanted.count.min(records.chunk_size);
+        if wanted.is_lookup() {
+            let page = wanted.read_count().min(records.chunk_size);
             return (search.with_records(page), records);
         }
         search.takes_unknown_count = true;
@@ -234,24 +258,64 @@ impl SearchTarget {
         (search, records)
     }
 
-    /// Returns the searches for an identifier at this target.
-    fn attempts(&self, identifier: &Identifier, fallback: Fallback) -> Result<Vec<Attempt>, Error> {
+    /// Returns whether there are broader searches than those that were made at this target.
+    pub(super) fn has_broader(&self, wanted: &Wanted) -> bool {
+        let broader = self.attempts(
+            wanted,
+            Round::Broader {
+                has_answered: false,
+            },
+        );
+        broader.is_ok_and(|attempts| attempts.iter().any(|more| !more.is_empty()))
+    }
+
+    /// Returns the searches of a lookup at this target in a round: those for each identifier, or those for a publication.
+    fn attempts(&self, wanted: &Wanted, round: Round) -> Result<Vec<Vec<Attempt>>, Error> {
+        let lookups: Vec<[Vec<Attempt>; 2]> = match &wanted.sought {
+            Sought::Identifiers(identifiers) => {
+                let each = identifiers.iter();
+                each.map(|one| [self.exact(one), broader(one)]).collect()
+            }
+            Sought::Publication(publication) => {
+                vec![[searches(publication), broader_searches(publication)]]
+            }
+            Sought::Query(_) | Sought::Cql(_) => Vec::new(),
+        };
+        let lookups = lookups.into_iter().map(|[exact, broader]| {
+            let mut found = Vec::new();
+            self.add(exact, &mut found)?;
+            let count = found.len();
+            if wanted.fallback.attributes && round != Round::Exact {
+                self.add(broader, &mut found)?;
+            }
+            if let Round::Broader { .. } = round {
+                found.drain(..count);
+            }
+            Ok(found)
+        });
+        lookups.collect()
+    }
+
+    /// Returns the searches for an identifier as given.
+    fn exact(&self, identifier: &Identifier) -> Vec<Attempt> {
         let habits = &self.target.profile.docid;
         let of_profile = habits.iter().filter(|_| identifier.kind == Kind::Docid);
         let of_profile = of_profile.map(|habit| Attempt::by(habit, identifier));
-        let mut all: Vec<Attempt> = of_profile.chain(attempts(identifier)).collect();
-        if fallback.attributes {
-            all.extend(broader(identifier));
-        }
-        let mut distinct: Vec<Attempt> = Vec::new();
-        for mut attempt in all {
-            self.target.profile.indexed(&mut attempt.attributes.0);
+        of_profile.chain(attempts(identifier)).collect()
+    }
+
+    /// Adds searches as this target wants to be asked, except those that are there already.
+    fn add(&self, more: Vec<Attempt>, found: &mut Vec<Attempt>) -> Result<(), Error> {
+        for mut attempt in more {
+            for attributes in &mut attempt.attributes {
+                self.target.profile.indexed(&mut attributes.0);
+            }
             self.target.adapt(&mut attempt.query).map_err(Error::Term)?;
-            if distinct.iter().all(|known| known.query != attempt.query) {
-                distinct.push(attempt);
+            if found.iter().all(|known| known.query != attempt.query) {
+                found.push(attempt);
             }
         }
-        Ok(distinct)
+        Ok(())
     }
 }
 

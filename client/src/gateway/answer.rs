@@ -29,7 +29,7 @@ pub(super) fn outcome(answer: HttpAnswer, plan: &Plan) -> Outcome {
             None => {
                 let words = match &*answer.media_type {
                     "" => "an answer without a media type".to_owned(),
-                    name => format!("an answer of type {name}, which is no record"),
+                    name => format!("an answer of type {name}, which is not a record"),
                 };
                 Error::from(GatewayError::NoGateway(words)).into()
             }

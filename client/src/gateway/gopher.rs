@@ -47,7 +47,7 @@ impl GatewayClient {
         }
         if answer.media_type != "application/octet-stream" {
             let words = format!(
-                "an answer of type {}, which is no Gopher item",
+                "an answer of type {}, which is not a Gopher item",
                 answer.media_type
             );
             return Err(GopherError::Connect(GatewayError::NoGateway(words).into()));

@@ -155,7 +155,8 @@ async fn records_have_the_syntax_of_their_media_type() {
     }
     let page = syntax(URL, "text/html").await;
     let words =
-        "no gateway answers there: an answer of type text/html, which is no record".to_owned();
+        "no gateway answers at this address: an answer of type text/html, which is not a record"
+            .to_owned();
     assert_eq!(page, Err(words));
 }
 
@@ -173,7 +174,7 @@ async fn statuses_are_the_outcomes_of_a_retrieval() {
         (
             answer("404 Not Found", "Content-Type: text/html", "<h1>no</h1>"),
             "protocol error",
-            "no gateway answers there: HTTP status 404 Not Found",
+            "no gateway answers at this address: HTTP status 404 Not Found",
         ),
         (
             problem("300 Multiple Choices", r#"{"hits":7}"#),
@@ -211,7 +212,7 @@ async fn statuses_are_the_outcomes_of_a_retrieval() {
         (
             problem("502 Bad Gateway", surrogate),
             "record refused",
-            "no record but diagnostic 14 (the server could not deliver a record)",
+            "the server sent diagnostic 14 (the server could not deliver a record) instead of the record",
         ),
         (
             problem("502 Bad Gateway", "[1, {\"outcome\":"),
@@ -243,7 +244,7 @@ async fn statuses_are_the_outcomes_of_a_retrieval() {
                 "00026     2200025   4500\u{1e}\u{1d}",
             ),
             "protocol error",
-            "no gateway answers there: HTTP status 206 Partial Content",
+            "no gateway answers at this address: HTTP status 206 Partial Content",
         ),
         (
             answer("200 OK", "Content-Encoding: gzip", ""),

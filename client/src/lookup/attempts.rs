@@ -1,10 +1,11 @@
-//! The searches for an identifier, most likely first: for its notations, in the indexes that may contain it, and
+//! The searches of a lookup. Those for an identifier, most likely first: for its notations, in the indexes that may contain it, and
 //! finally with truncation.
 
 use z3950_asn1::apdu::{AttributeValue, Operator, RpnQuery, RpnStructure};
 use z3950_asn1::bib1::attributes::{
-    self, STRUCTURE, STRUCTURE_URX, TRUNCATION, TRUNCATION_RIGHT, USE, USE_ANY, USE_DOC_ID,
-    USE_ISBN, USE_ISSN, USE_LOCAL_NUMBER, USE_STANDARD_IDENTIFIER,
+    self, STRUCTURE, STRUCTURE_URX, TRUNCATION, TRUNCATION_RIGHT, USE, USE_ANY, USE_AUTHOR,
+    USE_DATE_OF_PUBLICATION, USE_DOC_ID, USE_ISBN, USE_ISSN, USE_LOCAL_NUMBER,
+    USE_STANDARD_IDENTIFIER, USE_TITLE,
 };
 use z3950_asn1::oid::BIB_1;
 use z3950_marc::standard_number::{Isbn, Issn, lccn, oclc_number};
@@ -12,16 +13,48 @@ use z3950_marc::standard_number::{Isbn, Issn, lccn, oclc_number};
 use super::identifier::{Identifier, Kind};
 use crate::target::profile::Attributes;
 
-/// One search for an identifier.
+/// One search of a lookup.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Attempt {
-    pub(crate) attributes: Attributes,
-    /// The notations of the identifier, which the query joins with OR.
+    /// The attributes of each part of the query: one for an identifier, several for a publication.
+    pub(crate) attributes: Vec<Attributes>,
+    /// The terms: the notations of an identifier, which the query joins with OR, or title, author and year.
     pub(crate) terms: Vec<String>,
     /// The query to send.
     pub(crate) query: RpnQuery,
-    /// Whether the search is for a single notation. It is made only if a search for several notations was refused.
-    pub(crate) is_single: bool,
+    pub(crate) precondition: Precondition,
+}
+
+/// When a search is made, if those before it found nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Precondition {
+    None,
+    /// Only if the search for several notations was refused: this one is for a single notation.
+    Refusal,
+    /// Only if the search before it has more records than are compared: this one has fewer of them.
+    TooMany,
+}
+
+/// A part of a query: the attributes, and the terms of which a record has at least one.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct SearchPart {
+    attributes: Attributes,
+    terms: Vec<String>,
+}
+
+impl SearchPart {
+    pub(crate) fn new(pairs: &[(i64, i64)], terms: &[&str]) -> Self {
+        Self {
+            attributes: Attributes::numeric(pairs),
+            terms: terms.iter().map(|term| (*term).to_owned()).collect(),
+        }
+    }
+
+    fn query(&self) -> Option<RpnStructure> {
+        let operand = |term: &String| RpnStructure::term(self.attributes.0.clone(), term.as_str());
+        let operands = self.terms.iter().map(operand);
+        operands.reduce(|one, other| RpnStructure::combined(one, Operator::Or, other))
+    }
 }
 
 /// The searches for a docid, most likely first, as pairs of attribute type and value. The first of them is the search
@@ -57,10 +90,11 @@ pub(crate) fn attempts(identifier: &Identifier) -> Vec<Attempt> {
     let mut attempts = Vec::new();
     for pairs in searches {
         let attributes = &Attributes::numeric(pairs);
-        attempts.push(Attempt::of(attributes, &forms, false));
+        attempts.push(Attempt::of(attributes, &forms, Precondition::None));
         if forms.len() > 1 {
             let singles = forms.iter().map(std::slice::from_ref);
-            attempts.extend(singles.map(|form| Attempt::of(attributes, form, true)));
+            let single = |form| Attempt::of(attributes, form, Precondition::Refusal);
+            attempts.extend(singles.map(single));
         }
     }
     attempts
@@ -102,7 +136,7 @@ fn forms(identifier: &Identifier) -> Vec<String> {
 pub(crate) fn broader(identifier: &Identifier) -> Vec<Attempt> {
     let forms = forms(identifier);
     let by = |pairs: &[(i64, i64)], forms: &[String]| {
-        Attempt::of(&Attributes::numeric(pairs), forms, false)
+        Attempt::of(&Attributes::numeric(pairs), forms, Precondition::None)
     };
     let anywhere = || by(&[(USE, USE_ANY)], &forms);
     match identifier.kind {
@@ -142,25 +176,44 @@ fn held_forms(identifier: &Identifier) -> Vec<String> {
 impl Attempt {
     /// Creates a search with these attributes for an identifier as written.
     pub(crate) fn by(attributes: &Attributes, identifier: &Identifier) -> Self {
-        Self::of(attributes, std::slice::from_ref(&identifier.text), false)
+        let form = std::slice::from_ref(&identifier.text);
+        Self::of(attributes, form, Precondition::None)
     }
 
-    /// Returns the name of the index with the other attributes, such as `ISBN` or `ISBN with right truncation`.
-    pub(crate) fn name(&self) -> String {
-        name(&self.attributes)
-    }
-
-    fn of(attributes: &Attributes, forms: &[String], is_single: bool) -> Self {
-        let operand = |form: &str| RpnStructure::term(attributes.0.clone(), form);
-        let operands = forms.iter().map(|form| operand(form));
-        let rpn = operands.reduce(|one, other| RpnStructure::combined(one, Operator::Or, other));
+    /// Creates a search for records that have all parts.
+    pub(crate) fn all_of(parts: &[SearchPart], precondition: Precondition) -> Self {
+        let queries = parts.iter().filter_map(SearchPart::query);
+        let rpn = queries.reduce(|one, other| RpnStructure::combined(one, Operator::And, other));
+        let terms = parts.iter().flat_map(|part| part.terms.iter().cloned());
         Self {
+            attributes: parts.iter().map(|part| part.attributes.clone()).collect(),
+            terms: terms.collect(),
+            // There is always at least one term, so the default is never used.
+            query: RpnQuery::bib1(rpn.unwrap_or_else(|| RpnStructure::term(Vec::new(), ""))),
+            precondition,
+        }
+    }
+
+    /// Returns the attributes of the parts, such as `1=7`, or `1=4 and 1=1003`.
+    pub(crate) fn step(&self) -> String {
+        let mut parts: Vec<String> = self.attributes.iter().map(ToString::to_string).collect();
+        parts.dedup();
+        parts.join(" and ")
+    }
+
+    /// Returns the names of the indexes with the other attributes, such as `ISBN`, `ISBN with right truncation` or `title and author`.
+    pub(crate) fn name(&self) -> String {
+        let mut names: Vec<String> = self.attributes.iter().map(name).collect();
+        names.dedup();
+        names.join(" and ")
+    }
+
+    fn of(attributes: &Attributes, forms: &[String], precondition: Precondition) -> Self {
+        let part = SearchPart {
             attributes: attributes.clone(),
             terms: forms.to_vec(),
-            // There is always at least one form, the identifier as written, so the default is never used.
-            query: RpnQuery::bib1(rpn.unwrap_or_else(|| operand(""))),
-            is_single,
-        }
+        };
+        Self::all_of(&[part], precondition)
     }
 }
 
@@ -199,6 +252,9 @@ fn name_of(attribute_type: i64, value: i64) -> Option<&'static str> {
         (USE, USE_STANDARD_IDENTIFIER) => "standard identifier",
         (USE, USE_DOC_ID) => "docid",
         (USE, USE_ANY) => "any index",
+        (USE, USE_TITLE) => "title",
+        (USE, USE_AUTHOR) => "author",
+        (USE, USE_DATE_OF_PUBLICATION) => "date of publication",
         (STRUCTURE, STRUCTURE_URX) => "structure URx",
         (attribute_type, value) => return attributes::name(attribute_type, value),
     })
@@ -256,7 +312,7 @@ mod tests {
             let found: Vec<String> = attempts(&parsed)
                 .iter()
                 .map(|attempt| {
-                    if attempt.is_single {
+                    if attempt.precondition == Precondition::Refusal {
                         format!("| {}", attempt.query)
                     } else {
                         attempt.query.to_string()

@@ -183,6 +183,11 @@ impl Identifier {
             .collect()
     }
 
+    /// Returns the identifier as all spellings of the number have it, such as `isbn:9780306406157`.
+    pub fn normalized(&self) -> String {
+        format!("{}:{}", self.kind.name(), normal(self.kind, &self.text))
+    }
+
     /// A hint if no record is found: it begins with an unknown prefix, or may be an ISSN without its hyphen.
     pub fn hint(&self) -> Option<String> {
         if self.kind == Kind::Lccn && !self.is_certain && Issn::parse(&self.text).is_some() {

@@ -95,10 +95,11 @@ const UNIMARC_LEVELS: [(u8, &str); 4] = [
 ];
 
 impl Merit {
-    /// Returns the merit of a record found by an identifier. A record that is not MARC has the least merit.
+    /// Returns the merit of a record found by an identifier, or by title if there is none. A record that is not MARC has the least
+    /// merit.
     pub(crate) fn of(
         record: &External,
-        identifier: &Identifier,
+        identifier: Option<&Identifier>,
         preferences: &Preferences,
     ) -> Self {
         let Some((marc, syntax)) = marc(record) else {
@@ -114,10 +115,11 @@ impl Merit {
             };
         };
         let is_unimarc = syntax == Some(UNIMARC) || is_unimarc(&marc);
-        let number = match matched_in(identifier, &marc, is_unimarc) {
-            Some(place) if place.is_cancelled => Number::Cancelled,
-            Some(_) => Number::Valid,
-            None => Number::Absent,
+        let place = identifier.map(|identifier| matched_in(identifier, &marc, is_unimarc));
+        let number = match place {
+            Some(Some(place)) if place.is_cancelled => Number::Cancelled,
+            Some(Some(_)) => Number::Valid,
+            Some(None) | None => Number::Absent,
         };
         let (source, language, rules) = if is_unimarc {
             (
@@ -359,8 +361,9 @@ mod tests {
             ),
         ] {
             let identifier = "isbn:9780306406157".parse().expect("an identifier");
-            let merit =
-                |(level, lines)| Merit::of(&external(level, lines), &identifier, &preferences);
+            let merit = |(level, lines)| {
+                Merit::of(&external(level, lines), Some(&identifier), &preferences)
+            };
             let (better, worse) = (merit(one), merit(other));
             assert_eq!(better.reason(&worse, "b2"), reason);
             let expected = match reason {
@@ -392,7 +395,7 @@ mod tests {
                 usual_language: usual_language.map(str::to_owned),
                 ..Preferences::default()
             };
-            let of = |record: &External| Merit::of(record, &identifier, &preferences);
+            let of = |record: &External| Merit::of(record, Some(&identifier), &preferences);
             let (french, english) = (of(&french), of(&english));
             assert_eq!(french.compare(&english), expected, "{language:?}");
             assert_eq!(french.compare(&of(&cancelled)), Ordering::Less);
@@ -404,7 +407,7 @@ mod tests {
     fn the_default_sources_are_equal_and_other_syntaxes_come_last() {
         let identifier = "isbn:9780306406157".parse().expect("an identifier");
         let preferences = Preferences::default();
-        let of = |record: &External| Merit::of(record, &identifier, &preferences);
+        let of = |record: &External| Merit::of(record, Some(&identifier), &preferences);
         let by = |code: &str| external(" ", &format!("=020  \\\\$a0306406152\n=040  \\\\$a{code}"));
         assert_eq!(of(&by("DLC")).compare(&of(&by("uk"))), Ordering::Equal);
         assert_eq!(of(&by("DLC")).compare(&of(&by("XYZ"))), Ordering::Less);

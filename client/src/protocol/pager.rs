@@ -413,7 +413,7 @@ impl Pager {
                     let mut diagnostics = diagnostics.0;
                     let own = diagnostics.iter().position(is_of_one_record);
                     let diagnostic = diagnostics.swap_remove(own.unwrap_or_default());
-                    self.report("in place of a record came also", &diagnostics);
+                    self.report("more than one diagnostic came in place of a record:", &diagnostics);
                     let database = None;
                     let record = ResultRecord::Diagnostic {
                         database,

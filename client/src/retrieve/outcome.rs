@@ -141,7 +141,9 @@ impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Delivered(_) => f.write_str("delivered"),
-            Self::RecordDiagnostic { diagnostic } => write!(f, "no record but {diagnostic}"),
+            Self::RecordDiagnostic { diagnostic } => {
+                write!(f, "the server sent {diagnostic} instead of the record")
+            }
             Self::Failed(error) => error.fmt(f),
         }
     }

@@ -98,7 +98,8 @@ impl SruDescription {
                     .and_then(|attribute| attribute.value.parse().ok()),
                 ZeeRexMap::Name { set, name } => use_of(set, name),
             });
-            for value in values {
+            // Without an entry, an index is asked for by this name anyway.
+            for value in values.filter(|value| !is_number_of(first, *value)) {
                 options
                     .indexes
                     .entry(value)
@@ -125,6 +126,15 @@ impl SruDescription {
             schema.name.clone()
         })
     }
+}
+
+/// Returns whether a name is that of a Use value in CQL by its number, such as `bib1.1214`.
+fn is_number_of(name: &str, value: i64) -> bool {
+    let number = name.split_once('.').filter(|(set, _)| {
+        let set = set.to_ascii_lowercase();
+        set == "bib1" || set == "bib-1"
+    });
+    number.is_some_and(|(_, number)| number == value.to_string())
 }
 
 /// Returns the Use value for an index name that has the same meaning in all context sets, such as `title` or `isbn`.
@@ -165,6 +175,7 @@ mod tests {
         let xml = "<explain xmlns=\"http://explain.z3950.org/dtd/2.0/\"><serverInfo version=\"1.1, 1.2 3.0\"/><databaseInfo><title>Books</title></databaseInfo><indexInfo>\
                    <index><title>T</title><map><name set=\"pica\">tit</name></map><map><attr type=\"1\" set=\"bib1\">4</attr></map></index>\
                    <index><map><name set=\"dc\">creator</name></map></index><index><map><name set=\"rec\">identifier</name></map></index>\
+                   <index><map><name set=\"bib1\">1214</name></map><map><attr type=\"1\" set=\"bib1\">1214</attr></map></index>\
                    <index search=\"false\"><map><name set=\"x\">isbn</name></map></index><index><map><name>issn</name></map></index>\
                    <index><map><attr type=\"1\">8</attr></map></index></indexInfo><schemaInfo><schema name=\"dc\"/>\
                    <schema identifier=\"info:srw/schema/1/marcxml-v1.1\"/></schemaInfo>\

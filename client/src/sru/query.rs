@@ -194,7 +194,7 @@ fn of_rpn(
     });
     let mut query = translated.map_err(|error| {
         let words = format!(
-            "{error}: this client cannot say it in CQL; with pqf = true in the sru table of the profile, queries are sent in PQF"
+            "{error}: it cannot be expressed in CQL; with pqf = true in the sru table of the profile, queries are sent in PQF"
         );
         Refused::because(Condition::ATTRIBUTE_COMBINATION, words)
     })?;

@@ -176,6 +176,32 @@ pub(super) fn has_only_blank_records(response: &SearchRetrieveResponse) -> bool 
     !response.records.is_empty() && response.records.iter().all(is_blank)
 }
 
+/// How many records a message names.
+const MAX_NAMED: usize = 5;
+
+/// Which records of an answer for those from `start` on were mended when it was read, in words; `None` if there are none.
+pub(super) fn escaped(response: &SearchRetrieveResponse, start: u64) -> Option<String> {
+    let all = (start..).zip(&response.records);
+    let mended = all.filter(|(_, record)| record.escaped > 0);
+    let positions = mended.map(|(at, record)| record.position.unwrap_or(at).to_string());
+    let mut named: Vec<String> = positions.collect();
+    let further = named.len().saturating_sub(MAX_NAMED);
+    named.truncate(MAX_NAMED);
+    let more = match further {
+        0 => String::new(),
+        further => format!(" and {further} more"),
+    };
+    let records = match &*named {
+        [] => return None,
+        [_] => "record",
+        _ => "records",
+    };
+    let named = named.join(", ");
+    Some(format!(
+        "{records} {named}{more}: an & that begins no reference is read as text"
+    ))
+}
+
 /// The records of an answer that was asked for `count` records from `start` on, without gaps: positions that the server leaves out
 /// have a diagnostic. Positions that do not make sense are ignored.
 pub(super) fn placed(

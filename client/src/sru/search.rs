@@ -22,7 +22,8 @@ use super::Refused;
 use super::facets::AskedFacets;
 use super::query::{SruQuery, sort_keys, sort_parameter};
 use super::records::{
-    AskedSchema, Form, has_only_blank_records, misplaced, placed, schema_refusal, to_diag_recs,
+    AskedSchema, Form, escaped, has_only_blank_records, misplaced, placed, schema_refusal,
+    to_diag_recs,
 };
 use super::sets::{LastPage, SruExchange, StoredSearch};
 use crate::error::{Error, Phase, SruFault};
@@ -383,6 +384,9 @@ impl SruExchange {
         if let Some(sent) = misplaced(&response, start, count) {
             let asked = start;
             return Err(Error::fault(phase, SruFault::Misplaced { asked, sent }).into());
+        }
+        if let Some(words) = escaped(&response, start) {
+            warn!("{words}");
         }
         let limits = &self.server.limits;
         let records = placed(&response, &set.form, &set.database, start, count, limits);

@@ -408,7 +408,7 @@ async fn terms_are_scanned() {
     for expected in [
         "Scan failed: diagnostic 114 (the server has no such search field (Use attribute)): dc.colour \
          (SRU diagnostic 16: the server has no such index)",
-        "protocol error during Scan: the answer to another operation than scan",
+        "protocol error during Scan: an answer to an operation other than scan",
     ] {
         let error = connection.scan(Query::title("war")).await;
         assert_eq!(chain(&error.expect_err("no terms")), expected);

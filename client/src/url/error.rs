@@ -85,13 +85,18 @@ impl fmt::Display for UrlError {
             Some(octet) => write!(f, "{problem} {octet:02X} (hex)"),
             None => f.write_str(problem),
         }?;
-        write!(f, " at octet {}: ", self.offset)?;
+        if self.kind == UrlErrorKind::EmptyInput {
+            f.write_str(": ")
+        } else {
+            // What comes before a fault is ASCII, so its octets are its characters. People count them from 1.
+            write!(f, " at character {}: ", self.offset + 1)
+        }?;
         if let Some(remedy) = self.remedy {
             return f.write_str(remedy);
         }
         match (self.kind, self.octet) {
             (UrlErrorKind::ReservedCharacter | UrlErrorKind::InvalidCharacter, Some(octet)) => {
-                write!(f, "where it is data, write %{octet:02X}")
+                write!(f, "to use it as data, write %{octet:02X}")
             }
             (UrlErrorKind::TooLong, _) => write!(f, "{remedy} {MAX_URL_LENGTH} octets"),
             _ => f.write_str(remedy),
@@ -196,36 +201,36 @@ impl UrlErrorKind {
             EmptyInput => ("EmptyInput", "no URL", "give one, such as z39.50r://host/database?docid"),
             TooLong => ("TooLong", "URL too long", "keep it, escapes included, within"),
             MissingScheme => ("MissingScheme", "no scheme", "begin with z39.50s:// for a session or z39.50r:// for a record"),
-            InvalidScheme => ("InvalidScheme", "character that no scheme has", "use letters, digits, `+`, `.` and `-` before the colon"),
+            InvalidScheme => ("InvalidScheme", "invalid character in the scheme", "a scheme has letters, digits, `+`, `.` and `-`"),
             UnsupportedScheme => ("UnsupportedScheme", "not a Z39.50 scheme", "begin with z39.50s:// for a session or z39.50r:// for a record"),
             MissingDoubleSlash => ("MissingDoubleSlash", "no `//`", "write it between the scheme's colon and the host"),
             MissingHost => ("MissingHost", "no host", "write a host name or an address; an IPv6 address goes in brackets"),
             InvalidHost => ("InvalidHost", "invalid host", "use letters, digits, inner hyphens and single dots, or an address such as 192.0.2.7"),
-            UserinfoNotAllowed => ("UserinfoNotAllowed", "user name or password not allowed", "leave out everything up to the `@`"),
-            EmptyPort => ("EmptyPort", "no port after the colon", "add the number or leave out the colon"),
-            InvalidPort => ("InvalidPort", "port that is not a number", "use digits alone"),
+            UserinfoNotAllowed => ("UserinfoNotAllowed", "user name or password not allowed", "remove everything up to the `@`"),
+            EmptyPort => ("EmptyPort", "no port after the colon", "add a number or remove the colon"),
+            InvalidPort => ("InvalidPort", "port is not a number", "use digits only"),
             PortOutOfRange => ("PortOutOfRange", "port out of range", "use a number from 1 to 65535"),
-            UnexpectedCharacter => ("UnexpectedCharacter", "misplaced character", "after host and port comes a `/` or the end"),
-            InvalidCharacter => ("InvalidCharacter", "character that URLs may not hold,", "write it as `%` and two hexadecimal digits"),
+            UnexpectedCharacter => ("UnexpectedCharacter", "unexpected character", "host and port are followed by a `/` or nothing"),
+            InvalidCharacter => ("InvalidCharacter", "invalid character", "write it as `%` and two hexadecimal digits"),
             ReservedCharacter => ("ReservedCharacter", "reserved character", "write it as `%` and two hexadecimal digits"),
-            BadPercentEscape => ("BadPercentEscape", "incomplete escape", "put two hexadecimal digits after `%`; a percent sign itself is %25"),
-            ForbiddenControl => ("ForbiddenControl", "escaped control character", "leave it out: it would not stay within its part of the protocol"),
-            EmptyDatabase => ("EmptyDatabase", "empty database name", "remove the `+` too many; a plus that is data is %2B"),
+            BadPercentEscape => ("BadPercentEscape", "incomplete escape", "put two hexadecimal digits after `%`, or write %25 for a percent sign"),
+            ForbiddenControl => ("ForbiddenControl", "escaped control character", "remove it: it would end a line of the protocol"),
+            EmptyDatabase => ("EmptyDatabase", "empty database name", "remove the extra `+`, or write %2B for a plus sign in a name"),
             DocidWithoutDatabase => ("DocidWithoutDatabase", "docid without a database", "name the database between `/` and `?`"),
-            EmptyDocid => ("EmptyDocid", "no docid after `?`", "add it or leave out the `?`"),
-            MalformedParameter => ("MalformedParameter", "malformed parameter", "write `;keyword=value`; a semicolon that is data is %3B"),
-            DuplicateParameter => ("DuplicateParameter", "parameter given twice", "keep one; several record syntaxes go into one list, rs=a+b"),
+            EmptyDocid => ("EmptyDocid", "no docid after `?`", "add one or remove the `?`"),
+            MalformedParameter => ("MalformedParameter", "malformed parameter", "write `;keyword=value`, or %3B for a semicolon in the data"),
+            DuplicateParameter => ("DuplicateParameter", "parameter given twice", "keep one; write several record syntaxes as one list, rs=a+b"),
             ParameterOrder => ("ParameterOrder", "parameter out of order", "put esn before rs"),
-            EmptyElementSet => ("EmptyElementSet", "empty element set name", "add it or leave out `;esn=`"),
-            EmptyRecordSyntax => ("EmptyRecordSyntax", "empty record syntax", "add it or remove the `+` or `;rs=` too many"),
-            FragmentNotAllowed => ("FragmentNotAllowed", "fragment not allowed", "leave out everything from `#` on; a number sign that is data is %23"),
-            MissingDatabase => ("MissingDatabase", "no database", "name at least one after the host's slash: a retrieval URL needs it"),
-            EmptyPart => ("EmptyPart", "nothing where something is needed", "add it"),
+            EmptyElementSet => ("EmptyElementSet", "empty element set name", "add one or remove `;esn=`"),
+            EmptyRecordSyntax => ("EmptyRecordSyntax", "empty record syntax", "add one or remove the extra `+` or `;rs=`"),
+            FragmentNotAllowed => ("FragmentNotAllowed", "fragment not allowed", "remove everything from `#` on, or write %23 for a number sign in the data"),
+            MissingDatabase => ("MissingDatabase", "no database", "a retrieval URL needs at least one, after the slash that follows the host"),
+            EmptyPart => ("EmptyPart", "empty part", "fill it in"),
             MissingPart => ("MissingPart", "part missing", "add it, with the delimiter before it"),
-            BadTypeCode => ("BadTypeCode", "no FTP type code", "use a for text, i for an image of the octets, d for a listing"),
-            InvalidNumber => ("InvalidNumber", "article number that is not a number", "use digits alone, or leave out the slash before it"),
-            InvalidGopherType => ("InvalidGopherType", "no gopher type", "use one of 0 to 9, `+`, `g`, `I` and `T`; lenient reading takes any single character"),
-            NoMatchingSlashRun => ("NoMatchingSlashRun", "more slashes in a row than the base has", "begin with one slash for a path, with two for a host"),
+            BadTypeCode => ("BadTypeCode", "invalid FTP type code", "use a for text, i for binary files, d for a listing"),
+            InvalidNumber => ("InvalidNumber", "article number is not a number", "use digits only, or remove the slash before it"),
+            InvalidGopherType => ("InvalidGopherType", "invalid Gopher type", "use one of 0 to 9, `+`, `g`, `I` and `T`; lenient reading takes any single character"),
+            NoMatchingSlashRun => ("NoMatchingSlashRun", "more slashes in a row than in the base", "begin with one slash for a path, two for a host"),
         }
     }
 }
@@ -268,7 +273,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_name_the_octet_the_offset_and_the_remedy() {
+    fn messages_name_the_octet_its_place_and_the_remedy() {
         let check = |kind: UrlErrorKind, octet, words: &str| {
             assert_eq!(UrlError::new(kind, 27, octet).to_string(), words);
             assert_eq!(format!("{kind:?}"), kind.name());
@@ -276,28 +281,28 @@ mod tests {
         check(
             UrlErrorKind::ReservedCharacter,
             Some(b'/'),
-            "reserved character `/` at octet 27: where it is data, write %2F",
+            "reserved character `/` at character 28: to use it as data, write %2F",
         );
         check(
             UrlErrorKind::InvalidCharacter,
             Some(0xFC),
-            "character that URLs may not hold, FC (hex) at octet 27: where it is data, write %FC",
+            "invalid character FC (hex) at character 28: to use it as data, write %FC",
         );
         check(
             UrlErrorKind::InvalidHost,
             Some(b'_'),
-            "invalid host at octet 27: use letters, digits, inner hyphens and single dots, or an \
+            "invalid host at character 28: use letters, digits, inner hyphens and single dots, or an \
              address such as 192.0.2.7",
         );
         let advised = UrlError::new(UrlErrorKind::EmptyPart, 5, None).advising("name a newsgroup");
         assert_eq!(
             advised.to_string(),
-            "nothing where something is needed at octet 5: name a newsgroup"
+            "empty part at character 6: name a newsgroup"
         );
         check(
             UrlErrorKind::TooLong,
             None,
-            "URL too long at octet 27: keep it, escapes included, within 65536 octets",
+            "URL too long at character 28: keep it, escapes included, within 65536 octets",
         );
     }
 }

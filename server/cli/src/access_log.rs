@@ -13,7 +13,7 @@ use z3950_server::transcript::format_time;
 use z3950_server::{Observer, SessionTotals};
 
 use crate::config::LogFormat;
-use crate::failure::complain;
+use crate::failure::{complain, note};
 
 /// Writes the access log.
 pub(crate) struct AccessLog(Mutex<LogFile>);
@@ -77,7 +77,7 @@ impl Observer for AccessLog {
             (Err(error), false) => complain(&format_args!(
                 "the access log cannot be written, and lines are lost: {error}"
             )),
-            (Ok(()), true) => complain(&"the access log is written again"),
+            (Ok(()), true) => note(&"the access log is written again"),
             (written, is_broken) => {
                 debug_assert_eq!(written.is_err(), is_broken);
                 return;

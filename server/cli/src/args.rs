@@ -2,36 +2,38 @@
 
 mod engine;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::error::ErrorKind;
-use clap::{ArgAction, ColorChoice, CommandFactory, Parser};
-use clap_complete::Shell;
+use clap::{ArgAction, Args, ColorChoice, CommandFactory, Parser, Subcommand};
+
+use z3950_help::{
+    ArgValueCandidates, CompletionArguments, CompletionCandidate, ManualArguments, Shell,
+};
 use z3950_server::fault::Rule;
 use z3950_server::memory::Profile;
 
 pub(crate) use self::engine::{EngineArguments, EngineCommand, LoadArguments, SetupArguments};
 use crate::config::{GivenSettings, LISTENERS, LOGS, ListenAddress, SERVED};
 
-/// Serve MARC records over Z39.50, and over SRU on the same ports
+/// Serve MARC records over Z39.50, and over SRU on the same ports.
 #[derive(Clone, Debug, Parser)]
 #[command(
     name = "z3950d",
     version,
     max_term_width = 100,
-    help_template = TEMPLATE,
-    before_help = EXAMPLES,
     after_help = AFTERWARDS,
     args_conflicts_with_subcommands = true,
     disable_help_subcommand = true
 )]
 pub(crate) struct Arguments {
     #[command(subcommand)]
-    pub(crate) command: Option<EngineCommand>,
+    pub(crate) command: Option<DaemonCommand>,
 
-    /// Serve a file, or a folder of files, as a database: ISO 2709, MARCXML, MARC-in-JSON or MARCMaker text. Files given under
-    /// the same name are searched together
+    /// Serve a file or a folder of files as a database. The records are ISO 2709, MARCXML, MARC-in-JSON or MARCMaker text; files
+    /// given under the same name are searched together
     #[arg(long = "database", value_name = "NAME=PATH", help_heading = SERVED)]
     pub(crate) databases: Vec<NamedFile>,
 
@@ -40,13 +42,13 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NAME=FILE", help_heading = SERVED)]
     pub(crate) save: Vec<NamedFile>,
 
-    /// Listen on an address: 127.0.0.1:2100, `[::1]:2100`, tls:0.0.0.0:2101 or unix:/run/z3950d; port 0 picks a free one. May be
+    /// Listen on an address, such as 127.0.0.1:2100, tls:0.0.0.0:2101 or unix:/run/z3950d; port 0 picks a free one. May be
     /// repeated [default: 127.0.0.1:2100]
     #[arg(long, value_name = "ADDR", help_heading = LISTENERS)]
     pub(crate) listen: Vec<Listen>,
 
     /// The certificate chain of TLS listeners, in PEM
-    #[arg(long, value_name = "FILE", requires = "key", help_heading = LISTENERS)]
+    #[arg(long, alias = "cert", value_name = "FILE", requires = "key", help_heading = LISTENERS)]
     pub(crate) certificate: Option<PathBuf>,
 
     /// The private key of TLS listeners, in PEM
@@ -54,15 +56,15 @@ pub(crate) struct Arguments {
     pub(crate) key: Option<PathBuf>,
 
     /// Ask TLS clients for a certificate signed by one of these authorities, in PEM
-    #[arg(long, value_name = "FILE", requires = "certificate", help_heading = LISTENERS)]
+    #[arg(long, value_name = "FILE", requires = "certificate", help_heading = LISTENERS, hide_short_help = true)]
     pub(crate) client_authorities: Option<PathBuf>,
 
     /// Admit only clients that have a certificate
-    #[arg(long, requires = "client_authorities", help_heading = LISTENERS)]
+    #[arg(long, requires = "client_authorities", help_heading = LISTENERS, hide_short_help = true)]
     pub(crate) require_client_certificate: bool,
 
     /// Answer Z39.50 only, without SRU over HTTP on the same ports
-    #[arg(long, help_heading = LISTENERS)]
+    #[arg(long, help_heading = LISTENERS, hide_short_help = true)]
     pub(crate) no_http: bool,
 
     /// The options that each set one key of the settings file.
@@ -70,12 +72,12 @@ pub(crate) struct Arguments {
     pub(crate) given: GivenSettings,
 
     /// Accept and refuse attributes as another server does: bib-1, zebra or yaz-ztest
-    #[arg(long, value_name = "NAME", value_parser = profile, help_heading = SERVED)]
+    #[arg(long, value_name = "NAME", value_parser = profile, help_heading = SERVED, hide_short_help = true, add = profiles())]
     pub(crate) profile: Option<Profile>,
 
     /// Refuse a search of a search engine of which a node does not answer, instead of finding what the other nodes have; `strict`
     /// in the settings file does so for one database
-    #[arg(long, help_heading = SERVED)]
+    #[arg(long, help_heading = SERVED, hide_short_help = true)]
     pub(crate) strict: bool,
 
     /// Misbehave according to a rule; may be repeated. `--fault help` lists the faults
@@ -97,63 +99,62 @@ pub(crate) struct Arguments {
 
     /// Fold the journal of a saved file (FILE.journal) into the file, and exit. The server does so at its end; this is for a server
     /// that was killed
-    #[arg(long, value_name = "FILE", help_heading = "Settings")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        help_heading = "Settings",
+        hide_short_help = true
+    )]
     pub(crate) fold: Option<PathBuf>,
 
     /// Replace the file of --record, --transcript, --report-missing or --judge if it exists
-    #[arg(long, help_heading = LOGS)]
+    #[arg(long, alias = "force", help_heading = LOGS, hide_short_help = true)]
     pub(crate) overwrite: bool,
 
-    /// Log sessions to standard error; -vv logs each APDU, -vvv what is in it
-    #[arg(short, action = ArgAction::Count, help_heading = LOGS)]
-    pub(crate) verbose: u8,
+    #[command(flatten)]
+    pub(crate) messages: Messages,
 
-    /// Colour the log
-    #[arg(long, value_name = "WHEN", default_value = "auto", help_heading = LOGS)]
-    pub(crate) color: ColorChoice,
-
-    /// Print a completion script
-    #[arg(long, value_name = "SHELL")]
+    /// Print a completion script, as `z3950d completions SHELL` does
+    #[arg(long, value_name = "SHELL", hide = true)]
     pub(crate) completions: Option<Shell>,
 
-    /// Print the manual page
-    #[arg(long)]
+    /// Print the manual page, as `z3950d man` does
+    #[arg(long, hide = true)]
     pub(crate) man: bool,
 }
 
-/// The template of the help, which puts the examples first.
-const TEMPLATE: &str = "\
-{about-with-newline}
-{usage-heading} {usage}
+/// What is written to standard error. These options are those of every command.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Messages {
+    /// Log sessions to standard error; -vv logs each APDU, -vvv what is in it
+    #[arg(short, long, global = true, action = ArgAction::Count, help_heading = LOGS)]
+    pub(crate) verbose: u8,
 
-{before-help}{all-args}{after-help}";
+    /// Print errors and warnings, but no notes and no progress
+    #[arg(short, long, global = true, conflicts_with = "verbose", help_heading = LOGS)]
+    pub(crate) quiet: bool,
 
-/// The examples in the help; a test runs each line.
-pub(crate) const EXAMPLES: &str = "\
-Examples:
-  z3950d --demo
-  z3950d --database cat=records.mrc --listen 0.0.0.0:2100
-  z3950d --database books=a.mrc --database books=b.mrc --database maps=maps.mrk --docid '035$a'
-  z3950d --database cat=records.mrc --check
-  z3950d --database cat=records.mrc --save cat=saved.mrc
-  z3950d --fold saved.mrc
-  z3950d --print-config > z3950d.toml
-  z3950d --config z3950d.toml --check
-  z3950d --demo --listen tls:127.0.0.1:2101 --certificate cert.pem --key key.pem
-  z3950d --database cat=records.mrc --listen 0.0.0.0:2100 --anyone-may-update
-  z3950d --demo --fault 'on search db=books nth=2: delay 500ms' --fault 'on search: surrogate 14'
-  z3950d --demo --access-log access.log --status 127.0.0.1:9210
-  z3950d --imitate yaz-ztest --listen 127.0.0.1:0 --transcript said.jsonl
-  z3950d --record said.jsonl --upstream z3950.example.org:210 --overwrite
-  z3950d --replay said.jsonl
-  z3950d --replay said.jsonl --report-missing missing.jsonl --overwrite
-  z3950d --demo --judge report.json --judge report.xml --overwrite
-  z3950d --demo --judge report.txt --fault 'on search nth=2: close' --overwrite";
+    /// Colour the log
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", help_heading = LOGS)]
+    pub(crate) color: ColorChoice,
+}
+
+/// What to do instead of serving.
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum DaemonCommand {
+    #[command(flatten)]
+    Engine(EngineCommand),
+    /// Print a shell completion script.
+    Completions(CompletionArguments),
+    /// Print the manual page of the program, of a command or of a topic.
+    Man(ManualArguments),
+}
 
 pub(crate) const AFTERWARDS: &str = "\
 Output:
-  One line per address on standard output: `listening on ADDR`. Everything else goes to standard error:
-  a line for each database, and for what a reload changes or why it is refused, and the totals at the end.
+  One line per address on standard output: `listening on ADDR`. Everything else goes to standard
+  error: a line for each database, and for what a reload changes or why it is refused, and the
+  totals at the end.
 
 Signals:
   SIGINT, SIGTERM  stop after answers in progress; a second signal stops at once
@@ -179,7 +180,7 @@ impl Arguments {
             .into_iter()
             .any(given);
         let others = without || self.config.is_some();
-        if self.asks_for_text() || self.command.is_some() {
+        if self.asks_for_text() || self.engine().is_some() {
             return Ok(self);
         }
         if self.fold.is_some() {
@@ -212,13 +213,57 @@ impl Arguments {
 
     /// Returns whether the arguments ask to print something, such as the manual page, instead of starting a server.
     pub(crate) fn asks_for_text(&self) -> bool {
-        self.asks_for_faults() || self.print_config || self.man || self.completions.is_some()
+        let asks = self.asks_for_faults() || self.print_config || self.manual().is_some();
+        asks || self.completions().is_some()
+    }
+
+    /// Returns what the arguments ask of the manual pages, if they do.
+    pub(crate) fn manual(&self) -> Option<ManualArguments> {
+        match &self.command {
+            Some(DaemonCommand::Man(asked)) => Some(asked.clone()),
+            _ => self.man.then(ManualArguments::default),
+        }
+    }
+
+    /// Returns the shell whose completion script the arguments ask for.
+    pub(crate) fn completions(&self) -> Option<Shell> {
+        match &self.command {
+            Some(DaemonCommand::Completions(of)) => Some(of.shell),
+            _ => self.completions,
+        }
+    }
+
+    /// Returns the command for a search engine, if the arguments ask for one.
+    pub(crate) fn engine(&self) -> Option<&EngineCommand> {
+        match &self.command {
+            Some(DaemonCommand::Engine(command)) => Some(command),
+            _ => None,
+        }
     }
 
     /// Returns whether the arguments ask for the list of faults.
     pub(crate) fn asks_for_faults(&self) -> bool {
         let mut faults = self.faults.iter();
         faults.any(|fault| matches!(fault, FaultArgument::Help))
+    }
+}
+
+/// Moves options about messages that precede a command behind its name, as in `z3950d -q load`.
+pub(crate) fn settle(arguments: &mut [OsString]) {
+    let is_leading = |argument: &&OsString| {
+        let text = argument.to_str().unwrap_or_default();
+        ["-q", "--quiet", "--verbose", "-v", "-vv", "-vvv"].contains(&text)
+            || text.starts_with("--color=")
+    };
+    let leading = arguments.iter().skip(1).take_while(is_leading).count();
+    let is_command = |argument: &OsString| {
+        let text = argument.to_str();
+        text.is_some_and(DaemonCommand::has_subcommand)
+    };
+    if arguments.get(leading + 1).is_some_and(is_command)
+        && let Some(begin) = arguments.get_mut(1..=leading + 1)
+    {
+        begin.rotate_right(1);
     }
 }
 
@@ -294,6 +339,15 @@ fn rule(text: &str) -> Result<FaultArgument, z3950_server::fault::RuleError> {
         "help" => Ok(FaultArgument::Help),
         text => text.parse().map(|rule| FaultArgument::Rule(Box::new(rule))),
     }
+}
+
+fn profiles() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        Profile::NAMES
+            .iter()
+            .map(CompletionCandidate::new)
+            .collect()
+    })
 }
 
 fn profile(name: &str) -> Result<Profile, String> {

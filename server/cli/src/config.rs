@@ -28,6 +28,7 @@ use z3950_asn1::input;
 use z3950_front::GatewayOptions;
 use z3950_front::remote::RemoteOptions;
 use z3950_front::z3950::profile::Profiles;
+use z3950_help::Section as ManualSection;
 use z3950_server::access::Access;
 use z3950_server::extended::TaskLimits;
 use z3950_server::fault::Faults;
@@ -127,7 +128,7 @@ settings! {
         upstream_ca: Option<PathBuf> = None,
         "upstream-ca": Path(|config| &mut config.upstream_ca), option("upstream-ca", "FILE", SERVED);
 
-        /// Answer from a transcript instead of from databases: each request gets the answer recorded for the same request, a Present the
+        /// Answer from a transcript instead of from databases. Each request gets the answer recorded for the same request, a Present the
         /// records recorded for the same search, and one that was never recorded gets diagnostic 100.
         ///replay = "said.jsonl"
         replay: Option<PathBuf> = None,
@@ -177,21 +178,21 @@ settings! {
     }
 
     LOG "[log]" {
-        /// Write a line for each session to a file, or to standard error for `-`: who, how long, how many operations, how it ended.
-        ///access = "access.log"
+        /// Write a line for each session to a file, or to standard error for `-`. It says who, how long, how many operations, how it ended.
+        ///access-log = "access.log"
         access_log: Option<PathBuf> = None,
-        "access": Path(|config| &mut config.access_log), option("access-log", "FILE", LOGS);
+        "access-log" ("access"): Path(|config| &mut config.access_log), option("access-log", "FILE", LOGS);
 
         /// How lines of the access log are written: text or json [default: text].
-        ///access-format = "text"
+        ///access-log-format = "text"
         access_log_format: LogFormat = LogFormat::Text,
-        "access-format": Parsed(|config, text| parse(text).map(|format| config.access_log_format = format)),
+        "access-log-format" ("access-format"): Parsed(|config, text| parse(text).map(|format| config.access_log_format = format)),
             option("access-log-format", "FORMAT", LOGS);
 
         /// Write every APDU to a file in words.
-        ///apdus = "apdus.log"
+        ///apdu-log = "apdus.log"
         apdu_log: Option<PathBuf> = None,
-        "apdus": Path(|config| &mut config.apdu_log), option("apdu-log", "FILE", LOGS);
+        "apdu-log" ("apdus"): Path(|config| &mut config.apdu_log), option("apdu-log", "FILE", LOGS);
 
         /// Write every APDU to a file as a line of JSON, which --replay reads.
         ///transcript = "transcript.jsonl"
@@ -213,6 +214,13 @@ pub(crate) fn template() -> String {
     // Uncomment the lines that make the file serve the built-in catalogue.
     let template = template.replace("\n#listen = ", "\nlisten = ");
     template.replace("\n#demo = ", "\ndemo = ")
+}
+
+/// Returns the descriptions of all settings, with a section for each table.
+pub(crate) fn described() -> Vec<ManualSection> {
+    let mut sections = Vec::new();
+    TOP.describe(&mut sections);
+    sections
 }
 
 /// The format of a log's lines.

@@ -18,7 +18,7 @@ use z3950_front::engine::{
 pub(crate) use self::watch::watch;
 use crate::args::{EngineArguments, EngineCommand};
 use crate::config::{Config, EngineSettings};
-use crate::failure::{Exit, Failure, complain};
+use crate::failure::{Exit, Failure, complain, note};
 
 /// Runs a command for search engines.
 ///
@@ -125,7 +125,7 @@ pub(crate) fn tell(config: &Config) {
     for EngineSettings { options, .. } in &config.engines {
         let places: Vec<String> = options.replicas.iter().map(ToString::to_string).collect();
         let places = places.join(", ");
-        complain(&format_args!(
+        note(&format_args!(
             "database {}: in the search engine at {places}",
             options.name
         ));

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use z3950_marc::text::escape_unprintable;
 
@@ -80,7 +81,27 @@ pub(crate) fn chain(error: &dyn Error) -> String {
     words
 }
 
-/// Prints a message to standard error, with the name of the program before each line.
+/// Whether notes and progress are left out, by `--quiet`.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Leaves out notes and progress from now on; errors and warnings are still printed.
+pub(crate) fn be_quiet() {
+    QUIET.store(true, Ordering::Relaxed);
+}
+
+/// Returns whether notes and progress are left out.
+pub(crate) fn is_quiet() -> bool {
+    QUIET.load(Ordering::Relaxed)
+}
+
+/// Prints a message about something that went as intended, as [`complain`] does, unless notes are left out.
+pub(crate) fn note(words: &dyn fmt::Display) {
+    if !is_quiet() {
+        complain(words);
+    }
+}
+
+/// Prints an error or a warning to standard error, with the name of the program before each line.
 pub(crate) fn complain(words: &dyn fmt::Display) {
     for line in words.to_string().lines() {
         // If this fails, the failure cannot be reported.

@@ -6,7 +6,7 @@ use z3950_server::MemoryBackend;
 use z3950_server::memory::{DatabaseFiles, FoldedFile, Note, check_journal};
 
 use crate::available;
-use crate::failure::{Exit, Failure, chain, complain};
+use crate::failure::{Exit, Failure, chain, complain, note};
 use crate::load;
 use crate::words::counted;
 
@@ -34,7 +34,7 @@ pub(crate) fn file(file: &Path) -> Result<Exit, Failure> {
         if !file.exists() {
             return Err(Failure::usage(format!("there is no file {shown}")));
         }
-        complain(&format_args!(
+        note(&format_args!(
             "{shown} has no journal: there is nothing to fold"
         ));
         return Ok(Exit::Stopped);
@@ -57,7 +57,7 @@ pub(crate) fn file(file: &Path) -> Result<Exit, Failure> {
     }
     if journal.changes == 0 {
         let journal = journal.path.display();
-        complain(&format_args!(
+        note(&format_args!(
             "{journal} holds no changes: there is nothing to fold"
         ));
     }
@@ -68,8 +68,8 @@ pub(crate) fn file(file: &Path) -> Result<Exit, Failure> {
         let journal = journal.path.display();
         let changes = counted(changes, "change");
         let records = counted(records as u64, "record");
-        complain(&format_args!(
-            "{shown} has {changes} of {journal} now, and {records}"
+        note(&format_args!(
+            "folded {changes} of {journal} into {shown}, which has {records}"
         ));
     }
     Ok(Exit::Stopped)

@@ -9,7 +9,7 @@ use z3950_judge::client::{ClientJudge, ClientReport};
 use z3950_server::Observer;
 
 use crate::config::Config;
-use crate::failure::{Exit, Failure, chain, complain};
+use crate::failure::{Exit, Failure, chain, complain, note};
 use crate::settings;
 use crate::words::counted;
 
@@ -55,16 +55,19 @@ impl ClientReports {
         }
         let report = self.judge.report();
         let total = report.total();
-        complain(&format_args!(
-            "judged {}: {} of the standard not met, {}",
+        note(&format_args!(
+            "judged {}: {} of the standard, {}",
             counted(report.judged, "session"),
-            counted(total.fail, "demand"),
+            counted(total.fail, "violation"),
             counted(total.hint, "hint"),
         ));
         let mut outcome = Ok(());
         for (path, file) in files.drain(..) {
             match put(&report, &path, file) {
-                Ok(()) => complain(&format_args!("report on clients in {}", path.display())),
+                Ok(()) => note(&format_args!(
+                    "report on clients written to {}",
+                    path.display()
+                )),
                 Err(error) if outcome.is_ok() => {
                     let words = format!("cannot write {} (--judge): {error}", path.display());
                     let exit = Exit::Unexpected;

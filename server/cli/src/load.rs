@@ -15,7 +15,7 @@ use z3950_server::memory::{
 
 use crate::available;
 use crate::config::{Config, ListenAddress};
-use crate::failure::{Exit, Failure, chain, complain};
+use crate::failure::{Exit, Failure, chain, complain, is_quiet, note};
 use crate::settings::SettingOrigin;
 use crate::words::counted;
 
@@ -32,7 +32,7 @@ pub(crate) fn databases(config: &Config) -> Result<MemoryBackend, Failure> {
         let place = origin(config, &database.name);
         let has_loss = !place.contains(SAVED) && may_be_updated(config);
         let loss = if has_loss { ", changes not saved" } else { "" };
-        complain(&format_args!(
+        note(&format_args!(
             "database {}: {records}{place}{loss}",
             database.name
         ));
@@ -49,7 +49,7 @@ fn write_new_files(config: &Config, backend: &MemoryBackend) {
         (!path.exists()).then(|| (&database.name, path.display()))
     });
     for (name, path) in saved {
-        complain(&format_args!(
+        note(&format_args!(
             "database {name}: writing {path} for the first time"
         ));
     }
@@ -188,10 +188,13 @@ pub(crate) fn check(config: &Config, origin: &SettingOrigin) -> io::Result<Exit>
                     left_out,
                     ..
                 }) => {
-                    if faulty + left_out > 0 {
+                    let say = if faulty + left_out > 0 {
                         exit = exit.and(Exit::FaultsFound);
-                    }
-                    complain(&format_args!(
+                        complain
+                    } else {
+                        note
+                    };
+                    say(&format_args!(
                         "database {}: {}: {records} records would be served, {faulty} of them with structural faults ({repaired} repaired, {incomplete} incomplete), and {left_out} left out",
                         database.name,
                         path.display()
@@ -227,12 +230,12 @@ fn check_journal(
         Ok(Some(journal)) => {
             let path = journal.path.display();
             let changes = counted(journal.changes, "change");
-            let note = journal
+            let remark = journal
                 .note
                 .map(|note| format!("; {note}"))
                 .unwrap_or_default();
-            complain(&format_args!(
-                "database {name}: {path}: {changes} not in the file yet{note}"
+            note(&format_args!(
+                "database {name}: {path}: {changes} not in the file yet{remark}"
             ));
         }
         Err(LoadError::Saved(file::Error::Busy { path })) => {
@@ -263,10 +266,11 @@ pub(crate) fn tell(notes: &[FileNotes]) {
         }
         let more = more + notes.len().saturating_sub(MAX_NOTES);
         if more > 0 {
-            complain(&format_args!(
-                "{}: {more} more damaged records",
-                path.display()
-            ));
+            let records = counted(
+                u64::try_from(more).unwrap_or(u64::MAX),
+                "other damaged record",
+            );
+            complain(&format_args!("{}: {records}", path.display()));
         }
     }
 }
@@ -276,7 +280,7 @@ struct Shown(ProgressBar);
 
 impl Shown {
     fn new() -> Self {
-        if !io::stderr().is_terminal() {
+        if is_quiet() || !io::stderr().is_terminal() {
             return Self(ProgressBar::hidden());
         }
         let form = "{bar:30} {percent}% of {total_bytes}  {msg}";

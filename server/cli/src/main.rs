@@ -40,28 +40,36 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::Parser;
 use tokio::runtime::{Builder, Runtime};
 use z3950_server::Summary;
 
 use crate::args::Arguments;
 use crate::config::Config;
 use crate::failure::{Exit, Failure, complain};
+use crate::manual::PROGRAM;
 use crate::settings::SettingOrigin;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse()
-        .checked()
+    if PROGRAM.is_asked_for_completions() {
+        PROGRAM.complete(std::env::args_os());
+        return ExitCode::SUCCESS;
+    }
+    let arguments = manual::read(std::env::args_os())
+        .and_then(Arguments::checked)
         .unwrap_or_else(|error| error.exit());
     if arguments.asks_for_text() {
         return manual::text(&arguments)
-            .map_or(Exit::Unexpected, |text| print(&text))
+            .map_or_else(reported, |text| print(&text))
             .into();
     }
-    logging::install(arguments.verbose, arguments.color);
+    let messages = &arguments.messages;
+    logging::install(messages.verbose, messages.color);
+    if messages.quiet {
+        failure::be_quiet();
+    }
     // Otherwise exceeding the file size limit would kill the program.
     let _ = z3950_asn1::file::survive_size_limit();
-    if let Some(command) = &arguments.command {
+    if let Some(command) = arguments.engine() {
         let outcome = runtime()
             .map_err(Failure::unexpected)
             .and_then(|runtime| engine::run(command, &runtime));

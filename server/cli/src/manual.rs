@@ -1,106 +1,132 @@
-//! The texts that the program prints on request: manual page, completions, list of faults, settings file.
+//! The texts that the program prints on request: help, manual pages, completions, list of faults, settings file.
 
-use clap::CommandFactory;
-use clap_mangen::Man;
+mod examples;
+
+use std::ffi::OsString;
+
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
+use z3950_help::{Entry, Manual, Of, Program, Section, Topic, width};
 use z3950_server::fault::kinds;
 
-use crate::args::{AFTERWARDS, Arguments, EXAMPLES};
+use self::examples::EXAMPLES;
+use crate::args::{self, Arguments};
 use crate::config;
+use crate::failure::Failure;
+
+/// The program.
+pub(crate) const PROGRAM: Program = Program {
+    name: "z3950d",
+    definition: Arguments::command,
+    examples: EXAMPLES,
+    rare: &["engine-config", "load", "completions", "man"],
+    manual: Manual {
+        environment: ENVIRONMENT,
+        files: FILES,
+        see_also: SEE_ALSO,
+        elsewhere: &[],
+        topics: &[Topic {
+            name: "z3950d.toml",
+            section: 5,
+            summary: "settings of z3950d",
+            sections: settings,
+        }],
+    },
+};
+
+const ENVIRONMENT: &[Entry] = &[
+    Entry {
+        term: "NO_COLOR",
+        text: "If it is set and not empty, the log is not coloured, unless --color is given.",
+        of: Of::All,
+    },
+    Entry {
+        term: "NOTIFY_SOCKET",
+        text: "The socket of a service manager such as systemd, which is told when the server is ready, reloads and stops.",
+        of: Of::Program,
+    },
+    Entry {
+        term: "MALLOC_TRIM_THRESHOLD_, MALLOC_ARENA_MAX",
+        text: "Settings of the memory allocator of glibc, mallopt(3), which the server chooses itself unless they are set.",
+        of: Of::Program,
+    },
+];
+
+const FILES: &[Entry] = &[
+    Entry {
+        term: "z3950d.toml",
+        text: "The settings, read if --config names the file; see z3950d.toml(5).",
+        of: Of::Argument("config"),
+    },
+    Entry {
+        term: "/etc/z3950d/z3950d.toml",
+        text: "The settings of the systemd service of the Debian package.",
+        of: Of::Program,
+    },
+    Entry {
+        term: "FILE.journal",
+        text: "The changes of the saved file FILE that are not in it yet. z3950d --fold FILE writes them into the file.",
+        of: Of::Program,
+    },
+];
+
+const SEE_ALSO: &[Entry] = &[
+    Entry {
+        term: "z3950d.toml(5)",
+        text: "",
+        of: Of::Argument("config"),
+    },
+    Entry {
+        term: "z3950(1)",
+        text: "",
+        of: Of::Program,
+    },
+    Entry {
+        term: "yaz-client(1)",
+        text: "",
+        of: Of::Program,
+    },
+];
+
+/// Parses the arguments of the process.
+///
+/// # Errors
+/// An error, help or version that clap wants to print.
+pub(crate) fn read(
+    arguments: impl IntoIterator<Item = OsString>,
+) -> Result<Arguments, clap::Error> {
+    let mut arguments: Vec<OsString> = arguments.into_iter().collect();
+    args::settle(&mut arguments);
+    Arguments::try_parse_from(&arguments).map_err(|error| match error.kind() {
+        ErrorKind::DisplayHelp => {
+            let page = PROGRAM.answer(&arguments, false, width());
+            page.unwrap_or(error)
+        }
+        _ => error,
+    })
+}
+
+/// Returns the sections of z3950d.toml(5).
+fn settings() -> Vec<Section> {
+    config::described()
+}
 
 /// Returns the text requested by the arguments.
-pub(crate) fn text(arguments: &Arguments) -> std::io::Result<Vec<u8>> {
-    let mut command = Arguments::command();
-    if let Some(shell) = arguments.completions {
-        let mut script = Vec::new();
-        clap_complete::generate(shell, &mut command, "z3950d", &mut script);
-        return Ok(script);
+///
+/// # Errors
+/// There is no manual page of this name, or files cannot be written.
+pub(crate) fn text(arguments: &Arguments) -> Result<Vec<u8>, Failure> {
+    if let Some(shell) = arguments.completions() {
+        return PROGRAM.registration(shell).map_err(Failure::unexpected);
     }
-    if arguments.man {
-        return page();
+    if let Some(asked) = arguments.manual() {
+        let page = PROGRAM.manual(&asked);
+        return page.map(String::into_bytes).map_err(Failure::usage);
     }
     if arguments.print_config {
         return Ok(config::template().into_bytes());
     }
     Ok(faults().into_bytes())
-}
-
-/// Returns the manual page in roff.
-fn page() -> std::io::Result<Vec<u8>> {
-    let man = Man::new(Arguments::command());
-    let mut page = Vec::new();
-    man.render_title(&mut page)?;
-    man.render_name_section(&mut page)?;
-    man.render_synopsis_section(&mut page)?;
-    page.extend(sections("SH", EXAMPLES).into_bytes());
-    man.render_options_section(&mut page)?;
-    page.extend(commands()?.into_bytes());
-    page.extend(sections("SH", AFTERWARDS).into_bytes());
-    page.extend(b".SH SEE ALSO\nz3950(1), yaz\\-client(1)\n");
-    man.render_version_section(&mut page)?;
-    Ok(ascii(&page).into_bytes())
-}
-
-/// Returns one section of the manual page for each command.
-fn commands() -> std::io::Result<String> {
-    let mut command = Arguments::command();
-    command.build();
-    let mut page = String::new();
-    for own in command.get_subcommands() {
-        let name = format!("z3950d {}", own.get_name());
-        page.push_str(&format!(".SH {}\n", name.to_uppercase()));
-        let man = Man::new(own.clone().bin_name(&name));
-        let mut text = Vec::new();
-        man.render_description_section(&mut text)?;
-        man.render_synopsis_section(&mut text)?;
-        man.render_options_section(&mut text)?;
-        // The sections of the command's page become subsections, and its description needs no heading.
-        let text = String::from_utf8_lossy(&text).replace("\n.SH ", "\n.SS ");
-        page.push_str(&text.replacen(".SH DESCRIPTION\n", "", 1));
-        if let Some(examples) = own.get_before_help() {
-            page.push_str(&sections("SS", &examples.to_string()));
-        }
-    }
-    Ok(page)
-}
-
-/// Replaces characters beyond ASCII by roff escapes, because not every roff reads UTF-8.
-fn ascii(page: &[u8]) -> String {
-    let text = String::from_utf8_lossy(page);
-    let characters = text.chars();
-    characters
-        .map(|character| {
-            if character.is_ascii() {
-                character.to_string()
-            } else {
-                format!("\\[u{:04X}]", u32::from(character))
-            }
-        })
-        .collect()
-}
-
-/// Converts a part of the help into sections: lines that end with a colon become titles, others are set verbatim.
-fn sections(heading: &str, text: &str) -> String {
-    let mut page = String::new();
-    for section in text.split("\n\n") {
-        let (title, lines) = section.split_once(":\n").unwrap_or(("", section));
-        page.push_str(&format!(".{heading} {}\n.nf\n", title.to_uppercase()));
-        for line in lines.lines() {
-            page.push_str(&escaped(line));
-            page.push('\n');
-        }
-        page.push_str(".fi\n");
-    }
-    page
-}
-
-/// Escapes a line so that it does not contain roff commands.
-fn escaped(line: &str) -> String {
-    let line = line.replace('\\', "\\e").replace('-', "\\-");
-    if line.starts_with(['.', '\'']) {
-        format!("\\&{line}")
-    } else {
-        line
-    }
 }
 
 /// Returns the list of faults.

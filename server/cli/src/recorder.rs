@@ -11,7 +11,7 @@ use z3950_front::z3950::transport::{Connect, Routes, TlsOptions};
 use z3950_server::recorded::{RecordedConnecting, RecordedServer, RecordedStream};
 
 use crate::config::Config;
-use crate::failure::{Failure, chain, complain};
+use crate::failure::{Failure, chain, note};
 use crate::remotes::is_own;
 
 /// Returns the upstream server to record; `None` without `--record`. It is not contacted yet.
@@ -46,7 +46,7 @@ pub(crate) fn open(config: &Config) -> Result<Option<Arc<RecordedTarget>>, Failu
 /// Prints the upstream server and the file of the recording.
 pub(crate) fn tell(server: &RecordedTarget, file: &Path) {
     let file = file.display();
-    complain(&format_args!(
+    note(&format_args!(
         "sessions with {server} are recorded in {file}"
     ));
 }

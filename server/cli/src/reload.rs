@@ -15,7 +15,7 @@ use z3950_server::{MemoryBackend, ServerHandle, Target};
 
 use crate::args::Arguments;
 use crate::config::{Config, TlsFiles};
-use crate::failure::{Failure, complain};
+use crate::failure::{Failure, complain, note};
 use crate::logs::Logs;
 use crate::status::page::Status;
 use crate::web::{Listening, web};
@@ -57,7 +57,7 @@ impl Service {
         match reloaded {
             Ok(changes) => changes
                 .iter()
-                .for_each(|change| complain(&format_args!("reloaded: {change}"))),
+                .for_each(|change| note(&format_args!("reloaded: {change}"))),
             Err(reasons) => {
                 for reason in reasons.iter().flat_map(|reason| reason.lines()) {
                     complain(&format_args!("not reloaded: {reason}"));
@@ -70,7 +70,7 @@ impl Service {
         }
         for outcome in followed {
             match outcome {
-                Ok(path) => complain(&format_args!("log file opened again: {}", path.display())),
+                Ok(path) => note(&format_args!("log file opened again: {}", path.display())),
                 Err(failure) => complain(&format_args!(
                     "log file not opened again: {}",
                     failure.words
@@ -310,7 +310,7 @@ fn keep(running: &Config, new: &mut Config) -> Vec<&'static str> {
         "replay-in-order": replay_in_order,
         "report-missing": report_missing,
         "status": status,
-        "[log] apdus": apdu_log,
+        "[log] apdu-log": apdu_log,
         "[log] transcript": transcript,
         "[log] judge": judge,
         "[limits] tasks": tasks.tasks,

@@ -10,7 +10,7 @@ use z3950_front::z3950::url::{Host, Kind, Mode, Z3950Url};
 use z3950_front::z3950::{Client, target};
 
 use crate::config::{Config, ListenAddress};
-use crate::failure::{Failure, chain, complain};
+use crate::failure::{Failure, chain, note};
 use crate::profiles;
 
 /// Opens the databases without connecting to their targets. A database that is already open with the same settings and profiles
@@ -74,7 +74,7 @@ pub(crate) fn tell(config: &Config) {
             }
         });
         let targets: Vec<String> = targets.collect();
-        complain(&format_args!("database {name}: at {}", targets.join(", ")));
+        note(&format_args!("database {name}: at {}", targets.join(", ")));
     }
 }
 

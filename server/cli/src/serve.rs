@@ -10,7 +10,7 @@ use z3950_server::{MemoryBackend, Server, Summary};
 
 use crate::args::Arguments;
 use crate::config::{Config, ListenAddress, ListenerConfig};
-use crate::failure::{Failure, complain};
+use crate::failure::{Failure, complain, note};
 use crate::judge::ClientReports;
 use crate::logs::Logs;
 use crate::notify::ServiceManager;
@@ -93,16 +93,16 @@ pub(crate) async fn serve(
     for (listener, tls) in config.listeners.iter().zip(&tls) {
         if let (Some(files), Some(tls)) = (&listener.tls, tls) {
             let expiry = reload::expiry(files, tls);
-            complain(&format_args!("certificate {expiry}"));
+            note(&format_args!("certificate {expiry}"));
         }
     }
     let urls = server.http_urls();
     if !urls.is_empty() && answers_http {
         let urls = urls.join(", ");
         if config.page {
-            complain(&format_args!("page at {urls}"));
+            note(&format_args!("page at {urls}"));
         }
-        complain(&format_args!("SRU at {urls}"));
+        note(&format_args!("SRU at {urls}"));
     }
     for endpoint in server.endpoints() {
         let mut stdout = io::stdout().lock();
@@ -129,7 +129,7 @@ pub(crate) async fn serve(
         status.stop();
     };
     let summary = server.run(stop).await;
-    complain(&stopped(&metrics, begun.elapsed()));
+    note(&stopped(&metrics, begun.elapsed()));
     let mut failures = written.failures();
     let judged = reports.map_or(Ok(()), |reports| reports.write());
     failures.extend(judged.err().map(|failure| failure.words));
@@ -175,7 +175,7 @@ async fn show_status(place: &ListenAddress, status: &Arc<Status>) -> Result<(), 
     };
     let listener = StatusListener::bind(place).await.map_err(failure)?;
     let (address, is_reachable) = listener.address().map_err(failure)?;
-    complain(&format_args!("status on {address}"));
+    note(&format_args!("status on {address}"));
     if is_reachable {
         complain(&"other machines may read the status: 127.0.0.1 and unix: keep it to this one");
     }

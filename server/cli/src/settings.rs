@@ -66,7 +66,6 @@ impl SettingOrigin {
     fn key(&self, key: &str) -> String {
         let is_replaced = match key {
             "listener" => self.listens,
-            "access" => self.given.has("access-log"),
             option => self.given.has(option),
         };
         match self.file.as_ref().filter(|_| !is_replaced) {
@@ -336,7 +335,7 @@ pub(crate) fn check(config: &Config, origin: &SettingOrigin) -> Vec<String> {
         }
     }
     if let Err(failure) = check_access_log(config) {
-        wrong.push(format!("{}{}", origin.key("access"), failure.words));
+        wrong.push(format!("{}{}", origin.key("access-log"), failure.words));
     }
     for database in &config.databases {
         let Some(path) = &database.save else { continue };

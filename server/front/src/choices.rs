@@ -152,6 +152,12 @@ impl Catalogues {
         Some(choice.name.clone())
     }
 
+    /// Returns whether the database with this name has its records at this server.
+    pub(crate) fn is_local(&self, name: &str) -> bool {
+        let mut choices = self.choices();
+        choices.any(|choice| choice.addresses.is_empty() && choice.name.eq_ignore_ascii_case(name))
+    }
+
     fn choices(&self) -> impl Iterator<Item = &DatabaseChoice> {
         self.0.iter().flat_map(ShownDatabase::choices)
     }
@@ -205,6 +211,10 @@ pub(crate) struct SearchForm {
     pub(crate) has_fallback: bool,
     /// Whether only the best record for an identifier is wanted.
     pub(crate) has_best: bool,
+    /// The name of the order of the records; empty for the order in which the databases have them.
+    pub(crate) sort: &'static str,
+    /// Whether the options are folded, because the page has something more important to show.
+    pub(crate) is_folded: bool,
 }
 
 impl SearchForm {
@@ -228,6 +238,8 @@ impl SearchForm {
             catalogues,
             has_fallback: false,
             has_best: false,
+            sort: "",
+            is_folded: false,
         }
     }
 
@@ -237,6 +249,12 @@ impl SearchForm {
         let chosen = chosen.map(|choice| choice.name.clone());
         let unknown = names.iter().filter(|name| !self.catalogues.has(name));
         chosen.chain(unknown.cloned()).collect()
+    }
+
+    /// Returns the number of choices that are ticked.
+    pub(crate) fn chosen(&self) -> usize {
+        let choices = self.catalogues.choices();
+        choices.filter(|choice| choice.is_chosen).count()
     }
 
     /// Returns the number of choices.

@@ -23,12 +23,14 @@ enum FileWriter {
     Marc(Form),
     /// JSON: one object, or an array of objects.
     Json,
+    /// JSON: an object in each line.
+    JsonLines,
     /// A table with a header.
     Table(TableForm),
 }
 
 /// All file formats.
-pub(crate) static FORMATS: [FileFormat; 7] = [
+pub(crate) static FORMATS: [FileFormat; 8] = [
     FileFormat {
         name: "marc",
         title: "MARC",
@@ -45,10 +47,17 @@ pub(crate) static FORMATS: [FileFormat; 7] = [
     },
     FileFormat {
         name: "json",
-        title: "JSON",
+        title: "JSON array",
         media_type: "application/json",
         extension: "json",
         writer: FileWriter::Json,
+    },
+    FileFormat {
+        name: "json-lines",
+        title: "JSON lines",
+        media_type: "application/x-ndjson",
+        extension: "jsonl",
+        writer: FileWriter::JsonLines,
     },
     FileFormat {
         name: "csv",
@@ -88,6 +97,15 @@ impl FileFormat {
         FORMATS.iter().find(|format| format.name == name)
     }
 
+    /// Returns the formats for a file of one record, with their titles there: in JSON, it is one object.
+    pub(crate) fn of_one_record() -> impl Iterator<Item = (&'static Self, &'static str)> {
+        FORMATS.iter().filter_map(|format| match format.writer {
+            FileWriter::JsonLines => None,
+            FileWriter::Json => Some((format, "JSON")),
+            _ => Some((format, format.title)),
+        })
+    }
+
     /// Writes a record with its source as part of a file.
     ///
     /// # Errors
@@ -108,7 +126,7 @@ impl FileFormat {
                 let lost = form.write(&marc()?, &mut octets);
                 lost.map_err(|error| error.to_string())?;
             }
-            FileWriter::Json => {
+            FileWriter::Json | FileWriter::JsonLines => {
                 let value = record.json().ok_or("it has no form in JSON")?;
                 octets = value.to_string().into_bytes();
             }
@@ -142,6 +160,7 @@ impl FileFormat {
         let (begin, between, end) = match self.writer {
             FileWriter::Marc(form) => (form.begin().to_owned(), form.between(), form.end()),
             FileWriter::Json => ("[".to_owned(), ",\n", "]\n"),
+            FileWriter::JsonLines => (String::new(), "\n", "\n"),
             FileWriter::Table(form) => (table(form).header().to_owned(), "", ""),
         };
         let mut all = begin.into_bytes();

@@ -40,11 +40,11 @@ impl PageLayout {
 pub(crate) fn heading(status: StatusCode) -> &'static str {
     match status {
         StatusCode::MULTIPLE_CHOICES => "Several records match",
-        StatusCode::BAD_REQUEST => "This cannot be carried out",
+        StatusCode::BAD_REQUEST => "This request is not valid",
         StatusCode::UNAUTHORIZED => "A user and password are needed",
         StatusCode::FORBIDDEN => "Not allowed",
-        StatusCode::NOT_FOUND => "Nothing there",
-        StatusCode::NOT_ACCEPTABLE => "No such form",
+        StatusCode::NOT_FOUND => "Not found",
+        StatusCode::NOT_ACCEPTABLE => "Not available in this format",
         StatusCode::TOO_MANY_REQUESTS => "Too many requests",
         StatusCode::BAD_GATEWAY => "The server refused",
         StatusCode::GATEWAY_TIMEOUT => "The server cannot be reached",
@@ -62,14 +62,18 @@ pub(crate) fn style() -> Response<WebBody> {
 
 /// Renders a template as a page.
 pub(crate) fn html(status: StatusCode, template: &impl Template) -> Response<WebBody> {
-    match template.render() {
-        Ok(page) => page_of(status, page),
-        // Rendering fails only if writing to a String fails, which does not happen.
-        Err(error) => with_type(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "text/plain",
-            error.to_string(),
-        ),
+    page_of(status, rendered(template))
+}
+
+/// Renders a template. Control characters that HTML does not allow (HTML Standard §13.2.3.5) are replaced, wherever they come from.
+pub(crate) fn rendered(template: &impl Template) -> String {
+    // Rendering fails only if writing to a String fails, which does not happen.
+    let page = template.render().unwrap_or_default();
+    let is_raw = |one: char| one.is_control() && !['\n', '\t'].contains(&one);
+    if page.contains(is_raw) {
+        page.replace(is_raw, "\u{fffd}")
+    } else {
+        page
     }
 }
 

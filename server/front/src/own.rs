@@ -31,10 +31,8 @@ pub(crate) async fn admitted(client: &WebClient) -> Result<(), (StatusCode, Stri
     let own = own_client(client, ClientOptions::default());
     if let Err(error) = own.connect(OWN).await {
         let status = match &error {
-            Error::InitRejected(_) if is_guessing(error.diagnostics()) => {
-                StatusCode::TOO_MANY_REQUESTS
-            }
-            Error::InitRejected(_) | Error::AccessRefused { .. } => StatusCode::UNAUTHORIZED,
+            Error::InitRejected(_) => refusal_status(error.diagnostics()),
+            Error::AccessRefused { .. } => StatusCode::UNAUTHORIZED,
             _ => StatusCode::SERVICE_UNAVAILABLE,
         };
         return Err((status, described(&error)));
@@ -48,13 +46,21 @@ pub(crate) async fn admitted(client: &WebClient) -> Result<(), (StatusCode, Stri
     }
 }
 
-/// Returns whether a login was refused without checking the password, because of too many wrong passwords from the same address.
-pub(crate) fn is_guessing(diagnostics: &[DiagRec]) -> bool {
-    let waits = Condition::TEMPORARILY_OUT_OF_RESOURCES;
-    diagnostics.iter().any(|one| match one {
-        DiagRec::DefaultFormat(one) => one.condition == waits.0,
-        DiagRec::ExternallyDefined(_) => false,
-    })
+/// Returns the HTTP status for a session that this server refused. It is 401, which makes browsers ask for a user and a password,
+/// unless these would not help: the address of the client is blocked, it has guessed too many passwords to have another one
+/// checked, or its user has all the sessions that it may have.
+pub(crate) fn refusal_status(diagnostics: &[DiagRec]) -> StatusCode {
+    let of_condition = |one: &DiagRec| match one {
+        DiagRec::DefaultFormat(one) => match Condition(one.condition) {
+            Condition::ADDRESS_BLOCKED => Some(StatusCode::FORBIDDEN),
+            Condition::TEMPORARILY_OUT_OF_RESOURCES => Some(StatusCode::TOO_MANY_REQUESTS),
+            Condition::TOO_MANY_SESSIONS => Some(StatusCode::SERVICE_UNAVAILABLE),
+            _ => None,
+        },
+        DiagRec::ExternallyDefined(_) => None,
+    };
+    let status = diagnostics.iter().find_map(of_condition);
+    status.unwrap_or(StatusCode::UNAUTHORIZED)
 }
 
 struct OwnServer(WebClient);

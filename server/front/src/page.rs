@@ -6,23 +6,28 @@ mod download;
 mod facets;
 mod follow;
 mod hits;
+mod order;
 mod parameters;
 mod record;
 mod search;
 mod section;
+mod similar;
 mod sources;
+mod suggestion;
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use askama::Template;
-use z3950_server::web::http::header::RETRY_AFTER;
+use z3950_server::web::http::header::{ACCEPT, HeaderValue, RETRY_AFTER, VARY};
 use z3950_server::web::http::request::Parts;
 use z3950_server::web::http::{Method, Response, StatusCode};
 use z3950_server::web::{Web, WebAnswering, WebBody, WebClient, WebRequest, is_sru};
 
+use self::order::ListOrder;
 use self::parameters::Parameters;
 use crate::choices::{Catalogues, SearchForm, ShownDatabase};
-use crate::gateway::Gateway;
+use crate::gateway::{Accept, Gateway};
 use crate::layout::{PageLayout, heading, html, redirect, style};
 use crate::own::admitted;
 use crate::text;
@@ -44,7 +49,11 @@ pub struct CataloguePage {
     gateway: Option<Box<dyn Web>>,
     /// The addresses of the listeners without TLS.
     plain: Vec<SocketAddr>,
+    suggestion_time: Duration,
 }
+
+/// The maximum time for a suggestion.
+const SUGGESTION_TIME: Duration = Duration::from_secs(2);
 
 impl CataloguePage {
     /// Creates the page of a server.
@@ -53,6 +62,7 @@ impl CataloguePage {
             layout: PageLayout::new(true),
             gateway: None,
             plain: Vec::new(),
+            suggestion_time: SUGGESTION_TIME,
         }
     }
 
@@ -77,6 +87,16 @@ impl CataloguePage {
     #[must_use]
     pub fn with_plain_listeners(self, plain: Vec<SocketAddr>) -> Self {
         Self { plain, ..self }
+    }
+
+    /// Sets the maximum time for suggesting another spelling when a search has found nothing; by default, two seconds. With zero,
+    /// nothing is suggested.
+    #[must_use]
+    pub fn with_suggestion_time(self, suggestion_time: Duration) -> Self {
+        Self {
+            suggestion_time,
+            ..self
+        }
     }
 
     /// Returns the gateway if the request is for it.
@@ -143,6 +163,7 @@ impl CataloguePage {
         SearchForm {
             has_fallback: parameters.has_fallback,
             has_best: parameters.has_best,
+            sort: parameters.sort.map_or("", ListOrder::name),
             ..SearchForm::new(client, query, targets, parameters.ticks)
         }
     }
@@ -231,6 +252,20 @@ impl Web for CataloguePage {
             Some(gateway) => gateway.answer(request),
             None => Box::pin(self.response(request)),
         }
+    }
+
+    /// Answers browsers with a page; other clients get the diagnostic of SRU, as do requests with parameters of SRU.
+    fn missing(&self, head: &Parts) -> Option<PageAnswer> {
+        let accepted = head.headers.get_all(ACCEPT).iter();
+        let accepted = Accept::read(accepted.filter_map(|value| value.to_str().ok()));
+        if !accepted.names_html() || is_sru(head.uri.query().unwrap_or_default()) {
+            return None;
+        }
+        let words = "There is no page at this address, and no database of this name.";
+        let mut answer = self.failure(StatusCode::NOT_FOUND, words);
+        let vary = HeaderValue::from_static("Accept");
+        answer.headers_mut().insert(VARY, vary);
+        Some(answer)
     }
 }
 

@@ -1,17 +1,18 @@
 //! A record prepared for a page: labelled values, holdings and URL, and the record as MARC or as the server sent it.
 
+mod rows;
+
 use z3950::asn1::record::holdings::Holding;
 use z3950::marc::Form;
-use z3950::marc::crosswalk::sutrs::sutrs_text;
 use z3950::{Record, RecordSource};
 
+use self::rows::{ShownRow, rows};
 use crate::text::{VALUE, clean, cut, encoded};
 
 /// A record prepared for a page.
 pub(crate) struct ShownRecord {
     pub(crate) title: String,
-    /// The labels with their values.
-    pub(crate) rows: Vec<(String, Vec<ShownValue>)>,
+    pub(crate) rows: Vec<ShownRow>,
     pub(crate) holdings: Vec<ShownCopies>,
     /// The record's `z39.50r` URL; empty if it does not have one.
     pub(crate) url: String,
@@ -26,9 +27,6 @@ pub(crate) struct ShownRecord {
     /// The download formats with their links.
     pub(crate) downloads: Vec<(&'static str, String)>,
 }
-
-/// A value in pieces, each marked as a link or as plain text.
-pub(crate) struct ShownValue(pub(crate) Vec<(String, bool)>);
 
 /// The copies that one database has.
 pub(crate) struct ShownCopies {
@@ -45,25 +43,16 @@ pub(crate) struct ShownCopy {
 }
 
 impl ShownRecord {
-    /// Prepares a record with its URL and download links; `title` returns the displayed name of a database.
+    /// Prepares a record with its URL and download links; `title` returns the displayed name of a database, and `search` the link to
+    /// a search, if there can be any.
     pub(crate) fn of(
         record: &Record,
         url: String,
         downloads: Vec<(&'static str, String)>,
         title: &impl Fn(&str) -> String,
+        search: Option<&dyn Fn(&str) -> String>,
     ) -> Self {
         let marc = record.marc();
-        let labelled = marc.as_ref().map(sutrs_text).unwrap_or_default();
-        let mut rows: Vec<(String, Vec<ShownValue>)> = Vec::new();
-        for (label, value) in labelled.lines().filter_map(|line| line.split_once(": ")) {
-            // Subdivisions of subjects follow ` -- `, which is shown as a dash.
-            let value = value.replace(" -- ", " – ");
-            let value = ShownValue::of(&cut(&value, VALUE));
-            match rows.last_mut() {
-                Some((known, values)) if known == label => values.push(value),
-                _ => rows.push((label.to_owned(), vec![value])),
-            }
-        }
         let lines = marc.as_ref().and_then(|marc| {
             let mut lines = Vec::new();
             Form::Line.write(marc, &mut lines).ok()?;
@@ -75,7 +64,7 @@ impl ShownRecord {
         };
         Self {
             title: clean(record.title().as_deref().unwrap_or("[no title]")),
-            rows,
+            rows: marc.map(|marc| rows(&marc, search)).unwrap_or_default(),
             holdings: copies(record, title),
             url,
             url_source: String::new(),
@@ -131,31 +120,6 @@ fn take_source(holding: &mut Holding, sources: &[RecordSource]) -> Option<String
     Some(source)
 }
 
-impl ShownValue {
-    /// Splits a text into plain text and links to web pages and files.
-    fn of(text: &str) -> Self {
-        let mut parts: Vec<(String, bool)> = Vec::new();
-        for word in text.split_inclusive(' ') {
-            let url = word.trim_end_matches([' ', ',', ';', '.']);
-            let lower = url.to_ascii_lowercase();
-            let schemes = ["http://", "https://", "ftp://"];
-            let is_link = schemes
-                .iter()
-                .any(|scheme| lower.len() > scheme.len() && lower.starts_with(scheme));
-            let rest = word.get(url.len()..).unwrap_or_default();
-            match parts.last_mut() {
-                _ if is_link => {
-                    parts.push((url.to_owned(), true));
-                    parts.push((rest.to_owned(), false));
-                }
-                Some((known, false)) => known.push_str(word),
-                _ => parts.push((word.to_owned(), false)),
-            }
-        }
-        Self(parts)
-    }
-}
-
 impl ShownCopy {
     fn of(holding: &Holding) -> Self {
         let joined = |parts: &[&Option<String>]| {
@@ -198,27 +162,6 @@ impl ShownCopy {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_urls_of_pages_and_files_are_links() {
-        for (text, links) in [
-            (
-                "https://lib.example/a?b, see also",
-                &["https://lib.example/a?b"][..],
-            ),
-            ("see ftp://lib.example/x.", &["ftp://lib.example/x"]),
-            ("HTTP://a http://b", &["HTTP://a", "http://b"]),
-            ("javascript:alert(1) data:text/html,x http://", &[]),
-        ] {
-            let value = ShownValue::of(text);
-            let parts = value.0.iter();
-            let shown: String = parts.clone().map(|(part, _)| part.as_str()).collect();
-            assert_eq!(shown, text);
-            let found: Vec<_> = parts.filter(|(_, is_link)| *is_link).collect();
-            let found: Vec<&str> = found.iter().map(|(part, _)| part.as_str()).collect();
-            assert_eq!(found, links, "{text}");
-        }
-    }
 
     #[test]
     fn what_is_said_twice_is_shown_once() {

@@ -147,7 +147,11 @@ impl<'a> Answerer<'a> {
         let is_head = head.method == Method::HEAD;
         let has_chunks = head.headers.contains_key(TRANSFER_ENCODING);
         let answered = match (asked, web) {
-            (Ok(HttpRequest::Sru(asked)), _) => self.carry_out(*asked).await,
+            (Ok(HttpRequest::Sru(asked)), _) => {
+                let database = asked.heading.database.clone();
+                let answered = self.carry_out(*asked).await;
+                self.or_missing(&head, &database, answered)
+            }
             (Ok(HttpRequest::Web(heading, body)), Some(web)) => {
                 self.of_web(&**web, head, *heading, body).await
             }

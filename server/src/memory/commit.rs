@@ -222,8 +222,13 @@ impl MemoryBackend {
                 (due, Arc::clone(&newest.fields))
             };
             let Some(due) = due else { return };
-            let merged = due.made(&fields);
+            let made = due.made(&fields);
             let mut queue = lock(&self.0.queue);
+            // Segments whose records do not fit into one stay as they are.
+            let Ok(merged) = made else {
+                queue.is_merging = false;
+                return;
+            };
             let newest = self.newest(&queue);
             // If a reload has replaced the segments, the merge is dropped.
             if let Some(index) = merged.put_into(&newest.index) {

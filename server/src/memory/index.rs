@@ -27,7 +27,7 @@ pub use self::find::Pattern;
 pub(super) use self::notes::shortened;
 pub use self::phrase::{Edge, Edges};
 pub(super) use self::phrase::{WordPlace, WordPlaces};
-pub(super) use self::segment::{Segment, SegmentBuilder};
+pub(super) use self::segment::{Segment, SegmentBuilder, SegmentFull};
 use self::strings::Strings;
 use super::background::TimeSlice;
 use super::fields::{IndexId, IndexSet};

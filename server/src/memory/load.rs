@@ -55,7 +55,7 @@ pub const MAX_NOTES: usize = 100;
 pub enum Note {
     /// The record was repaired.
     #[error(
-        "record {number} at octet {offset} {}: {repair}{}", if *.is_loss { "is incomplete" } else { "repaired" }, further(*.more)
+        "record {number} at octet {offset} {}: {repair}{}", if *.is_loss { "is incomplete" } else { "repaired" }, others(*.more, "fault", "faults")
     )]
     Repaired {
         /// The number of the record, from 1.
@@ -111,10 +111,20 @@ impl Note {
     }
 }
 
-fn further(repairs: usize) -> String {
-    match repairs {
+/// Describes how many others there are of something that is named once: ` and 7 other faults`.
+fn others(count: usize, one: &str, several: &str) -> String {
+    match count {
         0 => String::new(),
-        more => format!(" (and {more} more)"),
+        1 => format!(" and 1 other {one}"),
+        more => format!(" and {more} other {several}"),
+    }
+}
+
+fn damaged(records: usize) -> String {
+    match records {
+        0 => String::new(),
+        1 => "; 1 other record is damaged".to_owned(),
+        more => format!("; {more} other records are damaged"),
     }
 }
 
@@ -149,7 +159,7 @@ pub enum LoadError {
     /// A file is more damaged than the records being served, so it does not replace them: more records are lost or incomplete, or
     /// none is intact.
     #[error(
-        "{} is damaged, and does not replace what is served{}{}", path.display(), first(.notes), further(*.more + .notes.len().saturating_sub(1))
+        "{} is damaged, and does not replace what is served{}{}", path.display(), first(.notes), damaged(*.more + .notes.len().saturating_sub(1))
     )]
     Damaged {
         /// The path of the file.

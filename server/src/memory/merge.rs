@@ -9,7 +9,7 @@ use z3950_marc::iso2709;
 
 use super::fields::Fields;
 use super::hits::{Part, SEGMENT};
-use super::index::{Index, Segment, SegmentBuilder};
+use super::index::{Index, Segment, SegmentBuilder, SegmentFull};
 use crate::headroom::Headroom;
 
 /// The number of segments of about the same size that are merged into one. A record is indexed again each time its segment grows
@@ -81,7 +81,10 @@ impl Merge {
     }
 
     /// Performs the merge. The octets of the records are shared with the old segments.
-    pub(super) fn made(self, fields: &Arc<Fields>) -> Merged {
+    ///
+    /// # Errors
+    /// [`SegmentFull`] if the records do not fit into one segment.
+    pub(super) fn made(self, fields: &Arc<Fields>) -> Result<Merged, SegmentFull> {
         let kept = |(segment, deleted): &Slice| segment.len() - deleted.len();
         let mut builder = builder(self.slices.iter().map(kept).sum(), fields);
         for (segment, deleted) in &self.slices {
@@ -91,14 +94,14 @@ impl Merge {
                     && let Some(database) = segment.database(number)
                     && let Ok(parsed) = iso2709::parse(octets)
                 {
-                    builder.add(database, octets.clone(), &parsed.record);
+                    builder.add(database, octets.clone(), &parsed.record)?;
                 }
             }
         }
-        Merged {
+        Ok(Merged {
             segment: builder.finish(),
             merge: self,
-        }
+        })
     }
 }
 

@@ -11,7 +11,7 @@ use z3950_marc::{Field, MarcRecord, iso2709, marcxml};
 use super::catalogue::{Catalogue, RecordChange};
 use super::docid::DocidField;
 use super::fields::Fields;
-use super::hits::{HitSet, Part, SEGMENT};
+use super::hits::{HitSet, Part};
 use super::index::Index;
 use super::merge;
 use crate::backend::{Update, UpdateAction, UpdateRecord};
@@ -264,13 +264,18 @@ impl<'a> Draft<'a> {
             (Arc::clone(segment), deleted)
         });
         let new: Vec<_> = self.new.iter().flatten().collect();
-        let added = new.chunks(SEGMENT).map(|records| {
-            let mut builder = merge::builder(records.len(), fields);
-            for (octets, record) in records {
-                builder.add(self.number, octets.clone(), record);
-            }
-            (Arc::new(builder.finish()), Arc::new(Part::first(0)))
-        });
+        let mut added = Vec::new();
+        let mut rest = new.as_slice();
+        while !rest.is_empty() {
+            let mut builder = merge::builder(rest.len(), fields);
+            let is_added = |(octets, record): &&&(Bytes, MarcRecord)| {
+                let added = builder.add(self.number, octets.clone(), record);
+                added.is_ok()
+            };
+            let count = rest.iter().take_while(is_added).count();
+            added.push((Arc::new(builder.finish()), Arc::new(Part::first(0))));
+            rest = rest.get(count..).unwrap_or_default();
+        }
         self.index.changed(before.chain(added))
     }
 }

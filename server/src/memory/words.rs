@@ -2,6 +2,7 @@
 //! The standard leaves the definition of words to the server (Z39.50-2003 Appendix ATR, structure `word`).
 
 use unicode_normalization::char::{decompose_compatible, is_combining_mark};
+use z3950_marc::fold::{is_written_without_blanks, spelled_out};
 
 /// Returns the words of a text, in order.
 ///
@@ -58,36 +59,12 @@ fn fold(character: char, mut emit: impl FnMut(char)) {
             .to_lowercase()
             .filter(|small| !is_combining_mark(*small))
         {
-            match spelled(small) {
+            match spelled_out(small) {
                 "" => emit(small),
                 letters => letters.chars().for_each(&mut emit),
             }
         }
     });
-}
-
-/// Returns the spelling, as usual in catalogues, of a letter that Unicode does not decompose.
-fn spelled(letter: char) -> &'static str {
-    match letter {
-        'æ' => "ae",
-        'œ' => "oe",
-        'ß' => "ss",
-        'ø' => "o",
-        'ł' => "l",
-        'đ' | 'ð' => "d",
-        'þ' => "th",
-        'ħ' => "h",
-        'ŧ' => "t",
-        'ı' => "i",
-        'ς' => "σ",
-        _ => "",
-    }
-}
-
-fn is_written_without_blanks(character: char) -> bool {
-    matches!(character, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'
-        | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{323af}')
-        && character.is_alphabetic()
 }
 
 #[cfg(test)]

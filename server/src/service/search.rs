@@ -276,13 +276,15 @@ fn cql(
 
 fn read(language: Language, text: &[u8]) -> Result<Cow<'static, RpnQuery>, Diagnostic> {
     let text = std::str::from_utf8(text).map_err(|error| {
-        let at = error.valid_up_to();
-        let message = format!("octet {at} of the query is not UTF-8");
+        let message = format!(
+            "octet {} of the query is not UTF-8",
+            error.valid_up_to() + 1
+        );
         diagnostic(Condition::MALFORMED_QUERY, message)
     })?;
     let rpn = DIALECTS.read(language, text);
     rpn.map(Cow::Owned)
-        .map_err(|error| diagnostic(Condition::MALFORMED_QUERY, error.to_string()))
+        .map_err(|error| diagnostic(Condition::MALFORMED_QUERY, error.described(text)))
 }
 
 /// Returns whether to count the records of each term: in version 3, for queries of several terms; or if the client requests it

@@ -175,8 +175,11 @@ fn failed_searches_have_their_diagnostics() {
     let ccl = |text: &'static [u8]| {
         move |request: &mut SearchRequest| request.query = Query::Type2(text.into())
     };
-    check(&ccl(b"w\xe4r"), "108 octet 1 of the query is not UTF-8");
-    check(&ccl(b""), "108 a term is missing at octet 0 of the query");
+    check(&ccl(b"w\xe4r"), "108 octet 2 of the query is not UTF-8");
+    check(
+        &ccl(b""),
+        "108 a term is missing at character 1 of the query",
+    );
     let no_text = || External::single_asn1_type(oid::CQL, any());
     check(
         &|request| request.query = Query::Type104(no_text()),
@@ -185,7 +188,7 @@ fn failed_searches_have_their_diagnostics() {
     let unclosed = || External::octet_aligned(oid::CQL, &b"title=\"war"[..]);
     check(
         &|request| request.query = Query::Type104(unclosed()),
-        "108 a quote is not closed at octet 6 of the query",
+        "108 a quote is not closed at character 7 of the query",
     );
 }
 

@@ -185,7 +185,7 @@ impl Tools {
             command.args([
                 "--listen",
                 &format!("127.0.0.1:{port}"),
-                "--max-sessions",
+                "--sessions",
                 "20000",
             ]);
             match catalogue {

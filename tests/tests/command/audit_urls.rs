@@ -139,7 +139,7 @@ fn audit_r_d4_a_wrapped_url_is_read_as_the_url() {
         // `check` names each URL as it was given, so the names are made equal.
         assert_eq!(ran.stdout.replace(wrapped, url), plain.stdout);
     }
-    let ran = z3950_fed(["url", "check", "--input", "-"], &format!("{wrapped}\n"));
+    let ran = z3950_fed(["url", "check", "--input", "-"], format!("{wrapped}\n"));
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let ran = z3950(["get", "--strict", wrapped]);
     assert_eq!(ran.code, Some(2), "{ran:?}");

@@ -11,6 +11,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use z3950_asn1::apdu::Apdu;
+use z3950_server::testing::TestServer;
 use z3950_tests::peer;
 use z3950_tests::program::{Daemon, Ran, path, z3950};
 
@@ -104,6 +106,38 @@ fn nothing_forbidden_is_sent_unless_allowed() {
         "nothing can be stored in a database that does not exist: {updated:?}"
     );
     assert_eq!(updated.code, Some(5), "{updated:?}");
+}
+
+/// Metaproxy ends at a scan without a position, so it is sent only to servers that may be harmed.
+#[test]
+fn audit_r_y6_a_scan_without_a_position_needs_a_permission() {
+    for more in [&[][..], &["--hostile"]] {
+        let server = TestServer::demo();
+        let target = format!("{}/books", server.addr());
+        let own = [
+            "probe",
+            "--conformance",
+            "--json",
+            &target,
+            "--only",
+            "scan.",
+        ];
+        let ran = z3950(own.iter().chain(more));
+        let findings = Findings::of(&ran);
+        let is_skipped = findings
+            .named("not judged")
+            .contains(&"scan.position.omitted");
+        assert_eq!(is_skipped, more.is_empty(), "{ran:?}");
+        assert!(findings.named("pass").len() > 10, "{ran:?}");
+        let scans = server.transcript().into_iter();
+        let scans = scans.filter_map(|entry| match entry.apdu? {
+            Apdu::ScanRequest(scan) => Some(scan.preferred_position_in_response),
+            _ => None,
+        });
+        let scans: Vec<_> = scans.collect();
+        assert!(scans.len() > 10, "{scans:?}");
+        assert_eq!(scans.contains(&None), !more.is_empty(), "{scans:?}");
+    }
 }
 
 /// A server that refuses sessions, or ends idle sessions for new ones, is judged in the sessions that it accepts.

@@ -112,7 +112,7 @@ fn records_in_any_form_are_inputs() {
             &PathBuf::from(report),
             ["position", "input", "outcome", "message"],
         );
-        let without = "001 o4: no identifier in 010, 020, 022 or 035";
+        let without = "001 o4: no identifier in 010, 020, 022 or 035; --by-title looks it up by title, author and year";
         let expected = [
             ["1", "isbn:9780306406157", "delivered", ""],
             ["2", "isbn:9780140449136", "delivered", ""],

@@ -2,6 +2,9 @@
 //! `lookup` on searches other than the given one.
 
 use serde_json::Value;
+use z3950_asn1::apdu::{Apdu, Query};
+use z3950_marc::{Field, MarcRecord};
+use z3950_server::testing::{TestServer, record};
 use z3950_tests::program::z3950;
 
 const ISBN: &str = "z39.50r://localhost/books?0141439513";
@@ -141,4 +144,79 @@ fn searches_and_lookups_are_made_in_other_ways() {
     let line = ["--demo", "search", "localhost/books", structure];
     let ran = z3950([&line[..], &["--fallback=databases"]].concat());
     assert_eq!(ran.code, Some(5), "{}", ran.stderr);
+}
+
+/// The queries of all searches that a server received, in order.
+fn queries(server: &TestServer) -> Vec<String> {
+    let entries = server.transcript().into_iter();
+    let queries = entries.filter_map(|entry| match entry.apdu.as_ref()? {
+        Apdu::SearchRequest(search) => match &search.query {
+            Query::Type1(query) => Some(query.to_string()),
+            other => Some(format!("{other:?}")),
+        },
+        _ => None,
+    });
+    queries.collect()
+}
+
+/// The exact searches for an ISBN are made at every target before the broader ones, and none is made twice.
+#[test]
+fn r_b7_targets_in_turn_get_each_search_once() {
+    let serving = |records: Vec<MarcRecord>| TestServer::builder().database("cat", records).start();
+    let exact = [
+        "@or @attr 1=7 9780306406157 @attr 1=7 0306406152",
+        "@or @attr 1=1007 9780306406157 @attr 1=1007 0306406152",
+    ];
+    let broader = [
+        "@or @attr 5=1 @attr 1=7 9780306406157 @attr 5=1 @attr 1=7 0306406152",
+        "@or @attr 1=1016 9780306406157 @attr 1=1016 0306406152",
+    ];
+    // The number stands in a note of the second record, where only a search in any index finds it.
+    let in_note = || {
+        let mut made = record("noted", "Seven");
+        made.fields
+            .push(Field::data(b"500", "  ", [("a", "ISBN 0306406152")]));
+        made
+    };
+    let all = [exact, broader].concat();
+    for (first, second, code, of_first, of_second) in [
+        (vec![], vec![in_note()], 0, &all[..], &all[..]),
+        (vec![in_note()], vec![], 0, &all, &exact[..]),
+        (vec![], vec![], 3, &all, &all),
+    ] {
+        let (one, two) = (serving(first), serving(second));
+        let [a, b] = [&one, &two].map(|server| format!("{}/cat", server.addr()));
+        let ran = z3950([
+            "lookup",
+            "--target",
+            &a,
+            "--target",
+            &b,
+            "--fallback",
+            "isbn:0306406152",
+        ]);
+        assert_eq!(ran.code, Some(code), "{ran:?}");
+        assert_eq!(queries(&one), of_first, "{ran:?}");
+        assert_eq!(queries(&two), of_second, "{ran:?}");
+    }
+    // A control number has no broader searches.
+    let (one, two) = (serving(vec![]), serving(vec![]));
+    let [a, b] = [&one, &two].map(|server| format!("{}/cat", server.addr()));
+    let ran = z3950([
+        "lookup",
+        "--target",
+        &a,
+        "--target",
+        &b,
+        "--fallback",
+        "local:7",
+    ]);
+    assert_eq!(ran.code, Some(3), "{ran:?}");
+    for server in [&one, &two] {
+        assert_eq!(
+            queries(server),
+            ["@attr 1=12 7", "@attr 1=1007 7"],
+            "{ran:?}"
+        );
+    }
 }

@@ -52,8 +52,8 @@ fn outcomes_are_exit_codes_and_plain_words() {
         ("books?pg1342;rs=ukmarc", 5, "diagnostic 239"),
         ("books?pg1342;esn=x", 5, "diagnostic 25"),
         ("books", 2, "names no record"),
-        ("books?a b", 2, "octet 27"),
-        ("?x", 2, "octet"),
+        ("books?a b", 2, "character 28"),
+        ("?x", 2, "character"),
     ] {
         let ran = demo(rest, &[]);
         assert_eq!(ran.code, Some(code), "{rest}: {ran:?}");

@@ -139,7 +139,7 @@ fn opac_records_are_written_in_every_format_of_their_marc_record() {
     let mut convert = command(path("z3950"));
     let ran = run(
         convert.args(["convert", "--to", "mrk", "-"]),
-        &opac.to_string(),
+        opac.to_string(),
     );
     assert!(ran.stdout.contains("=245  10$aEmma"), "{ran:?}");
 }
@@ -212,7 +212,7 @@ fn the_prompt_shows_the_copies_of_a_record() {
     assert_eq!(ran.stdout.matches(table).count(), 2, "{ran:?}");
     for words in [
         "there is no record 2: the result set has 1 record",
-        "record 1 tells of no copies",
+        "record 1 lists no copies",
     ] {
         assert!(ran.stderr.contains(words), "{words}: {ran:?}");
     }

@@ -110,7 +110,7 @@ fn a_killed_server_leaves_a_journal_that_is_read_and_folded() {
     check(
         &saved.fold(),
         0,
-        &["cat.mrk has 2 changes of", "and 3 records"],
+        &["folded 2 changes of ", "cat.mrk, which has 3 records"],
     );
     assert!(saved.has("two") && saved.has("three") && !saved.journal().exists());
     check(

@@ -106,7 +106,7 @@ fn get_reads_gopher_by_type() {
     check("9large", &["--max-size", "99999"], 6, "", "99999");
     check("0text", &["--format", "marcxml"], 2, "", "marcxml");
     check("0te%0Axt", &[], 2, "", "control");
-    check("hx", &["--strict"], 2, "", "gopher type");
+    check("hx", &["--strict"], 2, "", "invalid Gopher type");
     check("8guest", &[], 2, "", "telnet");
     check("0text", &["--demo"], 2, "", "Gopher");
     assert_eq!(
@@ -368,7 +368,7 @@ fn check_tells_locators_from_names_and_follows_them() {
     ];
     let ran = z3950_fed(
         ["url", "check", "--follow", "--input", "-"],
-        &input.join("\n"),
+        input.join("\n"),
     );
     let verdicts: Vec<&str> = ran
         .stdout

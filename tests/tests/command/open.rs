@@ -5,6 +5,10 @@ mod sessions;
 mod sets;
 mod shared;
 
+use z3950_asn1::apdu::Apdu;
+use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::oid;
+use z3950_server::diagnostic;
 use z3950_server::fault::{Fault, When};
 use z3950_server::testing::{TestServer, record};
 use z3950_tests::program::{Ran, z3950, z3950_fed};
@@ -290,7 +294,7 @@ fn a_file_of_yaz_client_runs_unchanged() {
     };
     let target = format!("127.0.0.1:{}/Default", server.port);
     let commands = format!("open {target}\n{ORDINARY}");
-    let theirs = run(&mut command(yaz), &format!("{commands}quit\n"));
+    let theirs = run(&mut command(yaz), format!("{commands}quit\n"));
     let theirs: Vec<&str> = theirs
         .stdout
         .lines()
@@ -475,4 +479,45 @@ fn help_describes_every_command_and_queries() {
     );
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.stdout.contains("@prox EXCLUSION"), "{ran:?}");
+}
+
+/// Without a syntax, Zebra and servers made with SimpleServer send XML as it is in their index.
+#[test]
+fn audit_r_y4_the_prompt_asks_for_marc_21_first() {
+    let syntaxes = |server: &TestServer| {
+        let asked = server.transcript().into_iter();
+        let asked = asked.filter_map(|entry| match entry.apdu? {
+            Apdu::SearchRequest(search) if search.small_set_upper_bound > 0 => {
+                Some(search.preferred_record_syntax)
+            }
+            Apdu::PresentRequest(present) => Some(present.preferred_record_syntax),
+            _ => None,
+        });
+        asked.collect::<Vec<_>>()
+    };
+    let catalogue = || TestServer::builder().database("cat", [record("id7", "Emma")]);
+    let ask = |server: &TestServer, commands: &str| {
+        let target = format!("{}/cat", server.addr());
+        let ran = z3950_fed(["open", &target], format!("find emma\n{commands}"));
+        assert!(ran.stdout.contains("Emma"), "{ran:?}");
+    };
+    let server = catalogue().start();
+    ask(&server, "show 1\n");
+    assert_eq!(syntaxes(&server), [Some(oid::USMARC)]);
+    // Then what there is.
+    let refused = Fault::Fails(diagnostic(Condition::RECORD_SYNTAX, ""));
+    let server = catalogue()
+        .fault(When::present().syntax(oid::USMARC), refused)
+        .start();
+    ask(&server, "show 1\n");
+    let asked = syntaxes(&server);
+    assert_eq!(asked[0], Some(oid::USMARC), "{asked:?}");
+    assert!(
+        asked.len() > 1 && asked[1..].iter().all(|syntax| *syntax != asked[0]),
+        "{asked:?}"
+    );
+    // What was set, and nothing else.
+    let server = catalogue().start();
+    ask(&server, "format xml\nshow 1\n");
+    assert_eq!(syntaxes(&server), [Some(oid::XML)]);
 }

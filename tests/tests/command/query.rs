@@ -54,9 +54,44 @@ fn r_f2_years_are_compared() {
     );
 }
 
+/// Tests that whoever types a comparison in the form of another query language is shown that of this one.
+#[test]
+fn r_f2_a_comparison_of_another_language_is_shown_in_this_one() {
+    for (query, words) in [
+        ("year:=>1900", "a comparison is written year:>=1900\n"),
+        ("ccl:year=>1900", "a comparison is written year>=1900\n"),
+        ("cql:year:>1900", "a comparison is written year > 1900\n"),
+        ("cql:date=>1900", "a comparison is written date >= 1900\n"),
+        (
+            ">1900",
+            "note: >1900 is searched for as a word; a comparison is written year:>1900\n",
+        ),
+        ("year=>1900", "year:>=1900 searches the index year"),
+        (
+            "@attr 1=31 >1900",
+            "a comparison is written @attr 1=31 @attr 2=5 1900 in PQF\n",
+        ),
+        (
+            "cql:date=1900-1950",
+            "a range is written date within \"1900 1950\" in CQL\n",
+        ),
+    ] {
+        let ran = z3950(["query", "explain", query]);
+        assert!(ran.stderr.contains(words), "{query}: {ran:?}");
+        let ran = z3950_fed(
+            ["--demo", "open", "localhost/books"],
+            format!("find {query}\n"),
+        );
+        assert!(ran.stderr.contains(words), "{query}: {ran:?}");
+    }
+    let ran = z3950(["query", "explain", "year:>1900"]);
+    assert_eq!(ran.stderr, "", "{ran:?}");
+}
+
 #[test]
 fn r_f7_cql_is_guessed_everywhere_and_told() {
-    let told = "note: taken as a query in CQL; the prefix names: makes it words with index names\n";
+    let told =
+        "note: interpreted as a CQL query; the prefix names: makes it words with index names\n";
     for (query, pqf, words) in [
         ("dc.title=war", "@attr 1=4 war", told),
         (
@@ -255,7 +290,7 @@ fn odd_octets_are_data_or_refused() {
     }
     let not_text = OsString::from_vec(b"caf\xe9".to_vec());
     let ran = z3950(["query".into(), "to-pqf".into(), not_text]);
-    assert_eq!(ran.stderr, "error: octet 3 of the query is not UTF-8\n");
+    assert_eq!(ran.stderr, "error: octet 4 of the query is not UTF-8\n");
     assert_eq!((ran.code, &*ran.stdout), (Some(2), ""));
 }
 

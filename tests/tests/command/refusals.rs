@@ -1,66 +1,64 @@
 //! A server that refuses a search as Metaproxy does – no hits, a status of success, and a diagnostic in place of the records – has
-//! refused it, whichever command asks: exit code 5 and the diagnostic.
+//! refused it, whichever command asks: exit code 5 and the diagnostic. So has one of SRU that counts no records and has diagnostics.
 
-use z3950_tests::program::{Daemon, run, z3950};
+use std::path::Path;
+
+use z3950_tests::program::{Daemon, Ran, run, z3950};
 use z3950_tests::surroundings::command;
 
 const REASON: &str = "diagnostic 236";
 
-#[test]
-fn audit_r_d3_a_search_that_is_refused_with_a_status_of_success_is_refused() {
-    let folder = tempfile::TempDir::new().expect("a folder");
-    let path = |name: &str| folder.path().join(name).display().to_string();
-    let server = Daemon::start([
+/// A server that refuses all searches over both protocols.
+fn refusing() -> Daemon {
+    Daemon::start([
         "--demo",
         "--fault",
         "on search: fail-as-success 236 \"not for you\"",
-    ]);
-    let address = server.address();
+        "--fault",
+        "on sru search: fail-as-success 236 \"not for you\"",
+    ])
+}
+
+/// A server with a remote database at this target, a profile of a host, a port and more keys.
+fn front(folder: &Path, port: u16, keys: &str) -> Daemon {
     let profiles = format!(
-        "[targets.closed]\nhost = \"127.0.0.1\"\nport = {}\ndatabases = [\"books\"]\n",
-        server.port()
+        "[targets.closed]\nhost = \"127.0.0.1\"\nport = {port}\ndatabases = [\"books\"]\n{keys}"
     );
-    std::fs::write(path("profiles.toml"), profiles).expect("written");
+    std::fs::write(folder.join("profiles.toml"), profiles).expect("written");
     let settings = "target-profiles = \"profiles.toml\"\n[[database]]\nname = \"remote\"\ntargets = [\"closed\"]\n";
-    std::fs::write(path("z3950d.toml"), settings).expect("written");
-    let front = Daemon::start(["--config", &path("z3950d.toml")]);
-    std::fs::write(path("in"), "local:pg1342\n").expect("written");
-    let (target, url) = (
-        format!("{address}/books"),
-        format!("z39.50r://{address}/books?pg1342"),
-    );
-    let remote = format!("{}/remote", front.address());
-    let sru_of_remote = format!("http://{remote}");
-    let remote_url = format!("z39.50r://{remote}?pg1342");
-    for arguments in [
-        vec!["search", &*target, "ti:war"],
-        vec!["search", &*target, "ti:war", "--fallback"],
-        vec!["search", &*target, "ti:war", "--json"],
-        vec!["lookup", &*target, "isbn:0141439513"],
-        vec!["get", &*url],
-        vec!["get", "--fallback", &*url],
-        vec!["search", &*remote, "ti:war"],
-        vec!["search", &*sru_of_remote, "ti:war"],
-        vec!["lookup", &*remote, "isbn:0141439513"],
-        vec!["get", &*remote_url],
-    ] {
-        let ran = z3950(&arguments);
-        assert_eq!(ran.code, Some(5), "{arguments:?}: {ran:?}");
-        let said = format!("{}{}", ran.stdout, ran.stderr);
-        assert!(
-            said.contains("236") && said.contains("not for you"),
-            "{arguments:?}: {ran:?}"
-        );
-    }
-    let ran = z3950(["url", "check", "--follow", &url]);
-    assert_eq!(ran.code, Some(5), "{ran:?}");
+    let path = folder.join("z3950d.toml");
+    std::fs::write(&path, settings).expect("written");
+    Daemon::start(["--config", &path.display().to_string()])
+}
+
+/// The command ends as one that is refused, and says why.
+fn check(arguments: &[&str]) -> Ran {
+    let ran = z3950(arguments);
+    assert_eq!(ran.code, Some(5), "{arguments:?}: {ran:?}");
+    let said = format!("{}{}", ran.stdout, ran.stderr);
     assert!(
-        ran.stdout.contains("refused") && !ran.stdout.contains("gone"),
-        "{ran:?}"
+        said.contains("236") && said.contains("not for you"),
+        "{arguments:?}: {ran:?}"
     );
+    ran
+}
+
+/// All ways to search a target, by one command, by a batch with a report, and at the prompt.
+fn check_searches(folder: &Path, target: &str) {
+    for arguments in [
+        &["search", target, "ti:war"][..],
+        &["search", target, "ti:war", "--fallback"],
+        &["search", target, "ti:war", "--json"],
+        &["lookup", target, "isbn:0141439513"],
+        &["lookup", target, "isbn:0141439513", "--fallback"],
+    ] {
+        check(arguments);
+    }
+    let path = |name: &str| folder.join(name).display().to_string();
+    std::fs::write(folder.join("in"), "local:pg1342\n").expect("written");
     let (input, report, output) = (path("in"), path("r.tsv"), path("o.mrc"));
     let ran = z3950([
-        "lookup", &target, "--input", &input, "--report", &report, "--output", &output,
+        "lookup", target, "--input", &input, "--report", &report, "--output", &output, "--force",
     ]);
     assert_eq!(ran.code, Some(5), "{ran:?}");
     let report = std::fs::read_to_string(report).expect("a report");
@@ -71,9 +69,47 @@ fn audit_r_d3_a_search_that_is_refused_with_a_status_of_success_is_refused() {
     let mut prompt = command(z3950_tests::program::path("z3950"));
     let ran = run(
         prompt.arg("open"),
-        &format!("open {target}\nfind ti:war\nquit\n"),
+        format!("open {target}\nfind ti:war\nquit\n"),
     );
     assert!(ran.stderr.contains(REASON), "{ran:?}");
+}
+
+/// All ways to follow a URL of a server.
+fn check_url(url: &str) {
+    check(&["get", url]);
+    check(&["get", "--fallback", url]);
+    let ran = z3950(["url", "check", "--follow", url]);
+    assert_eq!(ran.code, Some(5), "{ran:?}");
+    assert!(
+        ran.stdout.contains("refused") && !ran.stdout.contains("gone"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn audit_r_d3_a_search_that_is_refused_with_a_status_of_success_is_refused() {
+    let folder = tempfile::TempDir::new().expect("a folder");
+    let server = refusing();
+    let address = server.address();
+    let front = front(folder.path(), server.port(), "");
+    let remote = format!("{}/remote", front.address());
+    check_searches(folder.path(), &format!("{address}/books"));
+    check_searches(folder.path(), &remote);
+    check_searches(folder.path(), &format!("http://{remote}"));
+    check_url(&format!("z39.50r://{address}/books?pg1342"));
+    check_url(&format!("z39.50r://{remote}?pg1342"));
+}
+
+#[test]
+fn audit_r_d3_a_search_over_sru_without_records_and_with_a_diagnostic_is_refused() {
+    let folder = tempfile::TempDir::new().expect("a folder");
+    let server = refusing();
+    let front = front(folder.path(), server.port(), "sru = {}\n");
+    let remote = format!("{}/remote", front.address());
+    check_searches(folder.path(), &format!("http://{}/books", server.address()));
+    check_searches(folder.path(), &remote);
+    check_searches(folder.path(), &format!("http://{remote}"));
+    check_url(&format!("z39.50r://{remote}?pg1342"));
 }
 
 #[test]

@@ -85,7 +85,7 @@ fn what_is_found_has_a_note_and_the_source_of_each_record() {
         format!("{address}/union"),
         format!("http://{address}/union"),
     );
-    let note = format!("without {FAILED}\n");
+    let note = format!("results are missing from {FAILED}\n");
     for target in [&target, &over_sru] {
         let ran = z3950([
             "search", target, "ti:war", "--count", "2", "--format", "brief",
@@ -138,7 +138,7 @@ fn the_prompt_shows_the_hits_of_each_source_on_one_line() {
     let mut command = command(z3950_tests::program::path("z3950"));
     let ran = run(
         command.arg("open"),
-        &format!("open {target}\nfind ti:pride\nquit\n"),
+        format!("open {target}\nfind ti:pride\nquit\n"),
     );
     let line = "hits: town 1; closed failed: cannot connect: connection refused\n";
     check(&ran, 0, "", line);

@@ -3,6 +3,8 @@
 use z3950_server::testing::{TestServer, record};
 use z3950_tests::program::{Ran, z3950, z3950_fed};
 
+use crate::hostile::odd::{http_answer, serve_http};
+
 /// Runs a command; returns the heads of the requests that it sends.
 fn requests(server: &TestServer, arguments: &[&str]) -> (Ran, Vec<String>) {
     let before = server.http_messages().len();
@@ -236,6 +238,39 @@ fn the_prompt_says_how_a_server_is_asked() {
     );
     assert!(
         ran.stderr.contains("/books (mine), version 1.2 by post"),
+        "{ran:?}"
+    );
+}
+
+/// Servers that put text of their records into XML as it is: the records are kept, and the fault is told with them.
+#[test]
+fn audit_r_a7_an_ampersand_that_is_not_escaped_is_told() {
+    let record = |position: u64, title: &str| {
+        format!(
+            "<zs:record><zs:recordSchema>marcxml</zs:recordSchema><zs:recordPacking>xml</zs:recordPacking><zs:recordData>\
+             <record xmlns='http://www.loc.gov/MARC21/slim'><leader>00000nam a2200000   4500</leader>\
+             <controlfield tag='001'>id{position}</controlfield><datafield tag='245' ind1='0' ind2='0'>\
+             <subfield code='a'>{title}</subfield></datafield></record></zs:recordData>\
+             <zs:recordPosition>{position}</zs:recordPosition></zs:record>"
+        )
+    };
+    let records = [record(1, "Sound"), record(2, "The AT&T story & more")].concat();
+    let answer = format!(
+        "<zs:searchRetrieveResponse xmlns:zs='http://www.loc.gov/zing/srw/'><zs:version>1.1</zs:version>\
+         <zs:numberOfRecords>2</zs:numberOfRecords><zs:records>{records}</zs:records></zs:searchRetrieveResponse>"
+    );
+    let address = serve_http(move |_| http_answer(answer.as_bytes()));
+    let target = format!("http://{address}/cat");
+    let ran = z3950(["search", &target, "story"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    for title in ["Sound", "The AT&T story & more"] {
+        assert!(ran.stdout.contains(title), "{ran:?}");
+    }
+    let words = "record 2: an & that begins no reference is read as text\n";
+    assert_eq!(ran.stderr.matches(words).count(), 1, "{ran:?}");
+    let ran = z3950(["search", &target, "story", "--format", "marcxml"]);
+    assert!(
+        ran.stdout.contains("The AT&amp;T story &amp; more"),
         "{ran:?}"
     );
 }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use z3950_server::testing::TestServer;
 use z3950_tests::program::{Ran, z3950, z3950_fed};
 
 fn text(path: &Path) -> &str {
@@ -276,7 +277,7 @@ fn every_row_of_a_table_has_a_line_in_the_report() {
     ];
     let ran = z3950([&line[..], &options].concat());
     assert_eq!(ran.code, Some(3), "{ran:?}");
-    let sum = "note: 4 inputs: 2 delivered, 2 not sent\n";
+    let sum = "note: 4 inputs: 2 delivered, 2 not sent; 1 repeats an earlier one\n";
     assert!(ran.stderr.ends_with(sum), "{ran:?}");
     let written = fs::read_to_string(report).expect("a report");
     let lines: Vec<&str> = written.lines().skip(1).collect();
@@ -300,5 +301,100 @@ fn every_row_of_a_table_has_a_line_in_the_report() {
         let ran = z3950(line);
         assert_eq!(ran.code, Some(2), "{ran:?}");
         assert!(ran.stderr.contains(words), "{ran:?}");
+    }
+}
+
+/// What spreadsheet programs make of a list of numbers is read, from a file and from a pipe.
+#[test]
+fn r_b8_lists_of_numbers_from_spreadsheets() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = TestServer::demo();
+    let target = format!("{}/books", server.addr());
+    type Octets = fn(u16) -> [u8; 2];
+    let utf16 = |text: &str, octets: Octets| -> Vec<u8> {
+        let units = std::iter::once(0xFEFF).chain(text.encode_utf16());
+        units.flat_map(octets).collect()
+    };
+    let (little, big): (Octets, Octets) = (u16::to_le_bytes, u16::to_be_bytes);
+    let numbers = "0141439513\r\npg84\r\n";
+    let column = &["--column", "n"][..];
+    for (names, contents, options) in [
+        (
+            &["a.txt", "-"][..],
+            b"=\"0141439513\"\n=\"pg84\"\n".to_vec(),
+            &[][..],
+        ),
+        (&["a.txt", "-"], b"\"0141439513\"\n\"pg84\"\n".to_vec(), &[]),
+        (&["a.csv", "-"], numbers.into(), &[]),
+        (&["a.csv", "-"], format!("ISBN\r\n{numbers}").into(), &[]),
+        // The name of the file says that the first line may be any name.
+        (
+            &["a.csv"],
+            format!("\u{feff}ISBN-Nummer\r\n{numbers}").into(),
+            &[],
+        ),
+        (
+            &["a.TSV"],
+            "\"The number\"\r\n=\"0141439513\"\r\npg84".into(),
+            &[],
+        ),
+        (
+            &["a.csv"],
+            utf16(&format!("Numbers\n{numbers}"), little),
+            &[],
+        ),
+        (
+            &["a.csv", "-"],
+            format!("{numbers};;;\r\n;;;\r\n,,\r\n").into(),
+            &[],
+        ),
+        (
+            &["a.txt", "-"],
+            utf16(&format!("isbn\r\n{numbers}"), little),
+            &[],
+        ),
+        (&["a.txt", "-"], utf16(numbers, big), &[]),
+        (&["a.txt", "-"], b"0141439513\rpg84\r".to_vec(), &[]),
+        (&["a.csv", "-"], b"ISBN\r0141439513\rpg84\r".to_vec(), &[]),
+        (
+            &["a.csv", "-"],
+            b"t;n\rx;0141439513\ry;pg84\r;;;\r".to_vec(),
+            column,
+        ),
+        (
+            &["a.csv", "-"],
+            b"t;n\r\nx;=\"0141439513\"\r\ny;pg84\r\n;\r\n;;;\r\n".to_vec(),
+            column,
+        ),
+        (
+            &["a.csv", "-"],
+            utf16("t\tn\r\nx\t0141439513\r\ny\tpg84\r\n\t\r\n", little),
+            column,
+        ),
+    ] {
+        for name in names {
+            let path = folder.path().join(name);
+            let input = match *name {
+                "-" => "-",
+                _ => text(&path),
+            };
+            let line = [
+                "lookup", &target, "--input", input, "--format", "tsv", "--fields", "001",
+            ];
+            let line = [&line[..], options].concat();
+            let ran = if input == "-" {
+                z3950_fed(line, &contents)
+            } else {
+                fs::write(&path, &contents).expect("written");
+                z3950(line)
+            };
+            let shown = contents.escape_ascii();
+            assert_eq!(ran.code, Some(0), "{name}: {shown}: {ran:?}");
+            assert_eq!(ran.stdout, "001\npg1342\npg84\n", "{name}: {shown}");
+            assert_eq!(
+                ran.stderr, "note: 2 inputs: 2 delivered\n",
+                "{name}: {shown}"
+            );
+        }
     }
 }

@@ -151,7 +151,7 @@ fn audit_d6_the_syntaxes_that_a_server_has_are_tried_in_turn() {
     assert_eq!(ran.stdout.matches("wars").count(), 4, "{ran:?}");
     let ran = z3950_fed(
         ["open", &format!("{}/uni", server.addr())],
-        &format!("find {find}\nshow all\nmakeurl 1\n"),
+        format!("find {find}\nshow all\nmakeurl 1\n"),
     );
     assert!(
         ran.code == Some(0) && ran.stdout.contains("z39.50r://"),

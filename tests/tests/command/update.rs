@@ -239,7 +239,7 @@ fn wrong_usage_is_reported_before_anything_is_sent() {
             "--syntax",
             "usmarc",
         ],
-        &String::from_utf8(marc(TWO.split("\n\n").next().expect("a record"))).expect("ASCII"),
+        String::from_utf8(marc(TWO.split("\n\n").next().expect("a record"))).expect("ASCII"),
     );
     assert_eq!(
         (ran.code, bench.hits("updated title")),
@@ -293,4 +293,105 @@ fn yaz_ztest_and_zebrasrv_take_updates() {
         let ran = z3950(["search", &target, "@attr 1=4 zebra", "--count", "0"]);
         assert!(ran.stdout.starts_with("2 "), "{ran:?}");
     }
+}
+
+#[test]
+fn r_f15_a_dry_run_says_what_would_be_sent_and_sends_nothing() {
+    let bench = Bench::new();
+    let both = bench.file("two.mrk", TWO);
+    let ran = bench.update(&["insert", "--dry-run", &both]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let lines: Vec<&str> = ran.stdout.lines().collect();
+    assert!(
+        lines.len() == 2
+            && lines[0].starts_with("       1  would insert new1, usmarc, ")
+            && lines[1].starts_with("       2  would insert new2, usmarc, ")
+            && lines[1].ends_with(" octets"),
+        "{ran:?}"
+    );
+    assert!(ran.stderr.ends_with(": 2 would be sent\n"), "{ran:?}");
+    assert_eq!(bench.hits("updated title"), 0);
+    let held = bench.hits("pride and prejudice");
+    for (arguments, line) in [
+        (&["delete", "--id", "pg1342"][..], "would delete pg1342, "),
+        (
+            &["replace", "--id-from-001", &both],
+            "would replace new1, usmarc",
+        ),
+        (
+            &["special", "--syntax", "xml", &both, "--per-request", "2"],
+            "would special new1, xml",
+        ),
+    ] {
+        let ran = bench.update(&[arguments, &["--dry-run"]].concat());
+        assert_eq!(ran.code, Some(0), "{arguments:?}: {ran:?}");
+        assert!(ran.stdout.contains(line), "{arguments:?}: {ran:?}");
+    }
+    assert_eq!(
+        (
+            bench.hits("pride and prejudice"),
+            bench.hits("updated title")
+        ),
+        (held, 0)
+    );
+
+    let ran = bench.update(&["insert", "--dry-run", "--json", &both]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let first: Value =
+        serde_json::from_str(ran.stdout.lines().next().expect("a line")).expect("JSON");
+    assert_eq!(
+        (&first["outcome"], &first["identifier"], &first["task"]),
+        (&"ok".into(), &"new1".into(), &Value::Null)
+    );
+    let words = first["message"].as_str().expect("words");
+    assert!(words.starts_with("would be sent: usmarc, "), "{words}");
+
+    // Records that cannot be sent are told as in a real run, and so are arguments that do not fit.
+    let whole = marc(TWO);
+    let cut = bench.file("cut.mrc", &whole[..whole.len() - 20]);
+    let ran = bench.update(&["insert", "--dry-run", &cut]);
+    assert_eq!(ran.code, Some(8), "{ran:?}");
+    assert!(
+        ran.stdout.lines().count() == 1 && ran.stderr.contains("1 would be sent, 1 unreadable"),
+        "{ran:?}"
+    );
+    let odd = bench.file(
+        "odd.mrk",
+        "=LDR  00000nam a2200000 a 4500\n=001  odd\n=245  1$aTitle\n",
+    );
+    let ran = bench.update(&["insert", "--dry-run", &odd]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(
+        ran.stderr.contains("warning: ") && ran.stderr.contains("field 245: not two indicators"),
+        "{ran:?}"
+    );
+    let empty = bench.file("empty.mrc", "");
+    let ran = bench.update(&["insert", "--dry-run", &empty]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""), "{ran:?}");
+    assert!(
+        ran.stderr.ends_with("there is no record in the input\n"),
+        "{ran:?}"
+    );
+    let ran = bench.update(&["insert", "--dry-run", "--id", "a", &both]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+}
+
+#[test]
+fn r_f15_a_dry_run_finds_servers_that_offer_no_updates() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("two.mrk");
+    std::fs::write(&file, TWO).expect("written");
+    let file = file.to_str().expect("text");
+    let settings = folder.path().join("z3950d.toml");
+    let text = "demo = true\n[offer]\noptions = [\"search\", \"present\"]\n";
+    std::fs::write(&settings, text).expect("written");
+    let daemon = Daemon::start(["--config".as_ref(), settings.as_os_str()]);
+    let target = format!("{}/books", daemon.address());
+    let ran = z3950(["update", &target, "insert", "--dry-run", file]);
+    assert!(ran.code != Some(0) && ran.stdout.is_empty(), "{ran:?}");
+    assert!(ran.stderr.contains("2 not sent"), "{ran:?}");
+    let real = z3950(["update", &target, "insert", file]);
+    assert_eq!(real.code, ran.code, "{real:?} {ran:?}");
+    let ran = z3950(["update", "127.0.0.1:1/books", "insert", "--dry-run", file]);
+    assert_eq!(ran.code, Some(6), "{ran:?}");
 }

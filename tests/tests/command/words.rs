@@ -97,7 +97,7 @@ fn audit_d15_the_name_of_a_target_may_be_mistyped_or_stand_alone() {
         let ran = z3950([word]);
         assert_eq!(ran.code, Some(2), "{ran:?}");
         let words = if target.starts_with('<') {
-            format!("{target} is not a command")
+            format!("{target} is not a command of z3950")
         } else {
             format!("`z3950 search {target} QUERY`")
         };
@@ -105,7 +105,44 @@ fn audit_d15_the_name_of_a_target_may_be_mistyped_or_stand_alone() {
         assert!(!ran.stderr.contains("secret"), "{ran:?}");
     }
     let ran = z3950(["serach", "loc", "x"]);
-    assert!(ran.stderr.contains("'search'"), "{ran:?}");
+    assert!(ran.stderr.contains("did you mean search?"), "{ran:?}");
+}
+
+/// Tests that options before a word in the place of a command do not hide what is wrong with the word.
+#[test]
+fn r_f14_a_word_in_the_place_of_a_command_is_explained() {
+    for (line, words) in [
+        (
+            "--demo serch localhost/books war",
+            "serch is not a command of z3950; did you mean search?",
+        ),
+        (
+            "--timeout 5 -v serch localhost/books war",
+            "serch is not a command of z3950; did you mean search?",
+        ),
+        ("serch loc war", "did you mean search?"),
+        (
+            "xyzzy",
+            "xyzzy is not a command of z3950; `z3950 --help` lists the commands",
+        ),
+        (
+            "targets chek loc",
+            "chek is not a command of z3950 targets; did you mean check?",
+        ),
+        (
+            "--demo localhost/books",
+            "localhost/books is a target, not a command: `z3950 --demo search localhost/books QUERY` searches it",
+        ),
+        (
+            "--timeout 5 lib.example war",
+            "lib.example is a target, not a command: `z3950 search lib.example QUERY` searches it",
+        ),
+    ] {
+        let ran = z3950(line.split(' '));
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.stderr.contains(words), "{words}: {ran:?}");
+        assert!(!ran.stderr.contains("unexpected argument"), "{ran:?}");
+    }
 }
 
 #[test]
@@ -150,7 +187,7 @@ fn audit_d18_passwords_in_targets_are_not_echoed() {
         }
         let ran = z3950_fed(
             ["open"],
-            &format!(
+            format!(
                 "open {target}\nopne {target}\nproxy {target}\nsettings\nhistory\ninit {target}\n"
             ),
         );
@@ -413,11 +450,11 @@ fn audit_d16_messages_say_what_is_wrong_and_what_to_do() {
         ),
         (
             &["plan", "http://lib.example/"],
-            "not a Z39.50 scheme at octet 0: begin with z39.50s:// for a session",
+            "not a Z39.50 scheme at character 1: begin with z39.50s:// for a session",
         ),
         (
             &["get", "z3950r://lib.example/cat?x"],
-            "not a Z39.50 scheme at octet 0: begin with z39.50s:// for a session",
+            "not a Z39.50 scheme at character 1: begin with z39.50s:// for a session",
         ),
         (
             &["search", "z3950s://lib.example/cat", "x"],

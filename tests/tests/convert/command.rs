@@ -348,7 +348,7 @@ fn audit_r_x4_messages_about_records_are_few() {
     }
     let all = convert(&["-v"], &"\u{1D}".repeat(100)).stderr;
     assert_eq!(all.matches("left out: ").count(), 100, "{all}");
-    let links = z3950_fed(["url", "extract", "--from", "marc"], &"\u{1D}".repeat(100));
+    let links = z3950_fed(["url", "extract", "--from", "marc"], "\u{1D}".repeat(100));
     assert_eq!(links.stderr.matches("warning: record ").count(), 20);
     assert!(
         links

@@ -105,10 +105,7 @@ fn audit_a5_xml_without_marcxml_is_a_fault() {
     }
     let ran = convert(&["--check"], "<collection/>");
     assert_eq!((ran.code, &*ran.stdout), (Some(0), ""));
-    assert_eq!(
-        ran.stderr,
-        "note: standard input: there are no records in it\n"
-    );
+    assert_eq!(ran.stderr, "note: standard input: it contains no records\n");
 }
 
 #[test]
@@ -167,9 +164,8 @@ fn audit_a5_characters_that_are_lost_are_a_fault() {
     let latin = to("iso-8859-1");
     assert_eq!(latin.code, Some(8), "{latin:?}");
     assert!(latin.stdout.contains("Qur?an ?"), "{latin:?}");
-    let words = "; ? is written";
+    let words = "2 characters are not in ISO-8859-1 and are written as ?: \u{2BE} (U+02BE), \u{2C7F} (U+2C7F)";
     assert!(latin.stderr.contains(words), "{latin:?}");
-    assert!(latin.stderr.contains("no \u{2BE} (U+02BE) in"), "{latin:?}");
     // MARC-8 represents the character by a numeric character reference (MARC 21), which is read back.
     let marc8 = to("marc-8");
     assert_eq!(marc8.code, Some(0), "{marc8:?}");

@@ -105,7 +105,7 @@ fn several_records_are_one_document() {
     let marc = get("marc", &urls).octets;
     let line = z3950_fed(
         ["convert", "--from", "marc"],
-        &String::from_utf8_lossy(&marc),
+        &*String::from_utf8_lossy(&marc),
     );
     assert_eq!(line.stdout, get("line", &urls).stdout);
 }

@@ -11,10 +11,12 @@ use z3950_asn1::apdu::{Apdu, Close, CloseReason, DefaultDiagFormat};
 use z3950_asn1::codec::{decode, encode};
 use z3950_marc::text::is_unprintable;
 use z3950_server::backend::{Answer, Backend, DatabaseInfo, Found, Search, ready};
-use z3950_server::testing::TestServer;
+use z3950_server::testing::{TestServer, record};
 use z3950_tests::hex;
 use z3950_tests::program::{path, z3950};
 use z3950_tests::surroundings::command;
+
+use crate::hostile::odd::{http_answer, serve_http};
 
 /// Text that colours, rings, erases, turns around, and forges lines.
 const EVIL: &str = "evil \u{1b}[31m\u{7}\u{9b}2J\u{202e}\u{2066}\r\nz3950d: forged\n2026-01-01T00:00:00Z  INFO forged\r\u{2028}";
@@ -63,6 +65,73 @@ impl Backend for Refusing {
     }
 }
 
+/// A server of SRU that refuses searches in one database with such words, and has them in the place of its record in another.
+fn of_sru() -> SocketAddr {
+    let diagnostic = format!(
+        "<d:diagnostic xmlns:d='http://www.loc.gov/zing/srw/diagnostic/'><d:uri>info:srw/diagnostic/1/2</d:uri>\
+         <d:details>{EVIL}</d:details><d:message>{EVIL}</d:message></d:diagnostic>"
+    );
+    let start = "<zs:searchRetrieveResponse xmlns:zs='http://www.loc.gov/zing/srw/'><zs:version>1.1</zs:version>";
+    let end = "</zs:searchRetrieveResponse>";
+    let refusal = format!(
+        "{start}<zs:numberOfRecords>0</zs:numberOfRecords><zs:diagnostics>{diagnostic}</zs:diagnostics>{end}"
+    );
+    let surrogate = format!(
+        "{start}<zs:numberOfRecords>1</zs:numberOfRecords><zs:records><zs:record>\
+         <zs:recordSchema>info:srw/schema/1/diagnostics-v1.1</zs:recordSchema><zs:recordPacking>xml</zs:recordPacking>\
+         <zs:recordData>{diagnostic}</zs:recordData><zs:recordPosition>1</zs:recordPosition></zs:record></zs:records>{end}"
+    );
+    serve_http(move |line| {
+        let body = if line.contains("/surrogate") {
+            &surrogate
+        } else {
+            &refusal
+        };
+        http_answer(body.as_bytes())
+    })
+}
+
+/// Requests of all kinds, which get the record of the sound target, whatever the others say.
+fn check_requests(address: SocketAddr) {
+    let get = |request: &str| {
+        let mut stream = TcpStream::connect(address).expect("a server");
+        let head = format!("GET {request} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+        stream.write_all(head.as_bytes()).expect("sent");
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).expect("an answer");
+        String::from_utf8_lossy(&answer).into_owned()
+    };
+    let evil = get("/union?query=evil%1B%C2%9B%E2%80%AE%0Az3950d:+forged");
+    assert!(evil.contains("diagnostic"), "{evil}");
+    for (version, packing) in [
+        ("1.1", "recordPacking"),
+        ("1.2", "recordPacking"),
+        ("2.0", "recordXMLEscaping"),
+    ] {
+        for how in ["xml", "string"] {
+            let answer = get(&format!(
+                "/union?version={version}&operation=searchRetrieve&{packing}={how}&maximumRecords=10&query=emma"
+            ));
+            assert!(answer.contains("diagnostic/1/"), "{answer}");
+            assert!(answer.contains("Emma"), "{answer}");
+        }
+    }
+    let page = get("/search?q=emma&target=union");
+    assert!(page.contains("Emma"), "{page}");
+    let union = format!("{address}/union");
+    for syntax in ["xml", "usmarc", "opac"] {
+        let ran = z3950(["search", &union, "emma", "--syntax", syntax]);
+        assert!(ran.stdout.contains("Emma"), "{syntax}: {ran:?}");
+        check_client(&ran.stderr);
+    }
+}
+
+/// The messages of `z3950` hold no line of a target's.
+fn check_client(stderr: &str) {
+    let is_own = |line: &str| !line.starts_with("z3950d: ") && !line.starts_with("2026-01-01");
+    check("z3950", &stderr.replace('\t', " "), is_own);
+}
+
 /// Every line begins as one of the program's, and holds nothing that changes others.
 fn check(what: &str, log: &str, is_own: impl Fn(&str) -> bool) {
     for line in log.lines() {
@@ -75,9 +144,15 @@ fn check(what: &str, log: &str, is_own: impl Fn(&str) -> bool) {
 fn audit_r_x2_no_word_of_a_target_begins_a_line_of_a_log() {
     let folder = tempfile::tempdir().expect("a folder");
     let refusing = TestServer::builder().backend(Arc::new(Refusing)).start();
+    let sound = TestServer::builder().database("cat", [record("id7", "Emma")]);
+    let sound = sound.start();
+    let of_sru = of_sru();
     let targets = [
         format!("{}/cat", closing()),
         format!("{}/cat", refusing.addr()),
+        format!("http://{of_sru}/refusal"),
+        format!("http://{of_sru}/surrogate"),
+        format!("{}/cat", sound.addr()),
     ];
     let at = |name: &str| folder.path().join(name);
     let settings = format!(
@@ -86,18 +161,7 @@ fn audit_r_x2_no_word_of_a_target_begins_a_line_of_a_log() {
     std::fs::write(at("z3950d.toml"), settings).expect("written");
     for verbosity in ["", "-v", "-vv", "-vvv"] {
         let (address, mut child) = daemon(folder.path(), verbosity);
-        for request in [
-            "/union?query=emma",
-            "/union?query=evil%1B%C2%9B%E2%80%AE%0Az3950d:+forged",
-        ] {
-            let mut stream = TcpStream::connect(address).expect("a server");
-            let head = format!("GET {request} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
-            stream.write_all(head.as_bytes()).expect("sent");
-            let mut answer = Vec::new();
-            stream.read_to_end(&mut answer).expect("an answer");
-            let answer = String::from_utf8_lossy(&answer).into_owned();
-            assert!(answer.contains("diagnostic"), "{answer}");
-        }
+        check_requests(address);
         let killed = command("sh")
             .args(["-c", "kill -s TERM \"$0\"", &child.id().to_string()])
             .status();
@@ -121,9 +185,9 @@ fn audit_r_x2_no_word_of_a_target_begins_a_line_of_a_log() {
         });
         check("access", &read("access"), |line| line.starts_with("20"));
     }
-    let ran = z3950(["-vvv", "search", &targets[0], "emma"]);
-    let is_own = |line: &str| !line.starts_with("z3950d: ") && !line.starts_with("2026-01-01");
-    check("z3950", &ran.stderr.replace('\t', " "), is_own);
+    for target in &targets {
+        check_client(&z3950(["-vvv", "search", target, "emma"]).stderr);
+    }
 }
 
 /// A `z3950d` whose standard error and logs are files in a folder, with its address.

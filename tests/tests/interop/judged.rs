@@ -64,7 +64,7 @@ fn a_close_of_the_server_is_answered_by_our_client() {
     assert_eq!(failed(&mut daemon), [""; 0]);
     if let Some(program) = peer::find("yaz-client") {
         let (mut daemon, place) = start();
-        run(&mut command(program), &format!("open {place}\n{commands}"));
+        run(&mut command(program), format!("open {place}\n{commands}"));
         assert_eq!(failed(&mut daemon), ["fail close.last"]);
     }
     if let Some(program) = peer::find("zoomsh") {

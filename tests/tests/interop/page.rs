@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use serde_json::json;
 use tempfile::TempDir;
 use z3950_tests::browser::{Browser, View, axe_core};
 use z3950_tests::peer::Unheard;
@@ -19,7 +20,7 @@ fn from_an_isbn_to_the_record_its_file_and_its_url() {
     browser.type_into("#q", "978-0-14-143958-7");
     browser.follow("form button");
     let taken = browser.text("main > .note");
-    assert_eq!(taken, "Taken as the ISBN 978-0-14-143958-7.");
+    assert_eq!(taken, "Interpreted as the ISBN 978-0-14-143958-7.");
     browser.follow("section ol a");
     let title = browser.text("h1");
     assert!(title.starts_with("Emma"), "{title}");
@@ -47,7 +48,7 @@ fn from_an_isbn_to_the_record_its_file_and_its_url() {
 }
 
 /// The pages of a server, with the text of their headings.
-const PAGES: [(&str, &str, &str); 14] = [
+const PAGES: [(&str, &str, &str); 17] = [
     ("start", "/", "Search the catalogue"),
     ("results", "/search?q=war", "Results"),
     (
@@ -58,6 +59,9 @@ const PAGES: [(&str, &str, &str); 14] = [
     ("unusual", "/search?q=war&target=unusual", "Results"),
     ("unusual-record", "/search?q=war&target=unusual&at=1", "War"),
     ("nothing", "/search?q=zyxwvut", "Results"),
+    ("misspelt", "/search?q=emmma", "Results"),
+    ("sorted", "/search?q=war&sort=newest", "Results"),
+    ("no-page", "/nosuch", "Nothing there"),
     (
         "other-ways",
         "/search?q=%40attr+1%3D1003+%40attr+6%3D3+austen&fallback=1",
@@ -73,7 +77,7 @@ const PAGES: [(&str, &str, &str); 14] = [
     (
         "failure",
         "/search?q=%40attr+1%3D",
-        "This cannot be carried out",
+        "This request is not valid",
     ),
     (
         "nothing-ticked",
@@ -190,6 +194,100 @@ fn a_merged_hit_has_the_copies_of_its_sources_and_leads_to_their_records() {
     let record = z3950(["get", &url]);
     assert_eq!(record.code, Some(0), "{}", record.stderr);
     assert!(record.stdout.contains("Emma"), "{}", record.stdout);
+}
+
+/// Databases that answer late are shown where they belong, though their sections arrive after those of the others.
+#[test]
+fn r_g_databases_stand_in_the_order_of_the_settings() {
+    let Some(browser) = Browser::start() else {
+        return;
+    };
+    let rule = "on search db=books: delay 300ms";
+    let daemon = Daemon::start(["--demo", "--fault", rule]);
+    browser.open(&format!("http://{}/search?q=war", daemon.address()));
+    let in_source = "return [...document.querySelectorAll('section')].map(one => one.id)";
+    assert_eq!(browser.evaluate(in_source), json!(["in-2", "in-1"]));
+    let top = |id: &str| {
+        let script = format!("return document.getElementById('{id}').getBoundingClientRect().top");
+        browser.evaluate(&script).as_f64().expect("a number")
+    };
+    assert!(top("in-1") < top("in-2"));
+    let of_slots = "const root = document.getElementById('answers').shadowRoot;
+        return [...root.querySelectorAll('slot')].map(one => one.assignedElements().length)";
+    let assigned = browser.evaluate(of_slots);
+    // The total, no hint, two links, two sections, and the rest: facets and files of all databases.
+    assert_eq!(assigned, json!([1, 0, 1, 1, 1, 1, 3]), "nothing waits");
+    browser.click("#answers > a[href='#in-2']");
+    assert!(browser.url().ends_with("#in-2"), "{}", browser.url());
+    let total = browser.text("#answers > [slot=total]");
+    assert_eq!(total, "In all 19 records in 2 databases.");
+}
+
+/// The picture of the page in the documents. Fonts differ between machines, so that it is only looked at whether it is there;
+/// `Z3950_PICTURES=1 cargo test --workspace --test all picture` takes it again.
+#[test]
+fn the_picture_of_the_page_is_there_and_small() {
+    const SIZE: (u32, u32) = (760, 560);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../server/docs/page.png");
+    if std::env::var_os("Z3950_PICTURES").is_some() {
+        let browser = Browser::start().expect("Chromium takes the picture");
+        let daemon = Daemon::start(["--demo"]);
+        browser.set_view(View {
+            width: SIZE.0,
+            is_dark: false,
+        });
+        browser.open(&format!(
+            "http://{}/search?q=war&sort=newest",
+            daemon.address()
+        ));
+        browser.picture(&path, SIZE);
+    }
+    let picture = std::fs::read(&path).expect("the picture is read");
+    assert!(picture.len() <= 60 << 10, "{} octets", picture.len());
+    // Width and height are in the header of a PNG file (ISO/IEC 15948 §11.2.2).
+    let number = |at: usize| {
+        let octets: [u8; 4] = picture[at..at + 4].try_into().expect("four octets");
+        u32::from_be_bytes(octets)
+    };
+    assert_eq!(&picture[..8], b"\x89PNG\r\n\x1a\n");
+    assert_eq!((number(16), number(20)), SIZE);
+}
+
+#[test]
+fn r_g_numbers_of_lists_are_inside_the_column() {
+    let Some(browser) = Browser::start() else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("many.mrk");
+    let many: String = (0..10_010)
+        .map(|number| format!("=LDR  00000nam a2200000   4500\n=001  {number}\n=245  10$aWar\n\n"))
+        .collect();
+    std::fs::write(&path, many).expect("written");
+    let database = format!("many={}", path.display());
+    let daemon = Daemon::start(["--database", &database]);
+    browser.set_view(View {
+        width: 340,
+        is_dark: false,
+    });
+    for start in [1, 10, 95, 101, 995, 1001, 9995, 10_001] {
+        let path = format!("/search?q=war&start={start}");
+        browser.open(&format!("http://{}{path}", daemon.address()));
+        // The numbers are as wide as this text, and end at the text of their record.
+        let script = "const list = document.querySelector('ol');
+            const last = list.start + list.children.length - 1;
+            const number = document.createElement('span');
+            number.textContent = last + '.\u{a0}';
+            list.append(number);
+            const width = number.getBoundingClientRect().width;
+            number.remove();
+            const room = parseFloat(getComputedStyle(list).paddingLeft);
+            return [room - width, list.children.length]";
+        let found = browser.evaluate(script);
+        let room = found[0].as_f64().expect("a number");
+        assert!((0.0..20.0).contains(&room), "{start}: {room}");
+        assert_eq!(browser.overflow(), 0, "{start}");
+    }
 }
 
 #[test]

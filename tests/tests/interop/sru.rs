@@ -41,10 +41,7 @@ const WAYS: [(&str, &str); 9] = [
 fn yaz_client(daemon: &Daemon, (method, version): (&str, &str), commands: &str) -> Option<String> {
     let program = peer::find("yaz-client")?;
     let open = format!("sru {method} {version}\nopen {}", url(daemon));
-    let ran = run(
-        &mut command(program),
-        &format!("{open}\n{commands}\nquit\n"),
-    );
+    let ran = run(&mut command(program), format!("{open}\n{commands}\nquit\n"));
     Some(ran.stdout)
 }
 

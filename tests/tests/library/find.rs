@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 use z3950::find::{Event, Events, SearchTarget, Wanted};
-use z3950::lookup::Preferences;
+use z3950::lookup::{Preferences, Publication};
 use z3950::plan::Fallback;
 use z3950::retrieve::OutcomeName;
 use z3950::service::ResultRecord;
@@ -73,6 +73,11 @@ async fn told(mut events: Events) -> Vec<String> {
                 Some(error) => format!("{target} {error}"),
                 None => format!("{target} done"),
             },
+            Event::Unlike {
+                target,
+                hits,
+                step_name,
+            } => format!("{target} other {hits} {step_name}"),
             Event::Best(best) => best.choice,
             Event::Ended(ending) => {
                 let hits = ending.hits.map_or("?".to_owned(), |hits| hits.to_string());
@@ -402,4 +407,96 @@ async fn a_reader_of_a_lookup_holds_no_session() {
     assert_eq!(meanwhile.await.expect("a session is free").len(), 5);
     assert_eq!(told(first).await.len(), 4);
     assert_eq!(server.sessions(), 1);
+}
+
+/// Only records with the same title count, and the position is that among all records found.
+#[tokio::test]
+async fn r_b9_a_publication_is_looked_up_by_title() {
+    let client = Client::new();
+    let titled = |docid: &str, title: &str, year: &str| {
+        let mut made = record(docid, title);
+        made.fields.push(Field::data(b"260", "  ", [("c", year)]));
+        made
+    };
+    let one = serving(vec![titled("a", "Emma and Clara", "1816")], &[]);
+    let all = vec![
+        titled("b", "Emma, a novel of our time", "1816"),
+        titled("c", "Emma", "1995"),
+        titled("d", "EMMA /", "1815"),
+    ];
+    let two = serving(all.clone(), &[]);
+    let wanted =
+        || Wanted::publication(Publication::of(&titled("o", "Emma.", "1816")).expect("a title"));
+    let other = "0 other 1 title";
+    let nothing = "0 no record matches";
+    check(&client, &[&one], wanted(), &[other, nothing, "no match 0"]).await;
+    let found = ["1 found 3", "1 record 3", "1 done", "delivered 3"];
+    check(
+        &client,
+        &[&one, &two],
+        wanted(),
+        &[&[other, nothing][..], &found].concat(),
+    )
+    .await;
+    let choice =
+        "by title: 3 hits, 2 with this title, d chosen because its year is 1815, that of c is 1995";
+    check(
+        &client,
+        &[&one, &two],
+        wanted().best(Preferences::default()),
+        &[
+            other,
+            nothing,
+            "1 found 3",
+            "1 done",
+            choice,
+            "1 record 3",
+            "delivered 3",
+        ],
+    )
+    .await;
+    // With a fallback, the other target is asked exactly before the first is asked more broadly.
+    let fallback = wanted().fallback(Fallback::ALL);
+    let searches = |server: &TestServer| {
+        let names = server.names();
+        names
+            .iter()
+            .filter(|name| **name == "searchRequest")
+            .count()
+    };
+    let before = searches(&one);
+    check(
+        &client,
+        &[&one, &two],
+        fallback.clone(),
+        &[&[other][..], &found].concat(),
+    )
+    .await;
+    assert_eq!(searches(&one) - before, 1);
+    check(
+        &client,
+        &[&one],
+        fallback,
+        &[other, "0 other 1 any index", nothing, "no match 0"],
+    )
+    .await;
+    assert_eq!(searches(&one) - before, 3);
+    // A search that is refused, and records that are refused.
+    let refusing = serving(all.clone(), &["on search: fail 114"]);
+    check(
+        &client,
+        &[&refusing],
+        wanted(),
+        &[
+            "0 Search failed: diagnostic 114 (the server has no such search field (Use attribute))",
+            "search refused ?",
+        ],
+    )
+    .await;
+    let silent = serving(
+        all,
+        &["on search: surrogate 14", "on present: surrogate 14"],
+    );
+    let told = told(client.find([target(&client, &silent)], wanted())).await;
+    assert_eq!(told[1..], ["present refused ?"], "{told:?}");
 }

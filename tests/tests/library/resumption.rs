@@ -166,7 +166,10 @@ async fn sessions_that_a_batch_opens_again_resume_tls() {
     for version in [&TLS12, &TLS13] {
         let certified = Certified::new();
         let server = TestServer::builder()
-            .database("cat", [record("id7", "Emma")])
+            .database(
+                "cat",
+                (0..12).map(|number| record(&format!("id{number}"), "Emma")),
+            )
             .rule("on search nth-of-all=4: cut 0")
             .rule("on search nth-of-all=8: cut 0")
             .start();
@@ -185,7 +188,9 @@ async fn sessions_that_a_batch_opens_again_resume_tls() {
                 roots,
                 "-vv",
             ],
-            &"docid:id7\n".repeat(12),
+            (0..12)
+                .map(|number| format!("docid:id{number}\n"))
+                .collect::<String>(),
         );
         assert_eq!(ran.code, Some(0), "{ran:?}");
         let handshakes = relay.handshakes();

@@ -175,10 +175,12 @@ fn r_f11_lookup_is_terse_without_v() {
     assert!(text.contains("no record matches"), "{text}");
 }
 
-/// Tests that a set of many records is not fetched for a list that a person looks at.
+/// Tests that a set of many records is not fetched for a list that a person looks at, in a narrow terminal and in another locale as
+/// well.
 #[test]
 fn r_f11_ten_thousand_hits_are_not_all_fetched() {
-    let records = (1..=300).map(|number| record(&format!("id{number}"), "戦争と平和 עברית"));
+    const COUNT: usize = 10_000;
+    let records = (1..=COUNT).map(|number| record(&format!("id{number}"), "戦争と平和 עברית"));
     let server = TestServer::builder().database("cat", records).start();
     let target = format!("{}/cat", server.addr());
     for (columns, locale) in [(80, "C.UTF-8"), (40, "C.UTF-8"), (40, "C")] {
@@ -188,14 +190,26 @@ fn r_f11_ten_thousand_hits_are_not_all_fetched() {
             locale,
         );
         assert!(
-            text.contains("10 of 300\n") && !text.contains("11 of 300\n"),
+            text.contains("10 of 10000\n") && !text.contains("11 of 10000\n"),
             "{text}"
         );
         assert!(text.contains("戦争と平和"), "{text}");
+        // The count comes last, where the screen ends.
         let at_once = text.replace("\n  ", " ");
         assert!(
-            at_once.contains("showing 10 of 300 (--count all shows all)"),
+            at_once
+                .trim_end()
+                .ends_with("10000 records match; showing 10 of 10000 (--count all shows all)"),
             "{text}"
         );
     }
+    let sent = server
+        .transcript()
+        .into_iter()
+        .map(|entry| match entry.apdu {
+            Some(Apdu::SearchResponse(answer)) => answer.number_of_records_returned,
+            Some(Apdu::PresentResponse(answer)) => answer.number_of_records_returned,
+            _ => 0,
+        });
+    assert_eq!(sent.sum::<i64>(), 30);
 }

@@ -84,6 +84,56 @@ fn r_f9_the_question_after_a_page_is_one_line() {
     person.sees("z3950> ");
 }
 
+/// Tests the prompt in a terminal of 40 columns, with wide letters and letters that are written from right to left, and in a locale
+/// without them.
+#[test]
+fn titles_of_any_script_fit_on_a_narrow_terminal() {
+    let titles = [
+        "戦争と平和 戦争と平和 戦争と平和 戦争と平和",
+        "מלחמה ושלום מלחמה ושלום מלחמה ושלום מלחמה",
+        "الحرب والسلام الحرب والسلام الحرب والسلام",
+    ];
+    let records = (1..)
+        .zip(titles)
+        .map(|(n, title)| record(&format!("id{n}"), title));
+    let server = TestServer::builder().database("cat", records).start();
+    let home = home();
+    let target = server.session_url("/cat");
+    for locale in ["C.UTF-8", "C"] {
+        let mut person = Person::in_locale(locale, [&target], home.path());
+        person.sees("z3950> ");
+        let process = person.session.get_process_mut();
+        process.set_window_size(40, 24).expect("a terminal");
+        for (query, title) in ["戦争と平和", "מלחמה", "الحرب"].iter().zip(titles) {
+            person.enters(&format!("find @attr 1=4 {query}"));
+            person.sees("1 hit\r\n");
+            let list = person.sees("z3950> ");
+            let line = list
+                .lines()
+                .find(|line| line.starts_with(" 1 "))
+                .expect("a title");
+            let beginning: String = title.chars().take(8).collect();
+            assert!(line.contains(&beginning), "{locale}: {list}");
+            let width: usize = line.chars().map(columns).sum();
+            assert!((30..=40).contains(&width), "{locale}: {width}: {line}");
+            person.enters("show 1");
+            person.sees(title.split(' ').next().expect("a word"));
+            person.sees("z3950> ");
+        }
+        person.enters("quit");
+        person.sees_the_end();
+    }
+}
+
+/// The columns that a letter of these titles takes.
+fn columns(character: char) -> usize {
+    match character {
+        '\r' => 0,
+        '\u{3000}'..='\u{9FFF}' => 2,
+        _ => 1,
+    }
+}
+
 #[test]
 fn without_titles_find_requests_no_record() {
     let (server, home) = (books(3), home());

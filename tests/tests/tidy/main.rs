@@ -55,6 +55,10 @@ fn packages_use_only_what_lies_below_them() {
         ("server/cli", &["z3950", "rasn", "axum", "askama"]),
         ("client", &["z3950-server", "rasn", "clap"]),
         ("client/cli", &["rasn"]),
+        (
+            "client/cli/help",
+            &["z3950", "z3950-asn1", "z3950-server", "rasn", "tokio"],
+        ),
         ("tests/judge", &["z3950-front", "rasn", "clap"]),
         ("tests", &["rasn"]),
     ] {
@@ -98,6 +102,7 @@ fn versions_are_in_the_root_manifest_only() {
         "asn1",
         "client",
         "client/cli",
+        "client/cli/help",
         "server",
         "server/front",
         "server/cli",

@@ -206,7 +206,10 @@ impl Description {
     /// A number of the publication; its kind is in `kind` or in the text, as in `urn:isbn:0141439513`.
     fn identifier(&mut self, kind: &str, text: String, code: &str) {
         let (kind, text) = match kind {
-            "" => kind_of_number(&text),
+            "" => {
+                let (kind, number) = kind_of_number(&text);
+                (kind.to_owned(), number)
+            }
             kind => (kind.to_ascii_lowercase(), text),
         };
         match &*kind {
@@ -407,8 +410,9 @@ fn is_creator(name: &Element) -> bool {
         || terms.any(|term| matches!(&*term, "creator" | "author" | "aut" | "cre"))
 }
 
-/// The kind of number that a text is, and the number without its kind.
-fn kind_of_number(text: &str) -> (String, String) {
+/// The kind of number that a text is, and the number without its kind: `isbn` of `urn:ISBN:0141439513`. The kind is empty if nothing
+/// tells it.
+pub(super) fn kind_of_number(text: &str) -> (&'static str, String) {
     let lower = text.to_ascii_lowercase();
     let lower = lower.strip_prefix("urn:").unwrap_or(&lower);
     for kind in ["isbn", "issn", "lccn", "oclc"] {
@@ -416,7 +420,7 @@ fn kind_of_number(text: &str) -> (String, String) {
             .strip_prefix(kind)
             .and_then(|rest| rest.strip_prefix([':', ' ']));
         if let Some(number) = number {
-            return (kind.to_owned(), number.trim().to_ascii_uppercase());
+            return (kind, number.trim().to_ascii_uppercase());
         }
     }
     let kind = if Isbn::parse(text).is_some() {
@@ -425,12 +429,18 @@ fn kind_of_number(text: &str) -> (String, String) {
         "issn"
     } else if text.starts_with("(OCoLC)") {
         "oclc"
-    } else if lower.starts_with("http://") || lower.starts_with("https://") {
+    } else if is_uri(lower) {
         "uri"
     } else {
         ""
     };
-    (kind.to_owned(), text.to_owned())
+    (kind, text.to_owned())
+}
+
+fn is_uri(text: &str) -> bool {
+    let scheme = text.split_once("://").map(|(scheme, _)| scheme);
+    let is_of_scheme = |octet: u8| octet.is_ascii_alphanumeric() || b"+-.".contains(&octet);
+    scheme.is_some_and(|scheme| scheme.bytes().all(is_of_scheme))
 }
 
 /// Leader/06 for a type of the DCMI Type Vocabulary.

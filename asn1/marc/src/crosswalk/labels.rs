@@ -22,11 +22,19 @@ impl Label {
 
     /// Returns the values under the label in record order, without empty ones; fields in another script are included.
     pub(crate) fn values(&self, record: &MarcRecord) -> impl Iterator<Item = String> {
+        self.fields(record).map(|(_, value)| value)
+    }
+
+    /// Returns the same as [`values`](Self::values), each with its field.
+    pub(crate) fn fields<'a>(
+        &self,
+        record: &'a MarcRecord,
+    ) -> impl Iterator<Item = (&'a Field, String)> {
         let fields = record.fields.iter();
         fields
             .filter(|field| self.has(&effective_tag(field)))
-            .map(|field| self.value(field))
-            .filter(|value| !value.is_empty())
+            .map(|field| (field, self.value(field)))
+            .filter(|(_, value)| !value.is_empty())
     }
 
     /// Returns the text shown for a field, possibly empty.

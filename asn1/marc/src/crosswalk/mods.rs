@@ -1,6 +1,7 @@
 //! A MARC record in MODS 3, by the elements that it shares with Dublin Core (MODS User Guidelines, version 3; the mapping of each
 //! field is that of [`dublin_core`](super::dublin_core)).
 
+use super::described::kind_of_number;
 use super::dublin_core::{coded_date, elements};
 use super::labels::{clean, is_unimarc};
 use crate::record::MarcRecord;
@@ -103,14 +104,13 @@ fn element(text: &mut String, name: &str, value: &str) {
 
 /// A number with its type; the control number is in `recordInfo`.
 fn identifier(text: &mut String, value: &str) {
-    let (kind, number) = match value
-        .strip_prefix("urn:")
-        .and_then(|urn| urn.split_once(':'))
-    {
-        Some(("ISBN", number)) => ("isbn", number),
-        Some(("ISSN", number)) => ("issn", number),
-        _ if value.contains("://") => ("uri", value),
-        _ => return,
+    if !(value.starts_with("urn:") || value.contains("://")) {
+        return;
+    }
+    let (kind, number) = match kind_of_number(value) {
+        ("", number) if number.contains("://") => ("uri", number),
+        ("", _) => return,
+        found => found,
     };
     text.push_str("<identifier");
     put_attribute_of(text, "type", kind);

@@ -2,7 +2,31 @@
 //! MARC 21 and UNIMARC each have a table of labels; [`is_unimarc`] decides which table applies.
 
 use super::labels::{Joint, Label, is_unimarc, label};
-use crate::record::MarcRecord;
+use crate::record::{Field, MarcRecord};
+
+/// A value under a label.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LabelledValue<'a> {
+    /// The label, such as `Author`.
+    pub label: &'static str,
+    /// The value, on one line.
+    pub value: String,
+    /// The field that the value comes from.
+    pub field: &'a Field,
+}
+
+/// Returns the values of the record with their labels, in the order of [`sutrs_text`].
+pub fn labelled(record: &MarcRecord) -> impl Iterator<Item = LabelledValue<'_>> {
+    labels(record).iter().flat_map(move |line| {
+        let values = line.fields(record);
+        values.map(move |(field, value)| LabelledValue {
+            label: line.name,
+            value,
+            field,
+        })
+    })
+}
 
 /// Returns the record as lines of text, each ended by a newline: title, author, publication and so on. Labels have a
 /// fixed order; the fields of a label are in record order. Missing parts are left out, and a record without any of
@@ -12,13 +36,11 @@ use crate::record::MarcRecord;
 /// that are not UTF-8 are shown as `\xNN`. Long lines are not folded.
 pub fn sutrs_text(record: &MarcRecord) -> String {
     let mut text = String::new();
-    for line in labels(record) {
-        for value in line.values(record) {
-            text.push_str(line.name);
-            text.push_str(": ");
-            text.push_str(&value);
-            text.push('\n');
-        }
+    for LabelledValue { label, value, .. } in labelled(record) {
+        text.push_str(label);
+        text.push_str(": ");
+        text.push_str(&value);
+        text.push('\n');
     }
     if text.is_empty() {
         text.push('\n');
@@ -86,7 +108,7 @@ fn labels(record: &MarcRecord) -> &'static [Label] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Field, Leader};
+    use crate::record::Leader;
 
     fn check(fields: Vec<Field>, text: &str) {
         let leader = Leader::default();

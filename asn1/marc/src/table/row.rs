@@ -8,26 +8,44 @@ use crate::record::{Field, Leader, MarcRecord, Tag};
 use crate::text::composed;
 
 /// A record that is written as a row. Data that several columns need is computed only once.
-pub(super) struct TableRow<'a> {
-    pub(super) record: &'a MarcRecord,
-    pub(super) origin: RowOrigin<'a>,
+pub(crate) struct TableRow<'a> {
+    record: &'a MarcRecord,
+    origin: RowOrigin<'a>,
     pub(super) copies: &'a [CopyCells],
-    pub(super) citation: Option<Citation>,
-    pub(super) elements: Option<Vec<(&'static str, String)>>,
+    citation: Option<Citation>,
+    elements: Option<Vec<(&'static str, String)>>,
     pub(super) notes: Vec<String>,
+}
+
+impl<'a> TableRow<'a> {
+    pub(crate) fn new(record: &'a MarcRecord, origin: RowOrigin<'a>) -> Self {
+        Self {
+            record,
+            origin,
+            copies: &[],
+            citation: None,
+            elements: None,
+            notes: Vec::new(),
+        }
+    }
 }
 
 impl TableRow<'_> {
     pub(super) fn cell(&mut self, content: &Content) -> String {
-        let values = match content {
+        composed(self.values(content).join(SEPARATOR))
+    }
+
+    /// Returns the values of a column, without empty ones.
+    pub(crate) fn values(&mut self, content: &Content) -> Vec<String> {
+        let mut values = match content {
             Content::Named(name) => self.named(name),
             Content::OfCopies(name) => self.of_copies(name),
             Content::Leader => self.positions(None, 0, Leader::LENGTH),
             Content::Field(tag, codes) => self.field(*tag, codes),
             Content::Positions(tag, first, last) => self.positions(*tag, *first, *last),
         };
-        let values = values.into_iter().filter(|value| !value.is_empty());
-        composed(values.collect::<Vec<_>>().join(SEPARATOR))
+        values.retain(|value| !value.is_empty());
+        values
     }
 
     fn named(&mut self, name: &str) -> Vec<String> {

@@ -2,6 +2,7 @@
 //! attributes. Each line is `name = [SET] type=value …`; `#` begins a comment.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use crate::apdu::{AttributeElement, AttributeValue};
 use crate::oid::Oid;
@@ -110,11 +111,13 @@ impl Properties {
         }
     }
 
-    /// Adds a property. If one with the same name exists, the earlier one still applies.
+    /// Adds a property, unless there is one with the same name, which goes on to apply.
     fn push(&mut self, entry: Property) {
         let name = entry.name.to_ascii_lowercase();
-        self.by_name.entry(name).or_insert(self.entries.len());
-        self.entries.push(entry);
+        if let Entry::Vacant(place) = self.by_name.entry(name) {
+            place.insert(self.entries.len());
+            self.entries.push(entry);
+        }
     }
 
     /// Returns the attributes of the property with a name, in the order of the file. The result is empty for a property
@@ -289,6 +292,9 @@ mod tests {
                 attributes.collect::<Vec<_>>().join(" ")
             })
         };
+        // The second of the same name is none of them.
+        let names: Vec<_> = properties.names("index").collect();
+        assert_eq!(names, ["dc.Title", "gils.*", "dc.all"]);
         for (category, name, expected) in [
             ("index", "DC.TITLE", Some("1=4")),
             ("index", "dc.nothing", None),
@@ -306,8 +312,6 @@ mod tests {
         assert_eq!(properties.uri(Some("DC")), Some("info:x"));
         assert_eq!(properties.uri(None), Some("info:y"));
         assert_eq!(properties.prefix("info:x"), Some("dc"));
-        let indexes: Vec<_> = properties.names("index").collect();
-        assert_eq!(indexes, ["dc.Title", "gils.*", "dc.title", "dc.all"]);
     }
 
     #[test]

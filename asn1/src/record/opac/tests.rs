@@ -164,7 +164,7 @@ fn records_inside_records_are_not_followed() {
     assert!(
         record
             .to_text()
-            .starts_with("(a value in syntax 1.2.840.10003.5.102, ")
+            .starts_with("(a value in syntax 1.2.840.10003.5.102 (opac), ")
     );
     assert!(record.to_xml().contains("encoding=\"base64\""));
     assert!(

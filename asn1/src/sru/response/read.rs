@@ -8,7 +8,9 @@ use super::{
     SruRecord, SruTerm, UpdateResponse, WhereInList,
 };
 use crate::sru::request::Fields;
-use crate::sru::xml::{ElementContent, XmlError, XmlReader, document, is_new, local_name};
+use crate::sru::xml::{
+    ElementContent, XmlError, XmlReader, document, escape_ampersands, is_new, local_name,
+};
 use crate::sru::{Packing, Request, SoapFault, SruDiagnostic, SruLimits, Version};
 
 /// The reason why a response cannot be read.
@@ -27,13 +29,14 @@ impl Response {
     /// Parses a response, with or without a SOAP envelope.
     ///
     /// Missing elements are `None` or empty, and unknown elements are skipped. An `explain` or `diagnostics` element
-    /// alone is also accepted. A response may contain both diagnostics and records.
+    /// alone is also accepted. A response may contain both diagnostics and records. An `&` that begins no reference is
+    /// text; in a record it is escaped, and [`SruRecord::escaped`] counts it.
     ///
     /// # Errors
     /// [`ResponseError`] if the document is not a response, is cut off, or exceeds `limits`.
     pub fn from_xml(octets: impl Into<Bytes>, limits: &SruLimits) -> Result<Self, ResponseError> {
         let octets = document(octets.into(), limits)?;
-        let mut xml = XmlReader::new(&octets, limits);
+        let mut xml = XmlReader::tolerant(&octets, limits);
         let mut start = xml.root()?;
         if local_name(&start) == "Envelope" {
             start = body(&mut xml)?;
@@ -250,7 +253,10 @@ fn records(xml: &mut XmlReader<'_>, records: &mut Vec<SruRecord>) -> Result<(), 
 
 /// Reads a record. Its data decides whether it is escaped, because the stated packing may be wrong.
 fn record(xml: &mut XmlReader<'_>) -> Result<SruRecord, XmlError> {
-    let (record, _) = record_and_count(xml)?;
+    let (mut record, _) = record_and_count(xml)?;
+    if record.data.starts_with(b"<") {
+        (record.data, record.escaped) = escape_ampersands(record.data);
+    }
     Ok(record)
 }
 
@@ -290,7 +296,7 @@ fn surrogate(record: &SruRecord, limits: &SruLimits) -> Option<SruDiagnostic> {
     if !(record.schema.contains("diagnostic") || begin.contains("diagnostic")) {
         return None;
     }
-    let mut xml = XmlReader::new(&record.data, limits);
+    let mut xml = XmlReader::tolerant(&record.data, limits);
     let mut start = xml.root().ok()?;
     if local_name(&start) == "diagnostics" {
         start = xml.child().ok()??;

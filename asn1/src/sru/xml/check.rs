@@ -10,6 +10,7 @@ use quick_xml::reader::Reader;
 
 use super::names::{NamespaceScope, is_qualified_name, is_simple_name, local_part};
 use super::{XmlError, XmlReader};
+use crate::marc::text::escape_unprintable;
 use crate::sru::SruLimits;
 
 /// What is known of a document that is well-formed.
@@ -252,12 +253,13 @@ fn is_character(character: char) -> bool {
 }
 
 fn no_name(name: &str) -> String {
-    format!("{:?} is no name", shown(name))
+    format!("\"{}\" is no name", shown(name))
 }
 
 /// As much of a name as a message shows.
 pub(super) fn shown(name: &str) -> String {
-    name.chars().take(40).collect()
+    let beginning: String = name.chars().take(40).collect();
+    escape_unprintable(&beginning, |_| false).into_owned()
 }
 
 #[cfg(test)]
@@ -333,6 +335,8 @@ mod tests {
             ("<a b = '1'\t\r\nc='2'></a\n>", ""),
             ("<a\u{D7}/>", "is no name"),
             ("<a\u{37E}b/>", "is no name"),
+            ("<a\u{FEFF}b/>", "\"a\u{FEFF}b\" is no name"),
+            ("<a\u{2070}/>", "is no name"),
             ("<a-\u{B7}/>", ""),
             ("<a><!-- -- --></a>", "-- in a comment (octet 3)"),
             ("<a><!-- - ---></a>", "-- in a comment"),
@@ -359,6 +363,13 @@ mod tests {
             ),
             ("<a xmlns='http://www.w3.org/2000/xmlns/'/>", "xmlns cannot"),
             ("<a xmlns:xmlns='urn:a'/>", "xmlns:xmlns cannot"),
+            (
+                "<a xmlns='urn:a\tb'/>",
+                "xmlns cannot stand for \"urn:a\\tb\"",
+            ),
+            ("<a xmlns:p='urn:&#32;'/>", "xmlns:p cannot"),
+            ("<a xmlns='urn:}a'/>", "xmlns cannot"),
+            ("<a xmlns='urn:é'/>", ""),
             ("<xmlns:a/>", "the prefix \"xmlns\" is not declared"),
             ("<a xmlns:='urn:a'/>", "is no name"),
             ("<a:b:c xmlns:a='urn:a'/>", "is no name"),

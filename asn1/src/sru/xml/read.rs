@@ -8,6 +8,7 @@ use quick_xml::reader::Reader;
 
 use super::XmlError;
 use crate::marc::charset::{Charset, utf8_or_latin1};
+use crate::marc::text::escape_unprintable;
 use crate::sru::SruLimits;
 
 /// Returns the document in UTF-8, without a byte order mark.
@@ -91,6 +92,13 @@ impl<'a> XmlReader<'a> {
             element_start: 0,
             declarations: Vec::new(),
         }
+    }
+
+    /// Creates a reader that takes an `&` which begins no reference as text, as servers send it.
+    pub(in crate::sru) fn tolerant(octets: &'a Bytes, limits: &'a SruLimits) -> Self {
+        let mut tolerant = Self::new(octets, limits);
+        tolerant.reader.config_mut().allow_dangling_amp = true;
+        tolerant
     }
 
     /// Starts the root element and returns it.
@@ -309,10 +317,14 @@ impl<'a> XmlReader<'a> {
             quick_xml::Error::Syntax(fault) if fault != SyntaxError::InvalidBangMarkup => {
                 XmlError::Unfinished
             }
-            error => XmlError::Syntax {
-                offset: self.reader.error_position(),
-                fault: error.to_string().chars().take(MAX_FAULT).collect(),
-            },
+            error => {
+                // Names in the document are a part of the words.
+                let words: String = error.to_string().chars().take(MAX_FAULT).collect();
+                XmlError::Syntax {
+                    offset: self.reader.error_position(),
+                    fault: escape_unprintable(&words, |_| false).into_owned(),
+                }
+            }
         })?;
         match &event {
             Event::Start(_) => {

@@ -122,6 +122,41 @@ fn descriptions_of_servers_are_read() {
 }
 
 #[test]
+fn audit_r_y5_empty_maps_are_left_out() {
+    let attribute = |value: &str| ZeeRexAttribute {
+        set: "bib-1".into(),
+        attribute_type: 1,
+        value: value.into(),
+    };
+    let name = |name: &str| ZeeRexMap::Name {
+        set: "dc".into(),
+        name: name.into(),
+    };
+    let empty = [
+        name(""),
+        ZeeRexMap::Attributes(Vec::new()),
+        ZeeRexMap::Attributes(vec![attribute("")]),
+    ];
+    let half = ZeeRexMap::Attributes(vec![attribute(""), attribute("4")]);
+    let maps = empty.into_iter().chain([name("title"), half]).collect();
+    let description = ZeeRex {
+        indexes: vec![ZeeRexIndex::new("Title", maps)],
+        ..ZeeRex::default()
+    };
+    let written = String::from_utf8(description.to_xml()).expect("UTF-8");
+    let (_, maps) = written.split_once("</title>").expect("a title");
+    let expected = "<map><name set=\"dc\">title</name></map><map><attr type=\"1\" set=\"bib-1\">4</attr></map></index>";
+    assert!(maps.contains(expected), "{written}");
+    assert_eq!(maps.matches("<map>").count(), 2, "{written}");
+    // Those of other servers are no index.
+    let empty = "<map><attr type=\"1\" set=\"bib-1\"></attr></map><map><name set=\"dc\"/></map><map/><map><attr/></map></index>";
+    let others = written.replace("</index>", empty);
+    let read = ZeeRex::from_xml(others.into_bytes(), &SruLimits::default()).expect("right");
+    let maps = [name("title"), ZeeRexMap::Attributes(vec![attribute("4")])];
+    assert_eq!(read.indexes[0].maps, maps);
+}
+
+#[test]
 fn settings_are_found_by_name() {
     let config = description().config;
     assert_eq!(config.default_of("numberOfRecords"), Some("10"));

@@ -123,7 +123,7 @@ fn put_index(to: &mut Writer<'_>, index: &ZeeRexIndex) {
     ];
     to.open("index", &flags.into_iter().flatten().collect::<Vec<_>>());
     put_non_empty(to, "title", &index.title);
-    for map in &index.maps {
+    for map in index.maps.iter().filter(|map| says_anything(map)) {
         to.begin("map");
         match map {
             ZeeRexMap::Name { set, name } => {
@@ -133,7 +133,7 @@ fn put_index(to: &mut Writer<'_>, index: &ZeeRexIndex) {
                 to.end("name");
             }
             ZeeRexMap::Attributes(attributes) => {
-                for attribute in attributes {
+                for attribute in attributes.iter().filter(|one| !one.value.is_empty()) {
                     let number = attribute.attribute_type.to_string();
                     let mut given = vec![("type", &*number)];
                     if !attribute.set.is_empty() {
@@ -153,6 +153,14 @@ fn put_index(to: &mut Writer<'_>, index: &ZeeRexIndex) {
         to.end("configInfo");
     }
     to.end("index");
+}
+
+/// Whether a map has a name or an attribute: clients such as sru-queryer fail at an empty one.
+fn says_anything(map: &ZeeRexMap) -> bool {
+    match map {
+        ZeeRexMap::Name { name, .. } => !name.is_empty(),
+        ZeeRexMap::Attributes(attributes) => attributes.iter().any(|one| !one.value.is_empty()),
+    }
 }
 
 fn put_config(to: &mut Writer<'_>, config: &ZeeRexConfig) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures_util::stream;
 
-use super::{Answer, Ask, AskEvent, MAX_INPUT, NameRecord, Piece, Recipient, run};
+use super::{Answer, Ask, AskEvent, KeyOf, MAX_INPUT, NameRecord, Piece, Recipient, run};
 use crate::console::exit::Exit;
 use crate::console::interrupt::{Interrupt, Stopped};
 use crate::console::output::{Failure, Output};
@@ -28,6 +28,9 @@ pub(crate) struct Job<W> {
     pub(crate) jobs: usize,
     /// The function that makes inputs from the records of files; `None` if the command does not take records as inputs.
     pub(crate) names_records: Option<NameRecord>,
+    /// The function that returns the keys by which a batch finds inputs that repeat an earlier one; `None` if every input is
+    /// asked.
+    pub(crate) key_of: Option<KeyOf>,
     /// Whether inputs are URLs, whose user names and passwords must not appear in a report.
     pub(crate) takes_urls: bool,
 }
@@ -43,6 +46,7 @@ impl<W: AsyncFn(&Ask, &mut Recipient) -> Answer> Job<W> {
             style,
             jobs: 1,
             names_records: None,
+            key_of: None,
             takes_urls: false,
         }
     }
@@ -111,6 +115,7 @@ impl<W: AsyncFn(&Ask, &mut Recipient) -> Answer> Job<W> {
                 is_cut: text.len() > MAX_INPUT,
                 origin: None,
                 record: None,
+                repeats: None,
             })
         });
         asks.collect()

@@ -191,6 +191,7 @@ mod tests {
             is_cut: false,
             origin: None,
             record: None,
+            repeats: None,
         });
         stream::iter(asks.map(Ok).collect::<Vec<_>>())
     }

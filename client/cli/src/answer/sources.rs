@@ -23,7 +23,7 @@ impl SourceNotes {
     /// Returns the notes about the sources of a successful search, except those that have already been printed.
     pub(crate) fn of(&self, subject: &impl Display, sources: &SearchSources) -> Vec<Words> {
         let failures = sources.sources.iter().filter_map(|source| source.failed());
-        let failures = failures.map(|words| format!("{subject}: without {words}"));
+        let failures = failures.map(|words| format!("{subject}: results are missing from {words}"));
         let remarks = sources.remarks.iter();
         let remarks = remarks.map(|words| format!("{subject}: {words}"));
         let mut said = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -54,7 +54,7 @@ impl Answer {
     /// Returns the same answer with a message about the sources that failed, if any did.
     pub(crate) fn without_failed(self, sources: &SearchSources) -> Self {
         if sources.has_failed() {
-            self.adding(&format!("without {sources}"))
+            self.adding(&format!("results are missing from {sources}"))
         } else {
             self
         }
@@ -112,7 +112,10 @@ mod tests {
         ending.sources = sources("x");
         let answer = Answer::from(ending).without_failed(&sources("x"));
         assert_eq!(answer.failed, [("u@a".to_owned(), "closed".to_owned())]);
-        assert_eq!(answer.message.as_deref(), Some("without u@a: closed"));
+        assert_eq!(
+            answer.message.as_deref(),
+            Some("results are missing from u@a: closed")
+        );
         let object = object(&answer.ending.sources).unwrap_or_default();
         assert_eq!(object.pointer("/0/name"), Some(&json!("u@a")));
         assert_eq!(object.pointer("/0/failure/code"), Some(&json!(109)));

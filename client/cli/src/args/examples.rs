@@ -1,18 +1,10 @@
 //! Examples for the help of each command and for the manual page. A test creates the files that the examples name, and
 //! runs every example, with `--demo` if the command connects.
 
-/// A command and its examples. Each example has its purpose and the command line to type.
-type Examples = (&'static str, &'static [(&'static str, &'static str)]);
-
-/// Returns the examples of a command, such as `targets add`, which is given without the name of the program.
-pub(crate) fn of(command: &str) -> &'static [(&'static str, &'static str)] {
-    let mut all = ALL.iter();
-    all.find(|(name, _)| *name == command)
-        .map_or(&[], |(_, examples)| examples)
-}
+use z3950_help::Examples;
 
 #[rustfmt::skip]
-const ALL: &[Examples] = &[
+pub(crate) const EXAMPLES: &[Examples] = &[
     ("", &[
         ("See what the URLs of RFC 2056 do, in a minute", "z3950 try"),
         ("Search; --demo uses a built-in catalogue", "z3950 --demo search localhost/books 'ti:pride au:austen'"),
@@ -21,7 +13,7 @@ const ALL: &[Examples] = &[
         ("", "z3950 --demo get 'z39.50r://localhost/books?pg1342;esn=f;rs=marc'"),
         ("Open a session and run commands from a pipe", "echo 'find @attr 1=4 war' | z3950 --demo open z39.50s://localhost/books"),
         ("Work offline: show what a URL would send, convert a file", "z3950 plan 'z39.50r://lib.example/cat?id7'"),
-        ("", "z3950 convert --to marcxml records.mrc > records.xml"),
+        ("", "z3950 convert --format marcxml records.mrc > records.xml"),
     ]),
     ("try", &[
         ("The conversations of a retrieval and of a session; then a prompt, on a terminal", "z3950 try"),
@@ -50,7 +42,7 @@ const ALL: &[Examples] = &[
     ]),
     ("scan", &[
         ("Titles around a word", "z3950 --demo scan localhost/books ti:war"),
-        ("Five authors, starting at a name", "z3950 scan lib.example/books --size 5 '@attr 1=1003 austen'"),
+        ("Five authors, starting at a name", "z3950 scan lib.example/books --count 5 '@attr 1=1003 austen'"),
     ]),
     ("explain", &[
         ("Indexes, schemas and limits of a server of SRU", "z3950 --demo explain http://localhost/books"),
@@ -62,11 +54,13 @@ const ALL: &[Examples] = &[
         ("", "z3950 lookup lib.example/books 0141439513 --format brief"),
         ("The numbers of a column of a table", "z3950 lookup lib.example/books --input books.csv --column isbn --output books.mrc"),
         ("A file of numbers; --resume continues an interrupted run", "z3950 lookup lib.example/books --input ids.txt --jobs 4 --output found.mrc --report found.tsv"),
+        ("Records without a number by title, author and year", "z3950 lookup lib.example/books --input early.mrc --by-title --output copies.mrc --report copies.tsv"),
         ("Copy cataloguing: the best record for each record of a file, from the first target that has one", "z3950 lookup --target lib.example/serials --target lib.example/books --input old.mrc --best --output better.mrc --report better.tsv"),
     ]),
     ("update", &[
         ("Add the records of a file", "z3950 --demo update localhost/books insert new.mrc"),
         ("Replace records, identified by their control numbers", "z3950 update lib.example/books replace --id-from-001 held.mrc"),
+        ("Say what would be sent, and send nothing", "z3950 update lib.example/books replace --id-from-001 --dry-run held.mrc"),
         ("Delete one", "z3950 update lib.example/books delete --id pg1342"),
     ]),
     ("order", &[
@@ -78,7 +72,10 @@ const ALL: &[Examples] = &[
         ("Judge a server by the standard; the exit code is 8 if it violates it", "z3950 probe --conformance --report judged.xml lib.example/books"),
         ("Only what is about Scan, with the octets", "z3950 probe --conformance --only scan. --octets lib.example/books"),
     ]),
-    ("targets list", &[("All names", "z3950 targets list")]),
+    ("targets list", &[
+        ("All names", "z3950 targets list"),
+        ("Those that have a word in their name, host or title", "z3950 targets list congress"),
+    ]),
     ("targets show", &[
         ("", "z3950 targets show loc"),
         ("", "z3950 targets show --json loc"),
@@ -87,6 +84,7 @@ const ALL: &[Examples] = &[
         ("", "z3950 targets add mylib lib.example:2100/books --syntax marc21 --title 'My library'"),
         ("What a server of SRU says about itself", "z3950 targets add books --from http://lib.example/books"),
     ]),
+    ("targets remove", &[("", "z3950 targets remove oldlib")]),
     ("targets check", &[("", "z3950 targets check lib.example/books lib.example/serials")]),
     ("targets path", &[("", "z3950 targets path")]),
     ("plan", &[
@@ -99,9 +97,12 @@ const ALL: &[Examples] = &[
         ("Packets, extracted with tshark", "tshark -r said.pcap -Y 'tcp.port == 210 && tcp.len > 0' -T fields -e tcp.payload | z3950 decode -"),
     ]),
     ("convert", &[
-        ("", "z3950 convert --to marcxml records.mrc > records.xml"),
-        ("Write MARC-8, 100 records per file", "z3950 convert --to marc --to-charset marc-8 --split 100 --output part-{}.mrc records.mrc"),
-        ("A table of titles and links, each record once", "z3950 convert --to csv --fields 001,title,author,856u --dedupe 001 records.mrc > records.csv"),
+        ("", "z3950 convert --format marcxml records.mrc > records.xml"),
+        ("Write MARC-8, 100 records per file", "z3950 convert --format marc --to-charset marc-8 --split 100 --output part-{}.mrc records.mrc"),
+        ("A table of titles and links, each record once", "z3950 convert --format csv --fields 001,title,author,856u --dedupe 001 records.mrc > records.csv"),
+        ("A table as MARC; its headings say where its columns go", "z3950 convert --format mrk books.csv"),
+        ("Records with a word in their title, without local fields, in the order of titles", "z3950 convert --format mrk --select title:war --delete 9XX --sort title records.mrc"),
+        ("Count which fields the records have", "z3950 convert --stats records.mrc"),
         ("List the faults of each record; the exit code is 8 if there are any", "z3950 convert --check records.mrc"),
     ]),
     ("url parse", &[
@@ -110,7 +111,7 @@ const ALL: &[Examples] = &[
     ]),
     ("url canon", &[("", "z3950 url canon 'URL:Z39.50R://LIB.example:210/cat?id%37'")]),
     ("url compare", &[("Are they the same locator? The exit code is 0 or 3", "z3950 url compare 'z39.50r://lib.example/cat?id7' 'Z39.50R://LIB.example:210/cat?id%37'")]),
-    ("url build", &[("", "z3950 url build --kind retrieval --host lib.example --database cat --docid 'id 7' --record-syntax marc")]),
+    ("url build", &[("", "z3950 url build --kind retrieval --host lib.example --database cat --docid 'id 7' --syntax marc")]),
     ("url resolve", &[("", "z3950 url resolve http://lib.example/a/b ../c")]),
     ("url check", &[
         ("", "z3950 url check --input urls.txt"),
@@ -136,25 +137,11 @@ const ALL: &[Examples] = &[
     ]),
     ("unregister", &[("", "z3950 unregister")]),
     ("completions", &[("", "z3950 completions bash > z3950.bash")]),
-    ("man", &[("", "z3950 man > z3950.1")]),
+    ("man", &[
+        ("", "z3950 man search > z3950-search.1"),
+        ("All pages", "z3950 man --output pages"),
+    ]),
 ];
-
-/// Returns the examples as lines, each example after its purpose. For a command with subcommands, the first example of
-/// each subcommand is returned.
-pub(crate) fn lines(command: &str) -> Vec<String> {
-    let below = |(name, examples): &Examples| {
-        let is_below = name.strip_prefix(command)?.starts_with(' ');
-        examples.first().filter(|_| is_below).copied()
-    };
-    let own = of(command).iter().copied();
-    let shown = own.chain(ALL.iter().filter_map(below).filter(|_| !command.is_empty()));
-    shown
-        .flat_map(|(purpose, line)| {
-            let purpose = (!purpose.is_empty()).then(|| format!("# {purpose}"));
-            purpose.into_iter().chain([line.to_owned()])
-        })
-        .collect()
-}
 
 #[cfg(test)]
 mod tests {
@@ -162,6 +149,7 @@ mod tests {
 
     use super::*;
     use crate::args::Cli;
+    use crate::args::manual::PROGRAM;
 
     /// Collects the names of all commands that have no subcommands.
     fn commands(command: &clap::Command, path: &str, all: &mut Vec<String>) {
@@ -181,13 +169,13 @@ mod tests {
         let mut all = vec![String::new()];
         commands(&Cli::command(), "", &mut all);
         for name in &all {
-            assert!(!of(name).is_empty(), "{name} has an example");
-            for (_, line) in of(name) {
+            assert!(!PROGRAM.examples(name).is_empty(), "{name} has an example");
+            for (_, line) in PROGRAM.examples(name) {
                 let is_named = name.split(' ').all(|word| line.contains(word));
                 assert!(is_named && line.contains("z3950"), "{line}");
             }
         }
-        for (name, _) in ALL {
+        for (name, _) in EXAMPLES {
             assert!(all.iter().any(|known| known == name), "{name} is a command");
         }
     }

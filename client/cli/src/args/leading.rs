@@ -3,7 +3,7 @@
 
 use std::ffi::{OsStr, OsString};
 
-use clap::{Args, Command as Definition, Subcommand};
+use clap::{Arg, Args, Command as Definition, Subcommand};
 
 use super::{Command, Messages};
 use crate::commands::connection::ConnectionOptions;
@@ -11,9 +11,31 @@ use crate::commands::query::QueryCommand;
 use crate::commands::targets::Targets;
 use crate::commands::url::Url;
 
-/// Moves the options before a command behind its name.
+/// Replaces `--man` and `--completions SHELL`, as `z3950d` had them first, by the commands.
+pub(super) fn rename(arguments: &mut Vec<OsString>) {
+    let Some(first) = arguments.get(1).and_then(|first| first.to_str()) else {
+        return;
+    };
+    let (name, value) = match first.split_once('=') {
+        Some((name, value)) => (name, Some(OsString::from(value))),
+        None => (first, None),
+    };
+    let command = match name {
+        "--man" => "man",
+        "--completions" => "completions",
+        _ => return,
+    };
+    arguments.splice(1..2, std::iter::once(command.into()).chain(value));
+}
+
+/// Moves the options before a command behind its name. A word in the place of a command comes first, too, so that the error is
+/// about this word and not about the options before it.
 pub(super) fn settle(arguments: &mut Vec<OsString>) {
     let Some(path) = path(arguments) else {
+        if let Some(place) = command(arguments, 1) {
+            let word = arguments.remove(place);
+            arguments.insert(1, word);
+        }
         return;
     };
     let is_settled = path.iter().zip(1..).all(|(index, place)| *index == place);
@@ -63,7 +85,7 @@ fn command(arguments: &[OsString], from: usize) -> Option<usize> {
 fn takes_value(argument: &str) -> Option<bool> {
     let Some(long) = argument.strip_prefix("--") else {
         let mut letters = argument.chars().skip(1).peekable();
-        let are_flags = letters.peek().is_some() && letters.all(|letter| letter == 'v');
+        let are_flags = letters.peek().is_some() && letters.all(|letter| "qv".contains(letter));
         return are_flags.then_some(false);
     };
     let (name, has_value) = match long.split_once('=') {
@@ -71,9 +93,11 @@ fn takes_value(argument: &str) -> Option<bool> {
         None => (long, false),
     };
     let known = ConnectionOptions::augment_args(Messages::augment_args(Definition::new("z3950")));
-    let option = known
-        .get_arguments()
-        .find(|option| option.get_long().is_some_and(|long| long == name))?;
+    let is_named = |option: &&Arg| {
+        let aliases = option.get_all_aliases().unwrap_or_default();
+        option.get_long() == Some(name) || aliases.contains(&name)
+    };
+    let option = known.get_arguments().find(is_named)?;
     Some(!has_value && option.get_action().takes_values())
 }
 
@@ -95,6 +119,8 @@ mod tests {
             ("--timeout 5 -vv get u", "get --timeout 5 -vv u"),
             ("--timeout=5 get u --json", "get --timeout=5 u --json"),
             ("--user get search t q", "search --user get t q"),
+            ("-q --cert c get u", "get -q --cert c u"),
+            ("--quiet -v get u", "get --quiet -v u"),
             ("--demo targets check t", "targets check --demo t"),
             ("targets --demo check t", "targets check --demo t"),
             ("--demo convert f", "convert --demo f"),
@@ -104,6 +130,9 @@ mod tests {
             ("--demo", "--demo"),
             ("--user", "--user"),
             ("targets nothing", "targets nothing"),
+            ("--demo targets nothing", "targets --demo nothing"),
+            ("--demo serch t q", "serch --demo t q"),
+            ("--timeout 5 -v h/d", "h/d --timeout 5 -v"),
             ("-- search", "-- search"),
             ("", ""),
         ] {

@@ -1,147 +1,178 @@
-//! `z3950 completions` and `z3950 man`, which are generated from the definition of the command line.
+//! What the help and the manual pages of `z3950` say beyond the definition of the command line, and the commands `man` and
+//! `completions`.
 
-use std::io::Write as _;
+mod topics;
 
-use clap::{Args, Command, CommandFactory};
-use clap_complete::generate;
-use clap_mangen::Man;
-use clap_mangen::roff::{Roff, roman};
+use clap::CommandFactory;
+use z3950_help::{CompletionArguments, Entry, Manual, ManualArguments, Of, Program, Topic};
 
-use super::{Cli, examples};
-use crate::commands::target::TARGET;
-use crate::console::exit::{self, Exit};
+use super::Cli;
+use super::examples::EXAMPLES;
+use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 
-#[derive(Debug, Args)]
-pub(crate) struct Shell {
-    /// The shell to complete commands in.
-    #[arg(value_name = "SHELL")]
-    pub(crate) shell: clap_complete::Shell,
-}
+/// The program.
+pub(crate) const PROGRAM: Program = Program {
+    name: "z3950",
+    definition: Cli::command,
+    examples: EXAMPLES,
+    rare: &["register", "unregister", "completions", "man"],
+    manual: Manual {
+        environment: ENVIRONMENT,
+        files: FILES,
+        see_also: SEE_ALSO,
+        elsewhere: ELSEWHERE,
+        topics: TOPICS,
+    },
+};
 
-/// The name of the program.
-const NAME: &str = "z3950";
+const TOPICS: &[Topic] = &[
+    Topic {
+        name: "z3950-formats",
+        section: 7,
+        summary: "formats of records, and the columns of tables",
+        sections: topics::formats,
+    },
+    Topic {
+        name: "z3950-queries",
+        section: 7,
+        summary: "languages of queries, and names of indexes",
+        sections: topics::queries,
+    },
+];
 
-/// Prints a completion script.
-pub(crate) fn completions(arguments: &Shell, output: &mut Output) -> Result<Exit, Failure> {
-    let mut script = Vec::new();
-    generate(arguments.shell, &mut Cli::command(), NAME, &mut script);
+/// The options that the pages on topics describe.
+const ELSEWHERE: &[(&str, &str)] = &[
+    (
+        "format",
+        "The format of the records. Without it, the extension of the file of --output decides. z3950-formats(7) describes \
+         the formats.",
+    ),
+    (
+        "fields",
+        "The columns of a table, separated by commas; z3950-formats(7) lists them.",
+    ),
+    (
+        "lang",
+        "The language of the query: pqf, ccl, cql or names. By default it is guessed from the query; see z3950-queries(7).",
+    ),
+];
+
+const ENVIRONMENT: &[Entry] = &[
+    Entry {
+        term: "ALL_PROXY, HTTPS_PROXY",
+        text: "The proxy for all connections, unless --proxy is given. The names in lower case count first.",
+        of: Of::Argument("proxy"),
+    },
+    Entry {
+        term: "NO_PROXY",
+        text: "The hosts to connect to without a proxy, separated by commas.",
+        of: Of::Argument("proxy"),
+    },
+    Entry {
+        term: "SSL_CERT_FILE, SSL_CERT_DIR",
+        text: "Certificates of authorities that are trusted in place of those of the system.",
+        of: Of::Argument("ca_file"),
+    },
+    Entry {
+        term: "XDG_CONFIG_HOME",
+        text: "The folder of the folder z3950, which has the file of targets; ~/.config by default.",
+        of: Of::Argument("targets_file"),
+    },
+    Entry {
+        term: "Z3950_GATEWAY",
+        text: "The gateway that carries out URLs, unless --gateway is given.",
+        of: Of::Argument("gateway"),
+    },
+    Entry {
+        term: "Z3950_HISTORY",
+        text: "The file for lines entered at the prompt; empty to keep none.",
+        of: Of::Commands(&["open"]),
+    },
+    Entry {
+        term: "SHELL",
+        text: "The shell that carries out the prompt's command !.",
+        of: Of::Commands(&["open"]),
+    },
+    Entry {
+        term: "XDG_DATA_HOME",
+        text: "The folder of the folder applications, which gets the desktop entry; ~/.local/share by default.",
+        of: Of::Commands(&["register", "unregister"]),
+    },
+    Entry {
+        term: "NO_COLOR",
+        text: "If it is set and not empty, messages are not coloured, unless --color is given.",
+        of: Of::All,
+    },
+    Entry {
+        term: "TERM",
+        text: "If it is dumb, no line moves while a server is awaited.",
+        of: Of::Argument("timeout"),
+    },
+];
+
+const FILES: &[Entry] = &[
+    Entry {
+        term: "~/.config/z3950/targets.toml",
+        text: "Your profiles of targets. z3950 targets path prints the path, and z3950 targets add writes it.",
+        of: Of::Argument("targets_file"),
+    },
+    Entry {
+        term: "~/.z3950_history",
+        text: "The lines entered at the prompt.",
+        of: Of::Commands(&["open"]),
+    },
+    Entry {
+        term: "~/.local/share/applications/z3950.desktop",
+        text: "The desktop entry, by which links of z39.50r and z39.50s open the program.",
+        of: Of::Commands(&["register", "unregister"]),
+    },
+];
+
+const SEE_ALSO: &[Entry] = &[
+    Entry {
+        term: "z3950-formats(7)",
+        text: "",
+        of: Of::Argument("format"),
+    },
+    Entry {
+        term: "z3950-queries(7)",
+        text: "",
+        of: Of::Argument("lang"),
+    },
+    Entry {
+        term: "z3950-targets(1)",
+        text: "",
+        of: Of::Commands(&[
+            "get", "open", "search", "scan", "lookup", "update", "order", "explain", "probe",
+        ]),
+    },
+    Entry {
+        term: "z3950d(1)",
+        text: "",
+        of: Of::Program,
+    },
+    Entry {
+        term: "yaz-client(1)",
+        text: "",
+        of: Of::Commands(&["open"]),
+    },
+];
+
+/// Prints the script by which a shell completes commands.
+pub(crate) fn completions(
+    arguments: &CompletionArguments,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    let script = PROGRAM.registration(arguments.shell)?;
     output.octets(&script, true)?;
     Ok(Exit::Delivered)
 }
 
-/// Prints the manual page in roff: the program, each command, and the parts that several commands have in common.
-pub(crate) fn page(output: &mut Output) -> Result<Exit, Failure> {
-    let mut command = Cli::command();
-    command.build();
-    let man = Man::new(command.clone());
-    let mut page = Vec::new();
-    man.render_title(&mut page)?;
-    man.render_name_section(&mut page)?;
-    man.render_synopsis_section(&mut page)?;
-    man.render_description_section(&mut page)?;
-    show_examples("SH", "", &mut page)?;
-    man.render_options_section(&mut page)?;
-    for subcommand in command.get_subcommands() {
-        describe(subcommand.get_name(), subcommand, &mut page)?;
-    }
-    explain(TARGET, &mut page)?;
-    explain(exit::HELP, &mut page)?;
-    output.octets(ascii(&page).as_bytes(), true)?;
+/// Prints a manual page, or writes all of them.
+pub(crate) fn page(arguments: &ManualArguments, output: &mut Output) -> Result<Exit, Failure> {
+    let page = PROGRAM.manual(arguments);
+    let page = page.map_err(|error| Failure::Usage(error.to_string()))?;
+    output.octets(page.as_bytes(), true)?;
     Ok(Exit::Delivered)
-}
-
-/// Returns the page with roff escapes in place of non-ASCII characters, which not every roff can read.
-fn ascii(page: &[u8]) -> String {
-    let mut ascii = String::with_capacity(page.len());
-    for character in String::from_utf8_lossy(page).chars() {
-        if character.is_ascii() {
-            ascii.push(character)
-        } else {
-            ascii.push_str(&format!("\\[u{:04X}]", u32::from(character)))
-        }
-    }
-    ascii
-}
-
-/// Adds a section for a command and each of its subcommands. `path` is the name of the command without that of the
-/// program.
-fn describe(path: &str, command: &Command, page: &mut Vec<u8>) -> Result<(), Failure> {
-    // clap adds a `help` command to every command with subcommands; the manual omits it.
-    if command.get_name() == "help" {
-        return Ok(());
-    }
-    let name = format!("{NAME} {path}");
-    let man = Man::new(
-        command
-            .clone()
-            .bin_name(&name)
-            .disable_help_subcommand(true),
-    );
-    writeln!(page, ".SH {}", name.to_uppercase())?;
-    let mut text = Vec::new();
-    man.render_description_section(&mut text)?;
-    man.render_synopsis_section(&mut text)?;
-    // The sections made by clap become subsections, and the description needs no heading.
-    let part = |text: &[u8]| {
-        let text = String::from_utf8_lossy(text).replace("\n.SH ", "\n.SS ");
-        let text = text.replacen(".SH DESCRIPTION\n", "", 1);
-        text.replacen(".SS DESCRIPTION\n", "", 1)
-            .replacen(".SH OPTIONS\n", ".SS OPTIONS\n", 1)
-    };
-    page.extend(part(&text).bytes());
-    show_examples("SS", path, page)?;
-    if !command.has_subcommands() {
-        let mut text = Vec::new();
-        man.render_options_section(&mut text)?;
-        page.extend(part(&text).bytes());
-    }
-    for subcommand in command.get_subcommands() {
-        let path = format!("{path} {}", subcommand.get_name());
-        describe(&path, subcommand, page)?;
-    }
-    Ok(())
-}
-
-/// Adds the examples of a command.
-fn show_examples(heading: &str, command: &str, page: &mut Vec<u8>) -> Result<(), Failure> {
-    let examples = examples::of(command);
-    if examples.is_empty() {
-        return Ok(());
-    }
-    let mut roff = Roff::new();
-    roff.control(heading, ["EXAMPLES"]);
-    for (purpose, line) in examples {
-        if !purpose.is_empty() {
-            roff.control("PP", []);
-            roff.text([roman(format!("{purpose}:"))]);
-        }
-        verbatim(&[*line], &mut roff);
-    }
-    roff.to_writer(page)?;
-    Ok(())
-}
-
-/// Adds the text at the end of `--help`, which consists of paragraphs under headings that end in a colon.
-fn explain(words: &str, page: &mut Vec<u8>) -> Result<(), Failure> {
-    let mut roff = Roff::new();
-    for block in words.split("\n\n") {
-        let (title, text) = block.split_once(":\n").unwrap_or(("", block));
-        roff.control("SH", [title.to_uppercase().as_str()]);
-        verbatim(&text.lines().collect::<Vec<_>>(), &mut roff);
-    }
-    roff.to_writer(page)?;
-    Ok(())
-}
-
-/// Adds lines that roff must not fill.
-fn verbatim(lines: &[&str], roff: &mut Roff) {
-    roff.control("PP", []);
-    roff.control("RS", ["4"]);
-    roff.control("nf", []);
-    for line in lines {
-        roff.text([roman(*line)]);
-    }
-    roff.control("fi", []);
-    roff.control("RE", []);
 }

@@ -21,7 +21,7 @@ const MAX_JOBS: i64 = 256;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Options for many inputs")]
 pub(crate) struct Batch {
-    /// Read inputs from a file, one per line, after those on the command line; - is standard input. Blank lines and
+    /// Read further inputs from a file, one per line; - is standard input. Blank lines and
     /// lines that begin with # are ignored. `lookup` also takes files of MARC records.
     #[arg(long = "input", value_name = "FILE")]
     pub(crate) inputs: Vec<PathBuf>,
@@ -42,8 +42,8 @@ pub(crate) struct Batch {
 
     /// Write records to this file. Its extension (.mrc, .xml, .json, .jsonl, .csv, .tsv, .mrk or .txt) selects the format unless
     /// --format is given. If it is a folder, or the name ends in a slash, each input gets its own file in it. An existing
-    /// file is left alone without --force or --resume, and if no record is found.
-    #[arg(long, value_name = "FILE|FOLDER/", conflicts_with = "json")]
+    /// file is left alone without --overwrite or --resume, and if no record is found.
+    #[arg(short, long, value_name = "FILE|FOLDER/", conflicts_with = "json")]
     pub(super) output: Option<PathBuf>,
 
     /// Write one line per input to this file, .tsv, .csv or .json.
@@ -51,7 +51,7 @@ pub(crate) struct Batch {
     /// The columns are position, target, input, outcome, exit,
     /// hits, step (the index that answered), input_record and record (the 001 of the input and of what was delivered),
     /// choice (of --best), diagnostic, message, milliseconds and length (of the output).
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(super) report: Option<PathBuf>,
 
     /// Resume an interrupted run from its report and output; the inputs must be the same, but may have been appended to.
@@ -59,8 +59,13 @@ pub(crate) struct Batch {
     pub(super) resume: bool,
 
     /// Overwrite an existing output or report.
-    #[arg(long, conflicts_with = "resume")]
-    pub(super) force: bool,
+    #[arg(
+        long,
+        alias = "force",
+        conflicts_with = "resume",
+        hide_short_help = true
+    )]
+    pub(super) overwrite: bool,
 }
 
 impl Batch {
@@ -95,14 +100,14 @@ impl Batch {
 
     /// Returns the treatment of an existing output or report.
     pub(super) fn existing(&self) -> Existing {
-        Existing::forced(self.force)
+        Existing::forced(self.overwrite)
     }
 
     /// Returns advice for the user about an existing output or report.
     pub(super) fn hint(&self) -> &'static str {
         match self.report {
-            Some(_) => "--resume continues it, --force replaces it",
-            None => "--force replaces it",
+            Some(_) => "--resume continues it, --overwrite replaces it",
+            None => "--overwrite replaces it",
         }
     }
 
@@ -132,7 +137,8 @@ impl Batch {
                 let lines = BufReader::new(io::stdin());
                 match &self.column {
                     Some(column) => {
-                        let cells = ColumnReader::new(boxed(lines), column.clone(), is_lookup);
+                        let lines = utf16::decoded_if_marked(lines);
+                        let cells = ColumnReader::new(lines, column.clone(), is_lookup);
                         inputs.add_cells("standard input", cells);
                     }
                     None => inputs.add("standard input", lines),
@@ -157,7 +163,11 @@ impl Batch {
                 }
             }
             let Some(column) = &self.column else {
-                inputs.add(name, lines);
+                if is_lookup && is_named_table(path) {
+                    inputs.add_table(name, lines);
+                } else {
+                    inputs.add(name, lines);
+                }
                 continue;
             };
             let lines = if is_utf16 {
@@ -203,16 +213,24 @@ const MAX_ROW: usize = 200;
 /// Returns a message if a file is a table with several columns, judging by its name and its first line, because its
 /// lines are then not inputs.
 fn is_table(path: &Path, begin: &[u8]) -> Option<String> {
-    let extension = path.extension()?.to_str()?;
-    let is_named = ["csv", "tsv"].map(|known| known.eq_ignore_ascii_case(extension));
     let first = begin.split(|octet| *octet == b'\n').next()?;
-    let is_it = is_named.contains(&true) && first.iter().any(|octet| b",;\t".contains(octet));
+    let is_it = is_named_table(path) && first.iter().any(|octet| b",;\t".contains(octet));
     is_it.then(|| {
         let row = first.get(..MAX_ROW).unwrap_or(first).trim_ascii();
         format!(
             "it is a table: --column names the column to look up; its first row is {}",
             shown(row)
         )
+    })
+}
+
+/// Returns whether a file is a table by its name.
+fn is_named_table(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    extension.is_some_and(|extension| {
+        ["csv", "tsv"]
+            .iter()
+            .any(|known| known.eq_ignore_ascii_case(extension))
     })
 }
 

@@ -1,14 +1,10 @@
-//! Reads one column of a table, which has comma-separated values (RFC 4180), or semicolons or tabs instead of commas.
+//! Reads one column of a table.
 
 use std::io::{self, BufRead, ErrorKind};
 use std::str::FromStr;
 
-use csv_core::{ReadFieldResult, Reader, ReaderBuilder};
-
+use super::rows::{RowReader, without_formula};
 use crate::answer::MAX_INPUT;
-
-/// The UTF-8 byte order mark, which may precede the contents of a file.
-pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// The column of a table that contains the inputs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,29 +28,23 @@ impl FromStr for InputColumn {
     }
 }
 
-/// The possible separators between cells. The one that is most frequent in the first line is used.
-const SEPARATORS: [u8; 3] = [b',', b';', b'\t'];
 /// The number of octets of a cell in the first row that are compared and shown.
 const MAX_NAME: usize = 1000;
 /// The maximum number of column names to show in a message.
 const MAX_NAMES: usize = 20;
-/// The beginning of the line in which a table for spreadsheet programs may state its separator, such as `sep=;`.
-const SEPARATOR_LINE: &[u8] = b"sep=";
 
 /// An iterator over the cells of one column, one for each row after the row of names.
 ///
 /// A blank line counts as a row, unless it is at the end of the table. A row that lacks the column has an empty cell.
 /// Of a cell that is longer than [`MAX_INPUT`], only the beginning is kept.
 pub(super) struct ColumnReader<R> {
-    input: R,
+    rows: RowReader<R>,
     column: InputColumn,
     /// Whether the first row is skipped if its cell contains no digits, because it is then a row of names. This applies
     /// to a column given by its number.
     skips_names: bool,
-    /// The parser of cells, and the index of the column; `None` before the first row has been read.
-    begun: Option<(Reader, usize)>,
-    /// The number of lines read so far.
-    lines: u64,
+    /// The index of the column; `None` before the first row has been read.
+    index: Option<usize>,
     /// The number of blank lines that have been read, but not returned yet.
     blank: u64,
     /// Whether the row read last has nothing but separators.
@@ -75,11 +65,10 @@ pub(super) struct ColumnCell {
 impl<R: BufRead> ColumnReader<R> {
     pub(super) fn new(input: R, column: InputColumn, skips_names: bool) -> Self {
         Self {
-            input,
+            rows: RowReader::new(input),
             column,
             skips_names,
-            begun: None,
-            lines: 0,
+            index: None,
             blank: 0,
             is_empty_row: false,
             next: None,
@@ -91,18 +80,16 @@ impl<R: BufRead> ColumnReader<R> {
     /// # Errors
     /// Fails if the table cannot be read, does not have the column, or has several columns with that name.
     pub(super) fn begin(&mut self) -> io::Result<()> {
-        if self.begun.is_some() {
+        if self.index.is_some() {
             return Ok(());
         }
-        let mut reader = self.parser()?;
-        self.skip_blank_lines()?;
-        self.blank = 0;
+        self.rows.skip_blank_lines()?;
         let index = match self.column.clone() {
             InputColumn::Number(number) => number - 1,
-            InputColumn::Name(name) => self.named(&mut reader, &name)?,
+            InputColumn::Name(name) => self.named(&name)?,
         };
         let is_numbered = matches!(self.column, InputColumn::Number(_));
-        self.begun = Some((reader, index));
+        self.index = Some(index);
         let Some((cells, first)) = self.read_cell()? else {
             return Ok(());
         };
@@ -145,7 +132,7 @@ impl<R: BufRead> ColumnReader<R> {
     /// Reads the next row that has anything, and counts the blank ones before it: those of separators alone, too.
     fn next_row(&mut self) -> io::Result<Option<ColumnCell>> {
         loop {
-            self.skip_blank_lines()?;
+            self.blank += self.rows.skip_blank_lines()?;
             let row = self.read_cell()?;
             if row.is_some() && self.is_empty_row {
                 self.blank += 1;
@@ -157,83 +144,30 @@ impl<R: BufRead> ColumnReader<R> {
 
     /// Reads a row; returns the number of its cells and the one of the column.
     fn read_cell(&mut self) -> io::Result<Option<(usize, ColumnCell)>> {
-        let Some((mut reader, index)) = self.begun.take() else {
+        let Some(index) = self.index else {
             return Ok(None);
         };
         let mut text = Vec::new();
         let mut is_empty = true;
-        let cells = self.row(&mut reader, |at, octets| {
+        let cells = self.rows.row(|at, octets| {
             is_empty &= octets.trim_ascii().is_empty();
             if at == index {
                 push(&mut text, octets, MAX_INPUT + 2);
             }
         })?;
         self.is_empty_row = is_empty;
-        self.begun = Some((reader, index));
         for octet in &mut text {
             if matches!(octet, b'\r' | b'\n') {
                 *octet = b' ';
             }
         }
         let text = without_formula(text);
-        let line = self.lines;
+        let line = self.rows.lines();
         Ok(cells.map(|cells| (cells, ColumnCell { line, text })))
     }
 
-    /// Reads and counts the blank lines before the next row.
-    fn skip_blank_lines(&mut self) -> io::Result<()> {
-        loop {
-            match self.input.fill_buf()?.first() {
-                Some(b'\n') => self.input.consume(1),
-                Some(b'\r') => {
-                    self.input.consume(1);
-                    if self.input.fill_buf()?.starts_with(b"\n") {
-                        self.input.consume(1);
-                    }
-                }
-                _ => return Ok(()),
-            }
-            self.lines += 1;
-            self.blank += 1;
-        }
-    }
-
-    /// Returns a parser for the separator in the first line.
-    fn parser(&mut self) -> io::Result<Reader> {
-        if self.input.fill_buf()?.starts_with(BYTE_ORDER_MARK) {
-            self.input.consume(BYTE_ORDER_MARK.len());
-        }
-        let held = self.input.fill_buf()?;
-        if let Some((begin, [separator, b'\r' | b'\n', ..])) =
-            held.split_at_checked(SEPARATOR_LINE.len())
-            && begin.eq_ignore_ascii_case(SEPARATOR_LINE)
-        {
-            let separator = *separator;
-            self.input.consume(SEPARATOR_LINE.len() + 1);
-            return Ok(ReaderBuilder::new().delimiter(separator).build());
-        }
-        let mut counts = SEPARATORS.map(|separator| (0_usize, separator));
-        let mut is_quoted = false;
-        for octet in held {
-            match octet {
-                b'"' => is_quoted = !is_quoted,
-                b'\n' | b'\r' if !is_quoted => break,
-                octet if !is_quoted => {
-                    for (count, separator) in &mut counts {
-                        *count += usize::from(separator == octet);
-                    }
-                }
-                _ => {}
-            }
-        }
-        // If several separators are equally frequent, the first of them in the list is used.
-        let most = counts.into_iter().rev().max_by_key(|(count, _)| *count);
-        let separator = most.map_or(b',', |(_, separator)| separator);
-        Ok(ReaderBuilder::new().delimiter(separator).build())
-    }
-
     /// Returns the index of the column with a name in the first row; case is ignored.
-    fn named(&mut self, reader: &mut Reader, name: &str) -> io::Result<usize> {
+    fn named(&mut self, name: &str) -> io::Result<usize> {
         let mut names: Vec<Vec<u8>> = Vec::new();
         let mut found: Option<usize> = None;
         let mut again: Option<usize> = None;
@@ -251,7 +185,7 @@ impl<R: BufRead> ColumnReader<R> {
                 names.push(cell.into_bytes());
             }
         };
-        let cells = self.row(reader, |at, octets| {
+        let cells = self.rows.row(|at, octets| {
             if at != current.0 {
                 end(std::mem::replace(&mut current, (at, Vec::new())));
             }
@@ -280,58 +214,6 @@ impl<R: BufRead> ColumnReader<R> {
             Some(_) => format!("there is no column {name:?} in its first row: {shown}"),
         };
         Err(io::Error::new(ErrorKind::InvalidData, words))
-    }
-
-    /// Reads a row, and passes the octets of its cells on, with the index of each cell. Returns the number of cells;
-    /// `None` after the last row.
-    fn row(
-        &mut self,
-        reader: &mut Reader,
-        mut take: impl FnMut(usize, &[u8]),
-    ) -> io::Result<Option<usize>> {
-        let mut cells = 0;
-        let mut octets = [0; 4096];
-        loop {
-            let input = match self.input.fill_buf() {
-                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                input => input?,
-            };
-            let (result, used, written) = reader.read_field(input, &mut octets);
-            let used = input.get(..used).unwrap_or(input);
-            let line_ends = used.iter().filter(|octet| **octet == b'\n').count();
-            let last = used.last().copied();
-            let used = used.len();
-            self.lines += u64::try_from(line_ends).unwrap_or(0);
-            self.input.consume(used);
-            take(cells, octets.get(..written).unwrap_or_default());
-            match result {
-                ReadFieldResult::InputEmpty | ReadFieldResult::OutputFull => {}
-                ReadFieldResult::Field { record_end } => {
-                    cells += 1;
-                    if !record_end {
-                        continue;
-                    }
-                    if last != Some(b'\n') {
-                        self.lines += 1;
-                    }
-                    // The parser would leave the LF of CR LF to the next row, so the LF is skipped here.
-                    if last == Some(b'\r') && self.input.fill_buf()?.starts_with(b"\n") {
-                        self.input.consume(1);
-                    }
-                    return Ok(Some(cells));
-                }
-                ReadFieldResult::End => return Ok(None),
-            }
-        }
-    }
-}
-
-/// The text of a cell that has it as a formula, so that spreadsheet programs change nothing in it: `="0306406152"`.
-pub(super) fn without_formula(cell: Vec<u8>) -> Vec<u8> {
-    let formula = cell.trim_ascii().strip_prefix(b"=\"");
-    match formula.and_then(|rest| rest.strip_suffix(b"\"")) {
-        Some(text) if !text.contains(&b'"') => text.to_vec(),
-        _ => cell,
     }
 }
 

@@ -8,8 +8,9 @@ use std::sync::Arc;
 use z3950_marc::MarcRecord;
 use z3950_marc::stream::{InputForm, RecordReader};
 
-use super::column::{BYTE_ORDER_MARK, ColumnCell, ColumnReader, without_formula};
+use super::column::{ColumnCell, ColumnReader};
 use super::line_ends;
+use super::rows::{BYTE_ORDER_MARK, WORKBOOK, is_workbook, without_formula};
 use super::utf16;
 use crate::answer::{Ask, MAX_INPUT, NameRecord, Origin};
 use crate::console::input::bounded_line;
@@ -18,10 +19,8 @@ use crate::console::output::Failure;
 /// Returns the reason why a file that begins with these octets cannot contain inputs, which is that it is binary.
 pub(crate) fn refusal(begin: &[u8]) -> Option<&'static str> {
     let begin = begin.get(..PEEKED).unwrap_or(begin);
-    if begin.starts_with(ZIP) {
-        return Some(
-            "it is a workbook (.xlsx, .ods) or another zip file; save the sheet as CSV in a spreadsheet program",
-        );
+    if is_workbook(begin) {
+        return Some(WORKBOOK);
     }
     if utf16::begins(begin) {
         return None;
@@ -32,9 +31,6 @@ pub(crate) fn refusal(begin: &[u8]) -> Option<&'static str> {
     }
     has(b"\0").then_some("it is binary, not text with one input a line")
 }
-
-/// The first octets of a zip file.
-const ZIP: &[u8] = b"PK\x03\x04";
 
 /// The number of octets of a file that are examined to decide whether it is text.
 const PEEKED: usize = 4096;
@@ -134,6 +130,8 @@ struct Source {
     read: u64,
     /// Whether a line with an input or a heading was read.
     has_begun: bool,
+    /// Whether the file is a table by its name.
+    is_table: bool,
     contents: SourceContents,
 }
 
@@ -174,8 +172,21 @@ impl Inputs {
             name: name.into().into(),
             read: 0,
             has_begun: false,
+            is_table: false,
             contents: SourceContents::Unknown(Box::new(lines)),
         });
+    }
+
+    /// Adds the lines of a table of one column, whose first line is a name if it has no digit.
+    pub(crate) fn add_table(
+        &mut self,
+        name: impl Into<String>,
+        lines: impl BufRead + Send + 'static,
+    ) {
+        self.add(name, lines);
+        if let Some(source) = self.sources.back_mut() {
+            source.is_table = true;
+        }
     }
 
     /// Adds the cells of a table after the existing inputs. Each cell is an input, even if it is empty.
@@ -188,6 +199,7 @@ impl Inputs {
             name: name.into().into(),
             read: 0,
             has_begun: false,
+            is_table: false,
             contents: SourceContents::Cells(Box::new(cells)),
         });
     }
@@ -201,6 +213,7 @@ impl Inputs {
             is_cut: input.len() > MAX_INPUT,
             origin,
             record: None,
+            repeats: None,
         }
     }
 
@@ -255,7 +268,11 @@ impl Iterator for Inputs {
                         continue;
                     }
                     let is_first = !std::mem::replace(&mut source.has_begun, true);
-                    if !is_first || !is_heading(&input) {
+                    let is_name = |input: &[u8]| {
+                        is_heading(input)
+                            || source.is_table && !input.iter().any(u8::is_ascii_digit)
+                    };
+                    if !is_first || !is_name(&input) {
                         return Some(Ok(self.ask(&input, Some(origin))));
                     }
                 }
@@ -340,7 +357,7 @@ impl Source {
 
 /// Returns an ask for each input and each target, in order.
 pub(crate) fn asks(
-    inputs: Inputs,
+    inputs: impl Iterator<Item = Result<Ask, Failure>> + Send,
     targets: usize,
 ) -> impl Iterator<Item = Result<Ask, Failure>> + Send {
     let at_all = move |ask: Ask| {

@@ -30,16 +30,18 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// Creates the line. It is shown if standard error is a terminal and records are not written to a terminal.
+    /// Creates the line. It is shown if standard error is a terminal, unless records are written to a terminal or the run
+    /// is quiet.
     pub(super) fn new(
         arguments: &Batch,
         given: usize,
         names_records: Option<NameRecord>,
         targets: usize,
+        is_quiet: bool,
     ) -> Self {
         let fills_terminal = arguments.file().is_none() && io::stdout().is_terminal();
         let total = Arc::new(AtomicU64::new(0));
-        if fills_terminal || !io::stderr().is_terminal() {
+        if is_quiet || fills_terminal || !io::stderr().is_terminal() {
             return Self {
                 bar: ProgressBar::hidden(),
                 _unechoed: None,

@@ -4,6 +4,7 @@
 pub(super) mod form;
 pub(super) mod later;
 pub(super) mod resume;
+mod saved;
 
 use std::fs::File;
 use std::io::{self, BufReader, Seek, Write};
@@ -22,6 +23,7 @@ pub(crate) use self::resume::Tally;
 use self::resume::{UnansweredLines, resume};
 use super::arguments::Batch;
 use super::destination::Destination;
+use super::repeats::EarlierAnswers;
 use crate::answer::Ask;
 use crate::console::output::{Failure, Output};
 use crate::render::{named, shown};
@@ -34,6 +36,8 @@ pub(super) struct Report {
     later: Option<LaterAnswers>,
     /// Whether the file has already been passed to the syncing thread.
     is_noted: bool,
+    /// Whether another program had saved the report, so that it was written anew.
+    is_restored: bool,
 }
 
 impl Report {
@@ -45,11 +49,13 @@ impl Report {
                 path.display()
             )));
         };
+        let is_restored = arguments.resume && form == ReportForm::Csv && saved::restore(path)?;
         Ok(Self {
             file: arguments.growing(path)?,
             form,
             later: None,
             is_noted: false,
+            is_restored,
         })
     }
 
@@ -61,13 +67,20 @@ impl Report {
         destination: &mut Destination,
         asks: &mut Peekable<impl Iterator<Item = Result<Ask, Failure>>>,
         names: &AskNames,
+        earlier: &mut EarlierAnswers,
         output: &Output,
     ) -> Result<Resumed, Failure> {
         if !arguments.resume {
             self.begin(0)?;
             return Ok(Resumed::default());
         }
-        let resumed = self.read(arguments, destination, asks, names)?;
+        if self.is_restored {
+            let name = self.file.path().display();
+            output.note(&format!(
+                "{name} was saved by another program; it is written anew"
+            ));
+        }
+        let resumed = self.read(arguments, destination, asks, names, earlier)?;
         let mut known = resumed.output_length;
         if let Some(lines) = &resumed.later {
             let report = (&mut self.file, resumed.report_length, self.form);
@@ -109,6 +122,7 @@ impl Report {
         destination: &Destination,
         asks: &mut Peekable<impl Iterator<Item = Result<Ask, Failure>>>,
         names: &AskNames,
+        earlier: &mut EarlierAnswers,
     ) -> Result<Resumed, Failure> {
         let path = self.file.path().to_owned();
         let output = arguments.file().unwrap_or(&path).display();
@@ -130,7 +144,8 @@ impl Report {
             let shown = |ask: &Ask| names.of(ask);
             let has = |ask: &Ask, input: &str, length: u64| destination.has(ask, input, length);
             let lines = BufReader::new(lines);
-            let read = resume(lines, self.form, unanswered, asks, shown, has);
+            let remember = |ask: &Ask, line: &_, outcome| earlier.read(ask, line, outcome);
+            let read = resume(lines, self.form, unanswered, asks, shown, has, remember);
             resumed = read.map_err(refused_line)?;
             if let (Some((line, length)), Some((_, false))) = (resumed.ahead, found) {
                 return Err(refused(format!(

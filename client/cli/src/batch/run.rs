@@ -10,6 +10,7 @@ use self::state::BatchState;
 use super::arguments::Batch;
 use super::inputs::asks;
 use super::progress::Progress;
+use super::repeats::{EarlierAnswers, Repeats};
 use super::report::AskNames;
 use crate::answer::{Answer, Ask, Job, Recipient, run};
 use crate::console::exit::Exit;
@@ -35,12 +36,28 @@ pub(crate) async fn run_all(
         takes_urls: job.takes_urls,
     };
     let targets = names.targets.len();
-    let progress = Progress::new(arguments, job.given.len(), job.names_records, targets);
+    let key_of = job.key_of.take();
+    let earlier = EarlierAnswers::new(targets, key_of.is_some());
+    let progress = Progress::new(
+        arguments,
+        job.given.len(),
+        job.names_records,
+        targets,
+        output.is_quiet(),
+    );
     arguments.check_files()?;
     let given = std::mem::take(&mut job.given);
-    let mut asks = asks(arguments.inputs(given, job.names_records)?, targets).peekable();
+    let inputs = Repeats::of(arguments.inputs(given, job.names_records)?, key_of);
+    let mut asks = asks(inputs, targets).peekable();
     // Open everything before changing anything, so that a failure to open leaves all files as they were.
-    let mut state = BatchState::open(arguments, job.style.clone(), names, progress, output)?;
+    let mut state = BatchState::open(
+        arguments,
+        job.style.clone(),
+        names,
+        earlier,
+        progress,
+        output,
+    )?;
     let again = state.resume(arguments, &mut asks)?;
     let asks = feed(again.into_iter().map(Ok).chain(asks));
     let ran = run(asks, job.jobs, &job.work, async |ask: &Ask, event| {

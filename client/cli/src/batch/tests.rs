@@ -95,7 +95,15 @@ fn go_on(disk: &Disk, format: Format, report_form: ReportForm) {
     let shown = |ask: &Ask| (String::new(), ask.to_string());
     let unanswered = UnansweredLines::of(&report[..], report_form).expect("in memory");
     let all = |_: &Ask, _: &str, _| true;
-    let resumed = resume(&report[..], report_form, unanswered, &mut asks, shown, all);
+    let resumed = resume(
+        &report[..],
+        report_form,
+        unanswered,
+        &mut asks,
+        shown,
+        all,
+        |_, _, _| {},
+    );
     let resumed = resumed.expect("of these inputs");
     let mut file = disk.file(REPORT);
     file.cut(resumed.report_length).expect("in memory");

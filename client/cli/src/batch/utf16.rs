@@ -11,14 +11,50 @@ pub(super) fn begins(begin: &[u8]) -> bool {
 
 /// Returns the text in UTF-8, without its byte order mark. Both byte orders are accepted.
 pub(super) fn decoded(input: impl BufRead + Send + 'static) -> Box<dyn BufRead + Send> {
-    Box::new(BufReader::new(Utf16Reader {
+    Box::new(reader(input))
+}
+
+/// Returns a reader of the text in UTF-8.
+pub(super) fn reader<R: BufRead>(input: R) -> impl BufRead {
+    BufReader::new(Utf16Reader {
         input,
         // A byte order mark overrides this byte order.
         decoder: UTF_16LE.new_decoder(),
         is_over: false,
         text: String::new(),
         read: 0,
+    })
+}
+
+/// Returns the text in UTF-8, whatever its byte order mark says. Nothing is read before the first octet is needed.
+pub(super) fn decoded_if_marked(input: impl BufRead + Send + 'static) -> Box<dyn BufRead + Send> {
+    Box::new(BufReader::new(MarkedReader {
+        input: Some(Box::new(input)),
+        text: Box::new(io::empty()),
     }))
+}
+
+/// Text that may be in UTF-16.
+struct MarkedReader {
+    /// The octets; `None` after their mark has been examined.
+    input: Option<Box<dyn BufRead + Send>>,
+    text: Box<dyn BufRead + Send>,
+}
+
+impl Read for MarkedReader {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        if let Some(mut input) = self.input.take() {
+            let is_utf16 = match input.fill_buf() {
+                Ok(begin) => begins(begin),
+                Err(error) => {
+                    self.input = Some(input);
+                    return Err(error);
+                }
+            };
+            self.text = if is_utf16 { decoded(input) } else { input };
+        }
+        self.text.read(to)
+    }
 }
 
 struct Utf16Reader<R> {
@@ -83,6 +119,12 @@ mod tests {
                 let mut input = decoded(BufReader::with_capacity(capacity, octets));
                 input.read_to_string(&mut found).expect("in memory");
                 assert_eq!(found, text);
+            }
+            for (octets, expected) in [(octets, text), (text.into(), text), (Vec::new(), "")] {
+                let mut found = String::new();
+                let mut input = decoded_if_marked(io::Cursor::new(octets));
+                input.read_to_string(&mut found).expect("in memory");
+                assert_eq!(found, expected);
             }
         }
         assert!(!begins(b"ISBN"));

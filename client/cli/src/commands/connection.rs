@@ -43,13 +43,13 @@ pub(crate) struct ConnectionOptions {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Options for the connection")]
 pub(crate) struct Network {
-    /// Answer from a built-in catalogue instead of connecting, whatever the host and port.
+    /// Use the built-in catalogue instead of connecting, whatever the host.
     #[arg(long)]
     pub(crate) demo: bool,
 
     /// Longest wait for each response from the server, and between parts of one, which may take ten times as long in all; 0 for
     /// no limit.
-    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds, hide_short_help = true)]
     pub(crate) timeout: Wait,
 
     /// Longest wait for a connection; 0 for no limit.
@@ -70,10 +70,10 @@ pub(crate) struct Network {
     pub(crate) ca_file: Option<PathBuf>,
 
     /// A PEM file with the client certificate and its chain, for TLS servers that ask for one.
-    #[arg(long, value_name = "FILE", hide_short_help = true)]
-    pub(crate) cert: Option<PathBuf>,
+    #[arg(long, alias = "cert", value_name = "FILE", hide_short_help = true)]
+    pub(crate) certificate: Option<PathBuf>,
 
-    /// A PEM file with the private key of --cert, if it is in a separate file.
+    /// A PEM file with the private key of --certificate, if it is in a separate file.
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) key: Option<PathBuf>,
 
@@ -266,7 +266,7 @@ pub(crate) async fn routes(options: &Network) -> Result<Routes, Failure> {
 pub(super) fn of_tls(options: &Network) -> Vec<&'static str> {
     let given = [
         ("--ca-file", options.ca_file.is_some()),
-        ("--cert", options.cert.is_some()),
+        ("--certificate", options.certificate.is_some()),
     ];
     let given = given
         .into_iter()
@@ -286,13 +286,13 @@ fn unusable(options: &Network, error: &TlsError) -> Failure {
 }
 
 fn certificate(options: &Network) -> Result<Option<ClientCertificate>, Failure> {
-    match (&options.cert, &options.key) {
+    match (&options.certificate, &options.key) {
         (Some(chain), key) => Ok(Some(ClientCertificate {
             chain: chain.clone(),
             key: key.as_ref().unwrap_or(chain).clone(),
         })),
         (None, None) => Ok(None),
-        (None, Some(_)) => Err(Failure::Usage("--key needs --cert".into())),
+        (None, Some(_)) => Err(Failure::Usage("--key needs --certificate".into())),
     }
 }
 

@@ -17,6 +17,7 @@ use z3950_asn1::query::names::Names;
 
 pub(crate) use self::notes::{say_details, say_facets};
 use crate::answer::{Envelope, Piece};
+use crate::commands::complete;
 use crate::commands::query::AskedQuery;
 use crate::commands::target::NamedTarget;
 use crate::console::output::Words;
@@ -35,9 +36,9 @@ pub(crate) const KEYS: [&str; 5] = ["query", "position", "is_estimate", "facets"
 /// What to request besides the hits.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Arguments {
-    /// Request the most frequent terms of a field (author, subject, date …, the number of a Use attribute, or = and a name of
-    /// the server's own) in the records found; may be repeated.
-    #[arg(long, value_name = "FIELD[:NUMBER]", value_parser = field)]
+    /// Request the most frequent terms of a field (author, subject …); also the number of a Use attribute, or = and a name
+    /// of the server's own. May be repeated.
+    #[arg(long, value_name = "FIELD[:NUMBER]", value_parser = field, add = complete::facet_field())]
     pub(crate) facets: Vec<FacetField>,
 
     /// Show how many records match each part of the query, if the server reports it.
@@ -111,7 +112,7 @@ impl Arguments {
             ),
             (
                 self.parts && parts.is_empty(),
-                "the server reports nothing about the parts",
+                "the server does not report on the parts of the query",
             ),
         ] {
             if holds {

@@ -309,7 +309,7 @@ impl Retriever {
             && let (Some(requested), Some(syntax)) = (requested, external.direct_reference)
             && requested != syntax
         {
-            let words = format!("the server sent {syntax:?} where {requested:?} was asked for");
+            let words = format!("the server sent {syntax:?} instead of {requested:?}");
             piece.words.insert(0, Words::Note(words));
         }
         (piece, answer)

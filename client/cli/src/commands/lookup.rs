@@ -2,6 +2,7 @@
 
 mod answers;
 mod print;
+mod sought;
 
 use std::ffi::OsString;
 use std::slice;
@@ -9,11 +10,13 @@ use std::slice;
 use clap::Args;
 use z3950::lookup::{Kind, Preferences, identifiers};
 use z3950::target::redacted;
+use z3950_marc::edit::LocalTags;
 use z3950_marc::{MarcRecord, language};
 
 use self::answers::LookupAnswers;
 use crate::answer::{Answer, Ask, Job, OR, Recipient};
 use crate::batch::{Batch, run_all};
+use crate::commands::complete;
 use crate::commands::connection::ConnectionOptions;
 use crate::commands::fallback::Fallbacks;
 use crate::commands::options::{RecordOutput, RecordRequest, record_count};
@@ -22,26 +25,44 @@ use crate::console::exit::Exit;
 use crate::console::interrupt::Interrupt;
 use crate::console::logging::shows_steps;
 use crate::console::output::{Failure, Output};
-use crate::render::{Style, shown};
+use crate::render::{Format, Style, shown};
 
 #[derive(Debug, Args)]
 #[command(after_help = TARGET, override_usage = USAGE)]
 pub(crate) struct Lookup {
     /// The target to search, unless --target names it, then identifiers: isbn:…, issn:…, lccn:…, oclc:…, local:… or
     /// docid:…; without a prefix, the type is guessed. Hyphens and spaces do not matter.
-    #[arg(value_name = "TARGET ID")]
+    #[arg(value_name = "TARGET ID", add = complete::targets_and_identifiers())]
     pub(crate) words: Vec<OsString>,
 
     /// A target to search, instead of TARGET. Several are asked in this order until one has the record.
-    #[arg(long = "target", value_name = "TARGET")]
+    #[arg(long = "target", value_name = "TARGET", add = complete::target())]
     pub(crate) targets: Vec<OsString>,
 
     /// Ask every --target, even if one before it has the record. With --best, the best record of all is taken.
-    #[arg(long, requires = "targets")]
+    #[arg(long, requires = "targets", hide_short_help = true)]
     pub(crate) all_targets: bool,
 
     #[command(flatten)]
     pub(crate) wanted: Matches,
+
+    /// Keep the fields with these tags of each record of --input, such as 001,852,9XX, in the record that is found for it, in place of
+    /// its own.
+    #[arg(
+        long,
+        value_name = "TAG,...",
+        requires = "inputs",
+        hide_short_help = true
+    )]
+    pub(crate) keep: Option<LocalTags>,
+
+    /// Look up records of --input that have no number by title, author and year.
+    ///
+    /// Only records with the same title count, apart from case, diacritics, punctuation, an article at its beginning, and a
+    /// subtitle that one of them lacks; and only those without another author. Of several, the author, the kind of material,
+    /// the year and the subtitle decide. The choice is in the report, and -v tells it.
+    #[arg(long, requires = "inputs", conflicts_with = "column")]
+    pub(crate) by_title: bool,
 
     #[command(flatten)]
     pub(crate) batch: Batch,
@@ -64,13 +85,13 @@ pub(crate) struct Matches {
     #[command(flatten)]
     pub(crate) fallbacks: Fallbacks,
 
-    /// How many records to show if several match, and with --best among how many to choose.
-    #[arg(long, value_name = "NUMBER|all", default_value = "10", value_parser = record_count)]
+    /// How many records to show if several match; with --best, among how many to choose.
+    #[arg(short = 'n', long, alias = "limit", value_name = "NUMBER|all", default_value = "10", value_parser = record_count)]
     pub(crate) count: u64,
 
-    /// The kind of identifiers without a prefix: isbn, issn, lccn, oclc, local or docid. Leading zeros that a spreadsheet
+    /// The kind of identifiers without a prefix; isbn, issn, lccn, oclc, local or docid. Leading zeros that a spreadsheet
     /// program has removed from ISBNs and ISSNs are restored.
-    #[arg(long, value_name = "KIND", value_parser = kind)]
+    #[arg(long, value_name = "KIND", value_parser = kind, add = complete::identifier_kind())]
     pub(crate) kind: Option<Kind>,
 
     /// If several records match, take the best for copy cataloguing.
@@ -148,6 +169,10 @@ pub(crate) async fn run(arguments: &Lookup, output: &mut Output) -> Result<Exit,
     let style = records.style_in(batch.format(records.format())?)?;
     // Wrong options are refused before a password command runs.
     wanted.preferences()?;
+    if arguments.keep.is_some() && style.format() == Format::Raw {
+        let words = "--keep changes records, which --format raw writes as the server sent them";
+        return Err(Failure::Usage(words.into()));
+    }
     let reach = TargetClient::new(&arguments.connection).await?;
     for word in identifiers.iter().filter_map(|word| word.to_str()) {
         if is_another_target(&reach, word) {
@@ -165,6 +190,8 @@ pub(crate) async fn run(arguments: &Lookup, output: &mut Output) -> Result<Exit,
     // One ask goes to several targets if they are asked in turn, or if the best of all records is to be chosen.
     answers.is_joint = answers.places.len() > 1 && (!arguments.all_targets || wanted.best);
     answers.wanted.all_targets = arguments.all_targets;
+    answers.keep.clone_from(&arguments.keep);
+    answers.reading.by_title = arguments.by_title;
     answers.is_written = batch.file().is_some();
     answers.is_terse = output.is_terminal() && !shows_steps();
     let mut job = job(identifiers, answers, style);
@@ -259,10 +286,12 @@ fn job(
     if answers.is_joint {
         targets = vec![targets.join(OR)];
     }
+    let key_of = answers.reading.key_of(answers.wanted.best.is_some());
     let work =
         async move |ask: &Ask, recipient: &mut Recipient| answers.answer(ask, recipient).await;
     Job {
         names_records: Some(record_name),
+        key_of: Some(key_of),
         ..Job::new(work, identifiers, targets, style)
     }
 }

@@ -11,17 +11,18 @@ use z3950_marc::charset::Charset;
 use z3950_marc::table::Columns;
 
 use crate::answer::Writing;
+use crate::commands::complete;
 use crate::console::output::Failure;
 use crate::render::{Format, Style};
 
 /// How records are written.
 #[derive(Debug, Default, Args)]
 pub(crate) struct RecordOutput {
-    /// Record format [default: text; brief on screen].
-    #[arg(long, value_enum)]
+    /// Record format; by default text, on a screen brief.
+    #[arg(short, long, value_enum)]
     pub(crate) format: Option<Format>,
 
-    /// The columns of a table: fields such as 001, 020a, 245ab, 008/35-37 or LDR/06, or title, author, contributor, year,
+    /// The columns of a table, separated by commas; fields such as 001, 020a, 245ab, 008/35-37 or LDR/06, or title, author, contributor, year,
     /// publisher, subject, description, type, format, language, relation, coverage, rights, isbn, issn, lccn, oclc, source
     /// (the target), of lookup input and input_record (its 001), or of copies library, location, call_number, volume,
     /// item_id, available, due, status or holdings (all in one cell). Several values of a cell are separated by " | "
@@ -81,7 +82,7 @@ pub(crate) fn style(
 #[derive(Debug, Args)]
 pub(crate) struct RecordRequest {
     /// The database to search, instead of the target's; may be repeated.
-    #[arg(long = "database", value_name = "NAME")]
+    #[arg(long = "database", value_name = "NAME", hide_short_help = true, add = complete::database())]
     pub(crate) databases: Vec<String>,
 
     /// The element set to request.
@@ -89,7 +90,7 @@ pub(crate) struct RecordRequest {
     pub(crate) element_set: Option<String>,
 
     /// The record syntax to request, by name or object identifier.
-    #[arg(long, value_name = "NAME", value_parser = syntax)]
+    #[arg(long, value_name = "NAME", value_parser = syntax, add = complete::syntax())]
     pub(crate) syntax: Option<Oid>,
 
     #[command(flatten)]
@@ -113,6 +114,31 @@ impl RecordRequest {
             style,
             charset: self.records.charset,
         }
+    }
+}
+
+/// The first record to show or convert.
+#[derive(Debug, Args)]
+pub(crate) struct First {
+    /// The position of the first record; 1 is the first of all.
+    #[arg(long, value_name = "POSITION", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..), hide_short_help = true)]
+    start: u64,
+
+    /// How many records to skip, another way to give --start.
+    #[arg(long, value_name = "NUMBER", conflicts_with = "start", hide = true)]
+    offset: Option<u64>,
+}
+
+impl First {
+    /// Returns the position of the first record, from 1.
+    pub(crate) fn position(&self) -> u64 {
+        self.offset
+            .map_or(self.start, |skipped| skipped.saturating_add(1))
+    }
+
+    /// Returns the number of records before the first.
+    pub(crate) fn skipped(&self) -> u64 {
+        self.position().saturating_sub(1)
     }
 }
 

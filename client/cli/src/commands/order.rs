@@ -21,6 +21,7 @@ use z3950_asn1::record::RetrievedRecord;
 use z3950_asn1::record::sutrs_external;
 
 use crate::answer::{Answer, Envelope};
+use crate::commands::complete;
 use crate::commands::query::{self, QueryLanguage};
 use crate::commands::target::{NamedTarget, Service, TargetClient};
 use crate::commands::task::{self, Tasking};
@@ -47,7 +48,7 @@ pub(crate) struct Arguments {
     language: QueryLanguage,
 
     /// The database to search, instead of the target's; may be repeated.
-    #[arg(long = "database", value_name = "NAME")]
+    #[arg(long = "database", value_name = "NAME", add = complete::database())]
     databases: Vec<String>,
 
     /// The position of the record to order, if the search finds several.

@@ -20,6 +20,7 @@ use self::conformance::Conformance;
 use self::perform::{Attempts, NoResult, Trial};
 use crate::answer::Envelope;
 use crate::batch::Tally;
+use crate::commands::complete;
 use crate::commands::connection::ConnectionOptions;
 use crate::commands::options::{Wait, seconds};
 use crate::commands::target::{TARGET, TargetClient, Unanswered};
@@ -33,11 +34,11 @@ use z3950_asn1::types::InternationalString;
 #[command(after_help = TARGET)]
 pub(crate) struct Probe {
     /// The target to test.
-    #[arg(value_name = "TARGET")]
+    #[arg(value_name = "TARGET", add = complete::target())]
     pub(crate) target: OsString,
 
     /// The database to use, instead of the target's; may be repeated.
-    #[arg(long = "database", value_name = "NAME")]
+    #[arg(long = "database", value_name = "NAME", add = complete::database())]
     pub(crate) databases: Vec<String>,
 
     /// A word that occurs in records of the database [default: a].

@@ -1,5 +1,6 @@
 //! `z3950 query`: converts queries in PQF, CCL, CQL or words (Z39.50-2003 §3.7), without connecting.
 
+mod comparisons;
 mod indexes;
 
 use std::ffi::{OsStr, OsString};
@@ -56,8 +57,8 @@ pub(crate) struct QueryText {
 /// The language of a query.
 #[derive(Debug, Args)]
 pub(crate) struct QueryLanguage {
-    /// The query language [default: guessed from the query].
-    #[arg(long, visible_alias = "language", value_parser = choices(LANGUAGES))]
+    /// The query language, guessed by default.
+    #[arg(long, alias = "language", value_parser = choices(LANGUAGES))]
     pub(crate) lang: Option<Language>,
 
     #[command(flatten)]
@@ -286,8 +287,12 @@ impl QueryReader {
 }
 
 fn text_of_query(text: &[u8]) -> Result<&str, String> {
-    std::str::from_utf8(text)
-        .map_err(|error| format!("octet {} of the query is not UTF-8", error.valid_up_to()))
+    std::str::from_utf8(text).map_err(|error| {
+        format!(
+            "octet {} of the query is not UTF-8",
+            error.valid_up_to() + 1
+        )
+    })
 }
 
 /// Parses a query like [`read`], and also returns the sort keys of a query in CQL.
@@ -330,7 +335,7 @@ pub(crate) fn read(
         None => Language::of_typed(text),
     };
     let query = dialects.read(language, text);
-    let query = query.map_err(|error| pointed_out(&error, text))?;
+    let query = query.map_err(|error| refused(&error, language, text))?;
     let remark = remark(dialects, language, text);
     Ok((query, remark.or(guess)))
 }
@@ -339,7 +344,7 @@ pub(crate) fn read(
 fn guessed(lang: Option<Language>, text: &str) -> Option<String> {
     let is_guess = lang.is_none() && Language::prefixed(text).is_none();
     (is_guess && Language::of_typed(text).0 == Language::Cql).then(|| {
-        "taken as a query in CQL; the prefix names: makes it words with index names".to_owned()
+        "interpreted as a CQL query; the prefix names: makes it words with index names".to_owned()
     })
 }
 
@@ -360,16 +365,24 @@ pub(crate) fn pointed_out(error: &QueryError, text: &str) -> String {
     }
 }
 
+/// Returns the message for an invalid query in a language, which shows how a comparison is written in it, if there is one.
+fn refused(error: &QueryError, language: Language, text: &str) -> String {
+    let words = pointed_out(error, text);
+    match comparisons::form(language, text).filter(|form| !text.contains(form)) {
+        Some(form) => format!("{words}\na comparison is written {form}"),
+        None => words,
+    }
+}
+
 /// The hint for an index name that is not similar to any known name.
 const LISTED: &str = "; z3950 query indexes lists the names";
 
 /// Returns a note on the interpretation of a query.
 fn remark(dialects: &Dialects, language: Language, text: &str) -> Option<String> {
     match language {
-        Language::Names => misread(text),
-        _ => dialects
-            .sorts(language, text)
-            .then(|| SORT_LEFT_OUT.to_owned()),
+        Language::Names => comparisons::remark(language, text).or_else(|| misread(text)),
+        _ if dialects.sorts(language, text) => Some(SORT_LEFT_OUT.to_owned()),
+        _ => comparisons::remark(language, text),
     }
 }
 
@@ -384,7 +397,7 @@ fn misread(text: &str) -> Option<String> {
         for word in words.filter(|word| !word.is_empty()) {
             if ["@attr", "@and", "@or", "@not"].contains(&word) {
                 return Some(format!(
-                    "{word} is searched for as a word: a query in PQF begins with @, or with the prefix pqf:"
+                    "{word} is searched for as a word: a PQF query begins with @, or with the prefix pqf:"
                 ));
             }
             let end = word.find(['=', '<', '>']);
@@ -397,10 +410,11 @@ fn misread(text: &str) -> Option<String> {
                 let name = if name.is_empty() { before } else { name };
                 let index = name.rsplit('.').next().unwrap_or_default();
                 if is_index(index) {
-                    let term = rest.trim_start_matches(['=', '<', '>']);
+                    let meant = comparisons::form(Language::Names, word).unwrap_or_else(|| {
+                        format!("{index}:{}", rest.trim_start_matches(['=', '<', '>']))
+                    });
                     return Some(format!(
-                        "{word} is searched for as a word: {index}:{term} searches the index {index}, and the prefix ccl: \
-                         reads a query in CCL"
+                        "{word} is searched for as a word: {meant} searches the index {index}, and the prefix ccl: reads a CCL query"
                     ));
                 }
             }
@@ -460,7 +474,7 @@ mod tests {
             ),
             (
                 "dc.date>1900",
-                "dc.date>1900 is searched for as a word: date:1900",
+                "dc.date>1900 is searched for as a word: date:>1900",
             ),
             ("date>1900", ""),
             ("date:>1900", ""),

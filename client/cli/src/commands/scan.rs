@@ -14,6 +14,7 @@ use z3950_asn1::query::cql::{self, Node};
 use z3950_marc::charset::Charset;
 
 use crate::answer::Envelope;
+use crate::commands::complete;
 use crate::commands::query::{self, AskedQuery, QueryLanguage};
 use crate::commands::target::{NamedTarget, Service, TargetClient, Unanswered};
 use crate::console::exit::Exit;
@@ -24,19 +25,19 @@ use crate::render::{shown, term};
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The term to start from: ti:war, or PQF if it begins with @.
-    #[arg(value_name = "TERM", allow_hyphen_values = true)]
+    #[arg(value_name = "TERM", allow_hyphen_values = true, add = complete::index())]
     term: OsString,
 
     #[command(flatten)]
     language: QueryLanguage,
 
     /// The database to use, instead of the target's; may be repeated.
-    #[arg(long = "database", value_name = "NAME")]
+    #[arg(long = "database", value_name = "NAME", hide_short_help = true, add = complete::database())]
     databases: Vec<String>,
 
     /// How many terms to request.
-    #[arg(long, value_name = "NUMBER", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
-    size: u64,
+    #[arg(short = 'n', long, aliases = ["size", "limit"], value_name = "NUMBER", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
+    count: u64,
 
     /// The position of the given term in the list; 1 is first.
     #[arg(long, value_name = "POSITION", default_value_t = 1)]
@@ -128,7 +129,7 @@ impl Arguments {
         };
         options.databases = place.resolved.databases.clone();
         options.step_size = self.step;
-        options.number_of_terms = self.size;
+        options.number_of_terms = self.count;
         options.preferred_position = Some(self.position);
         let set = set.map(|query| place.adapted(query)).transpose()?;
         let session = reach.session(place).await?;

@@ -16,10 +16,11 @@ use z3950_asn1::query::Dialects;
 use self::answers::QueryAnswers;
 use crate::answer::{Answer, Ask, Job, Recipient};
 use crate::batch::{Batch, run_all};
+use crate::commands::complete;
 use crate::commands::connection::ConnectionOptions;
 use crate::commands::facets;
 use crate::commands::fallback::Fallbacks;
-use crate::commands::options::{RecordOutput, RecordRequest, record_count};
+use crate::commands::options::{First, RecordOutput, RecordRequest, record_count};
 use crate::commands::query::{QueryLanguage, QueryReader};
 use crate::commands::target::{NamedTarget, Service, TARGET, TargetClient};
 use crate::console::exit::Exit;
@@ -33,7 +34,7 @@ pub(crate) struct Search {
     /// One or more targets, then the query: words with optional index names (ti:war au:tolstoy), joined by AND, OR or
     /// NOT in capitals, cut off with an asterisk (libr*), or PQF if it begins with @. Every target is searched, even if another one fails. With --input, give targets only: each line of the
     /// file is a query.
-    #[arg(required = true, value_name = "TARGET... QUERY")]
+    #[arg(required = true, value_name = "TARGET... QUERY", add = complete::targets_and_query())]
     pub(crate) words: Vec<OsString>,
 
     #[command(flatten)]
@@ -55,9 +56,9 @@ pub(crate) struct Wanted {
     #[command(flatten)]
     pub(crate) asked: RecordRequest,
 
-    /// Sort by an index (title, date …) or by attributes (1=31), descending with :desc; if repeated, the most
-    /// important key comes first.
-    #[arg(long = "sort", value_name = "KEY[:desc]")]
+    /// Sort by an index (title, date …), descending with :desc; or by attributes (1=31). If repeated, the most important key
+    /// comes first.
+    #[arg(long = "sort", value_name = "KEY[:desc]", add = complete::sort_key())]
     pub(crate) sort: Vec<String>,
 
     #[command(flatten)]
@@ -66,13 +67,12 @@ pub(crate) struct Wanted {
     #[command(flatten)]
     pub(crate) fallbacks: Fallbacks,
 
-    /// The position of the first record to show.
-    #[arg(long, value_name = "POSITION", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..), hide_short_help = true)]
-    pub(crate) start: u64,
+    #[command(flatten)]
+    pub(crate) first: First,
 
     /// How many records of each target to show, or all; 0 prints only the number of hits [default: 10; all if they go to
     /// a file].
-    #[arg(long, value_name = "NUMBER|all", value_parser = record_count)]
+    #[arg(short = 'n', long, alias = "limit", value_name = "NUMBER|all", value_parser = record_count)]
     pub(crate) count: Option<u64>,
 }
 
@@ -219,7 +219,7 @@ impl Service for SearchHere {
         let job = job(answers, slice::from_ref(&self.query), style);
         let (exit, shown) = reach.write_pages(job, output).await?;
         if let Some(shown) = shown {
-            reach.note_seen(wanted.start.saturating_add(shown));
+            reach.note_seen(wanted.first.position().saturating_add(shown));
         }
         Ok(exit)
     }

@@ -2,19 +2,25 @@
 
 mod add;
 mod check;
+mod file;
+mod remove;
+mod show;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use z3950::error::chain;
-use z3950::profile::{Origin, ProfileEntry, Profiles, SruOptions};
+use z3950::profile::{Origin, ProfileEntry, SruOptions};
 use z3950::target::redacted;
 
 use self::add::{Add, add};
 use self::check::check;
+use self::file::own_file;
+use self::remove::{Remove, remove};
+use self::show::lines;
 use crate::answer::Envelope;
+use crate::commands::complete;
 use crate::commands::connection::{self, ConnectionOptions, TargetsFile};
 use crate::commands::target::{TARGET, did_you_mean};
 use crate::console::exit::Exit;
@@ -24,13 +30,15 @@ use crate::render::syntax;
 /// Commands on target profiles.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Targets {
-    /// List all profiles and their servers.
+    /// List profiles and their servers.
     List(List),
     /// Show the profiles of targets.
     Show(EachTarget<TargetsFile>),
     /// Add a profile to your file of targets. Credentials can be given too; of the password, only its source is
     /// stored.
     Add(Box<Add>),
+    /// Remove profiles from your file of targets. Its comments and the other profiles stay as they are.
+    Remove(Remove),
     /// Check that each target can be searched: opens a session and searches for a title that no record has.
     Check(Box<EachTarget<ConnectionOptions>>),
     /// Print the path of your file of targets.
@@ -39,6 +47,11 @@ pub(crate) enum Targets {
 
 #[derive(Debug, Args)]
 pub(crate) struct List {
+    /// List only profiles that have this in their name, host, databases, title or note, in any case; with several words, all of
+    /// them.
+    #[arg(value_name = "WORD")]
+    pub(crate) words: Vec<String>,
+
     /// Print one JSON object per line.
     #[arg(long)]
     pub(crate) json: bool,
@@ -51,7 +64,7 @@ pub(crate) struct List {
 #[command(after_help = TARGET)]
 pub(crate) struct EachTarget<A: Args> {
     /// Names of profiles, or hosts.
-    #[arg(required = true, value_name = "TARGET")]
+    #[arg(required = true, value_name = "TARGET", add = complete::target())]
     pub(crate) targets: Vec<OsString>,
 
     /// Print one JSON object per line.
@@ -64,19 +77,10 @@ pub(crate) struct EachTarget<A: Args> {
 
 pub(crate) async fn run(command: &Targets, output: &mut Output) -> Result<Exit, Failure> {
     match command {
-        Targets::List(arguments) => {
-            let profiles = connection::profiles(&arguments.known)?;
-            for (name, entry) in profiles.iter() {
-                if arguments.json {
-                    Envelope::from(object(name, entry)).write(output)?
-                } else {
-                    output.line(&summary(name, entry))?
-                }
-            }
-            Ok(Exit::Delivered)
-        }
+        Targets::List(arguments) => list(arguments, output),
         Targets::Show(arguments) => show(arguments, output),
         Targets::Add(arguments) => add(arguments, output).await,
+        Targets::Remove(arguments) => remove(arguments, output),
         Targets::Check(arguments) => check(arguments, output).await,
         Targets::Path(known) => {
             output.line(&own_file(known)?.display().to_string())?;
@@ -85,12 +89,52 @@ pub(crate) async fn run(command: &Targets, output: &mut Output) -> Result<Exit, 
     }
 }
 
-/// Returns the file given by `--targets`, or the user's file if the option is not given.
-fn own_file(known: &TargetsFile) -> Result<PathBuf, Failure> {
-    let named = known.targets_file.clone();
-    named.or_else(Profiles::user_file).ok_or_else(|| {
-        Failure::Usage("cannot find your home folder to store targets in; use --targets".into())
-    })
+fn list(arguments: &List, output: &mut Output) -> Result<Exit, Failure> {
+    let profiles = connection::profiles(&arguments.known)?;
+    let words: Vec<String> = arguments
+        .words
+        .iter()
+        .map(|word| word.to_lowercase())
+        .collect();
+    let mut exit = Exit::NoMatch;
+    for (name, entry) in profiles
+        .iter()
+        .filter(|(name, entry)| has_all(&words, name, entry))
+    {
+        exit = Exit::Delivered;
+        if arguments.json {
+            Envelope::from(object(name, entry)).write(output)?
+        } else {
+            output.line(&summary(name, entry))?
+        }
+    }
+    if exit == Exit::NoMatch {
+        let given = arguments.words.join(" ");
+        let nearest = profiles
+            .nearest(&given)
+            .map(|(name, _)| format!("; did you mean {name}?"));
+        output.error(&format!(
+            "no target has {given:?}{}",
+            nearest.unwrap_or_default()
+        ));
+    }
+    Ok(exit)
+}
+
+/// Returns whether each word, in lower case, is somewhere in what a person knows of a target.
+fn has_all(words: &[String], name: &str, entry: &ProfileEntry) -> bool {
+    let profile = &entry.profile;
+    let texts = [profile.title.as_deref(), profile.note.as_deref()];
+    let databases = profile.databases.iter().map(String::as_str);
+    let texts: Vec<String> = [name, &profile.host.to_string()]
+        .into_iter()
+        .chain(texts.into_iter().flatten())
+        .chain(databases)
+        .map(str::to_lowercase)
+        .collect();
+    words
+        .iter()
+        .all(|word| texts.iter().any(|text| text.contains(word)))
 }
 
 /// Returns the line for a profile, such as `loc  lx2.loc.gov:210/LCDB  Library of Congress`.
@@ -136,34 +180,10 @@ fn show(arguments: &EachTarget<TargetsFile>, output: &mut Output) -> Result<Exit
             continue;
         };
         let value = object(name, entry);
-        match (arguments.json, value.as_object()) {
-            (false, Some(fields)) => {
-                for (key, value) in fields {
-                    let value = match value {
-                        Value::Null => continue,
-                        Value::Array(values) if values.is_empty() => continue,
-                        Value::Array(values) => {
-                            let texts = values.iter().map(Value::as_str);
-                            texts
-                                .map(Option::unwrap_or_default)
-                                .collect::<Vec<_>>()
-                                .join(", ")
-                        }
-                        Value::Bool(is_so) => if *is_so { "yes" } else { "no" }.to_owned(),
-                        Value::String(text) => text.clone(),
-                        Value::Object(_) if matches!(key.as_str(), "sru" | "indexes") => {
-                            value.to_string()
-                        }
-                        // A record syntax.
-                        Value::Object(parts) => match (&parts["name"], &parts["oid"]) {
-                            (Value::String(name), Value::String(oid)) => format!("{name} ({oid})"),
-                            (_, oid) => oid.as_str().unwrap_or_default().to_owned(),
-                        },
-                        other => other.to_string(),
-                    };
-                    output.line(&format!("{key:<16}{value}"))?;
-                }
-            }
+        match value.as_object() {
+            Some(profile) if !arguments.json => lines(profile)
+                .iter()
+                .try_for_each(|line| output.line(line))?,
             _ => Envelope::from(value).write(output)?,
         }
     }

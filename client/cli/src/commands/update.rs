@@ -2,6 +2,7 @@
 //! repeated: if there is no answer, a message says that the state of the records is unknown.
 
 mod arguments;
+mod dry_run;
 mod supply;
 
 use std::fmt::Write as _;
@@ -104,6 +105,8 @@ struct UpdateCounts {
     done: usize,
     accepted: usize,
     refused: usize,
+    /// The number of records that a dry run would have sent.
+    tried: usize,
     damaged: usize,
     /// The number of records that were sent without an answer.
     unknown: usize,
@@ -173,6 +176,11 @@ impl<'a> Updater<'a> {
             }
         };
         let mut exit = Exit::Delivered;
+        if self.arguments.dry_run
+            && let Some(refused) = self.refused(&session)?
+        {
+            return Ok(self.stop(reach, session, supply, refused).await);
+        }
         let mut waiting = Vec::new();
         loop {
             let next = supply.next()?;
@@ -239,6 +247,9 @@ impl<'a> Updater<'a> {
             }
         };
         let task = self.arguments.task.applied_to(task);
+        if self.arguments.dry_run {
+            return Ok((self.tell_of_trial(records)?, true));
+        }
         let result = match session.task_outcome(task).await {
             Ok(result) => result,
             Err(error) => return Ok((self.unanswered(records, error)?, false)),
@@ -469,7 +480,10 @@ impl std::fmt::Display for Supplied {
 
 impl std::fmt::Display for UpdateCounts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let mut words = format!("{} done", self.done);
+        let mut words = match self.tried {
+            0 => format!("{} done", self.done),
+            tried => format!("{tried} would be sent"),
+        };
         for (count, word) in [
             (self.accepted, "accepted"),
             (self.refused, "refused"),

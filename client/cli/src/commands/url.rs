@@ -16,6 +16,7 @@ use z3950::url::{self, Caution, Encoded, Host, Kind, Locator, Octets, UrlError, 
 use z3950_asn1::oid::Oid;
 
 use crate::answer::Envelope;
+use crate::commands::complete;
 use crate::commands::connection::mode;
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
@@ -137,7 +138,7 @@ pub(crate) struct Build {
     pub(crate) element_set: Option<OsString>,
 
     /// Record syntax, by name or object identifier; may be repeated, best first.
-    #[arg(long = "record-syntax", value_name = "NAME")]
+    #[arg(long = "syntax", alias = "record-syntax", value_name = "NAME", add = complete::syntax())]
     pub(crate) record_syntaxes: Vec<OsString>,
 
     /// Additional parameter; may be repeated.

@@ -23,6 +23,8 @@ pub(crate) struct Output {
     /// The character set of data; `None` for UTF-8.
     charset: Option<Charset>,
     colored: bool,
+    /// Whether notes and progress are left out.
+    quiet: bool,
     /// The waiting line, which is erased before anything else is written.
     waiting: WaitingLine,
     /// The single document for the records of all commands; see [`Output::gather`].
@@ -126,14 +128,15 @@ impl Words {
 
 impl Output {
     /// Creates the output. If there is a log, the waiting line is not needed, because the log shows what happens while
-    /// a server is awaited.
-    pub(crate) fn new(color: ColorChoice, has_log: bool) -> Self {
+    /// a server is awaited. A quiet output has no notes and no waiting line.
+    pub(crate) fn new(color: ColorChoice, has_log: bool, quiet: bool) -> Self {
         Self {
             data: io::stdout().lock(),
             data_is_terminal: io::stdout().is_terminal(),
             charset: None,
             colored: is_colored(color),
-            waiting: WaitingLine::new(!has_log),
+            quiet,
+            waiting: WaitingLine::new(!has_log && !quiet),
             gathered: None,
         }
     }
@@ -141,6 +144,11 @@ impl Output {
     /// Returns the line that moves while a server is awaited.
     pub(crate) fn waiting(&self) -> WaitingLine {
         self.waiting.clone()
+    }
+
+    /// Returns whether notes and progress are left out, by `--quiet`.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.quiet
     }
 
     /// Returns whether data is written to a terminal.
@@ -279,8 +287,11 @@ impl Output {
         self.words("warning", "33", message);
     }
 
-    /// Prints a note.
+    /// Prints a note, unless notes are left out.
     pub(crate) fn note(&self, message: &str) {
+        if self.quiet {
+            return;
+        }
         self.words("note", "36", message);
     }
 

@@ -99,8 +99,7 @@ fn advice(error: &Error) -> Option<&'static str> {
 /// Advice if a server refuses a user without a password.
 const NO_PASSWORD: &str = "no password given: --password-env VARIABLE or --password-command COMMAND gives it, and on a terminal it is asked for";
 /// Advice if a server requests credentials.
-const ASKED: &str =
-    "give them with --user and --password-env, or use z3950 open, which prompts for them";
+const ASKED: &str = "give them with --user and --password-env, or use z3950 open at a terminal, which prompts for them";
 /// Advice if a certificate is not trusted.
 const UNTRUSTED: &str = "--ca-file FILE trusts the server's own certificate or its CA; --insecure accepts any certificate, so that the server may be an impostor";
 /// Advice if a certificate belongs to another host.
@@ -108,7 +107,7 @@ const OTHER_NAME: &str = "connect to a name in the certificate, or make a certif
 /// Advice if a certificate has expired.
 const OUTDATED: &str = "the server needs another certificate; --insecure accepts any certificate, so that the server may be an impostor";
 /// Advice if the server sends a TLS alert.
-const UNKNOWN: &str = "the server may require a client certificate: --cert names one";
+const UNKNOWN: &str = "the server may require a client certificate: --certificate names one";
 
 /// Returns advice about a connection that failed or was lost.
 fn lost(phase: Phase, cause: &Cause) -> Option<&'static str> {
@@ -326,14 +325,14 @@ mod tests {
             (
                 Error::fault(Phase::Search, SruFault::Http("invalid".into())),
                 Exit::Transport,
-                "protocol error during Search: no answer of HTTP: invalid; the port may speak TLS: try https://, or another protocol than HTTP",
+                "protocol error during Search: not an HTTP response: invalid; the port may speak TLS: try https://, or another protocol than HTTP",
             ),
             (
                 Error::AccessRefused {
                     phase: Phase::Search,
                 },
                 Exit::Refused,
-                "the server asked for credentials during Search, but none were given; give them with --user and --password-env, or use z3950 open, which prompts for them",
+                "the server asked for credentials during Search, but none were given; give them with --user and --password-env, or use z3950 open at a terminal, which prompts for them",
             ),
             (
                 Error::fault(Phase::Scan, ProtocolFault::NotGranted("scan")),

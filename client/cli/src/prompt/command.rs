@@ -101,6 +101,9 @@ pub(super) fn unquoted(text: &str) -> &str {
     inner.filter(|inner| !inner.contains('\'')).unwrap_or(text)
 }
 
+/// The options of one letter. Other words with a hyphen may belong to a query.
+const SHORT_OPTIONS: [&str; 2] = ["-f", "-n"];
+
 /// A word of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PromptWord<'a> {
@@ -111,10 +114,11 @@ pub(super) struct PromptWord<'a> {
 }
 
 impl PromptWord<'_> {
-    /// Returns whether the word is an option, such as `--count` or `--count=5`.
+    /// Returns whether the word is an option, such as `--count`, `--count=5` or `-n`.
     pub(super) fn is_option(&self) -> bool {
         let name = self.written.strip_prefix("--");
-        name.is_some_and(|name| name.starts_with(|first: char| first.is_ascii_alphabetic()))
+        SHORT_OPTIONS.contains(&self.written)
+            || name.is_some_and(|name| name.starts_with(|first: char| first.is_ascii_alphabetic()))
     }
 }
 

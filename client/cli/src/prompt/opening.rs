@@ -18,6 +18,7 @@ use z3950_asn1::apdu::{DatabaseName, InitializeRequest, OtherInformation};
 use z3950_asn1::format::conventions::Convention;
 
 use super::command::{CommandResult, Refusal, number};
+use super::questions::Unattended;
 use super::search::{hits_in_words, of_hits, say_hits};
 use super::settings::Reconnects;
 use super::state::{ConnectInfo, OpenedSession, Prompt};
@@ -154,7 +155,10 @@ impl Prompt {
         };
         options.sru = self.sru_options(Some(&way.target));
         options.access_control = self.context.asker.clone().map(|asker| asker as _);
-        options.resource_control = self.context.asker.clone().map(|asker| asker as _);
+        options.resource_control = match self.context.asker.clone() {
+            Some(asker) => Some(asker as _),
+            None => Some(Arc::new(Unattended) as _),
+        };
         let (endpoint, proxy) = way.first();
         let opened = client.session(endpoint, proxy, &options);
         opened.await.map_err(|error| {

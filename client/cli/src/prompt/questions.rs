@@ -71,6 +71,19 @@ impl Handler<ResourceQuestion, Decision> for Asker {
     }
 }
 
+/// Answers the questions of servers in a script, in which nobody can be asked, and says so.
+pub(crate) struct Unattended;
+
+impl Handler<ResourceQuestion, Decision> for Unattended {
+    fn answer(&self, question: ResourceQuestion) -> BoxFuture<'_, Decision> {
+        if question.request.response_required {
+            let words = whether::in_words(&question);
+            tracing::warn!("{words}; a script cannot be asked, so it continues");
+        }
+        Box::pin(std::future::ready(Decision::GO_ON))
+    }
+}
+
 impl PageReader for Asker {
     fn goes_on<'a>(&'a self, last: &'a str) -> BoxFuture<'a, GoOn> {
         let answer = self.ask(|reply| Question::More(last.to_owned(), reply));

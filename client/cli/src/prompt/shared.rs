@@ -12,6 +12,7 @@ use z3950_asn1::query::nearest;
 use super::command::{CommandResult, PromptWord, Refusal, parsed, unquoted};
 use super::settings::shown_as;
 use super::state::{Lent, Prompt};
+use crate::commands::scan;
 use crate::commands::target::{Made, NamedTarget, OpenSession, Service, TargetClient};
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
@@ -65,7 +66,7 @@ impl Prompt {
     ) -> Result<Option<A>, Refusal> {
         let mut command = self.command::<A>();
         let mut given = arguments(&command, positionals, line).map_err(Refusal::wrong)?;
-        complete(&command, &mut given, self.defaults());
+        complete(&command, &mut given, self.defaults(A::NAME));
         let matches = match command.try_get_matches_from_mut(given) {
             Ok(matches) => matches,
             Err(error) if error.kind() == ErrorKind::DisplayHelp => {
@@ -186,17 +187,20 @@ impl Prompt {
         }
     }
 
-    /// Returns the settings as names and values of options.
-    fn defaults(&self) -> Vec<(&'static str, String)> {
+    /// Returns the settings that apply to a command, as names and values of options.
+    fn defaults(&self, command: &str) -> Vec<(&'static str, String)> {
         let settings = &self.settings;
         let language = settings.query_type.language();
-        let number = |name, number: Option<u64>| number.map(|number| (name, number.to_string()));
+        let of_scan = |name, number: Option<u64>| {
+            let number = number.filter(|_| command == scan::Arguments::NAME);
+            number.map(|number| (name, number.to_string()))
+        };
         let facets = settings.facets.iter().flat_map(|list| &list.0);
         [
             language.map(|language| ("lang", language.name().to_owned())),
-            number("size", Some(settings.scan_size)),
-            number("position", settings.scan_position),
-            number("step", settings.scan_step),
+            of_scan("count", Some(settings.scan_size)),
+            of_scan("position", settings.scan_position),
+            of_scan("step", settings.scan_step),
         ]
         .into_iter()
         .flatten()
@@ -208,8 +212,10 @@ impl Prompt {
 /// Adds the default values of options that were not given on the line.
 fn complete(command: &Command, given: &mut Vec<String>, defaults: Vec<(&str, String)>) {
     let options = given.iter().take_while(|word| *word != "--");
-    let options = options.filter_map(|word| word.strip_prefix("--"));
-    let options = options.map(|word| word.split('=').next().unwrap_or(word).to_owned());
+    let options = options.filter(|word| word.starts_with('-')).map(|word| {
+        let word = word.trim_start_matches('-');
+        word.split('=').next().unwrap_or(word).to_owned()
+    });
     let options: Vec<String> = options.collect();
     for (name, value) in defaults {
         let mut known = command.get_arguments();
@@ -222,9 +228,10 @@ fn complete(command: &Command, given: &mut Vec<String>, defaults: Vec<(&str, Str
 
 /// Returns the names of an option, without their hyphens.
 fn names(arg: &Arg) -> Vec<String> {
-    let aliases = arg.get_visible_aliases().unwrap_or_default();
+    let aliases = arg.get_all_aliases().unwrap_or_default();
     let names = arg.get_long().into_iter().chain(aliases);
-    names.map(str::to_owned).collect()
+    let short = arg.get_short().map(String::from);
+    names.map(str::to_owned).chain(short).collect()
 }
 
 /// Returns the words of a line in the order that clap expects: options come before other words.
@@ -243,17 +250,18 @@ fn arguments(
             "--" => others.extend(words.by_ref()),
             "-h" | "--help" => options.push(word.meant),
             _ if word.is_option() => {
-                let option = word.written.trim_start_matches("--");
+                let option = word.written.trim_start_matches('-');
                 let name = option.split('=').next().unwrap_or(option);
                 let mut known = command.get_arguments();
                 let Some(arg) = known.find(|arg| names(arg).iter().any(|known| known == name))
                 else {
-                    let all: Vec<String> = command.get_arguments().flat_map(names).collect();
-                    let hint = match nearest(name, all.iter().map(String::as_str)) {
+                    let all = command.get_arguments().filter_map(Arg::get_long);
+                    let hint = match nearest(name, all) {
                         Some(nearest) => format!("did you mean --{nearest}?"),
                         None => format!("{} --help lists the options", command.get_name()),
                     };
-                    return Err(format!("there is no option --{name}; {hint}"));
+                    let written = word.written.split('=').next().unwrap_or(word.written);
+                    return Err(format!("there is no option {written}; {hint}"));
                 };
                 // The value of --fallback is optional, so it has to follow an equals sign.
                 let needs_value = arg
@@ -285,7 +293,6 @@ mod tests {
     use clap::Args;
 
     use super::*;
-    use crate::commands::scan;
 
     #[test]
     fn options_may_be_anywhere_and_the_rest_is_one_text_or_words() {
@@ -294,8 +301,8 @@ mod tests {
             (Positionals::Text, "ti:war", &["--", "ti:war"][..]),
             (
                 Positionals::Text,
-                "--size 5 \"war  and\" peace --json",
-                &["--size", "5", "--json", "--", "\"war  and\" peace"],
+                "--count 5 \"war  and\" peace --json",
+                &["--count", "5", "--json", "--", "\"war  and\" peace"],
             ),
             (
                 Positionals::Text,
@@ -304,10 +311,15 @@ mod tests {
             ),
             (
                 Positionals::Text,
-                "--set \"a b\" -- --size 5",
-                &["--set", "a b", "--", "--size 5"],
+                "--set \"a b\" -- --count 5",
+                &["--set", "a b", "--", "--count 5"],
             ),
-            (Positionals::Text, "--size", &["--size", "--"]),
+            (Positionals::Text, "--count", &["--count", "--"]),
+            (
+                Positionals::Text,
+                "war -n 5 -novel",
+                &["-n", "5", "--", "war -novel"],
+            ),
             (Positionals::Text, "-h", &["-h", "--"]),
             (Positionals::Text, "", &["--"]),
             (
@@ -320,15 +332,22 @@ mod tests {
             assert_eq!(found, expected, "{line}");
         }
         let defaults = vec![
-            ("size", "3".to_owned()),
+            ("count", "3".to_owned()),
             ("lang", "ccl".to_owned()),
             ("no", String::new()),
         ];
         let mut given = arguments(&command, Positionals::Text, "--language pqf x").expect("words");
         complete(&command, &mut given, defaults);
-        assert_eq!(given, ["--size=3", "--language", "pqf", "--", "x"]);
+        assert_eq!(given, ["--count=3", "--language", "pqf", "--", "x"]);
+        for own in ["-n 7 x", "--count 7 x", "--size=7 x"] {
+            let mut given = arguments(&command, Positionals::Text, own).expect(own);
+            let before = given.clone();
+            complete(&command, &mut given, vec![("count", "3".to_owned())]);
+            assert_eq!(given, before, "the option of the line replaces the setting");
+        }
         for (line, hint) in [
-            ("--sze 3 x", "--sze; did you mean --size?"),
+            ("--cuont 3 x", "--cuont; did you mean --count?"),
+            ("-f brief x", "no option -f; "),
             ("--nonsense x", "--nonsense; scan --help lists"),
         ] {
             let refused = arguments(&command, Positionals::Text, line).expect_err(line);

@@ -161,7 +161,8 @@ impl Prompt {
 
     /// Writes records to a file, which appears only when it is complete.
     pub(super) async fn save(&mut self, text: &str, output: &mut Output) -> CommandResult {
-        let (existing, text) = match text.strip_prefix("--force") {
+        let option = text.strip_prefix("--overwrite");
+        let (existing, text) = match option.or_else(|| text.strip_prefix("--force")) {
             Some(rest) if rest.starts_with(char::is_whitespace) => {
                 (Existing::Replace, rest.trim_start())
             }
@@ -177,7 +178,10 @@ impl Prompt {
         let path = Path::new(path);
         let format = Format::by_extension(path, self.settings.output).map_err(Refusal::wrong)?;
         let file = Whole::create(path, existing).map_err(|error| {
-            refused(&Failure::unopened(&error, "save --force FILE replaces it"))
+            refused(&Failure::unopened(
+                &error,
+                "save --overwrite FILE replaces it",
+            ))
         })?;
         let mut sink = FileSink::new(file, self.settings.style_in(format));
         let writer = RecordWriter {
@@ -244,7 +248,7 @@ impl Prompt {
         let record = Record::new(record, Some(position)).with_charset(self.record_charset());
         let copies = table(&record.holdings());
         if copies.is_empty() {
-            output.note(&format!("record {position} tells of no copies"));
+            output.note(&format!("record {position} lists no copies"));
             return Ok(Exit::NoMatch);
         }
         let mut pages = self.pages(output);

@@ -1,17 +1,20 @@
 //! The style of the records in a document: the format and, for tables, the columns.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 use z3950_asn1::oid::{OPAC, Oid};
 use z3950_asn1::record::holdings::{self, Holding};
 use z3950_asn1::record::opac::OpacRecord;
-use z3950_marc::charset::Charset;
+use z3950_marc::charset::{Charset, Options, to_utf8};
 use z3950_marc::crosswalk::Citation;
+use z3950_marc::edit::LocalTags;
 use z3950_marc::table::{Columns, RowOrigin, Table, TableForm};
-use z3950_marc::{Form, MarcRecord, Remarks, WriteError, marcjson};
+use z3950_marc::{Field, Form, MarcRecord, Remarks, Tag, WriteError, marcjson};
 
 use super::Format;
+use super::terminal::shown;
 
 /// Information about a MARC record that is not in its fields.
 #[derive(Debug, Clone, Copy, Default)]
@@ -40,6 +43,44 @@ impl RecordContext<'_> {
 pub(crate) struct Style {
     format: Format,
     table: Option<Arc<Table>>,
+    /// The fields of another record that every record gets in place of its own.
+    local: Option<Arc<LocalFields>>,
+}
+
+/// Fields of a record that one from a server gets in place of its own.
+#[derive(Debug)]
+pub(crate) struct LocalFields {
+    tags: LocalTags,
+    fields: Vec<Field>,
+}
+
+impl LocalFields {
+    /// Takes the fields with these tags from a record.
+    pub(crate) fn of(record: &MarcRecord, tags: &LocalTags) -> Self {
+        let mut options = Options::default();
+        options.character_references = true;
+        let record = to_utf8(record, &options).record;
+        Self {
+            tags: tags.clone(),
+            fields: tags.fields_of(&record).cloned().collect(),
+        }
+    }
+
+    /// Returns the tags of the fields with their numbers, such as `001, 852 (2)`; empty if there are none.
+    pub(crate) fn in_words(&self) -> String {
+        let mut counts: Vec<(Tag, usize)> = Vec::new();
+        for field in &self.fields {
+            match counts.iter_mut().find(|(tag, _)| *tag == field.tag) {
+                Some((_, count)) => *count += 1,
+                None => counts.push((field.tag, 1)),
+            }
+        }
+        let words = counts.into_iter().map(|(tag, count)| match count {
+            1 => shown(&tag.0),
+            count => format!("{} ({count})", shown(&tag.0)),
+        });
+        words.collect::<Vec<_>>().join(", ")
+    }
 }
 
 impl From<Format> for Style {
@@ -59,6 +100,40 @@ impl Style {
         Self {
             format,
             table: table.map(Arc::new),
+            local: None,
+        }
+    }
+
+    /// Returns the same style, in which every MARC record gets these fields in place of its own.
+    pub(crate) fn with_local(self, local: Arc<LocalFields>) -> Self {
+        Self {
+            local: Some(local),
+            ..self
+        }
+    }
+
+    /// Returns the same style, but with records in JSON.
+    pub(crate) fn as_json(&self) -> Self {
+        Self {
+            local: self.local.clone(),
+            ..Format::Json.into()
+        }
+    }
+
+    /// Returns whether records get fields in place of their own.
+    pub(super) fn has_local(&self) -> bool {
+        self.local.is_some()
+    }
+
+    /// Returns the record with the fields that it gets in place of its own.
+    pub(super) fn localised<'a>(&self, record: &'a MarcRecord) -> Cow<'a, MarcRecord> {
+        match &self.local {
+            None => Cow::Borrowed(record),
+            Some(local) => {
+                let mut record = record.clone();
+                local.tags.put(&local.fields, &mut record);
+                Cow::Owned(record)
+            }
         }
     }
 

@@ -22,7 +22,7 @@ def parse(text: str, *, strict: bool = False) -> Url:
     >>> from z3950 import url
     >>> url.parse("z39.50r://lib.example/?id7")
     Traceback (most recent call last):
-    z3950.BadUrl: a retrieval URL without a database at octet 22: name the database, as in z39.50r://host/database?docid
+    z3950.BadUrl: docid without a database at character 23: name the database between `/` and `?`
     """
     return native.parse(text, strict)
 

@@ -135,7 +135,7 @@ fn other_queries_go_as_they_are_or_are_refused() {
             rpn("@attr 1=4 @attr 4=3 @attr 6=1 war"),
             &SruOptions::default(),
             Err(
-                "diagnostic 123 (the server cannot combine these attributes): the properties have no CQL for @attr 4=3 war: this client cannot say it in CQL; with pqf = true",
+                "diagnostic 123 (the server cannot combine these attributes): the properties have no CQL for @attr 4=3 war: it cannot be expressed in CQL; with pqf = true",
             ),
         ),
         (rpn("@set 2"), &SruOptions::default(), Err("diagnostic 30")),

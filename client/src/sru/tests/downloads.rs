@@ -1,6 +1,7 @@
 //! Downloads that meet servers without data, servers that begin again, and servers that are busy.
 
 use tokio::time::Instant;
+use z3950_asn1::sru::XmlElement;
 
 use super::*;
 
@@ -218,4 +219,54 @@ async fn audit_r_d3_diagnostics_beside_records_are_kept() {
             .await
             .expect_err("refused");
     }
+}
+
+/// A record with this in its title, in an answer with a sound one, in both packings.
+fn with_title(title: &str) -> [Reply; 2] {
+    [false, true].map(|is_packed| {
+        let packed = |xml: String| {
+            if is_packed {
+                xml.replace('&', "&amp;").replace('<', "&lt;")
+            } else {
+                xml
+            }
+        };
+        let odd = marc("1").replace("Title 1", title);
+        let records = record_xml(&packed(odd), Some(1)) + &record_xml(&packed(marc("2")), Some(2));
+        ok(answer_xml(&format!(
+            "<zs:numberOfRecords>2</zs:numberOfRecords><zs:records>{records}</zs:records>"
+        )))
+    })
+}
+
+#[tokio::test]
+async fn audit_r_a7_an_ampersand_that_is_not_escaped_is_text() {
+    for (title, expected, in_xml) in [
+        ("AT&T", "AT&T", ">AT&amp;T<"),
+        ("AT&T & co &", "AT&T & co &", ">AT&amp;T &amp; co &amp;<"),
+        ("A &amp; B &#65;", "A & B A", ">A &amp; B &#65;<"),
+    ] {
+        for answer in with_title(title) {
+            let peer = Peer::new([answer.clone()]);
+            let connection = peer.connect().await;
+            let all = titles(&connection, 2).await.expect("titles");
+            assert_eq!(all, [expected, "Title 2"], "{title}");
+            // As XML, the record is XML.
+            let peer = Peer::new(std::iter::repeat_n(answer, 3));
+            let form = RecordForm::new(Some(oid::XML), None);
+            let connection = peer.connect().await.with_form(form);
+            let hits = connection.search(Query::title("war")).await.expect("hits");
+            let record = hits.record(1).await.expect("a record");
+            let text = String::from_utf8_lossy(&record.octets()).into_owned();
+            assert!(text.contains(in_xml), "{text}");
+            assert!(XmlElement::read(record.octets()).is_ok(), "{text}");
+        }
+    }
+    // What it stands in need not be a record.
+    let diagnostic = refused(4, "AT&T");
+    let peer = Peer::new([diagnostic]);
+    let connection = peer.connect().await;
+    let error = connection.search(Query::title("war")).await;
+    let error = error.map(|_| ()).expect_err("refused");
+    assert!(error.to_string().contains("AT&T"), "{error}");
 }

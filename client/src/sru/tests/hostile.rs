@@ -103,10 +103,10 @@ async fn bad_answers_are_named() {
             Reply::Octets(long),
             "an answer of more than 67108864 octets",
         ),
-        (Reply::Octets(head.into_bytes()), "no answer of HTTP"),
+        (Reply::Octets(head.into_bytes()), "not an HTTP response"),
         (
             Reply::Octets(b"220 ftp.example FTP\r\n".to_vec()),
-            "no answer of HTTP",
+            "not an HTTP response",
         ),
         (Reply::HangUp, "closed during Search"),
         (
@@ -141,7 +141,7 @@ async fn answers_without_end_are_cut() {
         b"X: y\r\n".to_vec(),
     ))
     .await;
-    assert!(words.contains("no answer of HTTP"), "{words}");
+    assert!(words.contains("not an HTTP response"), "{words}");
     // The body ends when the connection is closed, but the server does not close it.
     let words = error(Reply::Endless(
         b"HTTP/1.1 200 OK\r\n\r\n".to_vec(),

@@ -2,7 +2,10 @@
 
 use std::net::SocketAddr;
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, date_time_ymd};
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType, IsCa, KeyPair,
+    PKCS_ECDSA_P256_SHA256, PKCS_ECDSA_P384_SHA384, PKCS_ED25519, date_time_ymd,
+};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
@@ -322,6 +325,47 @@ fn audit_r_x5_rejections_are_words() {
         let words = Distrust(error.clone()).to_string();
         assert!(words.contains(expected), "{words}");
         assert!(!words.contains(['{', '(', '[']), "{words}");
+    }
+}
+
+/// The subject of a trusted authority, in a certificate that is signed by itself with a key of another kind.
+#[tokio::test]
+async fn audit_r_x5_the_subject_of_an_authority_is_refused_in_words() {
+    let kinds = [
+        &PKCS_ED25519,
+        &PKCS_ECDSA_P256_SHA256,
+        &PKCS_ECDSA_P384_SHA384,
+    ];
+    for of_root in kinds {
+        for own in kinds {
+            let named = |names: Vec<String>| {
+                let mut params = CertificateParams::new(names).expect("a name");
+                params.distinguished_name = DistinguishedName::new();
+                let name = &mut params.distinguished_name;
+                name.push(DnType::CommonName, "An authority");
+                params
+            };
+            let key = KeyPair::generate_for(of_root).expect("a key");
+            let mut root = named(Vec::new());
+            root.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+            let root = root.self_signed(&key).expect("an authority");
+            let folder = tempfile::tempdir().expect("a folder");
+            let file = folder.path().join("root.pem");
+            std::fs::write(&file, root.pem()).expect("written");
+            let key = KeyPair::generate_for(own).expect("a key");
+            let certificate = named(vec![HOST.to_owned()]);
+            let certificate = certificate.self_signed(&key).expect("a certificate");
+            let options = TlsOptions {
+                roots: Some(file),
+                ..TlsOptions::default()
+            };
+            let address = server((certificate.pem(), key), None).await;
+            let words = heard(address, &options).await;
+            assert!(words.contains("certificate"), "{words}");
+            assert!(!words.contains(['{', '[', '_']), "{words}");
+            let is_debug = |word: &str| word.chars().filter(char::is_ascii_uppercase).count() > 3;
+            assert!(!words.split_whitespace().any(is_debug), "{words}");
+        }
     }
 }
 

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use z3950_front::engine::EngineAddress;
 
-/// What to do instead of serving.
+/// What is done for a search engine.
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum EngineCommand {
-    /// Write the configuration files of a search engine for a database with `engine`
+    /// Write the configuration files of a search engine for a database with `engine`.
     EngineConfig(SetupArguments),
-    /// Load records into a search engine, spread over its nodes
+    /// Load records into a search engine, spread over its nodes.
     Load(LoadArguments),
 }
 
@@ -34,13 +34,12 @@ pub(crate) struct EngineArguments {
 
 /// Arguments of `z3950d engine-config`.
 #[derive(Clone, Debug, Args)]
-#[command(before_help = SETUP_EXAMPLES)]
 pub(crate) struct SetupArguments {
     #[command(flatten)]
     pub(crate) place: EngineArguments,
 
     /// The folder to write to: distributor.conf, node-1.conf and so on
-    #[arg(long, value_name = "FOLDER", default_value = ".")]
+    #[arg(short, long, value_name = "FOLDER", default_value = ".")]
     pub(crate) output: PathBuf,
 
     /// The folder where the engine keeps its data: a folder below it for each server [default: that of --output]
@@ -48,13 +47,12 @@ pub(crate) struct SetupArguments {
     pub(crate) data: Option<PathBuf>,
 
     /// Replace files that exist
-    #[arg(long)]
+    #[arg(long, alias = "force")]
     pub(crate) overwrite: bool,
 }
 
 /// Arguments of `z3950d load`.
 #[derive(Clone, Debug, Args)]
-#[command(before_help = LOAD_EXAMPLES)]
 pub(crate) struct LoadArguments {
     /// The files with records: ISO 2709, MARCXML, MARC-in-JSON or MARCMaker text
     #[arg(value_name = "FILE", required = true)]
@@ -73,17 +71,6 @@ pub(crate) struct LoadArguments {
     pub(crate) delete: bool,
 
     /// Note in a file how far the load has come, also when a signal or a node stops it, and continue from there if the file exists
-    #[arg(long, value_name = "FILE")]
-    pub(crate) resume: Option<PathBuf>,
+    #[arg(long, alias = "resume", value_name = "FILE")]
+    pub(crate) state: Option<PathBuf>,
 }
-
-const SETUP_EXAMPLES: &str = "\
-Examples:
-  z3950d engine-config --config z3950d.toml --output engine
-  z3950d engine-config --nodes n1.example.org:9401,n2.example.org:9401 --data /var/lib/sphinxsearch";
-
-const LOAD_EXAMPLES: &str = "\
-Examples:
-  z3950d load --config z3950d.toml records.mrc
-  z3950d load --config z3950d.toml --resume load.state records.mrc more.mrc
-  z3950d load --config z3950d.toml --delete withdrawn.mrc";

@@ -31,11 +31,17 @@ impl Args for GivenSettings {
     }
 }
 
+/// The options that `-h` shows.
+const USUAL: [&str; 3] = ["demo", "imitate", "access-log"];
+
 /// Returns the command-line option of a setting.
 fn argument(setting: &'static Setting<Config>, defaults: &mut Config) -> Option<Arg> {
     let (name, value, heading) = *setting.option.first()?;
     let help = setting.help(name, defaults);
+    let is_rare = !USUAL.contains(&name);
     let argument = Arg::new(name).long(name).help(help).help_heading(heading);
+    let argument = argument.hide_short_help(is_rare);
+    let argument = argument.aliases(setting.aliases.iter().copied());
     if let SettingField::Flag(_) = setting.field {
         return Some(argument.action(ArgAction::SetTrue));
     }

@@ -11,10 +11,11 @@ settings! {
     LIMITS "[limits]": Config = Config::default() => {
         /// Serve at most this many sessions at once, the last tenth for addresses that have none. A further client takes the place of
         /// a connection without a session, or of the session that is idle the longest of the address with the most, or waits.
-        "sessions": Number(Count, 1, |config| &mut config.limits.sessions), option("max-sessions", "N", "Limits");
+        "sessions" ("max-sessions"): Number(Count, 1, |config| &mut config.limits.sessions), option("sessions", "NUMBER", "Limits");
         /// Serve at most this many sessions per client address, by default half of all; further connections are closed.
         ///sessions-per-address = 100
-        "sessions-per-address": Number(Count, 1, |config| &mut config.limits.sessions_per_address), option("max-sessions-per-address", "N", "Limits");
+        "sessions-per-address" ("max-sessions-per-address"): Number(Count, 1, |config| &mut config.limits.sessions_per_address),
+            option("sessions-per-address", "NUMBER", "Limits");
         /// Connections that wait for room; further ones are closed.
         "waiting": Number(Count, 0, |config| &mut config.limits.waiting);
         /// Sessions that one request for a page or a gateway has with the server at once; further ones wait.
@@ -81,12 +82,12 @@ settings! {
         /// To answer a request, with the time in which others take their turns.
         "operation-time": Number(TimeOrNever, MILLISECOND, |config| &mut config.limits.operation_time);
         /// End a session after this time without a request.
-        "idle-time": Number(TimeOrNever, MILLISECOND, |config| &mut config.limits.idle_time), option("idle-timeout", "SECONDS", "Limits");
+        "idle-time" ("idle-timeout"): Number(TimeOrNever, MILLISECOND, |config| &mut config.limits.idle_time), option("idle-time", "SECONDS", "Limits");
         /// For the client to read some of an answer, and the last Close.
         "write-time": Number(Time, MILLISECOND, |config| &mut config.limits.write_time);
         "linger-time": Number(Time, 0, |config| &mut config.limits.linger_time);
         /// On a signal to stop, wait this long for answers in progress.
-        "drain-time": Number(Time, 0, |config| &mut config.limits.drain_time), option("drain", "SECONDS", "Limits");
+        "drain-time" ("drain"): Number(Time, 0, |config| &mut config.limits.drain_time), option("drain-time", "SECONDS", "Limits");
     }
 }
 

@@ -127,8 +127,8 @@ settings! {
         "clients": Other(|listener, value| {
             value.set("unasked, optional or required", clients, &mut listener.clients);
         });
-        ///authorities = "clients.pem"
-        "authorities": Path(|listener| &mut listener.authorities);
+        ///client-authorities = "clients.pem"
+        "client-authorities" ("authorities"): Path(|listener| &mut listener.authorities);
     }
 }
 
@@ -157,10 +157,10 @@ pub(super) fn listener(section: &Section<'_>) -> Option<ListenerConfig> {
     section.fill(&[&LISTENER], &mut listener);
     match (&listener.authorities, listener.clients) {
         (Some(_), None) => {
-            section.note("authorities without clients = \"optional\" or \"required\"");
+            section.note("client-authorities without clients = \"optional\" or \"required\"");
         }
         (None, Some(_)) => {
-            section.note("clients are asked for certificates, but authorities are missing");
+            section.note("clients are asked for certificates, but client-authorities are missing");
         }
         _ => {}
     }

@@ -54,10 +54,11 @@ impl<'a> Section<'a> {
     /// Sets the fields of `into` in the order in which `tables` describe them. A key that several tables describe is read once.
     /// Unknown keys and missing required keys are noted.
     pub(super) fn fill<T>(&self, tables: &[&Table<T>], into: &mut T) {
-        let mut known = BTreeSet::new();
+        let (mut known, mut aliases) = (BTreeSet::new(), BTreeSet::<&str>::new());
         for setting in tables.iter().flat_map(|table| table.settings) {
             let is_first = known.insert(setting.key);
-            match (self.value(setting.key), &setting.field) {
+            aliases.extend(setting.aliases);
+            match (self.value_of(setting.key, setting.aliases), &setting.field) {
                 (Some(value), _) if is_first => setting.read(&value, into),
                 (None, SettingField::Required(_)) => {
                     self.note(format!("{} is missing", setting.key))
@@ -67,7 +68,8 @@ impl<'a> Section<'a> {
         }
         let known: Vec<_> = known.into_iter().collect();
         let keys = self.table.keys();
-        for key in keys.filter(|key| !known.contains(&&**key.get_ref())) {
+        let is_known = |key: &str| known.contains(&key) || aliases.contains(key);
+        for key in keys.filter(|key| !is_known(key.get_ref())) {
             let (name, known) = (key.get_ref(), known.join(", "));
             self.note_at(
                 key.span().start,
@@ -79,6 +81,20 @@ impl<'a> Section<'a> {
     /// Returns whether the key is present.
     pub(super) fn has(&self, key: &'static str) -> bool {
         self.value(key).is_some()
+    }
+
+    /// Returns the value of a key that may be given by one of its other names. More than one name is noted as an error.
+    fn value_of(&self, key: &'static str, aliases: &[&'static str]) -> Option<Value<'_>> {
+        let names = std::iter::once(&key).chain(aliases);
+        let mut given = names.filter_map(|name| self.value(name));
+        let value = given.next()?;
+        for again in given {
+            again.note(format!(
+                "{} is another name of {key}, which is given too",
+                again.key
+            ));
+        }
+        Some(value)
     }
 
     /// Returns the value of a key.

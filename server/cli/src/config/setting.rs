@@ -9,6 +9,8 @@ use std::fmt::Display;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use z3950_help::{Block, Section};
+
 use super::section::{Value, flag, text};
 use super::unit::{Number, Unit};
 
@@ -25,6 +27,8 @@ pub(super) struct Table<T: 'static> {
 /// A setting, whose value is stored in a field of `T`.
 pub(super) struct Setting<T: 'static> {
     pub(super) key: &'static str,
+    /// Other names of the key, and of its option, which are accepted but not shown.
+    pub(super) aliases: &'static [&'static str],
     /// The explanation of the setting, as lines.
     pub(super) lines: &'static [&'static str],
     pub(super) field: SettingField<T>,
@@ -32,8 +36,8 @@ pub(super) struct Setting<T: 'static> {
     pub(super) option: &'static [SettingOption],
 }
 
-/// A command-line option: its name, such as `max-sessions`, the placeholder for its value, and its heading in the help. A flag
-/// whose name begins with `no-` sets the value to false.
+/// A command-line option: its name, the placeholder for its value, and its heading in the help. The name is that of the key, or
+/// for a flag that sets the value to false, the key after `no-`.
 pub(super) type SettingOption = (&'static str, &'static str, &'static str);
 
 /// The kind of value, and the field that stores it.
@@ -61,7 +65,8 @@ pub(super) enum SettingField<T: 'static> {
 /// Declares tables of settings and, optionally, the struct that holds their values.
 ///
 /// The documentation of a setting is its explanation, in the template and in the help. A line of the documentation without a
-/// space after `///` is an example in TOML, for a setting without a default that the template could show:
+/// space after `///` is an example in TOML, for a setting without a default that the template could show. Other names of a key
+/// stand in parentheses:
 ///
 /// ```ignore
 /// settings! {
@@ -71,7 +76,7 @@ pub(super) enum SettingField<T: 'static> {
 ///         "explain": Flag(|offer| &mut offer.explain);
 ///         /// Ask the client whether to go on before a search with more hits is answered.
 ///         ///ask-above = 10000
-///         "ask-above": Number(Count, 0, |offer| &mut offer.ask_above), option("ask-above", "N", "Limits");
+///         "ask-above" ("ask"): Number(Count, 0, |offer| &mut offer.ask_above), option("ask-above", "NUMBER", "Limits");
 ///     }
 /// }
 /// ```
@@ -81,7 +86,7 @@ macro_rules! settings {
         $($(#[doc = $table_line:literal])* $table:ident $header:literal {$(
             $(#[doc = $line:literal])*
             $($own:ident: $own_type:ty = $own_default:expr,)?
-            $key:literal: $kind:ident($($field:tt)*) $(, option($($option:expr),*))?;
+            $key:literal $(($($alias:literal),+))?: $kind:ident($($field:tt)*) $(, option($($option:expr),*))?;
         )*})*
     ) => {
         $(#[$about])*
@@ -98,14 +103,14 @@ macro_rules! settings {
 
         settings! {$(
             $(#[doc = $table_line])* $table $header: $name = $name::default() => {$(
-                $(#[doc = $line])* $key: $kind($($field)*) $(, option($($option),*))?;
+                $(#[doc = $line])* $key $(($($alias),+))?: $kind($($field)*) $(, option($($option),*))?;
             )*}
         )*}
     };
     ($(
         $(#[doc = $table_line:literal])* $table:ident $header:literal: $type:ty = $default:expr => {$(
             $(#[doc = $line:literal])*
-            $key:literal: $kind:ident($($field:tt)*) $(, option($($option:expr),*))?;
+            $key:literal $(($($alias:literal),+))?: $kind:ident($($field:tt)*) $(, option($($option:expr),*))?;
         )*}
     )*) => {$(
         pub(in crate::config) static $table: $crate::config::setting::Table<$type> = $crate::config::setting::Table {
@@ -113,6 +118,7 @@ macro_rules! settings {
             header: $header,
             settings: &[$($crate::config::setting::Setting {
                 key: $key,
+                aliases: &[$($($alias),+)?],
                 lines: &[$($line),*],
                 field: {
                     #[allow(unused_imports)]
@@ -195,6 +201,9 @@ impl<T> Setting<T> {
 pub(super) trait Printed: Sync {
     /// Adds the table to the template: explanations as comments, and each setting commented out, with its default or an example.
     fn print(&self, template: &mut String);
+
+    /// Adds the table to the sections of a manual page, each setting with its explanation.
+    fn describe(&self, sections: &mut Vec<Section>);
 }
 
 impl<T> Printed for Table<T> {
@@ -227,6 +236,67 @@ impl<T> Printed for Table<T> {
             }
         }
     }
+
+    fn describe(&self, sections: &mut Vec<Section>) {
+        let title = match self.header {
+            "" => "Description",
+            header => header,
+        };
+        let mut blocks = described(self.lines);
+        let mut defaults = (self.default)();
+        for setting in self.settings {
+            if matches!(setting.field, SettingField::Tables(..)) {
+                continue;
+            }
+            let example = setting
+                .lines
+                .iter()
+                .find(|line| line.starts_with(char::is_alphabetic));
+            let shown = setting.shown(&mut defaults);
+            let term = match (example, shown) {
+                (Some(example), _) => (*example).to_owned(),
+                (None, Some(value)) => format!("{} = {value}", setting.key),
+                (None, None) => setting.key.to_owned(),
+            };
+            let text: String = setting
+                .lines
+                .iter()
+                .copied()
+                .filter(|line| line.starts_with(' '))
+                .collect();
+            // An explanation may be for the settings after it, too.
+            match blocks.last_mut() {
+                Some(Block::Row { term: above, .. }) if text.is_empty() => {
+                    above.push_str(", ");
+                    above.push_str(&term);
+                }
+                _ => blocks.push(Block::row(term, text.trim_start())),
+            }
+        }
+        sections.push(Section::new(title, blocks));
+        for setting in self.settings {
+            if let SettingField::Tables(tables, _) = setting.field {
+                tables.iter().for_each(|table| table.describe(sections));
+            }
+        }
+    }
+}
+
+/// Returns the explanation of a table as paragraphs, and indented lines as they are.
+fn described(lines: &[&str]) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    for line in lines {
+        match (blocks.last_mut(), line.strip_prefix("   ")) {
+            (Some(Block::Lines(lines)), Some(line)) => lines.push(line.to_owned()),
+            (_, Some(line)) => blocks.push(Block::Lines(vec![line.to_owned()])),
+            (Some(Block::Paragraph(words)), None) if !words.is_empty() && !line.is_empty() => {
+                words.push_str(line);
+            }
+            (_, None) if line.is_empty() => {}
+            (_, None) => blocks.push(Block::paragraph(line.trim_start())),
+        }
+    }
+    blocks
 }
 
 /// Appends lines to the template as comments; an empty line stays empty.

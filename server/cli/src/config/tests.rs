@@ -256,6 +256,50 @@ fn the_help_of_an_option_is_the_explanation_of_its_key() {
     assert!(options > 20, "{options}");
 }
 
+#[test]
+fn r_f10_an_option_has_the_name_of_its_key_and_other_names_are_accepted() {
+    let mut others = 0;
+    for setting in given::settings() {
+        for (option, ..) in setting.option {
+            let name = option.strip_prefix("no-").unwrap_or(option);
+            assert_eq!(name, setting.key);
+        }
+        others += setting.aliases.len();
+    }
+    assert!(others > 5, "{others}");
+    for (table, other, key, value) in [
+        ("[limits]", "max-sessions", "sessions", "7"),
+        (
+            "[limits]",
+            "max-sessions-per-address",
+            "sessions-per-address",
+            "3",
+        ),
+        ("[limits]", "idle-timeout", "idle-time", "\"3s\""),
+        ("[limits]", "drain", "drain-time", "2"),
+        ("[log]", "access", "access-log", "\"a.log\""),
+        ("[log]", "access-format", "access-log-format", "\"json\""),
+        ("[log]", "apdus", "apdu-log", "\"b.log\""),
+        (
+            "[[listener]]\naddress = \"127.0.0.1:1\"\nclients = \"required\"\ncertificate = \"c\"\nkey = \"k\"",
+            "authorities",
+            "client-authorities",
+            "\"ca.pem\"",
+        ),
+    ] {
+        let of = |key| format!("{:?}", parse(&format!("{table}\n{key} = {value}")));
+        assert_eq!(of(other), of(key), "{other}");
+        assert_ne!(of(key), format!("{:?}", parse("")), "{key} does something");
+        assert!(!template().contains(&format!("#{other} = ")), "{other}");
+        let both = format!("{table}\n{key} = {value}\n{other} = {value}");
+        let refused = Config::parse(&both, Path::new("")).expect_err(&both);
+        let words = format!("{other} is another name of {key}, which is given too");
+        assert!(refused[0].1.ends_with(&words), "{refused:?}");
+    }
+    let known = Config::parse("[log]\naccesss = \"x\"", Path::new("")).expect_err("unknown");
+    assert!(!known[0].1.contains("apdus"), "{known:?}");
+}
+
 /// Checks that options are applied after the file, and that their help shows the values of the file as defaults.
 #[test]
 fn an_option_takes_precedence_over_its_key() {

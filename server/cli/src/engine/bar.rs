@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use tokio::sync::oneshot;
 use z3950_front::engine::SlowNode;
 
-use crate::failure::complain;
+use crate::failure::{complain, is_quiet, note};
 use crate::signals;
 
 /// The progress line of a load, shown if standard error is a terminal. A clone is another handle to the same line.
@@ -16,7 +16,7 @@ pub(super) struct LoadBar(ProgressBar);
 
 impl LoadBar {
     pub(super) fn new() -> Self {
-        if !io::stderr().is_terminal() {
+        if is_quiet() || !io::stderr().is_terminal() {
             return Self(ProgressBar::hidden());
         }
         let bar = ProgressBar::new_spinner();
@@ -46,6 +46,11 @@ impl LoadBar {
         self.0.finish_and_clear();
     }
 
+    /// Prints a note above the progress line.
+    pub(super) fn note(&self, words: &dyn fmt::Display) {
+        self.0.suspend(|| note(words));
+    }
+
     /// Prints a message above the progress line.
     pub(super) fn complain(&self, words: &dyn fmt::Display) {
         self.0.suspend(|| complain(words));
@@ -70,12 +75,12 @@ impl LoadBar {
         let (first, last) = (self.clone(), self.clone());
         signals::stop(
             move || {
-                first.complain(
+                first.note(
                     &"stopping as soon as the nodes have what was read; another signal ends it at once",
                 );
             },
             move || {
-                last.complain(
+                last.note(
                     &"ended at once: the last records may not have reached their nodes; run the same command again",
                 );
             },

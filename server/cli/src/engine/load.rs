@@ -23,7 +23,7 @@ use super::bar::LoadBar;
 use super::resume::{LoadCourse, LoadProgress, LoadTask, ResumeFile};
 use super::settings_of;
 use crate::args::LoadArguments;
-use crate::failure::{Exit, Failure, chain, complain};
+use crate::failure::{Exit, Failure, chain, complain, note};
 use crate::words::counted;
 
 /// Loads the files.
@@ -68,10 +68,10 @@ pub(super) fn run(arguments: &LoadArguments, runtime: &Runtime) -> Result<Exit, 
         "loaded"
     };
     if outcome.is_ok() || run.loaded > 0 {
-        complain(&format_args!("{} {done}", counted(run.loaded, "record")));
+        note(&format_args!("{} {done}", counted(run.loaded, "record")));
     }
     if run.absent > 0 {
-        complain(&format_args!(
+        note(&format_args!(
             "{} not in the engine",
             counted(run.absent, "record")
         ));
@@ -82,7 +82,7 @@ pub(super) fn run(arguments: &LoadArguments, runtime: &Runtime) -> Result<Exit, 
         } else {
             String::new()
         };
-        complain(&format_args!(
+        note(&format_args!(
             "{} repaired{named}",
             counted(run.repaired, "record")
         ));
@@ -198,14 +198,14 @@ impl LoadRun<'_> {
                 complain(&format_args!("{} has no records", path.display()));
             }
         }
-        let resume = arguments.resume.as_deref();
+        let resume = arguments.state.as_deref();
         let resume = resume.map(|path| ResumeFile::open(path, task, &arguments.files));
         let (file, progress) = resume.transpose()?.unzip();
         let progress = progress.unwrap_or_default();
         let is_done = progress.files == arguments.files.len();
-        if let Some(path) = arguments.resume.as_deref().filter(|_| is_done) {
+        if let Some(path) = arguments.state.as_deref().filter(|_| is_done) {
             let path = path.display();
-            complain(&format_args!(
+            note(&format_args!(
                 "{path} notes all of this as done; delete {path} to do it again"
             ));
         }
@@ -334,7 +334,7 @@ impl LoadRun<'_> {
         course.note(progress)?;
         let so_far = self.loaded + self.absent;
         if self.bar.is_hidden() && so_far >= self.told + PART {
-            complain(&format_args!("{} so far", counted(so_far, "record")));
+            note(&format_args!("{} so far", counted(so_far, "record")));
             self.told = so_far;
         }
         Ok(())
@@ -351,16 +351,16 @@ impl LoadRun<'_> {
         let path = self.arguments.files.get(files);
         let path = path.map_or_else(String::new, |path| path.display().to_string());
         let come = match (files, records) {
-            (0, 0) => "nothing is sure to be done".to_owned(),
+            (0, 0) => "nothing is known to be done".to_owned(),
             _ => format!("everything before record {} of {path} is done", records + 1),
         };
-        match &self.arguments.resume {
+        match &self.arguments.state {
             Some(file) => {
                 let file = file.display();
                 format!("{come}, which {file} notes: run the same command again to go on")
             }
             None => format!(
-                "{come}: run the same command again to do everything; with --resume FILE, a load goes on where it was"
+                "{come}: run the same command again to do everything; with --state FILE, a load goes on where it was"
             ),
         }
     }
@@ -408,13 +408,15 @@ impl LoadRun<'_> {
 
     /// Counts and reports a record that was repaired or left out.
     fn tell(&mut self, path: &Path, note: &Note) {
-        match note {
-            Note::LeftOut { .. } => self.left_out += 1,
-            _ => self.repaired += 1,
-        }
-        if matches!(note, Note::LeftOut { .. }) || self.repaired <= MOST_NAMED {
-            let path = path.display();
+        let path = path.display();
+        if matches!(note, Note::LeftOut { .. }) {
+            self.left_out += 1;
             self.bar.complain(&format_args!("{path}: {note}"));
+            return;
+        }
+        self.repaired += 1;
+        if self.repaired <= MOST_NAMED {
+            self.bar.note(&format_args!("{path}: {note}"));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The file of `--resume`. Its first line has the action of the load and the fingerprint of the indexes. A further line for each
+//! The file of `--state`. Its first line has the action of the load and the fingerprint of the indexes. A further line for each
 //! input file has the number of loaded records, or `all`, and the file's size, modification time and name.
 //!
 //! ```text
@@ -28,7 +28,7 @@ pub(super) struct LoadProgress {
     pub(super) records: u64,
 }
 
-/// The progress of a load, saved in the file of `--resume` if the option is given.
+/// The progress of a load, saved in the file of `--state` if the option is given.
 #[derive(Debug)]
 pub(super) struct LoadCourse {
     pub(super) progress: LoadProgress,
@@ -65,7 +65,7 @@ impl LoadTask {
     }
 }
 
-/// The file of `--resume`, locked so that only one load at a time uses it.
+/// The file of `--state`, locked so that only one load at a time uses it.
 #[derive(Debug)]
 pub(super) struct ResumeFile {
     lock: Lock,
@@ -73,7 +73,7 @@ pub(super) struct ResumeFile {
     files: Vec<LoadedFile>,
 }
 
-/// An input file as it is listed in the file of `--resume`.
+/// An input file as it is listed in the file of `--state`.
 #[derive(Debug)]
 struct LoadedFile {
     /// The file's size and modification time, by which a change of the file is detected.
@@ -103,7 +103,7 @@ const INDEXES: &str = " indexes ";
 /// The error for a file that belongs to another load.
 const OTHER: &str = "it is not of a load of these files with these options";
 /// The error for a file that was not written by a load and may be valuable.
-const FOREIGN: &str = "it is not a file of --resume";
+const FOREIGN: &str = "it is not a file of --state";
 /// The maximum size of the file, in octets.
 const MOST_OCTETS: u64 = 16 << 20;
 
@@ -117,7 +117,7 @@ impl ResumeFile {
         task: LoadTask,
         files: &[PathBuf],
     ) -> Result<(Self, LoadProgress), Failure> {
-        let unusable = |error| Failure::cannot("cannot resume a load (--resume)", error);
+        let unusable = |error| Failure::cannot("cannot resume a load (--state)", error);
         let lock = Lock::take(path).map_err(unusable)?;
         let files = files.iter().map(|file| {
             let what = format!("cannot read {}", file.display());

@@ -7,7 +7,7 @@ use z3950_front::engine::{EngineOptions, EngineSetup};
 
 use super::settings_of;
 use crate::args::SetupArguments;
-use crate::failure::{Exit, Failure, complain};
+use crate::failure::{Exit, Failure, note};
 
 /// Writes the files.
 pub(super) fn write(arguments: &SetupArguments) -> Result<Exit, Failure> {
@@ -58,7 +58,7 @@ pub(super) fn write(arguments: &SetupArguments) -> Result<Exit, Failure> {
         }
         let written = fs::write(&path, text);
         written.map_err(|error| cannot_write(&path, error))?;
-        complain(&format_args!("written: {}", path.display()));
+        note(&format_args!("written: {}", path.display()));
     }
     Ok(Exit::Stopped)
 }

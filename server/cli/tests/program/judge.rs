@@ -44,7 +44,7 @@ fn what_clients_sent_is_judged_at_the_end() {
     let last = words.until("report.txt");
     assert!(
         last.iter()
-            .any(|line| line.starts_with("judged 2 sessions: 1 demand of the standard not met")),
+            .any(|line| line.starts_with("judged 2 sessions: 1 violation of the standard")),
         "{last:#?}"
     );
     assert!(daemon.child.wait().expect("ended").success());
@@ -101,7 +101,7 @@ fn the_sessions_of_the_page_are_not_judged() {
     let mut page = String::new();
     stream.read_to_string(&mut page).expect("a page");
     daemon.signal("TERM");
-    let last = words.until("report on clients in");
+    let last = words.until("report on clients written to");
     assert!(
         last.iter()
             .any(|line| line.starts_with("judged 0 sessions")),
@@ -131,7 +131,7 @@ fn the_last_close_is_in_the_transcript_and_in_the_report() {
     session.send(&Close::new(CloseReason::FINISHED, None).into());
     drop(session);
     daemon.signal("TERM");
-    words.until("report on clients in");
+    words.until("report on clients written to");
     assert!(daemon.child.wait().expect("ended").success());
     let said = fs::read_to_string(&said).expect("a transcript");
     let recording = Recording::parse(&said).expect("a recording");
@@ -205,7 +205,7 @@ fn a_report_is_written_before_a_second_signal_ends_the_program() {
         }
         assert!(begun.elapsed() < PATIENCE, "after {signals} signals");
     };
-    words.until("report on clients in");
+    words.until("report on clients written to");
     assert!([Some(130), Some(0)].contains(&status.code()), "{status:?}");
     let report = fs::read_to_string(&json).expect("a report");
     let report: Value = serde_json::from_str(&report).expect("JSON");

@@ -14,8 +14,8 @@ use super::content::{self, GatewayContent};
 use super::failure::{GatewayFailure, GatewayLink};
 use super::negotiate::{Accept, Representation};
 use crate::choices::SearchForm;
-use crate::files::{FORMATS, file_name};
-use crate::layout::{PageLayout, with_type};
+use crate::files::{FileFormat, file_name};
+use crate::layout::{PageLayout, rendered, with_type};
 use crate::shown::ShownRecord;
 use crate::text::{clean, cut, encoded, part};
 
@@ -42,7 +42,7 @@ pub(super) fn of_record(
     let docid = docid.unwrap_or_default();
     let source = source(url);
     let content = forms.iter().find_map(|form| match form {
-        Representation::Html => page(layout, url, record),
+        Representation::Html => Some(page(layout, url, record)),
         form => content::of_record(record, &source, *form),
     });
     match content {
@@ -59,22 +59,28 @@ pub(super) fn of_record(
 }
 
 /// Returns a page with a record.
-fn page(layout: &PageLayout, url: &Z3950Url, record: &Record) -> Option<GatewayContent> {
+fn page(layout: &PageLayout, url: &Z3950Url, record: &Record) -> GatewayContent {
     let source = source(url);
-    let possible = FORMATS
-        .iter()
-        .filter(|format| format.alone(record, &source).is_ok());
+    let possible =
+        FileFormat::of_one_record().filter(|(format, _)| format.alone(record, &source).is_ok());
     let url = url.to_string();
-    let downloads = possible.map(|format| {
+    let downloads = possible.map(|(format, title)| {
         let link = format!("/get?url={}&format={}", encoded(&url), format.name);
-        (format.title, link)
+        (title, link)
     });
     let downloads = downloads.collect();
+    let search = |query: &str| format!("/search?q={}", encoded(query));
     let page = RecordPage {
         layout,
-        record: ShownRecord::of(record, url, downloads, &|name| clean(part(name))),
+        record: ShownRecord::of(
+            record,
+            url,
+            downloads,
+            &|name| clean(part(name)),
+            layout.has_search.then_some(&search),
+        ),
     };
-    page.render().ok().map(GatewayContent::html)
+    GatewayContent::html(rendered(&page))
 }
 
 /// Returns the server and databases of a URL as text.
@@ -98,7 +104,7 @@ pub(super) fn told(
         links: &failure.links,
         form,
     };
-    let page = accept.names_html().then(|| page.render().ok()).flatten();
+    let page = accept.names_html().then(|| rendered(&page));
     let (media_type, body) = match page {
         _ if accept.names_json() => (
             "application/problem+json",

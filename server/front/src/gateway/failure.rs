@@ -15,7 +15,7 @@ use z3950_server::web::WebClient;
 use z3950_server::web::http::StatusCode;
 
 use crate::layout::heading;
-use crate::own::is_guessing;
+use crate::own::refusal_status;
 use crate::text::{chain, clean, encoded};
 
 /// A failure to be reported to a client.
@@ -111,12 +111,8 @@ impl GatewayFailure {
             OutcomeName::Ambiguous => StatusCode::MULTIPLE_CHOICES,
             OutcomeName::NotSent => StatusCode::BAD_REQUEST,
             OutcomeName::PortRefused => StatusCode::FORBIDDEN,
-            OutcomeName::InitRejected if is_own && is_guessing(outcome.diagnostics()) => {
-                StatusCode::TOO_MANY_REQUESTS
-            }
-            OutcomeName::InitRejected | OutcomeName::AccessRefused if is_own => {
-                StatusCode::UNAUTHORIZED
-            }
+            OutcomeName::InitRejected if is_own => refusal_status(outcome.diagnostics()),
+            OutcomeName::AccessRefused if is_own => StatusCode::UNAUTHORIZED,
             OutcomeName::Unavailable => StatusCode::GATEWAY_TIMEOUT,
             _ => StatusCode::BAD_GATEWAY,
         };

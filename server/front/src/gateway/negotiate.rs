@@ -39,7 +39,7 @@ impl Representation {
 
     /// The valid names in the parameter `format`.
     pub(super) const NAMES: &str =
-        "marc, marcxml, json, csv, spreadsheet, mrk, dc, text, html or raw";
+        "marc, marcxml, json, json-lines, csv, spreadsheet, mrk, dc, text, html or raw";
 
     /// Returns the types and subtypes of the media types for this form.
     fn media_types(self) -> &'static [(&'static str, &'static str)] {
@@ -57,7 +57,7 @@ impl Representation {
 
 /// The Accept header, as ranges with their weights.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Accept(Vec<MediaRange>);
+pub(crate) struct Accept(Vec<MediaRange>);
 
 #[derive(Clone, Debug, PartialEq)]
 struct MediaRange {
@@ -73,7 +73,7 @@ const MAX_RANGES: usize = 64;
 impl Accept {
     /// Parses the values of the Accept headers. Malformed ranges are ignored; if there are no valid ranges, everything is
     /// acceptable.
-    pub(super) fn read<'a>(values: impl Iterator<Item = &'a str>) -> Self {
+    pub(crate) fn read<'a>(values: impl Iterator<Item = &'a str>) -> Self {
         let ranges = values.flat_map(|value| value.split(','));
         Self(ranges.filter_map(range).take(MAX_RANGES).collect())
     }
@@ -101,7 +101,7 @@ impl Accept {
     }
 
     /// Returns whether failures are reported as a page: the header must name HTML explicitly.
-    pub(super) fn names_html(&self) -> bool {
+    pub(crate) fn names_html(&self) -> bool {
         let mut ranges = self.0.iter();
         ranges.any(|range| range.weight > 0 && range.kind == "text" && range.subtype == "html")
     }

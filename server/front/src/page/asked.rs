@@ -56,7 +56,7 @@ impl PageQuery {
                 names.join(", or else ")
             }
             Self::Query(query, Language::Names) if is_words(&query.as_rpn().rpn) => {
-                "words that all occur".to_owned()
+                "all of these words".to_owned()
             }
             Self::Query(query, Language::Names) => {
                 let sentence = explain(query.as_rpn());
@@ -64,7 +64,7 @@ impl PageQuery {
                 cut(&sentence, TAKEN)
             }
             Self::Query(_, language) => {
-                format!("a query in {}", language.name().to_uppercase())
+                format!("a {} query", language.name().to_uppercase())
             }
         }
     }
@@ -181,10 +181,10 @@ mod tests {
     #[test]
     fn what_was_typed_is_known() {
         for (text, expected) in [
-            ("war peace", "words that all occur"),
-            ("war and peace", "words that all occur"),
-            ("Emma: a novel", "words that all occur"),
-            ("Title: a novel", "words that all occur"),
+            ("war peace", "all of these words"),
+            ("war and peace", "all of these words"),
+            ("Emma: a novel", "all of these words"),
+            ("Title: a novel", "all of these words"),
             (
                 "ti:war au:tolstoy",
                 "records where title has \"war\" and author has \"tolstoy\"",
@@ -194,14 +194,14 @@ mod tests {
                 "records where any has \"war\" or any has \"peace\"",
             ),
             ("ti: war", "records where title has \"war\""),
-            ("@attr 1=4 war", "a query in PQF"),
-            ("pqf: @attr 1=4 war", "a query in PQF"),
-            ("cql:dc.title=war", "a query in CQL"),
-            ("dc.title=war", "a query in CQL"),
-            ("dc.title any war", "a query in CQL"),
-            ("e=mc2", "words that all occur"),
-            ("names:dc.title=war", "words that all occur"),
-            ("ccl:ti=war", "a query in CCL"),
+            ("@attr 1=4 war", "a PQF query"),
+            ("pqf: @attr 1=4 war", "a PQF query"),
+            ("cql:dc.title=war", "a CQL query"),
+            ("dc.title=war", "a CQL query"),
+            ("dc.title any war", "a CQL query"),
+            ("e=mc2", "all of these words"),
+            ("names:dc.title=war", "all of these words"),
+            ("ccl:ti=war", "a CCL query"),
             ("978-0-14-143951-8", "the ISBN 978-0-14-143951-8"),
             ("isbn:0141439513", "the ISBN 0141439513"),
             ("urn:isbn:0141439513", "the ISBN 0141439513"),

@@ -92,8 +92,13 @@ impl CataloguePage {
             "all" => link(&[]),
             _ => link(&[place]),
         };
-        let others = FORMATS.iter();
-        let others = others.filter(|other| file.has_other_form && other.name != format.name);
+        let others: Vec<_> = match parameters.at {
+            Some(_) => FileFormat::of_one_record().collect(),
+            None => FORMATS.iter().map(|other| (other, other.title)).collect(),
+        };
+        let is_other =
+            |(other, _): &(&FileFormat, _)| file.has_other_form && other.name != format.name;
+        let others = others.into_iter().filter(is_other);
         let page = LeftOut {
             layout: &self.layout,
             format: format.title,
@@ -101,7 +106,7 @@ impl CataloguePage {
             others: (!file.written.is_empty())
                 .then(|| link(&[place, ("format", format.name), ("incomplete", "1")])),
             formats: others
-                .map(|other| (other.title, link(&[place, ("format", other.name)])))
+                .map(|(other, title)| (title, link(&[place, ("format", other.name)])))
                 .collect(),
             back,
             records: file.left_out,

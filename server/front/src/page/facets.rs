@@ -12,6 +12,7 @@ use z3950::find::Event;
 use super::hits::PageSearch;
 use super::parameters::Parameters;
 use super::sources;
+use crate::layout::rendered;
 use crate::text::clean;
 
 /// A field whose terms can narrow a search.
@@ -111,7 +112,7 @@ pub(super) async fn facets(search: &PageSearch, index: usize) -> Option<String> 
     if shown.groups.is_empty() {
         return None;
     }
-    shown.render().ok()
+    Some(rendered(&shown))
 }
 
 /// The most frequent terms of a field.

@@ -9,7 +9,7 @@ use z3950::asn1::oid::XML;
 use z3950::find::{Event, Events, Found, SearchTarget, Sought, Wanted};
 use z3950::lookup::Preferences;
 use z3950::plan::Fallback;
-use z3950::{Client, ClientOptions, Error, Query, Record, RecordForm};
+use z3950::{Client, ClientOptions, Connection, Error, Phase, Query, Record, RecordForm};
 use z3950_server::web::WebClient;
 
 use super::asked::PageQuery;
@@ -17,7 +17,7 @@ use super::facets::narrowed;
 use super::parameters::Parameters;
 use crate::choices::Catalogues;
 use crate::own::{OWN, own_client};
-use crate::text::{clean, described};
+use crate::text::{clean, described, encoded};
 
 /// The number of records of each database that are compared to choose the best one.
 const COMPARED: u64 = 20;
@@ -61,6 +61,9 @@ impl PageSearch {
             }
         };
         wanted.all_targets = true;
+        if let Some(order) = parameters.sort {
+            wanted.sort = order.keys();
+        }
         if parameters.has_fallback {
             wanted.fallback = Fallback::ALL;
         }
@@ -78,12 +81,13 @@ impl PageSearch {
         Ok(search)
     }
 
-    /// Decides whether to retrieve the best record of an identifier or all its records. For a narrowed search, and beyond the
-    /// first records, an identifier is replaced by the query that finds its records. Alternative searches are tried only for the
+    /// Decides whether to retrieve the best record of an identifier or all its records. For a narrowed or sorted search, and beyond
+    /// the first records, an identifier is replaced by the query that finds its records. Alternative searches are tried only for the
     /// original query, not for the narrowed one.
     async fn choose_records(&mut self) -> Result<(), Error> {
         let Parameters {
             narrowings,
+            sort,
             start,
             at,
             has_fallback,
@@ -92,12 +96,14 @@ impl PageSearch {
         } = &self.parameters;
         let is_first = at.or(*start).is_none_or(|first| first == 1);
         let mut wanted = self.wanted.clone().count(0);
+        wanted.sort.clear();
+        let is_whole = narrowings.is_empty() && sort.is_none();
         let query = match &self.asked {
             PageQuery::Identifiers(_) if *has_best && at.is_none() && narrowings.is_empty() => {
                 self.wanted.best = Some(Preferences::default());
                 return Ok(());
             }
-            PageQuery::Identifiers(_) if is_first && narrowings.is_empty() => return Ok(()),
+            PageQuery::Identifiers(_) if is_first && is_whole => return Ok(()),
             PageQuery::Identifiers(_) => None,
             PageQuery::Query(..) if narrowings.is_empty() || !has_fallback => return Ok(()),
             PageQuery::Query(query, _) => {
@@ -141,6 +147,15 @@ impl PageSearch {
     /// Searches the databases; returns a stream of their events.
     pub(super) fn find(&self, databases: &[String], wanted: Wanted) -> Events {
         self.client.find(self.search_targets(databases), wanted)
+    }
+
+    /// Opens a session with this server for one of its databases.
+    ///
+    /// # Errors
+    /// The errors of [`Client::connect`].
+    pub(super) async fn connection(&self, database: &str) -> Result<Connection, Error> {
+        let url = format!("{OWN}/{}", encoded(database));
+        self.client.connect(url).await
     }
 
     fn search_targets(&self, databases: &[String]) -> Vec<SearchTarget> {
@@ -193,13 +208,16 @@ impl PageSearch {
                 let note = clean(&format!("found by {name}"));
                 answer.notes.push(note);
             }
-            let missing = answer.missing(&wanted).filter(|_| !waits);
             let target = targets.get(place).cloned();
-            let events = missing.map(|missing| client.find(target, missing));
-            let wanted = wanted.clone();
+            let (client, mut wanted) = (client.clone(), wanted.clone());
             async move {
-                if let Some(events) = events {
-                    answer.fill(events, &wanted).await;
+                if answer.is_unsorted(&wanted) {
+                    wanted.sort.clear();
+                    answer = answer.repeated(&client, target.clone(), &wanted).await;
+                }
+                let missing = answer.missing(&wanted).filter(|_| !waits);
+                if let Some(missing) = missing {
+                    answer.fill(client.find(target, missing), &wanted).await;
                 }
                 (place, answer)
             }
@@ -224,6 +242,37 @@ impl DatabaseAnswer {
     /// Returns the number of records that the database found.
     pub(super) fn hits(&self) -> u64 {
         self.found.as_ref().map_or(0, |found| found.result.hits)
+    }
+
+    /// Returns whether the database found the records but could not sort them.
+    fn is_unsorted(&self, wanted: &Wanted) -> bool {
+        let is_refused = |error: &Error| {
+            let phase = Phase::Sort;
+            matches!(error, Error::Refused { phase: at, .. } if *at == phase)
+        };
+        !wanted.sort.is_empty() && self.failure.as_ref().is_some_and(is_refused)
+    }
+
+    /// Returns the answer to the search without an order, with a note that says why.
+    async fn repeated(
+        self,
+        client: &Client,
+        target: Option<SearchTarget>,
+        wanted: &Wanted,
+    ) -> Self {
+        let mut events = client.find(target, wanted.clone());
+        let mut under_way = BTreeMap::new();
+        let mut answer = Self::default();
+        while let Some(event) = events.next().await {
+            let answers = gather(&mut under_way, event, false);
+            if let Some((_, unsorted)) = answers.into_iter().next() {
+                answer = unsorted;
+            }
+        }
+        let why = self.failure.map(|error| described(&error));
+        let note = format!("not sorted: {}", why.unwrap_or_default());
+        answer.notes.insert(0, note);
+        answer
     }
 
     /// Returns a request as XML for the records that are still missing: all from the first one that was not received.

@@ -1,6 +1,7 @@
 //! The parameters of `/search`, as sent by the form.
 
 use super::facets::Narrowing;
+use super::order::ListOrder;
 use crate::choices::Ticks;
 
 /// The parameters of a search: the query, the databases, and the part of the result to show.
@@ -20,6 +21,8 @@ pub(super) struct Parameters {
     pub(super) has_fallback: bool,
     /// Whether only the best record of an identifier is requested.
     pub(super) has_best: bool,
+    /// The order of the records; `None` for the order in which the database has them.
+    pub(super) sort: Option<ListOrder>,
     /// The position of the first record of the list, from 1.
     pub(super) start: Option<u64>,
     /// The position of the record to show on its own page, from 1.
@@ -62,6 +65,11 @@ impl Parameters {
                 }
                 "fallback" => read.has_fallback = value == "1",
                 "best" => read.has_best = value == "1",
+                "sort" if value.is_empty() => {}
+                "sort" => {
+                    let words = "A list is sorted by title, author, newest or oldest.";
+                    read.sort = Some(ListOrder::named(&value).ok_or(words)?);
+                }
                 "start" => read.start = Some(position(&value)?),
                 "at" => read.at = Some(position(&value)?),
                 "format" => read.format = Some(value.into_owned()),
@@ -117,6 +125,7 @@ impl Parameters {
         let choices = [("fallback", self.has_fallback), ("best", self.has_best)];
         let chosen = choices.iter().filter(|(_, is_chosen)| *is_chosen);
         path.extend_pairs(chosen.map(|(name, _)| (name, "1")));
+        path.extend_pairs(self.sort.map(|order| ("sort", order.name())));
         path.extend_pairs(further);
         path.finish()
     }
@@ -126,6 +135,25 @@ impl Parameters {
         let mut other = self.clone();
         query.clone_into(&mut other.query);
         other.whole_link(&[])
+    }
+
+    /// Returns the path and query string for another search, which is not narrowed, in the same databases.
+    pub(super) fn new_search_link(&self, query: &str) -> String {
+        let mut other = self.clone();
+        other.narrowings.clear();
+        other.has_fallback = false;
+        other.has_best = false;
+        other.link_of_query(query)
+    }
+
+    /// Returns the path and query string for the same search in another order.
+    pub(super) fn sorted_link(&self, order: Option<ListOrder>) -> String {
+        let mut other = self.clone();
+        other.sort = order;
+        match &self.within {
+            Some(target) => other.link(target, &[]),
+            None => other.whole_link(&[]),
+        }
     }
 
     /// Returns the path and query string for a search of one database, narrowed by an additional term.
@@ -173,6 +201,20 @@ mod tests {
         let read_again = Parameters::read("q=1&fallback=1&best=1&start=2").expect("sound");
         let link = read_again.link("x", &[("at", "3")]);
         assert_eq!(link, "/search?q=1&fallback=1&best=1&in=x&at=3");
+        let sorted = Parameters::read("q=1&target=x&in=y&sort=title").expect("sound");
+        let link = sorted.link("y", &[("at", "3")]);
+        assert_eq!(link, "/search?q=1&target=x&sort=title&in=y&at=3");
+        for (order, link) in [
+            (
+                Some(ListOrder::Newest),
+                "/search?q=1&target=x&sort=newest&in=y",
+            ),
+            (None, "/search?q=1&target=x&in=y"),
+        ] {
+            assert_eq!(sorted.sorted_link(order), link);
+        }
+        let link = sorted.new_search_link("au:\"b\"");
+        assert_eq!(link, "/search?q=au%3A%22b%22&target=x&sort=title");
         let one = Parameters::read("q=a&target=x&target=").expect("sound");
         assert_eq!(one.link("x", &[]), "/search?q=a&target=x");
         assert_eq!(one.only(), Some("x"));
@@ -202,6 +244,9 @@ mod tests {
             (format!("narrow=date:{}", "1".repeat(MAX_QUERY + 1)), false),
             ("narrow=title:war".to_owned(), false),
             ("narrow=date:+".to_owned(), false),
+            ("sort=title".to_owned(), true),
+            ("sort=".to_owned(), true),
+            ("sort=shelf".to_owned(), false),
             ("start=0".to_owned(), false),
             ("at=x".to_owned(), false),
         ] {

@@ -15,7 +15,7 @@ use super::hits::PageSearch;
 use super::search::PAGE;
 use super::sources::{self, SourceLink};
 use super::{CataloguePage, PageAnswer};
-use crate::files::FORMATS;
+use crate::files::FileFormat;
 use crate::layout::{PageLayout, html};
 use crate::shown::ShownRecord;
 use crate::text::{described, encoded};
@@ -62,9 +62,9 @@ impl CataloguePage {
             ..
         } = search;
         let at_text = at.to_string();
-        let downloads = FORMATS.iter().map(|format| {
+        let downloads = FileFormat::of_one_record().map(|(format, title)| {
             let further = [("at", at_text.as_str()), ("format", format.name)];
-            (format.title, parameters.link(target, &further))
+            (title, parameters.link(target, &further))
         });
         let is_whole = is_same_everywhere(record);
         let database = if is_whole {
@@ -89,8 +89,14 @@ impl CataloguePage {
             position: format!("{at} of {count}"),
             before: (at > 1).then(|| neighbour(at - 1)),
             after: (at < count).then(|| neighbour(at + 1)),
-            record: ShownRecord::of(record, url.unwrap_or_default(), downloads.collect(), &title)
-                .with_url(url_source, self.gateway.is_some()),
+            record: ShownRecord::of(
+                record,
+                url.unwrap_or_default(),
+                downloads.collect(),
+                &title,
+                Some(&|query| parameters.new_search_link(query)),
+            )
+            .with_url(url_source, self.gateway.is_some()),
             back: match (at - 1) / PAGE * PAGE + 1 {
                 1 => parameters.whole_link(&[]),
                 start => parameters.link(target, &[("start", &start.to_string())]),

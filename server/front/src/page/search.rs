@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::future::ready;
 use std::sync::Arc;
+use std::time::Duration;
 
 use askama::Template;
 use bytes::Bytes;
@@ -14,11 +15,12 @@ use z3950_server::web::{WebBody, WebClient};
 use super::asked::{PageQuery, is_url};
 use super::facets::facets;
 use super::hits::{DatabaseAnswer, PageSearch};
+use super::order::ListOrder;
 use super::parameters::Parameters;
-use super::section::{Section, WholeDownload};
-use super::{CataloguePage, PageAnswer};
+use super::section::{Section, ShownDownload};
+use super::{CataloguePage, PageAnswer, sources, suggestion};
 use crate::choices::SearchForm;
-use crate::layout::{PageLayout, page_of};
+use crate::layout::{PageLayout, page_of, rendered};
 use crate::text::{clean, described};
 
 /// The number of records in a list.
@@ -66,15 +68,22 @@ impl CataloguePage {
     }
 
     /// Returns the page, whose sections are sent as the databases answer.
-    fn list(&self, search: PageSearch, form: SearchForm) -> PageAnswer {
+    fn list(&self, search: PageSearch, mut form: SearchForm) -> PageAnswer {
         let parameters = &search.parameters;
+        form.is_folded = true;
         let sections = (1..).zip(&search.targets);
         let page = Results {
             layout: &self.layout,
+            title: clean(&parameters.query),
             form,
             taken: search.asked.words(),
             lacks_best: parameters.has_best && !search.is_for_best(),
             narrowings: shown_narrowings(parameters),
+            orders: if search.is_for_best() {
+                Vec::new()
+            } else {
+                shown_orders(parameters)
+            },
             sections: sections
                 .map(|(number, name)| (number, search.catalogues.title(name)))
                 .collect(),
@@ -83,12 +92,7 @@ impl CataloguePage {
                 _ => String::new(),
             },
         };
-        let Ok(page) = page.render() else {
-            return self.failure(
-                StatusCode::INTERNAL_SERVER_ERROR,
-                "The page cannot be made.",
-            );
-        };
+        let page = rendered(&page);
         let (head, foot) = page.split_once(MARK).unwrap_or((&page, ""));
         let (head, foot) = (head.to_owned(), foot.to_owned());
         let answers = search.answers(parameters.start.unwrap_or(1), PAGE);
@@ -99,9 +103,19 @@ impl CataloguePage {
         });
         let pieces = pieces.map(Some).chain(stream::once(ready(None)));
         let mut gathered = Gathered::default();
-        let body = pieces.map(move |piece| match piece {
-            Some(piece) => gathered.take(piece),
-            None => gathered.rest(&search) + &foot,
+        let time = self.suggestion_time;
+        let body = pieces.then(move |piece| {
+            let text = match piece {
+                Some(piece) => Ok(gathered.take(piece)),
+                None => Err((std::mem::take(&mut gathered), foot.clone())),
+            };
+            let search = Arc::clone(&search);
+            async move {
+                match text {
+                    Ok(text) => text,
+                    Err((gathered, foot)) => gathered.rest(&search, time).await + &foot,
+                }
+            }
         });
         let parts = stream::once(ready(head)).chain(body);
         let parts = parts.filter(|part| ready(!part.is_empty()));
@@ -116,7 +130,6 @@ const MARK: &str = "<!-- sections -->";
 enum PagePiece {
     /// The section of the database, its number of hits, and whether it only has a failure.
     Section {
-        number: usize,
         text: String,
         hits: u64,
         has_failed: bool,
@@ -136,8 +149,7 @@ fn pieces_of(
     let section = Section::of(&answer, (number, target), &search);
     let hits = answer.hits();
     let piece = PagePiece::Section {
-        number,
-        text: section.render().unwrap_or_default(),
+        text: rendered(&section),
         hits,
         has_failed: section.has_failed(),
     };
@@ -153,9 +165,9 @@ fn pieces_of(
 /// The pieces that are held back until the end of the page, and the totals of all sections.
 #[derive(Default)]
 struct Gathered {
-    failures: BTreeMap<usize, String>,
     facets: BTreeMap<usize, String>,
-    sections: usize,
+    /// The number of sections that only have a failure.
+    failures: usize,
     /// The number of sections that have records.
     full: usize,
     hits: u64,
@@ -166,51 +178,53 @@ impl Gathered {
     fn take(&mut self, piece: PagePiece) -> String {
         match piece {
             PagePiece::Section {
-                number,
                 text,
                 hits,
                 has_failed,
             } => {
-                self.sections += 1;
                 self.full += usize::from(hits > 0);
                 self.hits = self.hits.saturating_add(hits);
-                if !has_failed {
-                    return text;
-                }
-                self.failures.insert(number, text);
+                self.failures += usize::from(has_failed);
+                text
             }
             PagePiece::Facets { number, text } => {
                 self.facets.insert(number, text);
+                String::new()
             }
         }
-        String::new()
     }
 
-    /// Returns the end of the page: failures, facets, and remarks on all sections together.
-    fn rest(&mut self, search: &PageSearch) -> String {
+    /// Returns the end of the page: facets, and remarks on all sections together. `time` is the maximum time for a suggestion.
+    async fn rest(self, search: &PageSearch, time: Duration) -> String {
         let parameters = &search.parameters;
-        let hints = match self.hits {
-            0 => search.asked.hints(&parameters.query),
-            _ => Vec::new(),
-        };
-        let hints = hints.into_iter().map(|(words, meant)| {
-            let link = meant.map(|meant| (parameters.link_of_query(&meant), clean(&meant)));
-            (clean(&words), link)
-        });
+        let link = |meant: String| (parameters.link_of_query(&meant), clean(&meant));
+        let mut hints = Vec::new();
+        let mut suggestion = None;
+        if self.hits == 0 {
+            hints = search.asked.hints(&parameters.query);
+            suggestion = suggestion::suggested(search, time).await.map(link);
+        }
+        let is_whole = parameters.within.is_none() && !search.is_for_best();
+        let whole = (self.full > 1 && is_whole)
+            .then(|| ShownDownload::of_all(self.hits, |further| parameters.whole_link(further)));
+        let hints = hints.into_iter();
         let end = ResultsEnd {
-            total: match self.full {
-                0 | 1 => String::new(),
-                full => format!("{} records in {full} databases", self.hits),
+            has_total: search.targets.len() > 1,
+            total: match (self.hits, self.full) {
+                (_, 0) => String::new(),
+                (hits, 1) => format!("{} in one database", sources::in_words(hits)),
+                (hits, full) => format!("{hits} records in {full} databases"),
             },
-            hints: hints.collect(),
-            failures: self.failures.len(),
-            whole: (self.full > 1 && parameters.within.is_none() && !search.is_for_best())
-                .then(|| WholeDownload::of(self.hits, |further| parameters.whole_link(further))),
+            suggestion,
+            hints: hints
+                .map(|(words, meant)| (clean(&words), meant.map(link)))
+                .collect(),
+            failures: self.failures,
+            downloads: whole.into_iter().collect(),
+            name: "all databases",
         };
-        let failures = std::mem::take(&mut self.failures).into_values();
-        let facets = std::mem::take(&mut self.facets).into_values();
-        let end = end.render().unwrap_or_default();
-        failures.chain(facets).chain([end]).collect()
+        let facets = self.facets.into_values();
+        facets.chain([rendered(&end)]).collect()
     }
 }
 
@@ -218,11 +232,15 @@ impl Gathered {
 #[template(path = "results.html")]
 struct Results<'a> {
     layout: &'a PageLayout,
+    /// The query as the title of the page shows it.
+    title: String,
     form: SearchForm,
     taken: String,
     /// Whether all records are shown although only the best one was requested.
     lacks_best: bool,
     narrowings: Vec<ShownNarrowing>,
+    /// The orders in which the records can be listed, with links; the current one has none.
+    orders: Vec<(&'static str, String)>,
     /// The numbers and titles of the sections.
     sections: Vec<(usize, String)>,
     /// The link to the same search in all databases; empty if the search is in all of them already.
@@ -233,11 +251,19 @@ struct Results<'a> {
 #[derive(Template)]
 #[template(path = "end.html")]
 struct ResultsEnd {
+    /// Whether the page has a place for the total.
+    has_total: bool,
+    /// The number of records in all databases; empty if nothing was found.
     total: String,
+    /// A search that finds something, as a link and its text.
+    suggestion: Option<(String, String)>,
     /// The hints; a hint may have a corrected search, as a link and its text.
     hints: Vec<(String, Option<(String, String)>)>,
+    /// The number of databases that have not answered.
     failures: usize,
-    whole: Option<WholeDownload>,
+    downloads: Vec<ShownDownload>,
+    /// What the downloads are of.
+    name: &'static str,
 }
 
 /// A term that narrows the search, with a link to the search without it.
@@ -245,6 +271,20 @@ struct ShownNarrowing {
     title: &'static str,
     term: String,
     link: String,
+}
+
+/// Returns the orders of a list with links; the current order has no link.
+fn shown_orders(parameters: &Parameters) -> Vec<(&'static str, String)> {
+    let orders = std::iter::once(None).chain(ListOrder::ALL.map(Some));
+    let shown = orders.map(|order| {
+        let title = order.map_or("database order", ListOrder::title);
+        let link = match order {
+            order if order == parameters.sort => String::new(),
+            order => parameters.sorted_link(order),
+        };
+        (title, link)
+    });
+    shown.collect()
 }
 
 fn shown_narrowings(parameters: &Parameters) -> Vec<ShownNarrowing> {

@@ -16,8 +16,12 @@ use crate::text::{clean, described};
 pub(super) struct Section {
     /// The number of the section in the search, from 1.
     number: usize,
+    /// Whether the page has sections of other databases, and links to each of them.
+    has_others: bool,
     name: String,
     hits: String,
+    /// The number of records at the link to the section, or why there is none.
+    count: String,
     /// Remarks: the alternative searches that were made, and why the record is the best.
     notes: Vec<String>,
     /// The reasons why the answer is missing or incomplete.
@@ -25,36 +29,48 @@ pub(super) struct Section {
     /// The results of the parts of the database.
     parts: Vec<SourceHits>,
     start: u64,
+    /// The number of digits of the last number in the list.
+    digits: u32,
     lines: Vec<HitLine>,
     first: String,
     before: String,
     after: String,
-    downloads: Vec<(&'static str, String)>,
-    /// Links to files of all records, if the list shows only some of them.
-    whole: Option<WholeDownload>,
+    /// The menu of downloads: the records of the list, and all records if the list shows only some of them.
+    downloads: Vec<ShownDownload>,
 }
 
-/// Links to files of all records found, or of the maximum number for a file.
-pub(super) struct WholeDownload {
+/// The files of some records, one in each format.
+pub(super) struct ShownDownload {
+    /// The records, such as `All 17 records`.
     pub(super) words: String,
     pub(super) links: Vec<(&'static str, String)>,
 }
 
-impl WholeDownload {
-    /// Returns links to files of `count` records; `link` returns the path for additional parameters.
-    pub(super) fn of(count: u64, link: impl Fn(&[(&str, &str)]) -> String) -> Self {
+impl ShownDownload {
+    /// Returns the files of these records; `link` returns the path for the parameters that select them.
+    fn new(
+        words: String,
+        selected: (&str, &str),
+        link: impl Fn(&[(&str, &str)]) -> String,
+    ) -> Self {
         let links = FORMATS.iter().map(|format| {
-            let link = link(&[("all", "1"), ("format", format.name)]);
+            let link = link(&[selected, ("format", format.name)]);
             (format.title, link)
         });
         Self {
-            words: if count > MAX_FILE {
-                format!("the first {MAX_FILE} of {count} records")
-            } else {
-                format!("all {count} records")
-            },
+            words,
             links: links.collect(),
         }
+    }
+
+    /// Returns the files of all `count` records, or of as many as a file may have.
+    pub(super) fn of_all(count: u64, link: impl Fn(&[(&str, &str)]) -> String) -> Self {
+        let words = match count {
+            1 => "This record".to_owned(),
+            2..=MAX_FILE => format!("All {count} records"),
+            _ => format!("The first {MAX_FILE} of {count} records"),
+        };
+        Self::new(words, ("all", "1"), link)
     }
 }
 
@@ -78,6 +94,7 @@ impl Section {
     ) -> Self {
         let mut section = Self {
             number,
+            has_others: search.targets.len() > 1,
             name: search.catalogues.title(target),
             notes: answer.notes.clone(),
             ..Self::default()
@@ -96,6 +113,15 @@ impl Section {
         section
             .failures
             .extend(answer.failure.iter().map(|error| described(error)));
+        section.count = match &answer.found {
+            _ if section.has_failed() => "no answer".to_owned(),
+            Some(found) if found.result.is_estimate() => format!("about {}", found.result.hits),
+            found => found
+                .as_ref()
+                .map_or(0, |found| found.result.hits)
+                .to_string(),
+        };
+        section.digits = last_digits(section.start, section.lines.len());
         section
     }
 
@@ -128,7 +154,10 @@ impl Section {
     fn lead_to_best(&mut self, answer: &DatabaseAnswer, target: &str, search: &PageSearch) {
         if let Some((position, Ok(_))) = answer.records.last() {
             self.start = *position;
-            self.lead_to_files(("at", *position), target, search);
+            let link = |further: &[(&str, &str)]| search.parameters.link(target, further);
+            let place = position.to_string();
+            let download = ShownDownload::new("This record".to_owned(), ("at", &place), link);
+            self.downloads.push(download);
         }
     }
 
@@ -147,24 +176,30 @@ impl Section {
             self.after = link(&[("start", &start.saturating_add(PAGE).to_string())]);
         }
         if !self.lines.is_empty() {
-            self.lead_to_files(("start", start), target, search);
-            self.whole = (count > PAGE).then(|| WholeDownload::of(count, link));
+            let is_all = count <= PAGE && start == 1;
+            if !is_all {
+                let words = match self.lines.len() {
+                    1 => "This record".to_owned(),
+                    shown => format!("These {shown} records"),
+                };
+                let place = start.to_string();
+                let download = ShownDownload::new(words, ("start", &place), link);
+                self.downloads.push(download);
+            }
+            self.downloads.push(ShownDownload::of_all(count, link));
         }
-    }
-
-    fn lead_to_files(&mut self, (name, place): (&str, u64), target: &str, search: &PageSearch) {
-        let place = place.to_string();
-        let downloads = FORMATS.iter().map(|format| {
-            let further = [(name, &*place), ("format", format.name)];
-            (format.title, search.parameters.link(target, &further))
-        });
-        self.downloads = downloads.collect();
     }
 
     /// Returns whether the section only has a failure.
     pub(super) fn has_failed(&self) -> bool {
         !self.failures.is_empty() && self.lines.is_empty()
     }
+}
+
+/// Returns the number of digits of the last number in a list that begins with `start`.
+fn last_digits(start: u64, lines: usize) -> u32 {
+    let last = u64::try_from(lines).map_or(start, |lines| start.saturating_add(lines));
+    last.saturating_sub(1).checked_ilog10().unwrap_or(0) + 1
 }
 
 impl HitLine {

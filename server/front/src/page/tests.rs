@@ -1,17 +1,19 @@
 //! Tests of the page as seen by HTTP clients; some of the server's records are hostile.
 
+mod lists;
 mod typed;
 mod unions;
 mod ways;
 
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{Ipv4Addr, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
 use z3950::Client;
 use z3950_server::access::{Access, User};
 use z3950_server::fault::Faults;
+use z3950_server::marc::Field;
 use z3950_server::testing::{TestServer, TestServerBuilder, record};
 
 use z3950::profile::Profiles;
@@ -73,7 +75,7 @@ fn each_path_has_its_page() {
         (
             "/search?q=emma+austen&target=books",
             200,
-            "Taken as <bdi>words that all occur</bdi>",
+            "Interpreted as <bdi>all of these words</bdi>",
         ),
         ("/search?q=emma&target=nowhere", 200, "class=\"failure\""),
         ("/search?q=", 200, "<h1><bdi>Search the catalogue"),
@@ -285,6 +287,76 @@ fn text_of_records_is_harmless() {
 }
 
 #[test]
+fn r_g_no_control_character_reaches_a_page() {
+    let raw: String = ('\0'..='\u{9f}').filter(|one| one.is_control()).collect();
+    // The separators of ISO 2709 cannot be in a record.
+    let in_record = raw.replace(['\u{1d}', '\u{1e}', '\u{1f}'], "");
+    let typed = text::encoded(format!("war{raw}\u{202e}"));
+    let mut odd = record("odd", &format!("War {in_record}"));
+    let note = Field::data(b"520", "  ", [("a", format!("A note {in_record}"))]);
+    odd.fields.push(note);
+    let gateway = Gateway::new(GatewayOptions::default(), Profiles::default());
+    let page = CataloguePage::new().with_gateway(gateway);
+    let server = TestServer::builder().database("cat", [odd]);
+    let server = server.web(Arc::new(page)).start();
+    for path in [
+        format!("/search?q={typed}"),
+        format!("/search?q=war&target={typed}"),
+        format!("/search?q=war&target=cat&target=no&in={typed}"),
+        format!("/search?q=war&narrow=author:{typed}"),
+        format!("/search?q=war&format={typed}"),
+        format!("/search?q=pqf:@{typed}"),
+        format!("/search?q={typed}&tick=none"),
+        format!("/search?q=http://{typed}"),
+        format!("/search?q=war&sort={typed}"),
+        "/search?q=war".to_owned(),
+        "/search?q=war&at=1".to_owned(),
+        "/search?q=war&at=1&format=dc".to_owned(),
+        format!("/get?url=z39.50r://lib.example/{typed}"),
+    ] {
+        let request = format!("GET {path} HTTP/1.1\r\nHost: lib.example\r\nAccept: text/html\r\n");
+        let (_, body) = asked(&server, &request);
+        let is_raw = |one: &char| one.is_control() && !['\n', '\t'].contains(one);
+        assert_eq!(body.chars().find(is_raw), None, "{path}: {body}");
+        let title = body.split("<title>").nth(1).unwrap_or_default();
+        let title = title.split("</title>").next().unwrap_or_default();
+        assert!(!title.contains('\u{202e}'), "{path}: {title}");
+    }
+}
+
+#[test]
+fn r_g_unknown_paths_are_pages_for_browsers() {
+    let server = demo();
+    let browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+    let words = "There is no page at this address";
+    let diagnostic = "info:srw/diagnostic/1/235";
+    for (path, accepted, status, part) in [
+        ("/nosuch", browser, 404, words),
+        ("/nosuch/deeper?a=b", browser, 404, words),
+        ("/Books/", browser, 200, "explainResponse"),
+        ("/nosuch", "*/*", 404, "explainResponse"),
+        ("/nosuch", "application/sru+xml", 404, "explainResponse"),
+        ("/nosuch", "text/html;q=0", 404, "explainResponse"),
+        ("/Books?a=b", browser, 200, "explainResponse"),
+        ("/nosuch?query=emma", browser, 404, diagnostic),
+        ("/nosuch?operation=explain", browser, 404, "explainResponse"),
+    ] {
+        let request = format!("GET {path} HTTP/1.1\r\nHost: lib.example\r\nAccept: {accepted}\r\n");
+        let (head, body) = asked(&server, &request);
+        let line = format!("HTTP/1.1 {status} ");
+        assert!(head.starts_with(&line), "{path} {accepted}: {head}");
+        assert!(body.contains(part), "{path} {accepted}: {body}");
+        let is_page = head.to_lowercase().contains("content-type: text/html");
+        assert_eq!(is_page, part == words, "{path} {accepted}: {head}");
+    }
+    let request = "HEAD /nosuch HTTP/1.1\r\nHost: lib.example\r\nAccept: text/html\r\n";
+    let (head, body) = asked(&server, request);
+    assert!(head.starts_with("HTTP/1.1 404 "), "{head}");
+    assert!(head.to_lowercase().contains("vary: accept"), "{head}");
+    assert_eq!(body, "");
+}
+
+#[test]
 fn one_database_that_fails_does_not_keep_the_others() {
     let faults = Faults::new().with("on search db=two: fail 2".parse().expect("a rule"));
     let server = builder()
@@ -381,6 +453,38 @@ fn the_page_asks_for_the_password_that_sessions_need() {
             format!("GET {path} HTTP/1.1\r\nHost: a\r\nAuthorization: Basic YW5uOnNlY3JldA==\r\n");
         let (head, _) = asked(&server, &login);
         assert!(head.starts_with("HTTP/1.1 200 "), "{path}: {head}");
+    }
+}
+
+#[test]
+fn r_g_a_blocked_address_is_not_asked_for_a_password() {
+    let url = "/get?url=z39.50r://lib.example:2100/books?pg1342";
+    let users = [Vec::new(), {
+        let mut user = User::default();
+        user.name = "ann".to_owned();
+        user.password = Some("secret".to_owned());
+        vec![user]
+    }];
+    for users in users {
+        let mut access = Access::default();
+        access.users = users;
+        access.blocked = vec![Ipv4Addr::LOCALHOST.into()];
+        let gateway = Gateway::new(GatewayOptions::default(), Profiles::default());
+        let page = Arc::new(CataloguePage::new().with_gateway(gateway));
+        let server = TestServer::builder()
+            .demo()
+            .access(access)
+            .web(page)
+            .start();
+        for path in ["/", "/targets", "/search?q=emma", url] {
+            for login in ["", "Authorization: Basic YW5uOnNlY3JldA==\r\n"] {
+                let request = format!("GET {path} HTTP/1.1\r\nHost: lib.example:2100\r\n{login}");
+                let (head, body) = asked(&server, &request);
+                assert!(head.starts_with("HTTP/1.1 403 "), "{path}: {head}");
+                assert!(!head.to_lowercase().contains("www-authenticate"), "{head}");
+                assert!(body.contains("this network address is blocked"), "{body}");
+            }
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
 use hyper::http::request::Parts;
-use hyper::{Response, StatusCode};
+use hyper::{Method, Response, StatusCode};
 use tokio::time::timeout_at;
 
 use super::{Answered, Answerer};
@@ -60,6 +60,30 @@ impl Answerer<'_> {
             answer,
             parts,
             striking: self.striking(HttpSubject::default),
+        }
+    }
+
+    /// Replaces the answer for a database that does not exist, if the handler has another one for this request.
+    pub(super) fn or_missing(&self, head: &Parts, database: &str, answered: Answered) -> Answered {
+        let is_read = [Method::GET, Method::HEAD].contains(&head.method);
+        let web = self.context.web.as_ref().filter(|_| is_read);
+        let Some(response) = web.and_then(|web| web.missing(head)) else {
+            return answered;
+        };
+        let is_missing = match answered.answer.status {
+            StatusCode::NOT_FOUND => true,
+            // Parameters that SRU does not know are refused before the database is looked for.
+            StatusCode::OK => !self.context.target.has_database(database),
+            _ => false,
+        };
+        if !is_missing {
+            return answered;
+        }
+        let (answer, parts) = from_web(response);
+        Answered {
+            answer,
+            parts,
+            ..answered
         }
     }
 

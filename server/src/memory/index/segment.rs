@@ -186,6 +186,11 @@ pub(in crate::memory) struct SegmentBuilder {
     is_deferred: bool,
 }
 
+/// The reason why a segment takes no more records: their numbers in it have 16 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the segment is full")]
+pub(in crate::memory) struct SegmentFull;
+
 impl SegmentBuilder {
     /// Creates a builder without records.
     pub(in crate::memory) fn new(fields: Arc<Fields>) -> Self {
@@ -207,11 +212,17 @@ impl SegmentBuilder {
         }
     }
 
-    /// Adds a record of a database. Does nothing if the segment is full.
-    pub(in crate::memory) fn add(&mut self, database: u16, octets: Bytes, record: &MarcRecord) {
-        let Ok(number) = u16::try_from(self.records.len()) else {
-            return;
-        };
+    /// Adds a record of a database.
+    ///
+    /// # Errors
+    /// [`SegmentFull`] if the segment has no number left for it; then nothing is added.
+    pub(in crate::memory) fn add(
+        &mut self,
+        database: u16,
+        octets: Bytes,
+        record: &MarcRecord,
+    ) -> Result<(), SegmentFull> {
+        let number = u16::try_from(self.records.len()).map_err(|_| SegmentFull)?;
         let here = self.records.len()..self.records.len() + 1;
         match self.databases.last_mut() {
             Some((last, records)) if *last == database => records.end = here.end,
@@ -227,6 +238,7 @@ impl SegmentBuilder {
         if !self.is_deferred {
             note(&self.fields, record, notes);
         }
+        Ok(())
     }
 
     /// Returns the segment. The builder is then empty, but keeps its memory for reuse.

@@ -26,7 +26,8 @@ fn index(texts: &[&str], a_segment: usize) -> Index {
                 ..MarcRecord::default()
             };
             let database = u16::from(number % 2 == 1);
-            builder.add(database, format!("{number}").into_bytes().into(), &record);
+            let octets = format!("{number}").into_bytes();
+            builder.add(database, octets.into(), &record).expect("room");
         }
         (Arc::new(builder.finish()), Arc::new(Part::first(0)))
     });
@@ -398,7 +399,7 @@ fn deferred_texts_are_indexed_alike() {
                 ..MarcRecord::default()
             };
             let octets = iso2709::encode(&record).expect("short").into();
-            builder.add(0, octets, &record);
+            builder.add(0, octets, &record).expect("room");
         }
         builder.finish()
     };

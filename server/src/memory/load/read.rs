@@ -193,6 +193,15 @@ impl Sound {
             is_loss: repair.kind.is_loss(),
         }
     }
+
+    /// Returns the note that the record is left out for a reason.
+    pub(super) fn left_out(&self, reason: &dyn std::error::Error) -> Note {
+        Note::LeftOut {
+            number: self.number,
+            offset: self.offset,
+            reason: reason.to_string(),
+        }
+    }
 }
 
 impl RawRecord {

@@ -406,12 +406,16 @@ fn indexed(batch: Batch, builder: &mut SegmentBuilder) -> Indexed {
                 continue;
             }
         };
+        let added = builder.add(database, sound.octets.clone(), &sound.record);
+        if let Err(full) = added {
+            taken.notes.push(sound.left_out(&full));
+            continue;
+        }
         taken.records += 1;
         taken.whole += u64::from(sound.is_whole);
         if let [first, rest @ ..] = sound.repairs.as_slice() {
             taken.notes.push(sound.note(first, rest.len()));
         }
-        builder.add(database, sound.octets, &sound.record);
     }
     Indexed {
         number: batch.number,

@@ -301,3 +301,59 @@ fn reports_have_the_whole_input() {
         assert_eq!(report, [shown], "{command:?}");
     }
 }
+
+#[test]
+fn r_f15_a_report_for_spreadsheets_is_continued_after_one_has_saved_it() {
+    let folder = folder();
+    let arguments = [&lookup("{}/out.mrc", "{}/report.csv")[..], &["--resume"]].concat();
+    let inputs = "0141439513\n0306406152\n";
+    let ran = demo(folder.path(), &arguments, inputs);
+    assert_eq!(ran.code, Some(3), "{ran:?}");
+    let report = text(&folder, "report.csv");
+    let output = text(&folder, "out.mrc");
+    assert!(
+        report.starts_with("\u{feff}position,target,input,")
+            && report.contains("\n1,localhost/books,\"=\"\"0141439513\"\"\",delivered,0,"),
+        "{report}"
+    );
+    // As a spreadsheet program shows it, and as it saves it in a country with decimal commas.
+    let shown = report
+        .trim_start_matches('\u{feff}')
+        .replace("\"=\"\"", "")
+        .replace("\"\"\"", "");
+    let saved = shown.replace(',', ";").replace('\n', "\r\n");
+    assert_ne!(saved, report);
+    let more = format!("{inputs}docid:pg84\n");
+    for (saved, is_told) in [(&saved, true), (&report, false), (&shown, true)] {
+        fs::write(folder.path().join("report.csv"), saved).expect("written");
+        fs::write(folder.path().join("out.mrc"), &output).expect("written");
+        let ran = demo(folder.path(), &arguments, &more);
+        assert_eq!(ran.code, Some(3), "{ran:?}");
+        assert!(
+            ran.stderr.contains("2 inputs were answered before"),
+            "{ran:?}"
+        );
+        let told = "report.csv was saved by another program; it is written anew\n";
+        assert_eq!(ran.stderr.contains(told), is_told, "{ran:?}");
+        let now = text(&folder, "report.csv");
+        let added = now
+            .strip_prefix(&report)
+            .expect("the lines before are the same");
+        assert!(
+            added.starts_with("3,localhost/books,docid:pg84,delivered,0,"),
+            "{now}"
+        );
+        assert_eq!(added.lines().count(), 1, "{now}");
+    }
+    // Rows that were sorted or cut are no report of these inputs.
+    let lines: Vec<&str> = saved.lines().collect();
+    for damaged in [
+        [lines[0], lines[2], lines[1]].join("\r\n") + "\r\n",
+        [lines[0], &lines[1][..20], lines[2]].join("\r\n") + "\r\n",
+    ] {
+        fs::write(folder.path().join("report.csv"), &damaged).expect("written");
+        let ran = demo(folder.path(), &arguments, &more);
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.stderr.contains("cannot resume from "), "{ran:?}");
+    }
+}

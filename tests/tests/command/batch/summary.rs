@@ -136,7 +136,7 @@ fn a_wrong_line_is_reported_with_its_number() {
     let search = ["search", "localhost/books", "--input", "{}/q.txt"];
     let ran = demo(folder.path(), &search, "");
     assert_eq!(ran.code, Some(2), "{ran:?}");
-    let words = "q.txt, line 4: octet 0 of the query is not UTF-8\n";
+    let words = "q.txt, line 4: octet 1 of the query is not UTF-8\n";
     assert!(ran.stderr.contains(words), "{ran:?}");
     let lookup = ["lookup", "localhost/books", "--input", "-"];
     let ran = demo(folder.path(), &lookup, "pg84\nisbn:\n");

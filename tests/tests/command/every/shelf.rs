@@ -21,7 +21,10 @@ impl Shelf {
         static FILES: LazyLock<Vec<(&str, Vec<u8>)>> = LazyLock::new(files);
         let folder = tempfile::tempdir().expect("a folder");
         for (name, octets) in FILES.iter() {
-            std::fs::write(folder.path().join(name), octets).expect("written");
+            let path = folder.path().join(name);
+            let within = path.parent().expect("the folder");
+            std::fs::create_dir_all(within).expect("a folder");
+            std::fs::write(path, octets).expect("written");
         }
         Self { folder }
     }
@@ -78,12 +81,27 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
             .expect("fits"),
         ),
         (
+            "early.mrc",
+            iso2709::encode(&MarcRecord {
+                fields: vec![
+                    Field::data(b"100", "1 ", [("a", "Austen, Jane")]),
+                    Field::data(b"245", "10", [("a", "Pride and prejudice /")]),
+                ],
+                ..MarcRecord::default()
+            })
+            .expect("fits"),
+        ),
+        (
             "urls.txt",
             b"z39.50r://localhost/books?pg1342\nz39.50r://localhost/books?pg2554\n".into(),
         ),
         (
             "page.html",
             b"<p><a href='z39.50r://lib.example/cat?id7'>a record</a></p>".into(),
+        ),
+        (
+            "config/z3950/targets.toml",
+            b"[targets.oldlib]\nhost = \"old.example\"\n".into(),
         ),
         ("capture.hex", hex::digits(&init).into()),
         ("said.pcap", packet(&init)),

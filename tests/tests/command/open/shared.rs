@@ -162,7 +162,7 @@ fn wrong_options_are_reported_like_wrong_commands() {
             "an --id alone is enough only to delete",
         ),
     ] {
-        let ran = z3950_fed(["open", &target], &format!("{line}\n"));
+        let ran = z3950_fed(["open", &target], format!("{line}\n"));
         assert_eq!(ran.code, Some(2), "{line}: {ran:?}");
         assert!(ran.stderr.contains(words), "{line}: {ran:?}");
     }

@@ -454,7 +454,7 @@ fn a_full_disk_ends_a_load_until_there_is_room() {
         "{failed:?}"
     );
     for words in [
-        "nothing is sure to be done, which",
+        "nothing is known to be done, which",
         "run the same command again to go on",
     ] {
         assert!(failed.stderr.contains(words), "{words}: {failed:?}");

@@ -1,15 +1,13 @@
-//! Tests the page on search engines, `server/docs/engine.md`, by following it in an empty folder, with other ports.
+//! Tests what `engine-config` and `load` make of the settings on the page about search engines, `server/docs/engine.md`.
 
 use std::fs;
 use std::path::Path;
 
 use z3950_marc::mrk;
-use z3950_tests::peer;
-use z3950_tests::ports::pairs_of_ports;
-use z3950_tests::program::{self, Daemon, run};
+use z3950_tests::program::{self, run};
 use z3950_tests::surroundings::command;
 
-use super::{BOOKS, EVERYTHING, found, write};
+use super::{BOOKS, write};
 
 const PAGE: &str = include_str!("../../../../server/docs/engine.md");
 
@@ -18,81 +16,6 @@ fn block(heading: &str, kind: &str) -> &'static str {
     let (_, section) = PAGE.split_once(heading).expect(heading);
     let (_, block) = section.split_once(&format!("```{kind}\n")).expect(kind);
     block.split_once("```").expect("an end").0
-}
-
-/// A folder with the servers of an engine, which are stopped when the value is dropped.
-struct SetUp(tempfile::TempDir);
-
-impl Drop for SetUp {
-    fn drop(&mut self) {
-        for file in fs::read_dir(self.0.path().join("engine"))
-            .into_iter()
-            .flatten()
-            .flatten()
-        {
-            if file
-                .path()
-                .extension()
-                .is_some_and(|extension| extension == "conf")
-            {
-                // An error means that the server has not started.
-                let _ = run(
-                    command("searchd")
-                        .arg("--stopwait")
-                        .arg("--config")
-                        .arg(file.path()),
-                    "",
-                );
-            }
-        }
-    }
-}
-
-#[test]
-fn the_page_is_followed() {
-    if peer::find("searchd").is_none() || peer::find("yaz-client").is_none() {
-        return;
-    }
-    for (heading, nodes) in [("## One node", 1), ("## Three nodes", 3)] {
-        let set_up = SetUp(tempfile::tempdir().expect("a folder"));
-        let folder = set_up.0.path();
-        write(
-            folder,
-            "records.mrc",
-            &mrk::parse_all(BOOKS).expect("records"),
-        );
-        let ports = pairs_of_ports(nodes + 1);
-        let mut commands = block(heading, "sh").to_owned();
-        for (known, port) in ["9306", "9401", "9411", "9421"].into_iter().zip(&ports) {
-            commands = commands.replace(known, &port.to_string());
-        }
-        // Commands that need root, and the server itself, are left out.
-        let commands = commands
-            .lines()
-            .filter(|line| !line.starts_with("apt-get") && !line.starts_with("z3950d --config"));
-        let commands: Vec<&str> = commands.collect();
-        let path = program::path("z3950d");
-        let path = path.parent().expect("a folder").display().to_string();
-        let path = format!("{path}:{}", std::env::var("PATH").expect("a path"));
-        let mut shell = command("sh");
-        shell
-            .args(["-e", "-c", &commands.join("\n")])
-            .env("PATH", path);
-        // The servers started by the script would keep a pipe open, so they write to a log file.
-        let log = fs::File::create(folder.join("log")).expect("a log");
-        let copy = log.try_clone().expect("a copy");
-        let ended = shell.current_dir(folder).stdout(log).stderr(copy).status();
-        let log = || fs::read_to_string(folder.join("log"));
-        assert!(
-            ended.expect("sh starts").success(),
-            "{heading}: {:?}",
-            log()
-        );
-        let settings = folder.join("z3950d.toml");
-        let daemon = Daemon::start(["--config", settings.to_str().expect("text")]);
-        let place = format!("{}/books", daemon.address());
-        assert_eq!(found(&place, &[EVERYTHING.to_owned()]), ["3"], "{heading}");
-    }
 }
 
 /// Runs `engine-config` or `load` in a folder, which must fail; returns what it prints.
@@ -218,7 +141,7 @@ fn each_replica_has_a_configuration_and_the_settings_name_the_engine() {
         (&["load", "--config", "absent.toml", "a.mrc"], "absent.toml"),
         (
             &["--config", "misspelt.toml", "--check"],
-            "misspelt.toml:5: [[database]] sort: there is no index titel",
+            "misspelt.toml:6: [[database]] sort: there is no index titel",
         ),
     ] {
         let words = refused(folder, arguments);

@@ -21,13 +21,14 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use z3950_marc::table::SEPARATOR;
+use z3950_marc::table::{SEPARATOR, for_spreadsheets};
 
+use super::super::rows::without_formula;
 use crate::answer::{Answer, diagnostic};
 use crate::render::shown;
 
 /// The columns in the order of the table.
-const COLUMNS: [&str; 14] = [
+pub(super) const COLUMNS: [&str; 14] = [
     "position",
     "target",
     "input",
@@ -44,6 +45,9 @@ const COLUMNS: [&str; 14] = [
     "length",
 ];
 
+/// The columns that hold numbers.
+pub(super) const NUMBERS: [&str; 5] = ["position", "exit", "hits", "milliseconds", "length"];
+
 /// The maximum number of characters of a message or diagnostic in a line.
 const MAX_WORDS: usize = 2_000;
 
@@ -52,7 +56,8 @@ const MAX_WORDS: usize = 2_000;
 pub(crate) enum ReportForm {
     /// A table whose columns are separated by tabs. The first line has the names of the columns.
     Table,
-    /// The same table with commas and quotation marks (RFC 4180), although lines end in LF.
+    /// The same table for spreadsheet programs: with a byte order mark, commas and quotation marks (RFC 4180, although lines end in
+    /// LF), and with texts as [`for_spreadsheets`] writes them.
     Csv,
     /// A JSON object per line.
     Json,
@@ -77,12 +82,16 @@ pub(crate) struct ReportLine {
 
 /// The parts of a report line that are needed to resume a run.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(super) struct ParsedLine {
+pub(in crate::batch) struct ParsedLine {
     pub(super) position: u64,
-    pub(super) target: Option<String>,
+    pub(in crate::batch) target: Option<String>,
     pub(super) input: String,
     pub(super) outcome: String,
-    pub(super) exit: u8,
+    pub(in crate::batch) exit: u8,
+    pub(in crate::batch) hits: Option<u64>,
+    pub(in crate::batch) step: Option<String>,
+    /// The control numbers of the records, with separators between them.
+    pub(in crate::batch) record: Option<String>,
     pub(super) length: u64,
 }
 
@@ -101,7 +110,7 @@ impl ReportForm {
     pub(crate) fn header(self) -> String {
         match self {
             Self::Table => COLUMNS.join("\t") + "\n",
-            Self::Csv => COLUMNS.join(",") + "\n",
+            Self::Csv => format!("\u{feff}{}\n", COLUMNS.join(",")),
             Self::Json => String::new(),
         }
     }
@@ -142,12 +151,7 @@ impl ReportForm {
         match self {
             Self::Json => format!("{line}\n"),
             Self::Table => COLUMNS.map(|column| cell(line.get(column))).join("\t") + "\n",
-            Self::Csv => {
-                COLUMNS
-                    .map(|column| quoted(cell(line.get(column))))
-                    .join(",")
-                    + "\n"
-            }
+            Self::Csv => row(COLUMNS.map(|column| cell(line.get(column)))),
         }
     }
 
@@ -176,24 +180,64 @@ impl ReportForm {
             return serde_json::from_str(line).ok();
         }
         let cells: Vec<String> = match self {
-            Self::Csv => unquoted(line),
+            Self::Csv => unquoted(line).into_iter().map(without_marks).collect(),
             _ => line.split('\t').map(str::to_owned).collect(),
         };
-        let [position, target, input, outcome, exit, .., length] = cells.as_slice() else {
+        let [
+            position,
+            target,
+            input,
+            outcome,
+            exit,
+            hits,
+            step,
+            ..,
+            length,
+        ] = cells.as_slice()
+        else {
             return None;
         };
         if cells.len() != COLUMNS.len() {
             return None;
         }
+        let record = COLUMNS.iter().position(|column| *column == "record");
+        let record = record.and_then(|place| cells.get(place));
         Some(ParsedLine {
             position: position.parse().ok()?,
             target: Some(target.clone()),
             input: input.clone(),
             outcome: outcome.clone(),
             exit: exit.parse().ok()?,
+            hits: hits.parse().ok(),
+            step: Some(step).filter(|step| !step.is_empty()).cloned(),
+            record: record.filter(|record| !record.is_empty()).cloned(),
             length: length.parse().ok()?,
         })
     }
+}
+
+impl ReportForm {
+    /// Returns whether a report shows this text as it shows the text of a target or an input.
+    pub(super) fn shows(self, reported: &str, text: &str) -> bool {
+        reported == text || (self == Self::Csv && reported == for_spreadsheets(text))
+    }
+}
+
+/// Returns a row of a table with commas, with texts as spreadsheet programs keep them.
+pub(super) fn row(cells: [String; COLUMNS.len()]) -> String {
+    let cells = COLUMNS.iter().zip(cells).map(|(column, cell)| {
+        if NUMBERS.contains(column) {
+            cell
+        } else {
+            quoted(for_spreadsheets(&cell).into_owned())
+        }
+    });
+    cells.collect::<Vec<_>>().join(",") + "\n"
+}
+
+/// Returns the text that a cell has as a formula.
+fn without_marks(cell: String) -> String {
+    String::from_utf8(without_formula(cell.into_bytes())).unwrap_or_default()
 }
 
 /// Quotes a cell of a table with commas, if necessary.
@@ -339,6 +383,44 @@ mod tests {
             assert_eq!(form.read(&line[1..line.len() / 2]), None);
             let moved = form.with_length(line.trim_end_matches('\n'), 7);
             assert_eq!(moved, Some(line.replace("4096", "7")));
+        }
+    }
+
+    #[test]
+    fn r_f15_spreadsheets_keep_what_is_in_a_report() {
+        for (input, shown) in [
+            ("0141439513", "\"=\"\"0141439513\"\"\""),
+            ("9780141439518", "\"=\"\"9780141439518\"\"\""),
+            ("12-05", "\"=\"\"12-05\"\"\""),
+            ("=1+1", "'=1+1"),
+            ("'=1+1", "'=1+1"),
+            ("-", "-"),
+            ("isbn:0141439513", "isbn:0141439513"),
+            ("a, \"b\"", "\"a, \"\"b\"\"\""),
+        ] {
+            let line = ReportForm::Csv.line(&ReportLine {
+                input: input.to_owned(),
+                ..entry()
+            });
+            let begin = format!("7,lib.example/books,{shown},search refused,5,");
+            assert!(line.starts_with(&begin), "{line}");
+            let read = ReportForm::Csv.read(line.trim_end()).expect("a line");
+            assert!(ReportForm::Csv.shows(&read.input, input), "{line}");
+            assert!(!ReportForm::Csv.shows(&read.input, "0306406152"), "{line}");
+            // A table with tabs is for programs, which want the text unchanged.
+            let line = ReportForm::Table.line(&ReportLine {
+                input: input.to_owned(),
+                ..entry()
+            });
+            assert!(line.contains(&format!("\t{input}\t")), "{line}");
+        }
+        assert!(
+            ReportForm::Csv
+                .header()
+                .starts_with("\u{feff}position,target,")
+        );
+        for column in NUMBERS {
+            assert!(COLUMNS.contains(&column));
         }
     }
 

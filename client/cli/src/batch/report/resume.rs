@@ -8,14 +8,14 @@ use std::iter::Peekable;
 
 use z3950::retrieve::OutcomeName;
 
-use super::form::ReportForm;
+use super::form::{ParsedLine, ReportForm};
 use super::later::LaterLines;
 use crate::answer::{Ask, OR};
 use crate::console::exit::Exit;
 use crate::console::output::Failure;
 
 /// The maximum length of a report line in octets. The program never writes a longer line.
-const MAX_LINE: u64 = 1 << 20;
+pub(super) const MAX_LINE: u64 = 1 << 20;
 
 /// The state of an interrupted batch.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -132,7 +132,7 @@ fn is_unanswered(exit: u8) -> bool {
 /// Reads a report, and removes the asks that it answers from `asks`. Unanswered asks at its end are not removed;
 /// earlier ones are put into [`LaterLines::asks`]. `shown` returns the target and input of an ask in the form used in
 /// the report. `is_there` returns whether the output contains all records of an ask, given the form of its input in the
-/// report and the length in the report.
+/// report and the length in the report. `remember` gets each ask that is answered, with its line.
 ///
 /// After a power cut, the report may be ahead of the output, or end in octets that were never written (NUL). Only the
 /// part that agrees with the output is then used.
@@ -146,6 +146,7 @@ pub(crate) fn resume(
     asks: &mut Peekable<impl Iterator<Item = Result<Ask, Failure>>>,
     shown: impl Fn(&Ask) -> (String, String),
     is_there: impl Fn(&Ask, &str, u64) -> bool,
+    mut remember: impl FnMut(&Ask, &ParsedLine, OutcomeName),
 ) -> Result<Resumed, String> {
     let mut resumed = Resumed::default();
     let mut line = Vec::new();
@@ -205,7 +206,7 @@ pub(crate) fn resume(
         let outcome = outcome.map_err(|error| {
             format!("line {number}: {error}; a report of another version cannot be continued")
         })?;
-        let of_report = (kept.target.unwrap_or_default(), kept.input);
+        let of_report = (kept.target.clone().unwrap_or_default(), kept.input.clone());
         let reported = || named(kept.position, &of_report);
         let ask = match asks.peek() {
             Some(Ok(ask)) => ask,
@@ -218,7 +219,7 @@ pub(crate) fn resume(
             }
         };
         let of_ask = shown(ask);
-        let is_same = of_report.1 == of_ask.1 && is_of(&of_report.0, &of_ask.0);
+        let is_same = form.shows(&of_report.1, &of_ask.1) && is_of(form, &of_report.0, &of_ask.0);
         if ask.position != kept.position || !is_same {
             let (reported, asked) = (reported(), named(ask.position, &of_ask));
             return Err(format!(
@@ -248,13 +249,17 @@ pub(crate) fn resume(
                 continue;
             }
         }
+        if let Some(ask) = &ask {
+            remember(ask, &kept, outcome);
+        }
         resumed.tally.add(Exit::of(kept.exit), outcome);
     }
 }
 
 /// Returns whether the target in a report is the asked target, or is one of several targets as in `a or b`.
-fn is_of(reported: &str, asked: &str) -> bool {
-    reported == asked || asked.split(OR).any(|one| one == reported)
+fn is_of(form: ReportForm, reported: &str, asked: &str) -> bool {
+    let mut each = asked.split(OR);
+    form.shows(reported, asked) || each.any(|one| form.shows(reported, one))
 }
 
 fn unread(error: io::Error) -> String {

@@ -11,6 +11,7 @@ use crate::answer::{Answer, Ask, AskEvent};
 use crate::batch::arguments::Batch;
 use crate::batch::destination::Destination;
 use crate::batch::progress::Progress;
+use crate::batch::repeats::EarlierAnswers;
 use crate::batch::report::{AskNames, Report, ReportLine, Tally};
 use crate::batch::sinks::Remains;
 use crate::batch::sync::Syncer;
@@ -40,6 +41,7 @@ pub(super) struct BatchState<'a> {
     failed: BTreeMap<String, (u64, String)>,
     /// The numbers of all answers by exit code and outcome.
     tally: Tally,
+    earlier: EarlierAnswers,
     progress: Progress,
     output: &'a mut Output,
 }
@@ -80,6 +82,7 @@ impl<'a> BatchState<'a> {
         arguments: &Batch,
         style: Style,
         names: AskNames,
+        earlier: EarlierAnswers,
         progress: Progress,
         output: &'a mut Output,
     ) -> Result<Self, Failure> {
@@ -97,6 +100,7 @@ impl<'a> BatchState<'a> {
             unanswered: 0,
             failed: BTreeMap::new(),
             tally: Tally::default(),
+            earlier,
             progress,
             output,
         })
@@ -112,7 +116,9 @@ impl<'a> BatchState<'a> {
         let mut again = Vec::new();
         if let Some(report) = &mut self.report {
             let destination = &mut self.destination;
-            let resumed = report.resume(arguments, destination, asks, &self.names, self.output)?;
+            let (names, earlier) = (&self.names, &mut self.earlier);
+            let resumed =
+                report.resume(arguments, destination, asks, names, earlier, self.output)?;
             self.before = resumed.tally.total();
             self.tally = resumed.tally;
             again = resumed.later.map(|lines| lines.asks).unwrap_or_default();
@@ -125,7 +131,7 @@ impl<'a> BatchState<'a> {
             let words = match (self.before, self.names.targets.len()) {
                 (1, 0 | 1) => "1 input was answered before".to_owned(),
                 (before, 0 | 1) => format!("{before} inputs were answered before"),
-                (before, _) => format!("the report has {before} answers already"),
+                (before, _) => format!("the report already has {before} answers"),
             };
             self.output.note(&words);
         }
@@ -157,6 +163,14 @@ impl<'a> BatchState<'a> {
 
     fn answered(&mut self, ask: &Ask, mut answer: Answer, took: Duration) -> Result<(), Failure> {
         let (mut target, input) = self.names.of(ask);
+        if let Some(repeated) = self.earlier.answer(ask) {
+            answer = repeated;
+            let first = ask.repeats.unwrap_or_default();
+            let position = ask.position;
+            self.say(&Words::Note(format!(
+                "input {position}, {input}, is the same as input {first}"
+            )));
+        }
         if let Some(found) = answer.ending.target.take() {
             target = shown(found.as_bytes());
         }
@@ -171,6 +185,7 @@ impl<'a> BatchState<'a> {
             *count += 1;
         }
         self.tally.add(answer.exit, answer.ending.outcome);
+        self.earlier.add(ask, &target, &answer);
         self.unanswered += u64::from(is_unanswered);
         let of_ask = std::mem::take(&mut self.of_ask);
         self.records.add(of_ask);
@@ -233,12 +248,17 @@ impl<'a> BatchState<'a> {
             (_, 0 | 1) => counted(total, "input"),
             (_, targets) => format!("{total} searches at {targets} targets"),
         };
+        let repeats = match self.earlier.repeats {
+            0 => String::new(),
+            1 => "; 1 repeats an earlier one".to_owned(),
+            repeats => format!("; {repeats} repeat earlier ones"),
+        };
         let end = match (is_written, self.before) {
             (false, _) => String::new(),
             (true, 0) => format!("; {}", self.records.in_words("")),
             (true, _) => format!("; {}", self.records.in_words(" by this run")),
         };
-        format!("{begin}: {}{end}", self.tally)
+        format!("{begin}: {}{repeats}{end}", self.tally)
     }
 
     fn say(&self, words: &Words) {

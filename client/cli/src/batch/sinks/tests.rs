@@ -11,6 +11,7 @@ fn ask(position: u64, target: usize) -> Ask {
         is_cut: false,
         origin: None,
         record: None,
+        repeats: None,
     }
 }
 

@@ -3,14 +3,18 @@
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 
-use clap::Args;
-use z3950_marc::Form;
+use clap::{ArgGroup, Args};
 use z3950_marc::charset::Charset;
+use z3950_marc::edit::{Deletion, parse_field};
+use z3950_marc::order::SortKeys;
+use z3950_marc::select::Condition;
 use z3950_marc::stream::InputForm;
 use z3950_marc::table::Columns;
+use z3950_marc::{Field, Form};
 
 use super::dedupe::{DuplicateKey, KEYS};
-use crate::commands::options::{charset, choices, style};
+use crate::commands::complete;
+use crate::commands::options::{First, charset, choices, record_count, style};
 use crate::console::input::STANDARD;
 use crate::console::output::Failure;
 use crate::render::{Format, Style};
@@ -21,23 +25,32 @@ The exit code is 8 if any data was lost from a record, which a warning or an err
 lengths and directories that could be repaired are only noted.";
 
 #[derive(Debug, Args)]
-#[command(after_help = EXIT)]
+#[command(after_help = EXIT, group(ArgGroup::new("reports").args(["check", "stats"])))]
 pub(crate) struct Convert {
     /// Files of records; - is standard input.
     #[arg(value_name = "FILE", default_value = "-")]
     pub(super) files: Vec<PathBuf>,
 
-    /// The input format: marc, marcxml, marcxchange, json, mrk or line. By default, it is detected from the content, then
-    /// from the file name.
-    #[arg(long, value_name = "FORM", value_parser = input_form)]
-    pub(super) from: Option<InputForm>,
+    /// The input format: marc, marcxml, marcxchange, json, mrk, line or csv. By default, it is detected from the content, then
+    /// from the file name; .csv and .tsv files are tables.
+    #[arg(long, value_name = "FORM", value_parser = input_form, add = complete::input_form())]
+    pub(super) from: Option<InputKind>,
+
+    /// Where a column of a table goes: its heading or number, and a place such as 245$a or title, or nothing to leave it out; may be
+    /// repeated.
+    #[arg(long, value_name = "HEADING=PLACE", value_parser = mapping, hide_short_help = true)]
+    pub(super) map: Vec<(String, String)>,
+
+    /// What separates several values in a cell of a table that is read [default: " | "].
+    #[arg(long, value_name = "TEXT", hide_short_help = true)]
+    pub(super) separator: Option<String>,
 
     /// The output format: marc, marcxml, marcxchange, json, csv, tsv, spreadsheet, mrk, line, dc or brief. By default, the
     /// extension of --output (.mrc, .xml, .json, .jsonl, .csv, .tsv, .mrk or .txt) selects it; on standard output it is line.
-    #[arg(long, value_name = "FORM", value_parser = output_format)]
-    pub(super) to: Option<Format>,
+    #[arg(short, long, alias = "to", value_name = "FORMAT", value_parser = output_format, add = complete::format())]
+    pub(super) format: Option<Format>,
 
-    /// The columns of a table: fields such as 001, 020a, 245ab, 008/35-37 or LDR/06, or title, author, contributor, year,
+    /// The columns of a table, separated by commas; fields such as 001, 020a, 245ab, 008/35-37 or LDR/06, or title, author, contributor, year,
     /// publisher, subject, description, type, format, language, relation, coverage, rights, isbn, issn, lccn, oclc or source
     /// (the file), or of copies library, location, call_number, volume, item_id, available, due, status or holdings (all in
     /// one cell). Several values of a cell are separated by " | " [default: 001,title,author,year,publisher,isbn,issn].
@@ -45,19 +58,48 @@ pub(crate) struct Convert {
     fields: Option<Columns>,
 
     /// Write a table with a row for each copy instead of each record.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     row_per_copy: bool,
 
-    /// Keep only the first of several records with the same control number (001 together with 003) or with an ISBN in
-    /// common, which may be other editions. Records without one are all kept. With -v, each record left out is listed.
+    /// Keep only the first of several records with the same number; the control number (001 together with 003), or an ISBN,
+    /// which other editions may have. Records without one are all kept. With -v, each record left out is listed.
     #[arg(long, value_name = "001|isbn", value_parser = choices(&KEYS))]
     pub(super) dedupe: Option<DuplicateKey>,
+
+    /// Take only records that fulfil a condition; may be repeated.
+    ///
+    /// 852 is for records with this field, !852 for those without it, 9XX for any field from 900. Values: 245$a=emma (* is any text),
+    /// 245$a:war (has this text), year>1990, 008/35-37=eng (# is a blank), 650^2=2 (an indicator); or of any column of --fields.
+    #[arg(long, value_name = "CONDITION", hide_short_help = true)]
+    pub(super) select: Vec<Condition>,
+
+    /// Delete fields and subfields, such as 9XX,852$x.
+    #[arg(
+        long,
+        value_name = "FIELD,...",
+        value_delimiter = ',',
+        hide_short_help = true
+    )]
+    pub(super) delete: Vec<Deletion>,
+
+    /// Add a field to each record: '852 __ $a Main library'; may be repeated.
+    #[arg(long, value_name = "FIELD", value_parser = parse_field, hide_short_help = true)]
+    pub(super) add: Vec<Field>,
+
+    /// Sort by columns of --fields, such as title,-year; - is for descending order. The records wait in a temporary file.
+    #[arg(
+        long,
+        value_name = "KEY,...",
+        allow_hyphen_values = true,
+        hide_short_help = true
+    )]
+    pub(super) sort: Option<SortKeys>,
 
     /// The character set of the records, whatever they declare.
     #[arg(long, value_name = "NAME", value_parser = charset)]
     pub(super) charset: Option<Charset>,
 
-    /// The character set of marc and line output, such as marc-8 or iso5426 [default: utf-8].
+    /// The character set of marc and line output [default: utf-8]; marc-8, iso5426 and others are known.
     #[arg(long, value_name = "NAME", value_parser = charset)]
     pub(super) to_charset: Option<Charset>,
 
@@ -65,33 +107,40 @@ pub(crate) struct Convert {
     #[arg(long)]
     pub(super) strict: bool,
 
-    /// Skip the first N records.
-    #[arg(long, value_name = "N", default_value_t = 0, hide_short_help = true)]
-    pub(super) offset: u64,
+    #[command(flatten)]
+    pub(super) first: First,
 
-    /// Read at most N records.
-    #[arg(long, value_name = "N", hide_short_help = true)]
-    pub(super) limit: Option<u64>,
+    /// How many records to read, or all, which is the default.
+    #[arg(short = 'n', long, alias = "limit", value_name = "NUMBER|all", value_parser = record_count, hide_short_help = true)]
+    pub(super) count: Option<u64>,
 
     /// Write to a file; - is standard output, the default.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
     /// Overwrite an existing output file.
-    #[arg(long, requires = "output")]
-    pub(super) force: bool,
+    #[arg(long, alias = "force", requires = "output")]
+    pub(super) overwrite: bool,
 
-    /// Start a new file every N records; {} in the output name stands for the number of the file.
-    #[arg(long, value_name = "N", requires = "output")]
+    /// Start a new file after this many records; {} in the output name stands for the number of the file.
+    #[arg(long, value_name = "NUMBER", requires = "output")]
     pub(super) split: Option<NonZeroU64>,
 
-    /// Convert nothing; list the structural faults in each record and exit with 8 if there are any: lengths, directory,
-    /// indicators, subfield codes, control characters and character sets. Contents are not checked.
-    #[arg(long, conflicts_with_all = ["to", "to_charset", "strict", "output", "split", "fields", "row_per_copy", "dedupe"])]
+    /// Only list the structural faults of records; the exit code is 8 if there are any. Lengths, directory, indicators, subfield
+    /// codes, control characters and character sets are checked, contents are not.
+    #[arg(long, conflicts_with_all = ["format", "to_charset", "strict", "output", "split", "fields", "row_per_copy", "dedupe", "delete", "add", "sort"])]
     pub(super) check: bool,
 
-    /// Print the results of --check as JSON, one object per faulty record.
-    #[arg(long, requires = "check")]
+    /// Only count the fields and subfields, and the records that have them.
+    #[arg(
+        long,
+        hide_short_help = true,
+        conflicts_with_all = ["format", "to_charset", "output", "split", "fields", "row_per_copy", "delete", "add", "sort"]
+    )]
+    pub(super) stats: bool,
+
+    /// Print the results of --check or --stats as JSON, one object per faulty record, or per field.
+    #[arg(long, requires = "reports", hide_short_help = true)]
     pub(super) json: bool,
 }
 
@@ -102,7 +151,12 @@ impl Convert {
         output.filter(|path| *path != Path::new(STANDARD))
     }
 
-    /// Returns the format and options of the output: the format of `--to`, or the format for the extension of the file.
+    /// Returns whether records are written.
+    pub(super) fn converts(&self) -> bool {
+        !self.check && !self.stats
+    }
+
+    /// Returns the format and options of the output: the format of `--format`, or the format for the extension of the file.
     ///
     /// # Errors
     /// Fails if the file is a folder or has no known extension, or if columns are given for a format that is not a
@@ -114,26 +168,48 @@ impl Convert {
             let words = format!("{} is a folder, not a file", path.display());
             return Err(Failure::Usage(words));
         }
-        let format = match (self.file(), self.to) {
+        let format = match (self.file(), self.format) {
             (_, Some(format)) => Ok(format),
             (None, None) => Ok(Format::Text),
             (Some(path), None) => Format::for_file(path, Format::default()),
         };
-        let format =
-            format.map_err(|words| Failure::Usage(format!("--output {words}, or give --to")))?;
+        let format = format
+            .map_err(|words| Failure::Usage(format!("--output {words}, or give --format")))?;
         style(format, self.fields.as_ref(), self.row_per_copy)
     }
 }
 
-fn input_form(text: &str) -> Result<InputForm, String> {
+/// What an input holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum InputKind {
+    Records(InputForm),
+    Table,
+}
+
+/// Splits a heading from its place. A heading may have an equals sign, a place has none.
+fn mapping(text: &str) -> Result<(String, String), String> {
+    match text.rsplit_once('=') {
+        Some((heading, place)) if !heading.is_empty() => Ok((heading.to_owned(), place.to_owned())),
+        _ => Err("must be HEADING=PLACE, such as Titel=245$a".to_owned()),
+    }
+}
+
+fn input_form(text: &str) -> Result<InputKind, String> {
+    if ["csv", "tsv"]
+        .iter()
+        .any(|known| text.eq_ignore_ascii_case(known))
+    {
+        return Ok(InputKind::Table);
+    }
     // MarcXchange has the elements of MARCXML in another namespace, and the reader ignores namespaces.
     if text.eq_ignore_ascii_case(Form::MarcXchange.name()) {
-        return Ok(InputForm::MarcXml);
+        return Ok(InputKind::Records(InputForm::MarcXml));
     }
     let mut known = InputForm::ALL.into_iter();
     known
         .find(|form| form.name().eq_ignore_ascii_case(text))
-        .ok_or_else(|| "must be marc, marcxml, marcxchange, json, mrk or line".to_owned())
+        .map(InputKind::Records)
+        .ok_or_else(|| "must be marc, marcxml, marcxchange, json, mrk, line or csv".to_owned())
 }
 
 fn output_format(text: &str) -> Result<Format, String> {

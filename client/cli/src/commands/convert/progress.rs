@@ -20,10 +20,10 @@ pub(super) struct ProgressLine {
 }
 
 impl ProgressLine {
-    /// Creates the line. It is shown if standard error is a terminal and standard output is not.
-    pub(super) fn new() -> Self {
+    /// Creates the line. It is shown if standard error is a terminal and standard output is not, unless the run is quiet.
+    pub(super) fn new(is_quiet: bool) -> Self {
         Self {
-            enabled: io::stderr().is_terminal() && !io::stdout().is_terminal(),
+            enabled: !is_quiet && io::stderr().is_terminal() && !io::stdout().is_terminal(),
             begin: Instant::now(),
             bar: None,
         }

@@ -38,7 +38,7 @@ impl Sink {
             style,
             path: arguments.file().map(Path::to_owned),
             split: arguments.split.map(u64::from),
-            existing: Existing::forced(arguments.force),
+            existing: Existing::forced(arguments.overwrite),
             file: None,
             files: 0,
             held: Vec::new(),
@@ -163,7 +163,7 @@ impl Sink {
                 let template = self.path.as_deref().unwrap_or(Path::new(""));
                 let path = numbered(template, self.split.map(|_| number));
                 let file = Whole::create(&path, self.existing)
-                    .map_err(|error| Failure::unopened(&error, "--force replaces it"))?;
+                    .map_err(|error| Failure::unopened(&error, "--overwrite replaces it"))?;
                 let sink = FileSink::new(file, self.style.clone());
                 self.files = number;
                 (sink, path)

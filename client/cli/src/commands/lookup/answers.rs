@@ -3,18 +3,19 @@
 use std::sync::Arc;
 
 use z3950::Error;
-use z3950::find::{Best, Ending, Event, Found, Sought, Wanted};
-use z3950::lookup::{Identifier, Kind, cataloguing_language, identifiers};
+use z3950::find::{Best, Ending, Event, Found, Wanted};
+use z3950::lookup::{Identifier, Kind, cataloguing_language};
 use z3950::retrieve::OutcomeName;
 use z3950::service::ResultRecord;
+use z3950_marc::edit::LocalTags;
 
 use super::Matches;
+use super::sought::{Reading, Sought, Subject};
 use crate::answer::{Answer, Ask, Recipient, SourceNotes, Writing, refuse};
 use crate::commands::fallback::again_as;
 use crate::commands::target::{NamedTarget, TargetClient};
-use crate::console::exit::Exit;
 use crate::console::output::{Failure, Words};
-use crate::render::{Style, shown};
+use crate::render::{LocalFields, Style, counted, matching};
 
 /// The work of `lookup`: looks up identifiers at targets.
 pub(super) struct LookupAnswers {
@@ -24,14 +25,15 @@ pub(super) struct LookupAnswers {
     pub(super) is_joint: bool,
     /// The search options that are the same for all identifiers.
     pub(super) wanted: Wanted,
-    /// The kind of identifiers without a prefix; `None` to detect it from their form.
-    pub(super) kind: Option<Kind>,
+    pub(super) reading: Reading,
     /// Whether records are written to a file, where the user does not see their number.
     pub(super) is_written: bool,
     /// Whether to leave out notes on records that were found as expected. On a terminal, the records speak for
     /// themselves, and `-v` shows the notes.
     pub(super) is_terse: bool,
     pub(super) writing: Writing,
+    /// The tags of the fields that records of the input keep.
+    pub(super) keep: Option<LocalTags>,
     pub(super) notes: SourceNotes,
 }
 
@@ -39,7 +41,9 @@ pub(super) struct LookupAnswers {
 #[derive(Default)]
 struct LookupAt<'a> {
     notes: Vec<String>,
-    found: Option<(Arc<Found>, &'a Identifier)>,
+    found: Option<(Arc<Found>, Subject<'a>)>,
+    /// The most records that a search by title found, if none of them is the wanted one.
+    unlike: Option<u64>,
     /// The records and diagnostics, with their positions.
     records: Vec<(u64, ResultRecord)>,
     /// The number of matching records at the target, and the error that kept some of them from being returned; `None`
@@ -47,11 +51,11 @@ struct LookupAt<'a> {
     done: Option<(u64, Option<Error>)>,
 }
 
-/// The records found by an identifier at one target.
+/// The records found by an identifier, or by title, at one target.
 pub(super) struct FoundAt<'a> {
     pub(super) ask: &'a Ask,
     pub(super) place: &'a NamedTarget,
-    pub(super) identifier: &'a Identifier,
+    pub(super) subject: Subject<'a>,
     pub(super) found: Arc<Found>,
     /// The records and diagnostics, with their positions. If the best of several records is chosen, this is only that
     /// record.
@@ -77,8 +81,8 @@ struct TargetsWithout {
 
 impl LookupAnswers {
     pub(super) async fn answer(&self, ask: &Ask, recipient: &mut Recipient) -> Answer {
-        let identifiers = match self.identifiers_of(ask) {
-            Ok(identifiers) => identifiers,
+        let sought = match self.reading.read(ask) {
+            Ok(sought) => sought,
             Err((exit, words)) => {
                 let mut answer = refuse(ask, words, recipient).await;
                 answer.exit = exit;
@@ -99,11 +103,11 @@ impl LookupAnswers {
         let most = u64::try_from(most).unwrap_or(u64::MAX);
         let count = self.wanted.count.saturating_mul(most);
         recipient.ready_for(count).await;
-        let (lookups, best) = self.look_up(ask, places, &identifiers).await;
+        let (lookups, best) = self.look_up(ask, places, &sought).await;
         let mut found = lookups.iter().filter_map(|(_, one)| one.found.as_ref());
-        let found_by = found.next().map(|(_, identifier)| *identifier);
-        let doubt = found_by.or(identifiers.first());
-        let doubt = doubt.and_then(Identifier::doubt);
+        let found_by = found.next().map(|(_, subject)| *subject);
+        let doubt = found_by.or(sought.first()).and_then(Subject::doubt);
+        let unlike = lookups.iter().filter_map(|(_, lookup)| lookup.unlike).max();
         if let Some(words) = &doubt
             && !lookups.iter().all(|(_, lookup)| lookup.has_no_match())
         {
@@ -120,8 +124,9 @@ impl LookupAnswers {
                 Some(answer) if places.len() > 1 => answer.saying(missing.without.join("; ")),
                 Some(answer) => answer,
                 None => {
-                    let hint = || hint(ask, identifiers.first()?);
-                    let words = match doubt.or_else(hint) {
+                    let hint = || hint(ask, sought.first()?.identifier()?);
+                    let unlike = || unlike.map(in_words_unlike);
+                    let words = match doubt.or_else(hint).or_else(unlike) {
                         Some(doubt) => format!("{NO_MATCH}; {doubt}"),
                         None => NO_MATCH.to_owned(),
                     };
@@ -129,16 +134,19 @@ impl LookupAnswers {
                     answer.saying(words).with_hits(Some(0))
                 }
             };
-            self.end(ask, places, &identifiers, answer, recipient).await
+            self.end(ask, places, &sought, answer, recipient).await
         } else {
             let failed = missing.failed.iter();
             let failed = failed.map(|(target, words)| format!("{target}: {words}"));
             let sources = missing.sources.iter();
-            let sources = sources.map(|(source, words)| format!("without {source}: {words}"));
-            let is_one_of_several = identifiers.len() > 1 && ask.record.is_none();
+            let sources = sources
+                .map(|(source, words)| format!("results are missing from {source}: {words}"));
+            let is_one_of_several = sought.is_several() && ask.record.is_none();
             let hit = found_by.filter(|_| is_one_of_several);
-            let hit = hit.map(|identifier| format!("found by {identifier}"));
-            let remarks = hit.into_iter().chain(doubt);
+            let hit = hit.map(|subject| format!("found by {subject}"));
+            let kept = finds.iter().any(FoundAt::has_marc);
+            let kept = self.kept(ask, kept);
+            let remarks = hit.into_iter().chain(doubt).chain(kept);
             let remarks: Vec<String> = remarks.chain(failed).chain(sources).collect();
             let answer = self.show_found(finds, best, recipient).await;
             match remarks.as_slice() {
@@ -151,6 +159,17 @@ impl LookupAnswers {
             answer.failed = missing.failed;
         }
         answer
+    }
+
+    /// Returns what is said of the fields of the input that the records found for it keep.
+    fn kept(&self, ask: &Ask, has_marc: bool) -> Option<String> {
+        let (tags, record) = (self.keep.as_ref()?, ask.record.as_deref()?);
+        let words = LocalFields::of(record, tags).in_words();
+        Some(match (has_marc, words.as_str()) {
+            (false, _) => "the record is not MARC, so it keeps no field of the input".to_owned(),
+            (true, "") => "the input has no field to keep".to_owned(),
+            (true, words) => format!("kept of the input: {words}"),
+        })
     }
 
     /// Handles the events of a target, and returns the records found there.
@@ -167,7 +186,7 @@ impl LookupAnswers {
         }
         let (delivered, error) = lookup.done.unwrap_or_default();
         let words = match (lookup.found, error) {
-            (Some((found, identifier)), failure) => {
+            (Some((found, subject)), failure) => {
                 if !self.writing.json {
                     for words in self.notes.of(place, &found.sources) {
                         recipient.send(words).await;
@@ -178,14 +197,17 @@ impl LookupAnswers {
                 return Some(FoundAt {
                     ask,
                     place,
-                    identifier,
+                    subject,
                     found,
                     is_undelivered: delivered == 0 && !lookup.records.is_empty(),
                     records: lookup.records,
                     failure,
                 });
             }
-            (None, None | Some(Error::NoMatch)) => NO_MATCH.to_owned(),
+            (None, None | Some(Error::NoMatch)) => match lookup.unlike {
+                Some(hits) => format!("{NO_MATCH}; {}", in_words_unlike(hits)),
+                None => NO_MATCH.to_owned(),
+            },
             (None, Some(error)) => {
                 let answer = self.reach.unanswered(place, error).answer();
                 let message = answer.message.clone().unwrap_or_default();
@@ -231,6 +253,15 @@ impl LookupAnswers {
 /// The message for a target that has no record.
 const NO_MATCH: &str = "no record matches";
 
+/// Says that a search by title found only records of other publications.
+fn in_words_unlike(hits: u64) -> String {
+    let has = if hits == 1 { "has" } else { "have" };
+    format!(
+        "{} found by title {has} another title or author",
+        counted(hits, "record")
+    )
+}
+
 /// Returns a hint for the user if no record is found.
 fn hint(ask: &Ask, identifier: &Identifier) -> Option<String> {
     let is_row = identifier.kind == Kind::Docid
@@ -252,7 +283,7 @@ impl LookupAnswers {
         places: Vec<NamedTarget>,
         style: &Style,
     ) -> Result<Self, Failure> {
-        let mut wanted = Wanted::new(Sought::Identifiers(Vec::new()));
+        let mut wanted = Wanted::new(z3950::find::Sought::Identifiers(Vec::new()));
         wanted.form = matches.asked.form();
         wanted.fallback = matches.fallbacks.allowed();
         wanted.count = matches.count;
@@ -262,10 +293,14 @@ impl LookupAnswers {
             places,
             is_joint: false,
             wanted,
-            kind: matches.kind,
+            reading: Reading {
+                kind: matches.kind,
+                by_title: false,
+            },
             is_written: false,
             is_terse: false,
             writing: matches.asked.writing(style.clone()),
+            keep: None,
             notes: SourceNotes::default(),
         })
     }
@@ -275,47 +310,21 @@ impl LookupAnswers {
         self.places.iter().map(|place| place.text.as_str())
     }
 
-    /// Returns the identifiers in an ask; or the reason why there are none, and an exit code.
-    fn identifiers_of(&self, ask: &Ask) -> Result<Vec<Identifier>, (Exit, String)> {
-        let is_record = ask.origin.as_ref().is_some_and(|origin| origin.is_record);
-        match &ask.record {
-            Some(record) => {
-                let found = identifiers(record);
-                if found.is_empty() {
-                    // A record without identifiers cannot match anything.
-                    Err((
-                        Exit::NoMatch,
-                        format!("{ask}: no identifier in 010, 020, 022 or 035"),
-                    ))
-                } else {
-                    Ok(found)
-                }
-            }
-            None if is_record => Err((Exit::FaultsFound, ask.to_string())),
-            None => {
-                let found = Identifier::read_all(&shown(&ask.input), self.kind);
-                found.map_err(|error| (Exit::Usage, error.to_string()))
-            }
-        }
-    }
-
-    /// Looks up identifiers at targets. Returns the records of each target that was asked, and the best record if one
+    /// Looks up an input at targets. Returns the records of each target that was asked, and the best record if one
     /// is wanted.
     async fn look_up<'a>(
         &self,
         ask: &Ask,
         places: &'a [NamedTarget],
-        identifiers: &'a [Identifier],
+        sought: &'a Sought,
     ) -> (Vec<(&'a NamedTarget, LookupAt<'a>)>, Option<Box<Best>>) {
-        let mut wanted = self.wanted.clone();
-        wanted.sought = Sought::Identifiers(identifiers.to_vec());
+        let mut wanted = sought.wanted(&self.wanted);
         if let Some(preferences) = &mut wanted.best {
             let record = ask.record.as_deref();
             preferences.usual_language = record.and_then(cataloguing_language);
         }
         let mut lookups: Vec<_> = places.iter().map(|_| LookupAt::default()).collect();
         let mut best = None;
-        let identified = |index: Option<usize>| identifiers.get(index?);
         let mut events = self.reach.find(places, wanted, None);
         while let Some(event) = events.next().await {
             match event {
@@ -328,16 +337,32 @@ impl LookupAnswers {
                 } => {
                     if let Some(lookup) = lookups.get_mut(target)
                         && let Some(place) = places.get(target)
-                        && let Some(identifier) = identified(identifier)
+                        && let Some(subject) = sought.subject(identifier)
                     {
-                        let subject = format!("{place}: {identifier}");
+                        let subject = format!("{place}: {subject}");
                         lookup.notes.push(again_as(&subject, &reason, &step));
                     }
                 }
                 Event::Found(found) => {
-                    let identifier = identified(found.identifier);
+                    let subject = sought.subject(found.identifier);
                     if let Some(lookup) = lookups.get_mut(found.target) {
-                        lookup.found = identifier.map(|identifier| (found, identifier));
+                        lookup.found = subject.map(|subject| (found, subject));
+                    }
+                }
+                Event::Unlike {
+                    target,
+                    hits,
+                    step_name,
+                } => {
+                    if let Some(lookup) = lookups.get_mut(target)
+                        && let Some(place) = places.get(target)
+                    {
+                        let found = format!("{} {step_name}", matching(hits));
+                        let words = format!(
+                            "{place}: {sought}: {found}, none of them with the same title and author"
+                        );
+                        lookup.notes.push(words);
+                        lookup.unlike = lookup.unlike.max(Some(hits));
                     }
                 }
                 // If the best of all records is wanted, its event comes last.

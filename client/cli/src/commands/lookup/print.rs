@@ -1,16 +1,20 @@
 //! Shows the records that were found, and messages about them.
 
+use std::sync::Arc;
+
 use serde_json::json;
-use z3950::find::{Best, Ending};
-use z3950::lookup::{Identifier, Match, holds, matched};
+use z3950::Record;
+use z3950::find::{Best, ByTitle, Ending};
+use z3950::lookup::Match;
 use z3950::retrieve::OutcomeName;
 use z3950::service::ResultRecord;
 
 use super::answers::{FoundAt, LookupAnswers};
+use super::sought::{Sought, Subject};
 use crate::answer::{Answer, Ask, Envelope, OR, Piece, Recipient};
 use crate::commands::target::{NamedTarget, Unanswered, heading};
 use crate::console::output::Words;
-use crate::render::{matching, shown};
+use crate::render::{LocalFields, counted, matching, shown};
 
 /// The keys that `lookup --json` adds to an object.
 const KEYS: [&str; 7] = [
@@ -24,7 +28,7 @@ const KEYS: [&str; 7] = [
 ];
 
 impl LookupAnswers {
-    fn envelope(&self, ask: &Ask, place: &NamedTarget, identifier: String) -> Envelope {
+    fn envelope(&self, ask: &Ask, place: &NamedTarget, identifier: Option<String>) -> Envelope {
         let syntax = self.places.first();
         let syntax = syntax.map(|place| place.resolved.syntax(&self.wanted.form));
         Envelope::of(place, &KEYS)
@@ -39,7 +43,7 @@ impl LookupAnswers {
         &self,
         ask: &Ask,
         places: &[NamedTarget],
-        identifiers: &[Identifier],
+        sought: &Sought,
         answer: Answer,
         recipient: &mut Recipient,
     ) -> Answer {
@@ -48,11 +52,9 @@ impl LookupAnswers {
         };
         let servers: Vec<String> = places.iter().map(ToString::to_string).collect();
         let names: Vec<&str> = places.iter().map(|place| place.text.as_str()).collect();
-        let identifiers: Vec<String> = identifiers.iter().map(ToString::to_string).collect();
-        let identifiers = identifiers.join(" ");
-        let subject = format!("{}: {identifiers}", servers.join(OR));
+        let subject = format!("{}: {sought}", servers.join(OR));
         let envelope = || {
-            let envelope = self.envelope(ask, last, identifiers);
+            let envelope = self.envelope(ask, last, sought.identifiers());
             envelope.with("target", names.join(OR))
         };
         recipient
@@ -79,16 +81,14 @@ impl LookupAnswers {
 
     /// Shows the records from a target.
     async fn show(&self, found: FoundAt<'_>, recipient: &mut Recipient) -> Answer {
-        let FoundAt {
-            place, identifier, ..
-        } = found;
-        let hits = found.found.result.hits;
+        let FoundAt { place, subject, .. } = found;
+        let hits = found.found.matching();
         let count = self.wanted.count;
         let base = found.base();
         let envelope = || self.envelope_of(&found);
         let mut answer = base.clone();
         if hits != 1 {
-            let words = format!("{}; --best takes the best one", matching(hits));
+            let words = format!("{}; --best takes the best one", found.matching());
             answer = answer.ended(OutcomeName::Ambiguous).saying(words);
         }
         if count == 0 {
@@ -98,7 +98,7 @@ impl LookupAnswers {
             let words = found.in_words();
             // A batch shows warnings but not notes, so several hits are reported as a warning.
             match hits {
-                1 if self.is_terse && count > 0 => {}
+                1 if self.is_terse && count > 0 && found.by_title().is_none() => {}
                 1 => recipient.send(Words::Note(words)).await,
                 _ => recipient.send(Words::Warning(words)).await,
             }
@@ -118,13 +118,13 @@ impl LookupAnswers {
         }
         if let Some(failure) = &found.failure {
             let failed = Unanswered::from(failure.clone()).of(base);
-            let subject = format!("{place}: {identifier}");
+            let subject = format!("{place}: {subject}");
             let failed = self.writing.end(failed, envelope, &subject);
             return answer.graver(recipient.last(failed).await);
         }
         if self.is_written && count < hits {
             let words = format!("{count} of {hits} written (--count {count})");
-            let warning = format!("{place}: {identifier}: {words}");
+            let warning = format!("{place}: {subject}: {words}");
             recipient.send(Words::Warning(warning)).await;
             answer.message = Some(words);
         }
@@ -150,12 +150,12 @@ impl LookupAnswers {
         let choice = shown(best.choice.as_bytes());
         let mut base = found.base().with_hits(Some(best.hits));
         base.ending.choice = Some(choice.clone());
-        if !self.writing.json && !self.is_terse {
+        if !self.writing.json && !self.is_terse && found.by_title().is_none() {
             let words = found.in_words();
             recipient.send(Words::Note(words)).await;
         }
-        if best.hits > 1 {
-            let words = format!("{}: {}: {choice}", found.place, found.identifier);
+        if best.hits > 1 || found.by_title().is_some() {
+            let words = format!("{}: {}: {choice}", found.place, found.subject);
             recipient.send(Words::Note(words)).await;
         }
         for words in finds.iter().flat_map(FoundAt::diagnostics) {
@@ -165,7 +165,7 @@ impl LookupAnswers {
             .iter()
             .filter_map(|found| Some((found, found.failure.as_ref()?)));
         for (found, failure) in failures {
-            let words = format!("{}: {}: {failure}", found.place, found.identifier);
+            let words = format!("{}: {}: {failure}", found.place, found.subject);
             recipient.send(Words::Warning(words)).await;
         }
         recipient
@@ -174,7 +174,7 @@ impl LookupAnswers {
     }
 
     fn envelope_of(&self, found: &FoundAt<'_>) -> Envelope {
-        let identifier = found.identifier.to_string();
+        let identifier = found.subject.identifier().map(ToString::to_string);
         self.envelope(found.ask, found.place, identifier)
             .with("terms", found.found.terms.clone())
     }
@@ -186,19 +186,26 @@ impl LookupAnswers {
         position: u64,
         slot: &ResultRecord,
     ) -> (Piece, Answer) {
-        let (place, identifier) = (found.place, found.identifier);
+        let (place, subject) = (found.place, found.subject);
         let field = match slot {
-            ResultRecord::Record { external, .. } => matched(identifier, external),
+            ResultRecord::Record { external, .. } => subject.matched(external),
             ResultRecord::Diagnostic { .. } => None,
         };
         let lacks = match slot {
-            ResultRecord::Record { external, .. } => holds(identifier, external) == Some(false),
+            ResultRecord::Record { external, .. } => subject.is_lacking(external),
             ResultRecord::Diagnostic { .. } => false,
         };
         let answer = if lacks {
-            answer.adding(&format!("record {position} does not hold {identifier}"))
+            answer.adding(&format!("record {position} does not hold {subject}"))
         } else {
             answer
+        };
+        let doubt = found
+            .by_title()
+            .and_then(|by_title| by_title.doubt.as_deref());
+        let answer = match doubt {
+            Some(doubt) => answer.adding(&format!("record {position}: {doubt}")),
+            None => answer,
         };
         let choice = answer.ending.choice.clone();
         let envelope = || {
@@ -217,18 +224,25 @@ impl LookupAnswers {
         };
         let mut writing = self.writing.clone();
         writing.charset = place.charset(writing.charset);
-        let which = format!("{identifier}: record {position}");
+        if let (Some(tags), Some(record)) = (&self.keep, found.ask.record.as_deref()) {
+            let local = Arc::new(LocalFields::of(record, tags));
+            writing.style = writing.style.with_local(local);
+        }
+        let which = format!("{subject}: record {position}");
         let (mut piece, answer) =
             self.reach
                 .write(&writing, answer, envelope, slot, &place.to_string(), &which);
         if let Some(field) = field.filter(|_| !self.writing.json) {
-            let words = said(identifier, position, &field);
+            let words = said(subject, position, &field);
             if !self.is_terse || !matches!(words, Words::Note(_)) {
                 piece.words.insert(0, words);
             }
         } else if lacks && !self.writing.json {
-            let words =
-                format!("{place}: {identifier}: record {position} does not hold this number");
+            let words = format!("{place}: {subject}: record {position} does not hold this number");
+            piece.words.insert(0, Words::Warning(words));
+        }
+        if let Some(doubt) = doubt.filter(|_| !self.writing.json) {
+            let words = format!("{place}: {subject}: record {position}: {doubt}");
             piece.words.insert(0, Words::Warning(words));
         }
         (piece, answer)
@@ -236,6 +250,16 @@ impl LookupAnswers {
 }
 
 impl FoundAt<'_> {
+    /// Returns whether any of the records is MARC, by itself or in an OPAC record.
+    pub(super) fn has_marc(&self) -> bool {
+        self.records.iter().any(|(_, slot)| match slot {
+            ResultRecord::Record { external, .. } => {
+                Record::new(external.clone(), None).marc().is_some()
+            }
+            ResultRecord::Diagnostic { .. } => false,
+        })
+    }
+
     /// Returns warnings about records that were not sent.
     pub(super) fn diagnostics(&self) -> Vec<Words> {
         let diagnostics = self
@@ -248,7 +272,7 @@ impl FoundAt<'_> {
         let words = diagnostics.map(|(position, diagnostic)| {
             Words::Warning(format!(
                 "{}: {}: record {position}: {diagnostic}",
-                self.place, self.identifier
+                self.place, self.subject
             ))
         });
         words.collect()
@@ -261,13 +285,30 @@ impl FoundAt<'_> {
         ending.into()
     }
 
+    /// Returns the choice among the records, if they were found by title.
+    fn by_title(&self) -> Option<&ByTitle> {
+        self.found.by_title.as_ref()
+    }
+
+    /// Returns the number of matching records as a message.
+    fn matching(&self) -> String {
+        match self.by_title() {
+            Some(by_title) => format!("{} agree alike by title", counted(by_title.alike, "record")),
+            None => matching(self.found.result.hits),
+        }
+    }
+
     /// Returns the result as a message, such as `lib.example: isbn:0306406152: 1 record matches ISBN 9780306406157 or
     /// 0306406152`.
     fn in_words(&self) -> String {
+        if let Some(by_title) = self.by_title() {
+            let choice = shown(by_title.choice.as_bytes());
+            return format!("{}: {}: {choice}", self.place, self.subject);
+        }
         format!(
             "{}: {}: {} {} {}",
             self.place,
-            self.identifier,
+            self.subject,
             matching(self.found.result.hits),
             self.found.step_name.as_deref().unwrap_or_default(),
             self.found.terms.join(OR)
@@ -277,9 +318,9 @@ impl FoundAt<'_> {
 
 /// Returns a message about the field in which the identifier was found. If the field is for cancelled numbers, the
 /// message is a warning.
-fn said(identifier: &Identifier, position: u64, place: &Match) -> Words {
+fn said(subject: Subject<'_>, position: u64, place: &Match) -> Words {
     let text = place.text.trim();
-    let words = format!("{identifier}: record {position} has {text} in {place}");
+    let words = format!("{subject}: record {position} has {text} in {place}");
     let is_own = matches!(place.tag, "010" | "011" | "020" | "022" | "035");
     if place.is_cancelled && !is_own {
         Words::Warning(format!(

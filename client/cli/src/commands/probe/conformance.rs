@@ -62,8 +62,8 @@ pub(crate) struct Conformance {
     report: Vec<PathBuf>,
 
     /// Overwrite existing reports.
-    #[arg(long, requires = "report", hide_short_help = true)]
-    force: bool,
+    #[arg(long, requires = "report", alias = "force", hide_short_help = true)]
+    overwrite: bool,
 
     /// Show the octets of each check that does not pass.
     #[arg(long, requires = "conformance", hide_short_help = true)]
@@ -107,8 +107,8 @@ pub(super) async fn run(
             );
             return Err(Failure::Usage(words));
         }
-        let file = Whole::create(path, Existing::forced(asked.force))
-            .map_err(|error| Failure::unopened(&error, "--force replaces it"))?;
+        let file = Whole::create(path, Existing::forced(asked.overwrite))
+            .map_err(|error| Failure::unopened(&error, "--overwrite replaces it"))?;
         files.push((path, file));
     }
     let (connector, session) = match reach.connector(place).await {

@@ -134,7 +134,7 @@ impl QueryAnswers {
         let mut of_query = Wanted::new(Sought::Identifiers(Vec::new()));
         of_query.form = wanted.asked.form();
         of_query.fallback = wanted.fallbacks.allowed();
-        of_query.start = wanted.start;
+        of_query.start = wanted.first.position();
         of_query.count = count;
         of_query.facets = FacetList(wanted.facets.facets.clone());
         Ok(Self {

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use clap::Args;
 
 use super::{NamedTarget, TARGET, TargetClient};
+use crate::commands::complete;
 use crate::commands::connection::ConnectionOptions;
 use crate::commands::options::RecordOutput;
 use crate::console::exit::Exit;
@@ -58,7 +59,7 @@ pub(crate) trait Service: Args {
 #[command(after_help = TARGET)]
 pub(crate) struct AtTarget<S: Args> {
     /// The target: the name of a profile, an address or a URL.
-    #[arg(value_name = "TARGET")]
+    #[arg(value_name = "TARGET", add = complete::target())]
     pub(crate) target: OsString,
 
     #[command(flatten)]

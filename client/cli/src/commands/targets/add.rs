@@ -1,22 +1,26 @@
 //! `z3950 targets add`: adds a profile to the user's file.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
-use std::io::{self, Write as _};
 use std::path::Path;
+use std::sync::Arc;
 
 use clap::Args;
 use serde::Serialize;
-use z3950::profile::{Profile, ProfileError, Profiles, SruOptions};
+use z3950::profile::{Profile, Profiles, SruOptions};
 use z3950::target::{Endpoint, Target};
-use z3950_asn1::file::{Draft, Existing, Lock};
+use z3950_asn1::file::Lock;
 use z3950_asn1::sru::Version;
 
-use super::own_file;
+use super::check::try_out;
+use super::file::{TARGETS, own_file, replace};
+use super::show::index_name;
+use crate::commands::complete;
 use crate::commands::connection::{self, ConnectionOptions};
 use crate::commands::explain;
 use crate::commands::options::{Wait, seconds};
-use crate::commands::target::TargetClient;
+use crate::commands::target::{NamedTarget, TargetClient};
 use crate::console::exit::Exit;
 use crate::console::interrupt::{Interrupt, Stopped};
 use crate::console::output::{Failure, Output};
@@ -44,7 +48,7 @@ pub(crate) struct Add {
     pub(crate) title: Option<String>,
 
     /// The record syntax to request, by name.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = complete::syntax())]
     #[serde(rename = "record_syntax")]
     pub(crate) syntax: Option<String>,
 
@@ -61,12 +65,18 @@ pub(crate) struct Add {
     pub(crate) query_charset: Option<String>,
 
     /// An attribute to add to operands without one of its type, such as 4=2; may be repeated.
-    #[arg(long = "attribute", value_name = "TYPE=VALUE")]
+    #[arg(long = "attribute", value_name = "TYPE=VALUE", hide_short_help = true)]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) attributes: Vec<String>,
 
+    /// The attributes for searches in an index, such as isbn='1=7 5=1', or the index of a server of SRU, such as
+    /// isbn=num.isbn; may be repeated.
+    #[arg(long = "index", value_name = "NAME=ATTRIBUTES", value_parser = index)]
+    #[serde(skip)]
+    pub(crate) indexes: Vec<(String, String)>,
+
     /// Attributes to search for a docid with, such as 1=12; may be repeated, best first.
-    #[arg(long = "docid", value_name = "ATTRIBUTES")]
+    #[arg(long = "docid", value_name = "ATTRIBUTES", hide_short_help = true)]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) docid: Vec<String>,
 
@@ -75,7 +85,7 @@ pub(crate) struct Add {
     pub(crate) chunk: Option<u32>,
 
     /// The minimum time between requests.
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, hide_short_help = true)]
     pub(crate) pause: Option<Wait>,
 
     /// How many sessions may be open at once.
@@ -90,6 +100,11 @@ pub(crate) struct Add {
     #[command(flatten)]
     #[serde(skip)]
     pub(crate) sru: SruArguments,
+
+    /// Open a session and search before the profile is written, and write it only if both succeed.
+    #[arg(long)]
+    #[serde(skip)]
+    pub(crate) check: bool,
 
     /// A note to display, such as restrictions on use.
     #[arg(long, value_name = "TEXT")]
@@ -108,20 +123,20 @@ pub(crate) struct SruArguments {
     pub(crate) version: Option<String>,
 
     /// Ask a server of SRU by this method.
-    #[arg(long = "sru-method", value_name = "METHOD", value_parser = ["get", "post", "soap"])]
+    #[arg(long = "sru-method", hide_short_help = true, value_name = "METHOD", value_parser = ["get", "post", "soap"])]
     pub(crate) method: Option<String>,
 
     /// Ask a server of SRU for MARC in this schema.
-    #[arg(long = "sru-schema", value_name = "NAME")]
+    #[arg(long = "sru-schema", hide_short_help = true, value_name = "NAME")]
     pub(crate) schema: Option<String>,
 
     /// Send queries that are not in CQL to a server of SRU in PQF.
-    #[arg(long = "sru-pqf")]
+    #[arg(long = "sru-pqf", hide_short_help = true)]
     #[serde(skip_serializing_if = "is_off")]
     pub(crate) pqf: bool,
 
     /// Sort at a server of SRU by the parameter sortKeys.
-    #[arg(long = "sru-sort-keys")]
+    #[arg(long = "sru-sort-keys", hide_short_help = true)]
     #[serde(skip_serializing_if = "is_off")]
     pub(crate) sort_keys: bool,
 }
@@ -146,24 +161,27 @@ pub(super) async fn add(arguments: &Add, output: &mut Output) -> Result<Exit, Fa
             let words = "--from takes an address of SRU: http://host/database";
             return Err(Failure::Usage(words.into()));
         }
-        Some(text) => match described(text, arguments, output).await? {
+        Some(_) => match described(arguments, output).await? {
             Ok(profile) => Some(profile),
             Err(exit) => return Ok(exit),
         },
     };
     let section = section(arguments, &target, described.as_ref(), has_credentials)?;
+    if arguments.check {
+        refuse_known(arguments, &path)?;
+        let exit = checked(arguments, &section, output).await?;
+        if exit != Exit::Delivered {
+            output.note(&format!("{} is not added", arguments.name));
+            return Ok(exit);
+        }
+    }
     let mut text = String::new();
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder).map_err(|error| Failure::unwritten(folder, &error))?;
     // The lock is held from reading to writing, so that another run cannot add a target in between.
     let lock = Lock::take(&path).map_err(|error| Failure::unopened(&error, ""))?;
     if path.exists() {
-        let known = Profiles::default().with_file(&path);
-        let known = known.map_err(|error| connection::usage(&error))?;
-        if known.named(&arguments.name).is_some() {
-            let words = format!("{} is in {} already", arguments.name, path.display());
-            return Err(Failure::Usage(words));
-        }
+        refuse_known(arguments, &path)?;
         text = fs::read_to_string(&path)
             .map_err(|error| Failure::input(&path.display().to_string(), &error))?;
         if !text.is_empty() && !text.ends_with('\n') {
@@ -189,17 +207,54 @@ pub(super) async fn add(arguments: &Add, output: &mut Output) -> Result<Exit, Fa
     Ok(Exit::Delivered)
 }
 
-/// Returns the profile made from the server's description of itself, or the exit code if the server has no description.
-async fn described(
-    url: &str,
-    arguments: &Add,
-    output: &mut Output,
-) -> Result<Result<Profile, Exit>, Failure> {
+/// Fails if the file has a profile of this name.
+fn refuse_known(arguments: &Add, path: &Path) -> Result<(), Failure> {
+    if !path.exists() {
+        return Ok(());
+    }
+    let known = Profiles::default().with_file(path);
+    let known = known.map_err(|error| connection::usage(&error))?;
+    match known.named(&arguments.name) {
+        None => Ok(()),
+        Some(_) => {
+            let words = format!("{} is in {} already", arguments.name, path.display());
+            Err(Failure::Usage(words))
+        }
+    }
+}
+
+/// Opens a session with the new target and searches in it, as `targets check` does, and writes what was found.
+async fn checked(arguments: &Add, section: &str, output: &mut Output) -> Result<Exit, Failure> {
+    type File = BTreeMap<String, BTreeMap<String, Profile>>;
+    let file: File =
+        toml::from_str(section).map_err(|error| Failure::Usage(error.message().to_owned()))?;
+    let profile = file.into_values().flat_map(BTreeMap::into_values).next();
+    let (reach, place) = reached(arguments, output).await?;
+    let place = match profile {
+        Some(profile) => {
+            let mut resolved = (*place.resolved).clone();
+            resolved.profile = profile;
+            let resolved = Arc::new(resolved);
+            NamedTarget { resolved, ..place }
+        }
+        None => place,
+    };
+    try_out(&reach, &place, output).await
+}
+
+/// Returns a client, and the address as a target without a profile of its own.
+async fn reached(arguments: &Add, output: &Output) -> Result<(TargetClient, NamedTarget), Failure> {
     let mut connection = arguments.connection.clone();
     // The file may not exist yet, because it is about to be created.
     connection.known.targets_file.take_if(|path| !path.exists());
-    let url = OsStr::new(url);
-    let (reach, place) = TargetClient::to(url, &[], &connection, output).await?;
+    let place = arguments.from.as_ref().or(arguments.place.as_ref());
+    let place = OsStr::new(place.map(String::as_str).unwrap_or_default());
+    TargetClient::to(place, &[], &connection, output).await
+}
+
+/// Returns the profile made from the server's description of itself, or the exit code if the server has no description.
+async fn described(arguments: &Add, output: &mut Output) -> Result<Result<Profile, Exit>, Failure> {
+    let (reach, place) = reached(arguments, output).await?;
     let waiting = output.waiting();
     let asked = Interrupt.or(explain::described(&reach, &place));
     let description = match waiting.during(asked).await {
@@ -253,9 +308,12 @@ fn section(
         table.insert("tls".into(), true.into());
     }
     let given = toml::Table::try_from(&arguments.sru).map_err(unwritable)?;
+    let indexes = arguments.indexes.iter();
+    let indexes = indexes.map(|(name, how)| (name.clone(), how.as_str().into()));
+    let indexes = toml::Table::from_iter(indexes);
     if endpoint.is_sru() {
         let sru = described.and_then(|profile| profile.sru.as_ref());
-        let mut sru = sru_table(target, sru);
+        let mut sru = sru_table(target, sru, indexes);
         sru.extend(given);
         table.insert("sru".into(), sru.into());
     } else if let Some(key) = given.keys().next() {
@@ -263,6 +321,8 @@ fn section(
         return Err(Failure::Usage(format!(
             "--sru-{option} is for a server of SRU: http://host/database"
         )));
+    } else if !indexes.is_empty() {
+        table.insert("indexes".into(), indexes.into());
     }
     if let Some(profile) = described {
         let title = profile
@@ -282,13 +342,13 @@ fn section(
         table.insert("credentials".into(), identity.into());
     }
     let named = toml::Table::from_iter([(arguments.name.clone(), table.into())]);
-    let all = toml::Table::from_iter([("targets".to_owned(), named.into())]);
+    let all = toml::Table::from_iter([(TARGETS.to_owned(), named.into())]);
     toml::to_string(&all).map_err(unwritable)
 }
 
 /// Returns the table for an SRU server. The method comes from the address; the version, the schema and the indexes come
-/// from the server's description.
-fn sru_table(target: &Target, described: Option<&SruOptions>) -> toml::Table {
+/// from the server's description. `given` are indexes that take the place of those of the description.
+fn sru_table(target: &Target, described: Option<&SruOptions>, given: toml::Table) -> toml::Table {
     let mut table = toml::Table::new();
     if let Some(method) = target.sru_method {
         table.insert("method".into(), method.name().into());
@@ -301,8 +361,12 @@ fn sru_table(target: &Target, described: Option<&SruOptions>) -> toml::Table {
         table.insert("schema".into(), schema.into());
     }
     let indexes = described.into_iter().flat_map(|sru| &sru.indexes);
-    let indexes = indexes.map(|(value, index)| (value.to_string(), index.as_str().into()));
-    let indexes = toml::Table::from_iter(indexes);
+    let indexes = indexes.map(|(value, index)| {
+        let name = index_name(*value).map_or_else(|| value.to_string(), str::to_owned);
+        (name, index.as_str().into())
+    });
+    let mut indexes = toml::Table::from_iter(indexes);
+    indexes.extend(given);
     if !indexes.is_empty() {
         table.insert("indexes".into(), indexes.into());
     }
@@ -313,36 +377,6 @@ fn unwritable(error: toml::ser::Error) -> Failure {
     Failure::machine("write a profile", &error)
 }
 
-/// Replaces the locked file of targets, after checking that the new text is valid.
-fn replace(lock: &Lock, text: &str) -> Result<(), Failure> {
-    let mut draft = Draft::hidden(lock.target())?;
-    let prepared = private(draft.file()).and_then(|()| draft.write_all(text.as_bytes()));
-    prepared.map_err(|error| Failure::unwritten(lock.target(), &error))?;
-    Profiles::default()
-        .with_file(draft.path())
-        .map_err(|error| match error {
-            // The user did not write the new section, so the message omits its line number.
-            ProfileError::Malformed { error, .. } => Failure::Usage(match error.split_once(": ") {
-                Some((place, words)) if place.starts_with("line ") => words.to_owned(),
-                _ => error,
-            }),
-            other => connection::usage(&other),
-        })?;
-    draft.persist(Existing::Replace, true)?;
-    Ok(())
-}
-
-/// Makes a new file readable by its owner only, because it contains credentials.
-fn private(file: &fs::File) -> io::Result<()> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        file.set_permissions(fs::Permissions::from_mode(0o600))?;
-    }
-    let _ = file;
-    Ok(())
-}
-
 /// Parses the name of a profile, which TOML must accept without quotes.
 fn name(text: &str) -> Result<String, String> {
     let is_plain = |octet: u8| octet.is_ascii_alphanumeric() || matches!(octet, b'-' | b'_');
@@ -350,5 +384,17 @@ fn name(text: &str) -> Result<String, String> {
         Ok(text.to_owned())
     } else {
         Err("a name can only contain letters, digits, - and _".to_owned())
+    }
+}
+
+/// Parses the name of an index and how to search it: `isbn=1=7 5=1`. What they are is checked with the file.
+fn index(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, how)) if !name.is_empty() && !how.is_empty() => {
+            Ok((name.to_owned(), how.to_owned()))
+        }
+        _ => {
+            Err("write the name of an index and its attributes, such as isbn='1=7 5=1'".to_owned())
+        }
     }
 }

@@ -19,7 +19,7 @@ use crate::batch::Tally;
 use crate::commands::connection::{ConnectionOptions, may_prompt};
 use crate::commands::target::{NamedTarget, TargetClient, Unanswered};
 use crate::console::exit::Exit;
-use crate::console::interrupt::Interrupt;
+use crate::console::interrupt::{Interrupt, Stopped};
 use crate::console::output::{Failure, Output};
 use crate::render::text_of;
 
@@ -77,6 +77,20 @@ pub(super) async fn check(
         output.note(&format!("{done}{count} targets: {tally}"));
     }
     Ok(exit)
+}
+
+/// Checks one target, and writes the result.
+pub(super) async fn try_out(
+    reach: &TargetClient,
+    place: &NamedTarget,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    let waiting = output.waiting();
+    let checked = Interrupt.or(server(reach, place));
+    match waiting.during(checked).await {
+        Ok(found) => answer(false, place, &found, output).map(|(exit, _)| exit),
+        Err(Stopped(exit)) => Ok(exit),
+    }
 }
 
 /// Opens a session, searches, and closes the session. Returns the information about the server from Init.

@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use z3950_asn1::es::update::Action;
 use z3950_asn1::oid::Oid;
 
+use crate::commands::complete;
 use crate::commands::options::{RecordOutput, choices, syntax};
 use crate::commands::task::Tasking;
 
@@ -22,7 +23,7 @@ pub(crate) struct Arguments {
     pub(super) files: Vec<PathBuf>,
 
     /// The database to update, instead of the target's.
-    #[arg(long = "database", value_name = "NAME")]
+    #[arg(long = "database", value_name = "NAME", add = complete::database())]
     pub(super) databases: Vec<String>,
 
     /// The server's identifier of a record; repeat it for each record, in order.
@@ -56,7 +57,7 @@ pub(crate) struct Arguments {
 
     /// The record syntax to send, by name or object identifier: xml, or a MARC syntax. By default, XML records are
     /// sent as XML, others as USMARC or UNIMARC, according to their format.
-    #[arg(long, value_name = "NAME", value_parser = syntax)]
+    #[arg(long, value_name = "NAME", value_parser = syntax, add = complete::syntax())]
     pub(super) syntax: Option<Oid>,
 
     /// Send each file unchanged, as one record in the syntax --syntax, or in XML if it begins with <.
@@ -74,6 +75,11 @@ pub(crate) struct Arguments {
     /// How many records to send in one request; many servers apply all or none of them.
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1000), hide_short_help = true)]
     pub(super) per_request: u16,
+
+    /// Send nothing; say what would be sent, and which records cannot be or have faults. A session is opened to see whether the server
+    /// offers updates.
+    #[arg(long, hide_short_help = true)]
+    pub(super) dry_run: bool,
 
     /// Stop at the first record that is refused or cannot be read.
     #[arg(long)]
@@ -110,6 +116,15 @@ const ACTIONS: &[(&str, Action, &str)] = &[
         "Add records, or replace existing ones; not in version 1",
     ),
 ];
+
+impl Arguments {
+    /// Returns the name of the action as it is typed.
+    pub(super) fn action_name(&self) -> &'static str {
+        let mut actions = ACTIONS.iter();
+        let found = actions.find(|(_, action, _)| *action == self.action);
+        found.map_or("update", |(name, ..)| name)
+    }
+}
 
 /// How a record's identifier is encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]

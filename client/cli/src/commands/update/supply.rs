@@ -13,6 +13,7 @@ use z3950_asn1::record::sutrs_external;
 use z3950_marc::Form;
 use z3950_marc::MarcRecord;
 use z3950_marc::charset::{Options, to_utf8};
+use z3950_marc::faults::faults;
 use z3950_marc::marcxml;
 use z3950_marc::stream::{InputForm, InputRecord, MAX_RECORD, RecordReader};
 
@@ -32,6 +33,8 @@ pub(super) struct Supplied {
     /// The identifier to send with the record, if any.
     pub(super) id: Option<RecordId>,
     pub(super) record: External,
+    /// The structural faults of the record, which do not keep it from being sent; only for a dry run.
+    pub(super) faults: Vec<String>,
 }
 
 /// The next record, or the reason why it cannot be sent.
@@ -161,8 +164,20 @@ impl<'a> Supply<'a> {
         } else {
             self.next_id()?
         };
+        let faults = if self.arguments.dry_run {
+            faults(&record, &to_utf8(&record, &Options::default()))
+        } else {
+            Vec::new()
+        };
         Ok(match self.external(form, &record) {
-            Ok(external) => self.supplied(origin, id, control_number, external),
+            Ok(external) => self
+                .supplied(origin, id, control_number, external)
+                .map(|supplied| {
+                    Box::new(Supplied {
+                        faults,
+                        ..*supplied
+                    })
+                }),
             Err(reason) => Err(format!("{origin}: {reason}")),
         })
     }
@@ -232,6 +247,7 @@ impl<'a> Supply<'a> {
             name,
             id,
             record,
+            faults: Vec::new(),
         }))
     }
 

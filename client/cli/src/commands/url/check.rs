@@ -44,7 +44,7 @@ pub(crate) struct Arguments {
     follow: bool,
 
     /// How many URLs to fetch in parallel.
-    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u8).range(1..=64))]
+    #[arg(long, value_name = "NUMBER", default_value_t = 8, value_parser = clap::value_parser!(u8).range(1..=64))]
     jobs: u8,
 
     #[command(flatten)]

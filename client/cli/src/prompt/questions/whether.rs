@@ -14,18 +14,10 @@ use crate::render::{shown, text_of};
 /// Asks whether to continue an operation and, if not, whether to keep its results. Without an answer, the operation is
 /// stopped. If the server does not ask for an answer, the report is only shown.
 pub(super) fn decision(question: &ResourceQuestion, person: &mut dyn Person) -> Decision {
-    let operation = match question.phase {
-        Phase::Idle => "the session".to_owned(),
-        phase => phase.to_string(),
-    };
-    let report = report(question).unwrap_or_else(|| "no report in a form known here".into());
+    person.hears(&in_words(question));
     if !question.request.response_required {
-        person.hears(&format!("the server on {operation}: {report}"));
         return Decision::GO_ON;
     }
-    person.hears(&format!(
-        "the server asks whether to continue {operation}: {report}"
-    ));
     let no = |text: &str| text.trim().to_ascii_lowercase().starts_with('n');
     match person.answers("go on? [Y/n]: ", false) {
         Some(text) if !no(&text) => return Decision::GO_ON,
@@ -43,6 +35,20 @@ pub(super) fn decision(question: &ResourceQuestion, person: &mut dyn Person) -> 
     Decision {
         result_set_wanted: Some(kept.is_some_and(|text| !no(&text))),
         ..Decision::STOP
+    }
+}
+
+/// Returns what the server asks or reports.
+pub(super) fn in_words(question: &ResourceQuestion) -> String {
+    let operation = match question.phase {
+        Phase::Idle => "the session".to_owned(),
+        phase => phase.to_string(),
+    };
+    let report = report(question).unwrap_or_else(|| "its report cannot be read".into());
+    if question.request.response_required {
+        format!("the server asks whether to continue {operation}: {report}")
+    } else {
+        format!("the server reports on {operation}: {report}")
     }
 }
 
@@ -123,7 +129,7 @@ mod tests {
             assert_eq!(decision(&asked, &mut person), expected, "{lines:?}");
             assert_eq!(
                 person.seen.first().map(String::as_str),
-                Some("the server asks whether to continue Search: no report in a form known here")
+                Some("the server asks whether to continue Search: its report cannot be read")
             );
             assert_eq!(
                 person.lines, [""; 0],
@@ -177,7 +183,10 @@ mod tests {
             let mut told = question(Some(report), PartialResultsAvailable::NONE);
             told.request.response_required = false;
             assert_eq!(decision(&told, &mut person), Decision::GO_ON);
-            assert_eq!(person.seen, [format!("the server on Search: {words}")]);
+            assert_eq!(
+                person.seen,
+                [format!("the server reports on Search: {words}")]
+            );
         }
     }
 }

@@ -101,7 +101,10 @@ fn hints_are_given_if_nothing_is_found() {
         &server,
         &link_of(&nothing, "search for <bdi>emma OR zyxwvut"),
     );
-    assert!(found.contains("Taken as <bdi>records where "), "{found}");
+    assert!(
+        found.contains("Interpreted as <bdi>records where "),
+        "{found}"
+    );
     assert!(found.contains("<li><a"), "{found}");
     let (_, nothing) = get(&server, "/search?q=978-0-14-143958-9");
     assert!(nothing.contains("wrong check digit"), "{nothing}");

@@ -1,6 +1,6 @@
 //! Tests of databases made of several catalogues: how they are chosen, searched and downloaded.
 
-use z3950_server::marc::{Field, MarcRecord};
+use z3950_server::marc::MarcRecord;
 
 use super::*;
 
@@ -247,8 +247,8 @@ fn choices_are_kept_and_files_are_of_all_of_them() {
 #[test]
 fn a_file_of_all_records_is_bounded_and_says_so() {
     for (count, words, lines) in [
-        (1000, "Download all 1000 records", 1001),
-        (1001, "Download the first 1000 of 1001 records", 1001),
+        (1000, "All 1000 records: ", 1001),
+        (1001, "The first 1000 of 1001 records: ", 1001),
     ] {
         let many = (0..count).map(|number| record(&format!("id{number}"), "War"));
         let server = builder().database("many", many).start();
@@ -260,7 +260,7 @@ fn a_file_of_all_records_is_bounded_and_says_so() {
 }
 
 #[test]
-fn failures_come_last_and_are_counted() {
+fn failures_are_counted() {
     let faults = Faults::new().with("on search db=one: fail 2".parse().expect("a rule"));
     let server = builder()
         .database("one", [record("a", "War")])
@@ -269,13 +269,8 @@ fn failures_come_last_and_are_counted() {
         .faults(faults)
         .start();
     let (_, list) = get(&server, "/search?q=war");
-    let sections: Vec<_> = list.split("<section").skip(1).collect();
-    assert!(sections[2].contains("class=\"failure\""), "{list}");
     let failed = "; one database has not answered";
     assert!(list.contains(failed), "{list}");
-    let links = ["#in-1\"><bdi>one", "#in-2\"><bdi>two", "#in-3\"><bdi>three"];
-    let places = links.map(|link| list.find(link).unwrap_or_else(|| panic!("{link}: {list}")));
-    assert!(places.is_sorted(), "{list}");
     let (head, body) = get(&server, "/search?q=war&format=csv");
     assert!(head.starts_with("HTTP/1.1 502 "), "{head}");
     assert!(body.contains("<li><bdi>one</bdi>"), "{body}");

@@ -15,7 +15,7 @@ const PRACTICE: &str = "practice: anybody can connect";
 
 pub(super) const CHECKS: &[Check] = checks! {
     "hostile.first.garbage" Practice PRACTICE:
-        "Octets that are no APDU end the connection."
+        "Octets that are not an APDU end the connection."
         => first_ends(b"\x00\x01\x02 this is no APDU \xff\xff\xff\xff");
     "hostile.first.text" Practice PRACTICE:
         "A line of text does not stop the server."
@@ -51,7 +51,7 @@ pub(super) const CHECKS: &[Check] = checks! {
         "A segment from the client ends the session."
         => segment;
     "hostile.apdu.garbage" Should PROTOCOL:
-        "Octets that are no APDU end the session."
+        "Octets that are not an APDU end the session."
         => garbage;
     "hostile.apdu.empty" Should PROTOCOL:
         "A searchRequest without elements ends the session."

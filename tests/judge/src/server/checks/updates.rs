@@ -43,7 +43,7 @@ pub(super) const CHECKS: &[Check] = checks! {
         "An update of a database that does not exist fails with a diagnostic."
         => unknown_database;
     "update.record.damaged" Practice UPDATE:
-        "An update with octets that are no record is refused with a diagnostic."
+        "An update with octets that are not a record is refused with a diagnostic."
         => damaged;
 };
 

@@ -131,7 +131,16 @@ fn answers_after_an_unanswered_input_are_put_back() {
                 .expect("in memory")
                 .at_end();
             let mut rest = asks("a\nb\na\n");
-            let resumed = resume(&whole[..], form, unanswered, &mut rest, shown, all);
+            let remember = |_: &Ask, _: &ParsedLine, _| {};
+            let resumed = resume(
+                &whole[..],
+                form,
+                unanswered,
+                &mut rest,
+                shown,
+                all,
+                remember,
+            );
             let resumed = resumed.expect("of these");
             let tail = exits.iter().rev().take_while(|exit| **exit == 6).count() as u64;
             assert_eq!(
@@ -152,7 +161,8 @@ fn read(
     is_there: impl Fn(&Ask, &str, u64) -> bool,
 ) -> Result<Resumed, String> {
     let unanswered = UnansweredLines::of(report, form)?;
-    resume(report, form, unanswered, asks, shown, is_there)
+    let remember = |_: &Ask, _: &ParsedLine, _| {};
+    resume(report, form, unanswered, asks, shown, is_there, remember)
 }
 
 /// Builds a report about the inputs; each of them adds 10 octets to the output.

@@ -11,7 +11,7 @@ use crate::server::verdict::{Checked, Preparation, Verdict, want};
 
 pub(super) const CHECKS: &[&[Check]] = sru_checks! {
     "hostile.garbage" Shall any standard "RFC 9112 §2.2":
-        "Octets that are no HTTP are not answered with status 200, and the server goes on."
+        "Octets that are not HTTP are not answered with status 200, and the server goes on."
         => octets(b"\xff\xfe\x00garbage\r\n\r\n");
     "hostile.no-host" Should any standard "RFC 9112 §3.2":
         "A request of HTTP/1.1 without Host is refused with 400, and the server goes on."

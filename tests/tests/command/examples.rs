@@ -1,5 +1,4 @@
-//! Runs the documented examples unchanged: those with `--demo` in the README and in the pages of both programs, which do not need
-//! anything else, and those in the help of `z3950d`.
+//! Runs the examples in the help of `z3950d`, and its printed settings.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -9,14 +8,6 @@ use std::process::Stdio;
 use rcgen::{CertificateParams, KeyPair};
 use z3950_tests::program::{path, run};
 use z3950_tests::surroundings::command;
-
-const PAGES: [&str; 5] = [
-    include_str!("../../../README.md"),
-    include_str!("../../../client/docs/program.md"),
-    include_str!("../../../server/docs/server.md"),
-    include_str!("../../../server/docs/operation.md"),
-    include_str!("../../../server/docs/sru.md"),
-];
 
 /// Runs `z3950d` with these arguments; returns its output.
 fn z3950d(arguments: &[&str]) -> String {
@@ -57,97 +48,6 @@ fn run_line(line: &str, folder: &Path) -> String {
     first
 }
 
-/// Returns the lines that begin with `$ ` in the console blocks of a page, each with the lines after it.
-fn console(page: &str) -> Vec<(&str, String)> {
-    let mut commands: Vec<(&str, String)> = Vec::new();
-    let mut is_console = false;
-    for line in page.lines() {
-        if let Some(kind) = line.strip_prefix("```") {
-            is_console = kind == "console";
-        } else if is_console {
-            match (line.strip_prefix("$ "), commands.last_mut()) {
-                (Some(command), _) => commands.push((command, String::new())),
-                (None, Some((_, shown))) => {
-                    shown.push_str(line);
-                    shown.push('\n');
-                }
-                (None, None) => panic!("{line} comes before any command"),
-            }
-        }
-    }
-    commands
-}
-
-/// Runs the commands of a page's console blocks one after the other in an empty folder, and compares their output with the page.
-#[test]
-fn console_blocks_run_as_pasted_and_print_what_they_show() {
-    let pages = [
-        ("README.md", include_str!("../../../README.md")),
-        ("urls.md", include_str!("../../../client/docs/urls.md")),
-    ];
-    let programs = path("z3950");
-    let programs = programs.parent().expect("a folder");
-    let inherited = std::env::var("PATH").unwrap_or_default();
-    for (name, page) in pages {
-        let folder = tempfile::tempdir().expect("a folder");
-        let commands = console(page);
-        assert!(commands.len() > 4, "{name} has commands");
-        for (line, shown) in commands {
-            let ran = command("sh")
-                .args(["-c", &format!("exec 2>&1\n{line}")])
-                .current_dir(folder.path())
-                .env("PATH", format!("{}:{inherited}", programs.display()))
-                .stdin(Stdio::null())
-                .output()
-                .expect("sh starts");
-            let printed = String::from_utf8(ran.stdout).expect("text");
-            if shown.is_empty() {
-                assert!(ran.status.success(), "{name}: {line}: {printed}");
-            } else {
-                assert_eq!(printed, shown, "{name}: {line}");
-            }
-        }
-    }
-}
-
-#[test]
-fn audit_d17_the_examples_with_the_demo_catalogue_run_as_written() {
-    let lines: Vec<_> = PAGES
-        .iter()
-        .flat_map(|page| page.lines())
-        .map(|line| line.strip_prefix("$ ").unwrap_or(line))
-        // Examples with --input are left out, because the reader of the page supplies that file.
-        .filter(|line| !line.contains("--input"))
-        .filter(|line| line.contains(" --demo"))
-        .filter(|line| {
-            ["cargo run ", "z3950", "echo "]
-                .iter()
-                .any(|word| line.starts_with(word))
-        })
-        .collect();
-    assert!(lines.len() >= 7, "{lines:?}");
-    for line in lines {
-        let line = line.split("  #").next().unwrap_or(line);
-        let line = line
-            .replace("cargo run -p z3950d --", "z3950d")
-            .replace("cargo run --", "z3950")
-            .replace("127.0.0.1:9210", "127.0.0.1:0");
-        let line = if line.starts_with("z3950d ") {
-            if !line.contains("--listen") {
-                // The default port may be in use.
-                format!("exec {line} --listen 127.0.0.1:0")
-            } else {
-                format!("exec {line}")
-            }
-        } else {
-            line
-        };
-        let folder = tempfile::tempdir().expect("a folder");
-        let first = run_line(&line, folder.path());
-        assert!(!first.is_empty(), "{line} prints nothing");
-    }
-}
-
 #[test]
 fn the_examples_in_the_help_of_z3950d_run() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -174,6 +74,7 @@ fn the_examples_in_the_help_of_z3950d_run() {
         .lines()
         .take_while(|line| !line.is_empty())
         .map(str::trim)
+        .filter(|line| !line.starts_with('#'))
         .collect();
     assert!(lines.len() >= 10, "{lines:?}");
     for line in lines {

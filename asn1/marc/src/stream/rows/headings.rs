@@ -1,0 +1,349 @@
+//! The headings of a table, and the fields to which their columns go.
+
+use std::collections::HashSet;
+
+use super::build::RowRecord;
+use crate::record::{MarcRecord, Tag};
+use crate::remarks::Remarks;
+use crate::table::{Content, SEPARATOR, content};
+
+/// The columns of a table, and where their values go in records of MARC 21.
+///
+/// | heading | goes to |
+/// |---|---|
+/// | `001`, `245`, `245$a`, `020a`, `245ab`, `008/35-37`, `LDR/06` | that place; a field or several subfields in one cell go to one subfield |
+/// | `title`, `author`, `year`, `isbn`, `publisher`, `subject` … | the usual field of a table's column of that name |
+/// | `edition`, `series`, `place`, `summary`, `url`, `barcode` … | the usual field |
+/// | `source`, `input`, `available`, `due` … | nowhere, as they are not of a record |
+#[derive(Clone, Debug)]
+pub struct Headings {
+    pub(super) columns: Vec<Column>,
+    pub(super) separator: String,
+    pub(super) is_spreadsheet: bool,
+    pub(super) is_unimarc: bool,
+    left_out: Vec<String>,
+}
+
+/// A column and where it goes.
+#[derive(Clone, Debug)]
+pub(super) struct Column {
+    pub(super) heading: String,
+    pub(super) place: Place,
+}
+
+/// Where a column goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Place {
+    /// Nowhere.
+    LeftOut,
+    /// It has no heading, so it must be empty.
+    Unnamed,
+    Leader,
+    /// Characters of the leader (`None`) or of a control field, from the first to the last.
+    Positions(Option<Tag>, usize, usize),
+    Control(Tag),
+    Subfield(Tag, u8),
+    Named(Kind, Tag, u8),
+}
+
+/// How the values of a named column become subfields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Kind {
+    /// One field each.
+    Plain,
+    /// The rest after a colon is `$b`.
+    Title,
+    /// The first one is the main entry, the others are added entries; dates are `$d`.
+    Author,
+    Contributor,
+    /// The first date of 008, too.
+    Date,
+    /// The language of 008, and all of them in one 041.
+    Language,
+    /// The type of the leader, or a genre.
+    Type,
+    /// A number with the prefix of OCLC.
+    Oclc,
+    /// What follows `--` is `$x`.
+    Subdivided,
+}
+
+/// The reason why a table cannot be read as records.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum HeadingError {
+    /// Headings that name no place in a record.
+    #[error("no place in a record for the column{} {}", if .0.len() == 1 { "" } else { "s" }, quoted(.0))]
+    Unknown(Vec<String>),
+    /// Two columns go to a place that a record has once.
+    #[error("columns {first} and {second} both go to {place}, which a record has once")]
+    Twice {
+        /// The number of the first of these columns, from 1.
+        first: usize,
+        /// The number of the second one.
+        second: usize,
+        /// The heading of the second one.
+        place: String,
+    },
+    /// A place that was given for a column that the table does not have.
+    #[error("there is no column {0:?}")]
+    NoColumn(String),
+    /// A place that was given for a column is none.
+    #[error("{0:?} is not a place in a record, such as 245$a, 001, 008/35-37 or title")]
+    NoPlace(String),
+    /// No column goes to a record.
+    #[error("no column goes to a record")]
+    Nothing,
+}
+
+fn quoted(headings: &[String]) -> String {
+    let quoted: Vec<String> = headings
+        .iter()
+        .map(|heading| format!("{heading:?}"))
+        .collect();
+    quoted.join(", ")
+}
+
+/// The names of columns, and where these go in MARC 21.
+#[rustfmt::skip]
+const NAMES: &[(&[&str], Kind, &[u8; 3], u8)] = &[
+    (&["title"], Kind::Title, b"245", b'a'),
+    (&["author", "authors", "creator"], Kind::Author, b"100", b'a'),
+    (&["contributor", "contributors", "editor", "editors"], Kind::Contributor, b"700", b'a'),
+    (&["year", "date", "publication year", "publication date"], Kind::Date, b"264", b'c'),
+    (&["publisher"], Kind::Plain, b"264", b'b'),
+    (&["place", "place of publication"], Kind::Plain, b"264", b'a'),
+    (&["edition"], Kind::Plain, b"250", b'a'),
+    (&["series"], Kind::Plain, b"490", b'a'),
+    (&["isbn", "isbn10", "isbn13", "isbn 10", "isbn 13"], Kind::Plain, b"020", b'a'),
+    (&["issn", "eissn"], Kind::Plain, b"022", b'a'),
+    (&["lccn"], Kind::Plain, b"010", b'a'),
+    (&["oclc", "oclc number"], Kind::Oclc, b"035", b'a'),
+    (&["subject", "subjects"], Kind::Subdivided, b"650", b'a'),
+    (&["coverage"], Kind::Subdivided, b"651", b'a'),
+    (&["type", "genre"], Kind::Type, b"655", b'a'),
+    (&["description", "note", "notes"], Kind::Plain, b"500", b'a'),
+    (&["summary", "abstract"], Kind::Plain, b"520", b'a'),
+    (&["format", "extent", "pages"], Kind::Plain, b"300", b'a'),
+    (&["language", "languages"], Kind::Language, b"041", b'a'),
+    (&["relation"], Kind::Plain, b"787", b't'),
+    (&["rights"], Kind::Plain, b"540", b'a'),
+    (&["url", "link"], Kind::Plain, b"856", b'u'),
+    (&["library"], Kind::Plain, b"852", b'a'),
+    (&["location"], Kind::Plain, b"852", b'b'),
+    (&["call number", "shelfmark"], Kind::Plain, b"852", b'h'),
+    (&["item id", "barcode"], Kind::Plain, b"852", b'p'),
+];
+
+impl Headings {
+    /// Reads the first row of a table. `map` has the places of columns whose headings say something else: the heading or the number
+    /// of a column, and the heading that it should have; an empty one leaves the column out.
+    ///
+    /// # Errors
+    /// [`HeadingError`] if a column has no place, or two have one that a record has once.
+    pub fn read(names: &[String], map: &[(String, String)]) -> Result<Self, HeadingError> {
+        let mut given: Vec<Option<&str>> = vec![None; names.len()];
+        for (column, place) in map {
+            let index =
+                column_of(names, column).ok_or_else(|| HeadingError::NoColumn(column.clone()))?;
+            if let Some(given) = given.get_mut(index) {
+                *given = Some(place.trim());
+            }
+        }
+        let mut unknown = Vec::new();
+        let mut columns = Vec::with_capacity(names.len());
+        for (name, given) in names.iter().zip(given) {
+            let heading = name.trim().to_owned();
+            let place = match given {
+                Some("") => Some(Place::LeftOut),
+                Some(text) => match place(text) {
+                    Some(place) => Some(place),
+                    None => return Err(HeadingError::NoPlace(text.to_owned())),
+                },
+                None => place(&heading),
+            };
+            match place {
+                Some(place) => columns.push(Column { heading, place }),
+                None => unknown.push(heading),
+            }
+        }
+        if !unknown.is_empty() {
+            return Err(HeadingError::Unknown(unknown));
+        }
+        let left_out = leave_out(&mut columns);
+        refuse_twice(&columns)?;
+        if !columns.iter().any(Column::is_of_record) {
+            return Err(HeadingError::Nothing);
+        }
+        let has = |tag: &[u8; 3]| columns.iter().any(|column| column.tag() == Some(Tag(*tag)));
+        let is_unimarc = has(b"200") && !has(b"245");
+        Ok(Self {
+            columns,
+            separator: SEPARATOR.to_owned(),
+            is_spreadsheet: false,
+            is_unimarc,
+            left_out,
+        })
+    }
+
+    /// Sets the separator between several values in a cell; [`SEPARATOR`] by default. White space around values does not count.
+    #[must_use]
+    pub fn with_separator(self, separator: &str) -> Self {
+        Self {
+            separator: separator.to_owned(),
+            ..self
+        }
+    }
+
+    /// Takes away the apostrophe before what would be a formula, as [`TableForm::Spreadsheet`](crate::table::TableForm::Spreadsheet)
+    /// writes it. Texts that are a formula as `="0141439513"` are read in any table.
+    #[must_use]
+    pub fn of_spreadsheet(self, is_spreadsheet: bool) -> Self {
+        Self {
+            is_spreadsheet,
+            ..self
+        }
+    }
+
+    /// Returns the headings of columns that are left out because they are not of a record, or because another column has the same.
+    pub fn left_out(&self) -> &[String] {
+        &self.left_out
+    }
+
+    /// Returns the record of a row; `None` if the row has nothing.
+    pub fn record(&self, cells: &[Vec<u8>], remarks: &mut Remarks) -> Option<MarcRecord> {
+        RowRecord::new(self, remarks).record(cells)
+    }
+}
+
+impl Column {
+    fn is_of_record(&self) -> bool {
+        !matches!(self.place, Place::LeftOut | Place::Unnamed)
+    }
+
+    fn tag(&self) -> Option<Tag> {
+        match self.place {
+            Place::Positions(tag, ..) => tag,
+            Place::Control(tag) | Place::Subfield(tag, _) | Place::Named(_, tag, _) => Some(tag),
+            Place::Leader | Place::LeftOut | Place::Unnamed => None,
+        }
+    }
+}
+
+/// Returns the index of a column by its heading, in any case, or by its number.
+fn column_of(names: &[String], column: &str) -> Option<usize> {
+    let column = column.trim();
+    let by_name = names
+        .iter()
+        .position(|name| name.trim().eq_ignore_ascii_case(column));
+    by_name.or_else(|| {
+        let number: usize = column.parse().ok()?;
+        number.checked_sub(1).filter(|index| *index < names.len())
+    })
+}
+
+/// Returns the place for a heading; `None` if it has none.
+fn place(heading: &str) -> Option<Place> {
+    if heading.is_empty() {
+        return Some(Place::Unnamed);
+    }
+    let name = heading.to_lowercase().replace(['_', '-'], " ");
+    if name == "leader" {
+        return Some(Place::Leader);
+    }
+    let named = NAMES
+        .iter()
+        .find(|(names, ..)| names.contains(&name.as_str()));
+    if let Some((_, kind, tag, code)) = named {
+        return Some(Place::Named(*kind, Tag(**tag), *code));
+    }
+    // The blank of `245 $a` is not of its name.
+    let spaced = heading
+        .split_at_checked(3)
+        .filter(|(_, rest)| rest.starts_with(' '));
+    let joined = spaced.map(|(tag, rest)| (tag, rest.trim_start()));
+    let joined = joined
+        .filter(|(_, rest)| rest.starts_with('$'))
+        .map(|(tag, rest)| [tag, rest].concat());
+    match content(joined.as_deref().unwrap_or(heading))? {
+        Content::Leader => Some(Place::Leader),
+        Content::Positions(tag, first, last) if tag.is_none_or(Tag::is_control) => {
+            Some(Place::Positions(tag, first, last)).filter(|_| last < MAX_CONTROL)
+        }
+        Content::Positions(..) => None,
+        // What is not of a record: sources, inputs, and the state of copies.
+        Content::Named(_) | Content::OfCopies(_) => Some(Place::LeftOut),
+        Content::Field(tag, codes) if tag.is_control() => {
+            codes.is_empty().then_some(Place::Control(tag))
+        }
+        Content::Field(tag, codes) => {
+            let is_number = tag.0.iter().all(u8::is_ascii_digit);
+            let code = codes.bytes().next();
+            // A word of three capitals is a heading such as DOI, not a tag.
+            (is_number || code.is_some()).then(|| Place::Subfield(tag, code.unwrap_or(b'a')))
+        }
+    }
+}
+
+/// The maximum length of a control field that is put together of positions.
+const MAX_CONTROL: usize = 1000;
+
+/// Leaves out named columns whose subfield another column has by its tag, and columns with several subfields whose first one another
+/// column has. Returns the headings of all columns that are left out.
+fn leave_out(columns: &mut [Column]) -> Vec<String> {
+    let tagged: HashSet<(Tag, u8)> = columns
+        .iter()
+        .filter_map(|column| match column.place {
+            Place::Subfield(tag, code) => Some((tag, code)),
+            _ => None,
+        })
+        .collect();
+    let mut headings: Vec<((Tag, u8), String)> = Vec::new();
+    let mut left_out = Vec::new();
+    for column in columns {
+        let is_known = match column.place {
+            Place::Named(_, tag, code) => {
+                let old = (tag.0 == *b"264").then_some((Tag(*b"260"), code));
+                tagged.contains(&(tag, code)) || old.is_some_and(|old| tagged.contains(&old))
+            }
+            Place::Subfield(tag, code) => {
+                let same = headings.iter().find(|(known, _)| *known == (tag, code));
+                let is_other = same.is_some_and(|(_, heading)| *heading != column.heading);
+                headings.push(((tag, code), column.heading.clone()));
+                is_other
+            }
+            _ => false,
+        };
+        if is_known {
+            column.place = Place::LeftOut;
+        }
+        if column.place == Place::LeftOut {
+            left_out.push(column.heading.clone());
+        }
+    }
+    left_out
+}
+
+/// Refuses a second column for what a record has once.
+fn refuse_twice(columns: &[Column]) -> Result<(), HeadingError> {
+    for (second, column) in columns.iter().enumerate() {
+        let is_single = match column.place {
+            Place::Leader | Place::Positions(..) => true,
+            Place::Control(tag) => !matches!(&tag.0, b"006" | b"007"),
+            Place::Subfield(tag, _) => {
+                matches!(&tag.0, b"100" | b"110" | b"111" | b"130" | b"240" | b"245")
+            }
+            Place::Named(kind, ..) => matches!(kind, Kind::Title | Kind::Date),
+            Place::LeftOut | Place::Unnamed => false,
+        };
+        let mut before = columns.iter().take(second);
+        if is_single && let Some(first) = before.position(|other| other.place == column.place) {
+            return Err(HeadingError::Twice {
+                first: first + 1,
+                second: second + 1,
+                place: column.heading.clone(),
+            });
+        }
+    }
+    Ok(())
+}

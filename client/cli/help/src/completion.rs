@@ -1,0 +1,133 @@
+//! Completions that the program itself finds. The script of a shell calls the program with the words of the line, and the program
+//! prints what may stand at the cursor. It reads the user's files, but nothing from a network.
+
+use std::env;
+use std::ffi::OsString;
+use std::io::{self, Write};
+
+use clap::{Args, Command};
+use clap_complete::Shell;
+use clap_complete::engine::{ArgValueCandidates, CompletionCandidate, complete};
+use clap_complete::env::Shells;
+
+use crate::Program;
+
+/// The arguments of the command `completions`.
+#[derive(Debug, Clone, Args)]
+pub struct CompletionArguments {
+    /// The shell to complete commands in.
+    #[arg(value_name = "SHELL")]
+    pub shell: Shell,
+}
+
+/// The variable by which the script of bash tells which word is at the cursor.
+const INDEX: &str = "_CLAP_COMPLETE_INDEX";
+/// The variable by which the script of bash tells what separates completions.
+const SEPARATOR: &str = "_CLAP_IFS";
+
+impl Program {
+    /// Returns the script that makes a shell ask this program for completions.
+    ///
+    /// # Errors
+    /// Fails if the shell is unknown.
+    pub fn registration(&self, shell: Shell) -> io::Result<Vec<u8>> {
+        let (name, mut script) = (shell.to_string(), Vec::new());
+        let shells = Shells::builtins();
+        let shell = shells.completer(&name);
+        let shell = shell.ok_or_else(|| io::Error::other(format!("unknown shell {name}")))?;
+        let variable = self.variable();
+        shell.write_registration(&variable, self.name, self.name, self.name, &mut script)?;
+        Ok(script)
+    }
+
+    /// Returns whether the script of a shell has started the program to ask for completions.
+    pub fn is_asked_for_completions(&self) -> bool {
+        env::var_os(self.variable()).is_some()
+    }
+
+    /// Writes the completions for the words of a line, which follow `--` among the arguments of the process. Nothing is written if
+    /// something is wrong, because the user is in the middle of a line.
+    pub fn complete(&self, arguments: impl IntoIterator<Item = OsString>) {
+        let words = arguments.into_iter().skip_while(|word| word != "--");
+        let words: Vec<OsString> = words.skip(1).collect();
+        if !words.is_empty() {
+            let mut text = Vec::new();
+            if self.completions(words, &mut text).is_ok() {
+                // The shell may have gone.
+                let _ = io::stdout().write_all(&text);
+            }
+        }
+    }
+
+    fn completions(&self, words: Vec<OsString>, text: &mut Vec<u8>) -> io::Result<()> {
+        let name = env::var(self.variable()).unwrap_or_default();
+        let shells = Shells::builtins();
+        let shell = shells.completer(&name);
+        let shell = shell.ok_or_else(|| io::Error::other("unknown shell"))?;
+        let folder = env::current_dir().ok();
+        let mut command = self.completed();
+        if name != "bash" {
+            return shell.write_complete(&mut command, words, folder.as_deref(), text);
+        }
+        let index = env::var(INDEX).ok().and_then(|index| index.parse().ok());
+        let (words, index) = without_signs(words, index.unwrap_or_default());
+        let separator = env::var(SEPARATOR).unwrap_or_else(|_| "\n".to_owned());
+        let found = complete(&mut command, words, index, folder.as_deref())?;
+        for (place, candidate) in found.iter().enumerate() {
+            if place > 0 {
+                text.extend(separator.bytes());
+            }
+            text.extend(candidate.get_value().as_encoded_bytes());
+        }
+        Ok(())
+    }
+
+    /// Returns the definition, in which `man` knows its pages.
+    fn completed(&self) -> Command {
+        let names = self.manual_names();
+        let pages = ArgValueCandidates::new(move || {
+            let names = names.iter();
+            names.map(CompletionCandidate::new).collect()
+        });
+        (self.definition)().mut_subcommand("man", |man| {
+            man.mut_arg("command", |argument| argument.add(pages))
+        })
+    }
+
+    /// The environment variable that names the shell that asks.
+    fn variable(&self) -> String {
+        format!("_{}_COMPLETE", self.name.to_uppercase())
+    }
+}
+
+/// Leaves out the equals signs that bash makes words of, so that `--format=csv` is completed as `--format csv` is. Returns the
+/// words, and the index of the word at the cursor.
+fn without_signs(words: Vec<OsString>, mut index: usize) -> (Vec<OsString>, usize) {
+    let mut kept = Vec::with_capacity(words.len());
+    let at_cursor = index;
+    for (place, word) in words.into_iter().enumerate() {
+        if word == "=" && place < at_cursor {
+            index -= 1;
+        } else {
+            kept.push(word);
+        }
+    }
+    (kept, index)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sign_of_bash_is_left_out() {
+        let words = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>();
+        let check = |line, index, expected, at| {
+            let found = without_signs(words(line), index);
+            assert_eq!(found, (words(expected), at), "{line}");
+        };
+        check("z3950 get --format = cs", 4, "z3950 get --format cs", 3);
+        check("z3950 get --format cs", 3, "z3950 get --format cs", 3);
+        check("z3950 get --a = b --c = d", 4, "z3950 get --a b --c = d", 3);
+    }
+}

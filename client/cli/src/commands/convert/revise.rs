@@ -1,0 +1,68 @@
+//! What is done to each record before it is written: some are chosen, fields are deleted and added.
+
+use z3950_marc::MarcRecord;
+use z3950_marc::edit::insert;
+
+use super::Convert;
+use crate::render::counted;
+
+/// The choice and the changes that the arguments ask for.
+pub(super) struct Revision<'a> {
+    arguments: &'a Convert,
+    /// The number of records that were looked at.
+    seen: u64,
+    /// The number of records that fulfil all conditions.
+    selected: u64,
+    /// For each deletion, whether a record had anything to delete.
+    has_deleted: Vec<bool>,
+}
+
+impl<'a> Revision<'a> {
+    pub(super) fn new(arguments: &'a Convert) -> Self {
+        Self {
+            arguments,
+            seen: 0,
+            selected: 0,
+            has_deleted: vec![false; arguments.delete.len()],
+        }
+    }
+
+    /// Returns whether a record fulfils all conditions.
+    pub(super) fn selects(&mut self, record: &MarcRecord) -> bool {
+        let is_selected = self
+            .arguments
+            .select
+            .iter()
+            .all(|condition| condition.holds(record));
+        self.seen += 1;
+        self.selected += u64::from(is_selected);
+        is_selected
+    }
+
+    /// Deletes and adds fields.
+    pub(super) fn revise(&mut self, record: &mut MarcRecord) {
+        for (deletion, has_deleted) in self.arguments.delete.iter().zip(&mut self.has_deleted) {
+            *has_deleted |= deletion.apply(record);
+        }
+        for field in &self.arguments.add {
+            insert(record, field.clone());
+        }
+    }
+
+    /// Returns what is said at the end: how many records were chosen, and what no record had.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if !self.arguments.select.is_empty() && self.seen > 0 {
+            let (seen, selected) = (counted(self.seen, "record"), self.selected);
+            notes.push(format!("{selected} of {seen} selected"));
+        }
+        let deletions = self.arguments.delete.iter().zip(&self.has_deleted);
+        let missing = deletions.filter(|(_, has_deleted)| !**has_deleted);
+        if self.selected > 0 && !self.arguments.check {
+            notes.extend(
+                missing.map(|(deletion, _)| format!("--delete {deletion}: no record has it")),
+            );
+        }
+        notes
+    }
+}

@@ -1,0 +1,179 @@
+//! What an input of `lookup` asks for: identifiers, or the publication that a record without identifiers describes.
+
+use std::fmt;
+
+use z3950::find::Sought as SoughtRecord;
+use z3950::find::Wanted;
+use z3950::lookup::{
+    Identifier, Kind, Match, Publication, cataloguing_language, holds, identifiers, matched,
+};
+use z3950_asn1::apdu::External;
+use z3950_marc::MarcRecord;
+use z3950_marc::charset::{self, to_utf8};
+
+use crate::answer::{Ask, KeyOf};
+use crate::console::exit::Exit;
+use crate::render::shown;
+
+/// What an input asks for.
+pub(super) enum Sought {
+    Identifiers(Vec<Identifier>),
+    Publication(Box<Publication>),
+}
+
+/// What was found: one of the identifiers, or the publication.
+#[derive(Clone, Copy)]
+pub(super) enum Subject<'a> {
+    Identifier(&'a Identifier),
+    Publication(&'a Publication),
+}
+
+/// How the inputs are read.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Reading {
+    /// The kind of identifiers without a prefix; `None` to detect it from their form.
+    pub(super) kind: Option<Kind>,
+    /// Whether records without identifiers are looked up by title.
+    pub(super) by_title: bool,
+}
+
+impl Reading {
+    /// Returns what an input asks for; or the reason why it cannot be looked up, and an exit code.
+    pub(super) fn read(self, ask: &Ask) -> Result<Sought, (Exit, String)> {
+        let is_record = ask.origin.as_ref().is_some_and(|origin| origin.is_record);
+        match &ask.record {
+            Some(record) => self.of_record(record).map_err(|words| {
+                // Such a record cannot match anything.
+                (Exit::NoMatch, format!("{ask}: {words}"))
+            }),
+            None if is_record => Err((Exit::FaultsFound, ask.to_string())),
+            None => match Identifier::read_all(&shown(&ask.input), self.kind) {
+                Ok(found) => Ok(Sought::Identifiers(found)),
+                Err(error) => Err((Exit::Usage, error.to_string())),
+            },
+        }
+    }
+
+    fn of_record(self, record: &MarcRecord) -> Result<Sought, &'static str> {
+        let found = identifiers(record);
+        if !found.is_empty() {
+            return Ok(Sought::Identifiers(found));
+        }
+        if !self.by_title {
+            return Err(NO_IDENTIFIER);
+        }
+        let record = to_utf8(record, &charset::Options::default()).record;
+        let publication = Publication::of(&record).ok_or(NO_TITLE)?;
+        Ok(Sought::Publication(Box::new(publication)))
+    }
+
+    /// Returns a function that returns the same key for inputs that are looked up alike. If the best record is chosen, the choice
+    /// may depend on the record that is the input.
+    pub(super) fn key_of(self, is_best: bool) -> KeyOf {
+        Box::new(move |ask: &Ask| {
+            let mut key = match self.read(ask).ok()? {
+                Sought::Identifiers(identifiers) => {
+                    let each = identifiers.iter().map(|identifier| {
+                        let cancelled = if identifier.is_cancelled { "-" } else { "" };
+                        format!("{cancelled}{} ", identifier.normalized())
+                    });
+                    each.collect::<String>()
+                }
+                Sought::Publication(publication) => format!("title:{}", publication.normalized()),
+            };
+            let record = ask.record.as_deref().filter(|_| is_best);
+            key += &record.and_then(cataloguing_language).unwrap_or_default();
+            Some(key)
+        })
+    }
+}
+
+const NO_IDENTIFIER: &str =
+    "no identifier in 010, 020, 022 or 035; --by-title looks it up by title, author and year";
+const NO_TITLE: &str = "neither an identifier in 010, 020, 022 or 035 nor a title in 245";
+
+impl Sought {
+    /// Asks for it in the given way.
+    pub(super) fn wanted(&self, wanted: &Wanted) -> Wanted {
+        let mut wanted = wanted.clone();
+        wanted.sought = match self {
+            Self::Identifiers(identifiers) => SoughtRecord::Identifiers(identifiers.clone()),
+            Self::Publication(publication) => SoughtRecord::Publication(publication.clone()),
+        };
+        wanted
+    }
+
+    /// Returns the first identifier, which stands for all of them in messages, or the publication.
+    pub(super) fn first(&self) -> Option<Subject<'_>> {
+        self.subject(Some(0))
+    }
+
+    /// Returns the identifier with this index, or the publication.
+    pub(super) fn subject(&self, index: Option<usize>) -> Option<Subject<'_>> {
+        match self {
+            Self::Identifiers(identifiers) => Some(Subject::Identifier(identifiers.get(index?)?)),
+            Self::Publication(publication) => Some(Subject::Publication(publication)),
+        }
+    }
+
+    /// Returns all identifiers as they are in objects of `--json`; `None` for a publication.
+    pub(super) fn identifiers(&self) -> Option<String> {
+        match self {
+            Self::Identifiers(_) => Some(self.to_string()),
+            Self::Publication(_) => None,
+        }
+    }
+
+    /// Whether it has several identifiers.
+    pub(super) fn is_several(&self) -> bool {
+        matches!(self, Self::Identifiers(identifiers) if identifiers.len() > 1)
+    }
+}
+
+impl fmt::Display for Sought {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Identifiers(identifiers) => {
+                let all: Vec<String> = identifiers.iter().map(ToString::to_string).collect();
+                f.write_str(&all.join(" "))
+            }
+            Self::Publication(publication) => Subject::Publication(publication).fmt(f),
+        }
+    }
+}
+
+impl<'a> Subject<'a> {
+    pub(super) fn identifier(self) -> Option<&'a Identifier> {
+        match self {
+            Self::Identifier(identifier) => Some(identifier),
+            Self::Publication(_) => None,
+        }
+    }
+
+    /// Returns the place of the identifier in a record.
+    pub(super) fn matched(self, record: &External) -> Option<Match> {
+        matched(self.identifier()?, record)
+    }
+
+    /// Whether a record is known to lack the identifier.
+    pub(super) fn is_lacking(self, record: &External) -> bool {
+        let identifier = self.identifier();
+        identifier.is_some_and(|identifier| holds(identifier, record) == Some(false))
+    }
+
+    /// Returns the reason if the identifier is doubtful.
+    pub(super) fn doubt(self) -> Option<String> {
+        self.identifier()?.doubt()
+    }
+}
+
+impl fmt::Display for Subject<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Identifier(identifier) => identifier.fmt(f),
+            Self::Publication(publication) => {
+                f.write_str(&shown(publication.to_string().as_bytes()))
+            }
+        }
+    }
+}

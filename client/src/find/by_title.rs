@@ -1,0 +1,189 @@
+//! Looks up a publication at one target: the records that a search finds are compared with it, and the search counts only if one of
+//! them is like enough.
+
+use std::sync::Arc;
+
+use z3950_asn1::format::sources::SearchSources;
+use z3950_asn1::oid::Oid;
+
+use super::at_target::{AtTarget, TargetOutcome, is_record};
+use super::course::{Course, Next};
+use super::event::{ByTitle, Event, Found};
+use super::lending::{FoundSet, Lent};
+use crate::error::{Error, Phase};
+use crate::lookup::{Likeness, Publication};
+use crate::protocol::service::ResultRecord;
+
+/// The records that are most like the publication among those of a search.
+struct Chosen {
+    found: Arc<Found>,
+    likeness: Likeness,
+    records: Vec<(u64, ResultRecord)>,
+    /// Whether the search has more records than were compared.
+    is_partial: bool,
+    failure: Option<Error>,
+    record_syntax: Option<Oid>,
+}
+
+impl AtTarget<'_> {
+    /// Makes the searches of the course until one finds a record that is like enough, or none is left. If a search has more records
+    /// than are compared, and none of them is of the year, it is made again with the year.
+    pub(super) async fn search_by_title(
+        &self,
+        publication: &Publication,
+    ) -> Result<(TargetOutcome, Option<Oid>), Error> {
+        let mut course = self.place.course(self.wanted, self.round)?;
+        let lent = self.lender.lend(self.place).await?;
+        let mut sources = SearchSources::default();
+        let first = self.first_chosen(publication, &lent, &mut course, &mut sources);
+        let mut chosen = first.await?;
+        if chosen.may_be_exceeded()
+            && course.narrow()
+            && let Ok(set) = self.search_once(&lent, &course).await
+            && let Some(of_year) = self.chosen(publication, &course, &sources, &set)
+            && of_year.likeness < chosen.likeness
+        {
+            chosen = of_year;
+        }
+        // All records have been received, so the session is released before the reader gets them.
+        drop(lent);
+        let Chosen {
+            found,
+            records,
+            failure,
+            record_syntax,
+            ..
+        } = chosen;
+        Ok((self.deliver(found, records, failure).await, record_syntax))
+    }
+
+    /// Makes the searches of the course until one finds a record that is like enough.
+    async fn first_chosen(
+        &self,
+        publication: &Publication,
+        lent: &Lent,
+        course: &mut Course,
+        sources: &mut SearchSources,
+    ) -> Result<Chosen, Error> {
+        loop {
+            let next = match self.search_once(lent, course).await {
+                Ok(set) => {
+                    sources.join(set.pager.found().sources());
+                    if let Some(chosen) = self.chosen(publication, course, sources, &set) {
+                        return Ok(chosen);
+                    }
+                    let unlike = self.unlike(course, &set);
+                    let next = after_others(course, &set);
+                    drop(set);
+                    if let Some(unlike) = unlike {
+                        self.tell(unlike).await;
+                    }
+                    next?
+                }
+                Err(error) => match course.after_error(&error) {
+                    Next::End if matches!(error, Error::Refused { .. }) => {
+                        return Err(course.end().unwrap_or(error));
+                    }
+                    Next::End => return Err(error),
+                    next => next,
+                },
+            };
+            if let Next::Again(reason) = next {
+                self.tell(self.again(course, reason)).await;
+            }
+        }
+    }
+
+    /// Chooses among the records of a search; `None` if none of them is like the publication.
+    fn chosen(
+        &self,
+        publication: &Publication,
+        course: &Course,
+        sources: &SearchSources,
+        set: &FoundSet,
+    ) -> Option<Chosen> {
+        let charset = self.place.target.profile.record_charset;
+        let publications = set.records.iter().map(|record| match record {
+            ResultRecord::Record { external, .. } => Publication::of_retrieved(external, charset),
+            ResultRecord::Diagnostic { .. } => None,
+        });
+        let publications: Vec<Option<Publication>> = publications.collect();
+        let choice = publication.choose(&publications)?;
+        let compared = compared(set);
+        let mut found = (*self.found(course, sources.clone(), set)).clone();
+        let hits = found.result.hits;
+        found.by_title = Some(ByTitle {
+            alike: u64::try_from(choice.places.len()).unwrap_or(u64::MAX),
+            choice: choice.in_words(hits, compared),
+            doubt: choice.doubt.clone(),
+            likeness: choice.likeness,
+        });
+        // All equal records are needed to choose the best of them.
+        let most = if self.keeps_records {
+            u64::MAX
+        } else {
+            self.wanted.count
+        };
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        let records = choice.places.iter().take(most).filter_map(|&place| {
+            let position = u64::try_from(place).ok()?.checked_add(1)?;
+            Some((position, set.records.get(place)?.clone()))
+        });
+        Some(Chosen {
+            found: Arc::new(found),
+            likeness: choice.likeness,
+            records: records.collect(),
+            is_partial: compared < hits,
+            failure: set.failure.clone(),
+            record_syntax: set.pager.record_syntax(),
+        })
+    }
+
+    /// Returns the event for a search that found only other publications; `None` if it found nothing, or its records are refused.
+    fn unlike(&self, course: &Course, set: &FoundSet) -> Option<Event> {
+        let hits = set.pager.found().hits;
+        let (_, attempt) = course.attempt().filter(|_| hits > 0 && !is_refused(set))?;
+        Some(Event::Unlike {
+            target: self.target,
+            hits,
+            step_name: attempt.name(),
+        })
+    }
+}
+
+impl Chosen {
+    /// Whether a search with the year may find a record that is more like.
+    fn may_be_exceeded(&self) -> bool {
+        self.is_partial && self.likeness.may_be_exceeded()
+    }
+}
+
+/// Moves to the next search after one that found nothing, or only other publications.
+fn after_others(course: &mut Course, set: &FoundSet) -> Result<Next, Error> {
+    if let Some(diagnostic) = set.first_refused().filter(|_| is_refused(set)) {
+        return match course.after_first_refused(diagnostic) {
+            Next::End => Err(Error::Refused {
+                phase: Phase::Present,
+                diagnostics: diagnostic.clone().into(),
+            }),
+            next => Ok(next),
+        };
+    }
+    if compared(set) < set.pager.found().hits && course.narrow() {
+        return Ok(Next::Search);
+    }
+    match course.after_nothing(set.pager.found()) {
+        Next::End => Err(course.end().unwrap_or(Error::NoMatch)),
+        next => Ok(next),
+    }
+}
+
+/// Whether the server refused all records of a search.
+fn is_refused(set: &FoundSet) -> bool {
+    !set.records.iter().any(is_record)
+}
+
+/// Returns the number of records of a search that are compared.
+fn compared(set: &FoundSet) -> u64 {
+    u64::try_from(set.records.len()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,42 @@
+//! Examples for the help and the manual pages. A test creates the files that the examples name, and runs every example that serves or
+//! checks.
+
+use z3950_help::Examples;
+
+#[rustfmt::skip]
+pub(super) const EXAMPLES: &[Examples] = &[
+    ("", &[
+        ("Serve the built-in catalogue, or files of records", "z3950d --demo"),
+        ("", "z3950d --database cat=records.mrc --listen 0.0.0.0:2100"),
+        ("", "z3950d --database books=a.mrc --database books=b.mrc --database maps=maps.mrk --docid '035$a'"),
+        ("Check the records; the exit code is 8 if some would be repaired or left out", "z3950d --database cat=records.mrc --check"),
+        ("Keep the changes of clients", "z3950d --database cat=records.mrc --save cat=saved.mrc"),
+        ("", "z3950d --database cat=records.mrc --listen 0.0.0.0:2100 --anyone-may-update"),
+        ("", "z3950d --fold saved.mrc"),
+        ("Write a settings file, and check it", "z3950d --print-config > z3950d.toml"),
+        ("", "z3950d --config z3950d.toml --check"),
+        ("Listen with TLS", "z3950d --demo --listen tls:127.0.0.1:2101 --certificate cert.pem --key key.pem"),
+        ("Log sessions, and answer /metrics and /healthz", "z3950d --demo --access-log access.log --status 127.0.0.1:9210"),
+        ("Test a client: faults, another server's habits, recorded conversations", "z3950d --demo --fault 'on search db=books nth=2: delay 500ms' --fault 'on search: surrogate 14'"),
+        ("", "z3950d --imitate yaz-ztest --listen 127.0.0.1:0 --transcript said.jsonl"),
+        ("", "z3950d --record said.jsonl --upstream z3950.example.org:210 --overwrite"),
+        ("", "z3950d --replay said.jsonl"),
+        ("", "z3950d --replay said.jsonl --report-missing missing.jsonl --overwrite"),
+        ("Judge by the standard what clients send", "z3950d --demo --judge report.json --judge report.xml --overwrite"),
+        ("", "z3950d --demo --judge report.txt --fault 'on search nth=2: close' --overwrite"),
+    ]),
+    ("engine-config", &[
+        ("", "z3950d engine-config --config z3950d.toml --output engine"),
+        ("", "z3950d engine-config --nodes n1.example.org:9401,n2.example.org:9401 --data /var/lib/sphinxsearch"),
+    ]),
+    ("load", &[
+        ("", "z3950d load --config z3950d.toml records.mrc"),
+        ("", "z3950d load --config z3950d.toml --state load.state records.mrc more.mrc"),
+        ("", "z3950d load --config z3950d.toml --delete withdrawn.mrc"),
+    ]),
+    ("completions", &[("", "z3950d completions bash > z3950d.bash")]),
+    ("man", &[
+        ("", "z3950d man > z3950d.1"),
+        ("", "z3950d man --output pages"),
+    ]),
+];
