@@ -5,6 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::destination::{Destination, is_same};
+use super::lock::release;
 use super::whole::{cut, stream};
 use super::{Draft, Error, Existing, Lock, sync_folder};
 
@@ -245,6 +246,14 @@ impl Growing {
         let _ = file.try_lock();
         sync_folder(target)?;
         Ok(file)
+    }
+}
+
+impl Drop for Growing {
+    fn drop(&mut self) {
+        if let Some(file) = self.regular() {
+            release(file);
+        }
     }
 }
 

@@ -115,7 +115,18 @@ impl Drop for Lock {
             // new lock file.
             let _ = fs::remove_file(path);
         }
+        let beside = self.beside.as_ref().map(|(file, _)| file);
+        for file in beside.into_iter().chain(&self.file) {
+            release(file);
+        }
     }
+}
+
+/// Releases the lock of a file that is about to be closed. Closing it alone would not be enough while a child process
+/// that is just being started still shares the file.
+pub(super) fn release(file: &File) {
+    // A failure only means that locks are not supported.
+    let _ = file.unlock();
 }
 
 /// Creates and locks the lock file for a target. Returns `None` if files cannot be created in its folder. Fails with

@@ -193,6 +193,25 @@ fn audit_a3_one_run_writes_and_the_other_is_refused() {
     has(&folder, &[("y.mrc", "y")]);
 }
 
+/// A process that is being started shares the open files of its parent for a moment, as a second handle does.
+#[test]
+fn audit_a3_a_lock_ends_even_if_the_open_file_is_shared() {
+    let (_guard, folder) = folder();
+    let path = folder.join("y.mrc");
+    let mut growing = Growing::resume(&path).expect("opens");
+    growing.write_all(b"x").expect("written");
+    let _shared = growing.handle().expect("shared");
+    drop(growing);
+    let mut lock = Lock::take(&path).expect("the growing file released its lock");
+    let mut draft = Draft::hidden(lock.target()).expect("begins");
+    draft.file().write_all(b"y").expect("written");
+    let file = draft.persist(Existing::Replace, true).expect("replaced");
+    let _shared = file.try_clone().expect("shared");
+    lock.renew(file);
+    drop(lock);
+    Lock::take(&path).expect("the lock was released");
+}
+
 #[cfg(unix)]
 #[test]
 fn audit_a3_two_paths_to_one_file_share_its_lock() {
