@@ -277,11 +277,11 @@ fn r_b9_several_targets_and_the_best_of_equal_records() {
             ],
         ),
     ] {
-        let ran = files.run(&[&a, &b], &[options, &["--force"]].concat());
+        let ran = files.run(&[&a, &b], &[options, &["--overwrite"]].concat());
         assert_eq!(ran.code, Some(code), "{options:?}: {ran:?}");
         assert_eq!(files.lines(&columns), expected, "{options:?}: {ran:?}");
     }
-    let ran = files.run(&[&b], &["--count", "0", "--force"]);
+    let ran = files.run(&[&b], &["--count", "0", "--overwrite"]);
     assert_eq!(
         files.lines(&["outcome", "hits"]),
         ["found|2", "found|1"],
@@ -326,7 +326,7 @@ fn r_b9_the_year_narrows_a_search_with_many_records() {
         .rule("on search nth=2: fail 114")
         .start();
     let target = format!("{}/cat", refusing.addr());
-    let ran = files.run(&[&target], &["--jobs", "1", "--force"]);
+    let ran = files.run(&[&target], &["--jobs", "1", "--overwrite"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert_eq!(files.lines(&["record"])[0], "b1949", "{ran:?}");
 }

@@ -281,7 +281,7 @@ fn a_target_that_fails_is_named_although_another_answers() {
     let line = ["lookup", "--target", "127.0.0.1:1/x", "--target", &b];
     let files = ["--input", &input, "--report", &report, "--format", "brief"];
     for options in [&[][..], &["--all-targets", "--best"]] {
-        let ran = z3950([&line[..], &files, &["--force"], options].concat());
+        let ran = z3950([&line[..], &files, &["--overwrite"], options].concat());
         assert_eq!(ran.code, Some(6), "{ran:?}");
         let failed = "warning: 127.0.0.1:1/x failed for 2 inputs: ";
         assert!(ran.stderr.contains(failed), "{ran:?}");

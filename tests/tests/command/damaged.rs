@@ -37,7 +37,7 @@ fn audit_a5_a_record_cut_off_by_the_server_is_delivered_with_exit_code_8() {
     for option in [
         &[][..],
         &["--format", "raw"],
-        &["--output", &output, "--force"],
+        &["--output", &output, "--overwrite"],
     ] {
         for ran in every_way(&server, option) {
             assert_eq!(ran.code, Some(8), "{option:?}: {ran:?}");
@@ -67,7 +67,7 @@ fn audit_a5_a_record_cut_off_by_the_server_is_delivered_with_exit_code_8() {
         &output,
         "--report",
         &report_path,
-        "--force",
+        "--overwrite",
     ]);
     assert_eq!(ran.code, Some(8), "{ran:?}");
     let words = "2 inputs: 2 delivered with damage";
@@ -79,7 +79,7 @@ fn audit_a5_a_record_cut_off_by_the_server_is_delivered_with_exit_code_8() {
         );
         assert!(!line.contains("\"message\":null"), "{line}");
     }
-    let commands = format!("find prejudice\nsave --force {output} 1\n");
+    let commands = format!("find prejudice\nsave --overwrite {output} 1\n");
     let url = format!("z39.50s://{place}");
     let ran = z3950_fed(["open", "--stop-on-error", &url], &commands);
     assert_eq!(ran.code, Some(8), "{ran:?}");

@@ -148,16 +148,17 @@ fn completions_and_the_manual_page_are_printed() {
     for shell in ["bash", "zsh", "fish"] {
         let ran = z3950(["completions", shell]);
         assert_eq!(ran.code, Some(0), "{shell}");
-        assert!(ran.stdout.contains("lookup"), "{shell}");
+        assert!(ran.stdout.contains("_Z3950_COMPLETE"), "{shell}");
     }
-    let ran = z3950(["man"]);
-    assert_eq!(ran.code, Some(0), "{ran:?}");
-    for words in [
-        ".TH z3950",
-        ".SH Z3950 SEARCH",
-        ".SH Z3950 TARGETS ADD",
-        ".SH \"EXIT CODES\"",
+    for (page, words) in [
+        (&[][..], &[".TH Z3950 1", "z3950\\-search", ".SH \"EXIT STATUS\""][..]),
+        (&["search"], &[".TH Z3950\\-SEARCH 1"]),
+        (&["targets", "add"], &[".TH Z3950\\-TARGETS 1", "\\-\\-index"]),
     ] {
-        assert!(ran.stdout.contains(words), "{words}");
+        let ran = z3950([&["man"], page].concat());
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        for words in words {
+            assert!(ran.stdout.contains(words), "{words}: {ran:?}");
+        }
     }
 }

@@ -102,11 +102,11 @@ fn audit_a1_existing_files_stay_unless_records_replace_them() {
         let ran = with(&[]);
         assert_eq!(ran.code, Some(2), "{arguments:?}: {ran:?}");
         if !arguments.contains(&missing.as_str()) {
-            let words = "y.mrc already exists: --force replaces it";
+            let words = "y.mrc already exists: --overwrite replaces it";
             assert!(ran.stderr.contains(words), "{arguments:?}: {ran:?}");
         }
         assert_eq!(fs::read_to_string(path).expect("read"), "precious");
-        let ran = with(&["--force"]);
+        let ran = with(&["--overwrite"]);
         assert_eq!(ran.code, Some(code), "{arguments:?}: {ran:?}");
         match records_there {
             0 => assert_eq!(fs::read_to_string(path).expect("read"), "precious"),
@@ -132,18 +132,18 @@ fn audit_a1_existing_reports_and_their_outputs_stay_too() {
     };
     fs::write(&output, "precious").expect("written");
     let ran = run("war", &[]);
-    let words = "y.mrc already exists: --resume continues it, --force replaces it";
+    let words = "y.mrc already exists: --resume continues it, --overwrite replaces it";
     assert!(ran.code == Some(2) && ran.stderr.contains(words), "{ran:?}");
     assert_eq!(names(&folder), ["y.mrc"]);
-    let ran = run("nosuchword", &["--force"]);
+    let ran = run("nosuchword", &["--overwrite"]);
     assert_eq!(ran.code, Some(3), "{ran:?}");
     assert_eq!(fs::read_to_string(&output).expect("read"), "precious");
     fs::remove_file(&output).expect("removed");
     let ran = run("war", &[]);
-    let words = "y.tsv already exists: --resume continues it, --force replaces it";
+    let words = "y.tsv already exists: --resume continues it, --overwrite replaces it";
     assert!(ran.code == Some(2) && ran.stderr.contains(words), "{ran:?}");
     assert!(!output.exists());
-    let ran = run("war", &["--force"]);
+    let ran = run("war", &["--overwrite"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert_eq!(records(&output), 3);
     assert_eq!(
@@ -165,7 +165,7 @@ fn audit_a1_records_before_a_failure_are_kept_and_the_file_is_named() {
         "search",
         &place,
         "war",
-        "--force",
+        "--overwrite",
         "--output",
         &text(&output),
     ]);

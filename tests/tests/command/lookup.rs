@@ -197,7 +197,7 @@ fn a_record_that_comes_only_in_brief_form_is_named() {
             assert_eq!(line["element_set"], set, "{line}");
             let message = line["message"].as_str().expect("a message");
             assert!(message.ends_with(words.trim_end()), "{line}");
-            let (ran, _) = run(&["--report", report, "--force"]);
+            let (ran, _) = run(&["--report", report, "--overwrite"]);
             assert_eq!(ran.code, Some(code), "{ran:?}");
             let written = std::fs::read_to_string(report).expect("a report");
             assert!(written.contains(words.trim_end()), "{written}");

@@ -29,7 +29,7 @@ fn r_f14_characters_that_are_lost_are_counted() {
     let written = written.to_str().expect("text");
     let to = |charset: &str, title: &str| {
         let input = with_title(folder.path(), title);
-        let options = ["--to", "marc", "--force", "--output", written];
+        let options = ["--to", "marc", "--overwrite", "--output", written];
         z3950(
             ["convert", "--to-charset", charset, &input]
                 .iter()

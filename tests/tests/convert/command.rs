@@ -138,7 +138,7 @@ fn output_is_split_into_numbered_files() {
     let file = file.to_string_lossy();
     // This run writes fewer files than the previous one.
     let template = &*template;
-    let arguments = ["--to", "marcxml", "--force", "--split"];
+    let arguments = ["--to", "marcxml", "--overwrite", "--split"];
     for (split, stale) in [
         ("1", &[][..]),
         ("2", &["part-0003.xml is of an earlier run\n"]),

@@ -70,7 +70,7 @@ fn audit_a1_a_file_stays_where_nothing_is_converted() {
                 std::fs::write(&keep, there).expect("written");
             }
             let run = |to| {
-                let options = ["--to", to, "-o", &keep, "--force"];
+                let options = ["--to", to, "-o", &keep, "--overwrite"];
                 convert(&[&options[..], &arguments[..]].concat(), "")
             };
             for to in ["marc", "marcxml"] {

@@ -26,7 +26,7 @@ fn convert(from: &Path, form: &str, codes: &[i32]) -> PathBuf {
     let to = from.with_file_name(format!("{name}.{form}"));
     let ran = z3950([
         "convert".as_ref(),
-        "--force".as_ref(),
+        "--overwrite".as_ref(),
         "--to".as_ref(),
         form.as_ref(),
         "-o".as_ref(),

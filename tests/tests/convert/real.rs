@@ -15,7 +15,7 @@ use crate::convert::{files, records};
 fn convert(from: &Path, form: &str, to: &Path) {
     let ran = z3950([
         "convert".as_ref(),
-        "--force".as_ref(),
+        "--overwrite".as_ref(),
         "--to".as_ref(),
         form.as_ref(),
         "-o".as_ref(),

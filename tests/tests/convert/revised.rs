@@ -176,7 +176,7 @@ fn r_f15_an_interrupted_sort_leaves_the_output_as_it_is() {
     let output = folder.path().join("x.mrk");
     std::fs::write(&output, "old").expect("written");
     let mut child = command(path("z3950"))
-        .args(["convert", "--sort", "title", "--force", "-o"])
+        .args(["convert", "--sort", "title", "--overwrite", "-o"])
         .arg(&output)
         .stdin(Stdio::piped())
         .stderr(Stdio::piped())

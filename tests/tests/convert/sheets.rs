@@ -178,7 +178,7 @@ fn r_f15_tables_that_cannot_be_read_are_refused_in_words() {
     std::fs::write(path("old.mrc"), "old").expect("written");
     let ran = z3950([
         "convert".as_ref(),
-        "--force".as_ref(),
+        "--overwrite".as_ref(),
         "-o".as_ref(),
         path("old.mrc").as_os_str(),
         path("a.csv").as_os_str(),
@@ -212,7 +212,7 @@ fn r_f15_tables_that_cannot_be_read_are_refused_in_words() {
 /// Converts a file to another one next to it, whose name says the form.
 fn converted(from: &Path, to: &str, arguments: &[&str]) -> PathBuf {
     let to = from.with_file_name(to);
-    let files = [from, Path::new("--force"), Path::new("-o"), &to];
+    let files = [from, Path::new("--overwrite"), Path::new("-o"), &to];
     let ran = z3950(
         ["convert"]
             .iter()

@@ -276,7 +276,7 @@ fn a_file_that_force_spared_is_kept_when_the_run_is_continued() {
                 .get_args()
                 .filter(|argument| *argument != "--resume"),
         )
-        .arg("--force");
+        .arg("--overwrite");
     let ran = program::run(forced, "");
     assert_eq!(ran.code, Some(3), "{ran:?}");
     assert_eq!(fs::read(batch.path("all.mrc")).expect("read"), old);

@@ -86,7 +86,7 @@ fn r_b8_each_target_is_asked_once() {
         let before = searches(&server);
         let line = [
             "lookup", "--target", serials, "--target", books, "--input", "-", "--report", report,
-            "--force", "--format", "brief",
+            "--overwrite", "--format", "brief",
         ];
         let ran = z3950_fed([&line[..], options].concat(), inputs);
         assert_eq!(ran.stdout.matches("Frankenstein").count(), 1, "{ran:?}");

@@ -294,7 +294,7 @@ fn reports_have_the_whole_input() {
         (&["search", "localhost/books"][..], query, query),
         (&["get"], url, "z39.50r://<redacted>@localhost/books?pg1342"),
     ] {
-        let options = ["--input", "-", "--report", "{}/all.tsv", "--force"];
+        let options = ["--input", "-", "--report", "{}/all.tsv", "--overwrite"];
         let arguments = [command, &options].concat();
         demo(folder.path(), &arguments, input);
         let report = rows(&text(&folder, "all.tsv"), ["input"]).concat();

@@ -29,7 +29,7 @@ fn reports_say_found_where_records_were_only_counted_and_null_where_there_is_no_
         "{}/out.mrc",
         "--report",
         "{}/report.json",
-        "--force",
+        "--overwrite",
     ];
     for (command, outcome, target) in [
         (
@@ -81,7 +81,7 @@ fn reports_say_found_where_records_were_only_counted_and_null_where_there_is_no_
 #[test]
 fn summaries_use_the_words_of_the_report() {
     let folder = folder();
-    let files = ["--output", "{}/out.xml", "--force"];
+    let files = ["--output", "{}/out.xml", "--overwrite"];
     for (command, sum) in [
         (
             &[
@@ -111,7 +111,7 @@ fn repaired_records_are_counted_and_reported() {
     let place = format!("{}/books", server.address());
     let (output, report) = (path("out.mrc"), path("report.json"));
     let search = ["search", &place, "prejudice", "--output", &output];
-    for more in [&[][..], &["--report", &report, "--force"]] {
+    for more in [&[][..], &["--report", &report, "--overwrite"]] {
         let ran = z3950(search.iter().chain(more));
         assert_eq!(ran.code, Some(0), "{ran:?}");
         let count = std::fs::read(&output)

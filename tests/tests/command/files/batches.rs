@@ -21,7 +21,7 @@ fn audit_a2_an_output_has_all_records_unless_told_otherwise() {
         let (output, report) = (folder.join("w.mrc"), folder.join("w.tsv"));
         let run = |more: &[&str]| {
             let output = text(&output);
-            let arguments = ["search", &place, "war", "--force", "--output", &output];
+            let arguments = ["search", &place, "war", "--overwrite", "--output", &output];
             z3950(arguments.iter().chain(more))
         };
         let ran = run(&[]);
@@ -126,7 +126,7 @@ fn audit_a3_two_batches_on_one_output_or_report() {
             if has_report {
                 arguments.extend(["--report", &report]);
             }
-            arguments.push(if resumes { "--resume" } else { "--force" });
+            arguments.push(if resumes { "--resume" } else { "--overwrite" });
             let ran = z3950(&arguments);
             if !clashes {
                 continue;
@@ -158,7 +158,7 @@ fn audit_a3_two_batches_in_one_folder() {
         "lookup",
         "127.0.0.1:65535/books",
         "x",
-        "--force",
+        "--overwrite",
         "--output",
         &text(&records),
     ];

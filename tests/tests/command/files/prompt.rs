@@ -64,10 +64,10 @@ fn audit_a1_save_at_the_prompt_replaces_nothing_unasked() {
         prompt(&server, &format!("find war\nsave {option}{path} all\n"))
     };
     let ran = saving("");
-    let words = "a.mrc already exists: save --force FILE replaces it";
+    let words = "a.mrc already exists: save --overwrite FILE replaces it";
     assert!(ran.stderr.contains(words), "{ran:?}");
     assert_eq!(fs::read_to_string(&path).expect("read"), "precious");
-    let ran = saving("--force ");
+    let ran = saving("--overwrite ");
     assert!(ran.stderr.contains("3 records in "), "{ran:?}");
     assert_eq!(records(&path), 3);
     assert_eq!(names(&folder), ["a.mrc"]);
