@@ -43,7 +43,7 @@ fn the_name_of_the_output_selects_its_form() {
     let output = folder.path().join("nothing");
     let ran = z3950_fed(["convert", "-o", output.to_str().expect("text")], RECORD);
     assert_eq!(ran.code, Some(2), "{ran:?}");
-    assert!(ran.stderr.contains("or give --to"), "{ran:?}");
+    assert!(ran.stderr.contains("or give --format"), "{ran:?}");
     assert!(!output.exists());
 }
 
