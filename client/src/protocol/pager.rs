@@ -28,8 +28,8 @@ pub(crate) use self::cursor::Cursor;
 use self::forms::is_unusable;
 pub(crate) use self::forms::{is_empty, is_too_large};
 use self::refusals::{
-    OF_ONE_RECORD, OF_SYNTAX, TOO_MANY, has_any, is_in_no_such_syntax, is_of_one_record,
-    is_syntax_refused, is_timeout,
+    MAX_UNREADABLE, OF_ONE_RECORD, OF_SYNTAX, TOO_MANY, has_any, is_in_no_such_syntax,
+    is_of_one_record, is_syntax_refused, is_timeout, is_unreadable, unreadable,
 };
 use crate::error::{Diagnostics, Error, Phase, ProtocolFault};
 use crate::protocol::service::ResultRecord;
@@ -123,6 +123,8 @@ pub struct Pager {
     has_tripped: bool,
     /// The number of consecutive unusable records that were not available in any other form.
     without_form: u32,
+    /// The number of consecutive records that could not be read.
+    unreadable: u32,
     /// The diagnostics that were reported as warnings.
     reported: Vec<DiagRec>,
 }
@@ -155,6 +157,14 @@ impl Session {
         let mut alternatives_left = options.alternatives.len();
         let mut found = loop {
             match self.search(query.clone(), &search).await {
+                // One of the first records may have made the answer unreadable.
+                Err(error) if is_unreadable(&error) && search.small_set_upper_bound > 0 => {
+                    let without = without_records(&search);
+                    break self
+                        .search(query.clone(), &without)
+                        .await
+                        .map_err(|_| error)?;
+                }
                 // Some servers refuse the search because they do not support the record syntax, so the next syntax is tried.
                 Err(Error::Refused { diagnostics, .. })
                     if alternatives_left > 0 && has_any(&diagnostics, &OF_SYNTAX) =>
@@ -228,6 +238,7 @@ impl Pager {
             ahead: VecDeque::new(),
             has_tripped: false,
             without_form: 0,
+            unreadable: 0,
             reported: Vec::new(),
         }
     }
@@ -378,6 +389,7 @@ impl Pager {
             }
             match result.map(|presented| (presented.records, presented.diagnostics)) {
                 Ok((mut records, diagnostics)) if !records.is_empty() => {
+                    self.unreadable = 0;
                     self.report("with the records came", &diagnostics.0);
                     self.chunks.came(asked, &records, asking.elapsed());
                     // If the first record is in another syntax, the records after it are requested separately.
@@ -420,6 +432,15 @@ impl Pager {
                         diagnostic,
                     };
                     return self.in_other_forms(start, vec![record]).await;
+                }
+                Err(error) if is_unreadable(&error) && asked > 1 => self.chunks.shrink(asked),
+                Err(error)
+                    if is_unreadable(&error)
+                        && self.options.takes_refusals
+                        && self.unreadable < MAX_UNREADABLE =>
+                {
+                    self.unreadable += 1;
+                    return Ok(vec![unreadable(&error)]);
                 }
                 Err(error)
                     if !has_reconnected
@@ -553,12 +574,9 @@ impl Pager {
     async fn search_on(&mut self, session: &Session) -> Result<(), Error> {
         self.ahead.clear();
         let search = SearchOptions {
-            small_set_upper_bound: 0,
-            large_set_lower_bound: 1,
-            medium_set_present_number: 0,
             // The facets are already known, so they are not requested again.
             additional_search_info: None,
-            ..self.search.clone()
+            ..without_records(&self.search)
         };
         let found = session.search(self.query.clone(), &search).await?;
         if found.hits != self.found.hits {
@@ -576,6 +594,16 @@ impl Pager {
 
     fn sort_request(&self, keys: &[SortKeySpec]) -> SortRequest {
         SortRequest::in_place(self.search.result_set.clone(), keys.to_vec())
+    }
+}
+
+/// Returns the options for a search whose answer has no records.
+fn without_records(search: &SearchOptions) -> SearchOptions {
+    SearchOptions {
+        small_set_upper_bound: 0,
+        large_set_lower_bound: 1,
+        medium_set_present_number: 0,
+        ..search.clone()
     }
 }
 

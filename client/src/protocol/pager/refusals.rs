@@ -1,8 +1,10 @@
 //! The meaning of refusals of records, and the refusals that another request may avoid.
 
-use z3950_asn1::apdu::DiagRec;
+use z3950_asn1::apdu::{DefaultDiagFormat, DiagRec};
+use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::sru::{ResponseError, XmlError};
 
-use crate::error::{Cause, Diagnostics, Error};
+use crate::error::{Cause, Diagnostics, Error, ProtocolFault, SruFault};
 use crate::protocol::service::ResultRecord;
 pub(super) use crate::protocol::service::diagnostics::OF_SYNTAX;
 use crate::protocol::service::diagnostics::is_one_of;
@@ -22,6 +24,35 @@ pub(super) const OF_ONE_RECORD: [i64; 5] = [14, 15, 16, 17, 238];
 pub(super) fn has_any(diagnostics: &Diagnostics, conditions: &[i64]) -> bool {
     let mut conditions = conditions.iter();
     conditions.any(|condition| diagnostics.has(*condition))
+}
+
+/// The number of consecutive records that cannot be read, after which no more are requested.
+pub(super) const MAX_UNREADABLE: u32 = 20;
+
+/// Returns whether an answer of SRU is not well-formed, which a single record in it may have caused. The answers with the other
+/// records may be sound.
+pub(super) fn is_unreadable(error: &Error) -> bool {
+    let Error::Protocol {
+        fault: ProtocolFault::Sru(SruFault::Response(ResponseError::Xml(fault))),
+        ..
+    } = error
+    else {
+        return false;
+    };
+    matches!(
+        fault,
+        XmlError::Syntax { .. } | XmlError::DocumentType { .. } | XmlError::TooDeep { .. }
+    )
+}
+
+/// Returns the diagnostic in place of a record that cannot be read.
+pub(super) fn unreadable(error: &Error) -> ResultRecord {
+    let words = format!("the record cannot be read: {error}");
+    let diagnostic = DefaultDiagFormat::bib1(Condition::SYSTEM_ERROR_PRESENTING.0, words);
+    ResultRecord::Diagnostic {
+        database: None,
+        diagnostic: DiagRec::DefaultFormat(diagnostic),
+    }
 }
 
 /// Whether a diagnostic concerns a single record.

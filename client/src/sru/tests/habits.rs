@@ -252,6 +252,39 @@ async fn diagnostics_without_their_own_element_are_read() {
 }
 
 #[tokio::test]
+async fn a_record_that_makes_its_answer_unreadable_is_left_out_alone() {
+    let unreadable = |positions: std::ops::RangeInclusive<u64>| {
+        let answer = found_xml(3, positions);
+        ok(answer.replace("<zs:records>", "<zs:records><!DOCTYPE x>"))
+    };
+    let words = "diagnostic 14 (the system failed to present a record): the record cannot be read: protocol error during Present: \
+                 a document type is not accepted (octet 158)";
+    let replies = [
+        unreadable(1..=3),
+        found(3, []),
+        unreadable(1..=3),
+        found(3, [1]),
+        unreadable(2..=2),
+        found(3, [3]),
+    ];
+    let asked = "1+3, 1+0, 1+3, 1+1, 2+1, 3+1";
+    check(replies, 3, &["Title 1", words, "Title 3"], asked).await;
+    // A server that never sends a readable answer is not asked for all its records.
+    let peer = Peer::new((0..60).map(|at| match at {
+        0 => found(1000, []),
+        _ => unreadable(1..=1),
+    }));
+    let connection = peer.connect().await;
+    let titles = titles(&connection, 0).await.expect("titles");
+    let last = titles.last().map(String::as_str).unwrap_or_default();
+    assert!(
+        last.starts_with("protocol error during Present"),
+        "{titles:?}"
+    );
+    assert!(titles.len() < 30 && peer.asked().len() < 40, "{titles:?}");
+}
+
+#[tokio::test]
 async fn a_server_that_wants_to_send_records_is_let() {
     let zero = refused(6, "maximumRecords");
     check([zero, found(1, [1])], 0, &["Title 1"], "1+0, 1+1").await;
