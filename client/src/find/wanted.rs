@@ -300,17 +300,22 @@ impl SearchTarget {
     fn exact(&self, identifier: &Identifier) -> Vec<Attempt> {
         let habits = &self.target.profile.docid;
         let of_profile = habits.iter().filter(|_| identifier.kind == Kind::Docid);
-        let of_profile = of_profile.map(|habit| Attempt::by(habit, identifier));
+        let of_profile = of_profile.map(|habit| Attempt::of_profile(habit, identifier));
         of_profile.chain(attempts(identifier)).collect()
     }
 
     /// Adds searches as this target wants to be asked, except those that are there already.
     fn add(&self, more: Vec<Attempt>, found: &mut Vec<Attempt>) -> Result<(), Error> {
         for mut attempt in more {
-            for attributes in &mut attempt.attributes {
-                self.target.profile.indexed(&mut attributes.0);
+            if attempt.is_of_profile {
+                self.target.complete(&mut attempt.query)
+            } else {
+                for attributes in &mut attempt.attributes {
+                    self.target.profile.indexed(&mut attributes.0);
+                }
+                self.target.adapt(&mut attempt.query)
             }
-            self.target.adapt(&mut attempt.query).map_err(Error::Term)?;
+            .map_err(Error::Term)?;
             if found.iter().all(|known| known.query != attempt.query) {
                 found.push(attempt);
             }

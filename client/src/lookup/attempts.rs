@@ -23,6 +23,8 @@ pub(crate) struct Attempt {
     /// The query to send.
     pub(crate) query: RpnQuery,
     pub(crate) precondition: Precondition,
+    /// Whether the profile gives these attributes for the identifier, so that those for its indexes do not replace them.
+    pub(crate) is_of_profile: bool,
 }
 
 /// When a search is made, if those before it found nothing.
@@ -174,10 +176,13 @@ fn held_forms(identifier: &Identifier) -> Vec<String> {
 }
 
 impl Attempt {
-    /// Creates a search with these attributes for an identifier as written.
-    pub(crate) fn by(attributes: &Attributes, identifier: &Identifier) -> Self {
+    /// Creates a search with attributes of the profile for an identifier as written.
+    pub(crate) fn of_profile(attributes: &Attributes, identifier: &Identifier) -> Self {
         let form = std::slice::from_ref(&identifier.text);
-        Self::of(attributes, form, Precondition::None)
+        Self {
+            is_of_profile: true,
+            ..Self::of(attributes, form, Precondition::None)
+        }
     }
 
     /// Creates a search for records that have all parts.
@@ -191,6 +196,7 @@ impl Attempt {
             // There is always at least one term, so the default is never used.
             query: RpnQuery::bib1(rpn.unwrap_or_else(|| RpnStructure::term(Vec::new(), ""))),
             precondition,
+            is_of_profile: false,
         }
     }
 

@@ -158,6 +158,11 @@ impl Resolved {
         for operand in query.rpn.terms_mut() {
             self.profile.indexed(&mut operand.attributes);
         }
+        self.complete(query)
+    }
+
+    /// Does the same as [`Self::adapt`], but leaves the index of each operand as it is.
+    pub(crate) fn complete(&self, query: &mut RpnQuery) -> Result<(), Unwritable> {
         self.profile.attributes.add_missing(query);
         if let Some(charset) = self.profile.query_charset {
             for operand in query.rpn.terms_mut() {

@@ -56,7 +56,7 @@ pub(crate) struct Lookup {
     )]
     pub(crate) keep: Option<LocalTags>,
 
-    /// Look up records of --input that have no number by title, author and year.
+    /// Look up records of --input without a number by title and author.
     ///
     /// Only records with the same title count, apart from case, diacritics, punctuation, an article at its beginning, and a
     /// subtitle that one of them lacks; and only those without another author. Of several, the author, the kind of material,
@@ -91,7 +91,7 @@ pub(crate) struct Matches {
 
     /// The kind of identifiers without a prefix; isbn, issn, lccn, oclc, local or docid. Leading zeros that a spreadsheet
     /// program has removed from ISBNs and ISSNs are restored.
-    #[arg(long, value_name = "KIND", value_parser = kind, add = complete::identifier_kind())]
+    #[arg(long, value_name = "KIND", value_parser = kind, hide_short_help = true, add = complete::identifier_kind())]
     pub(crate) kind: Option<Kind>,
 
     /// If several records match, take the best for copy cataloguing.
@@ -286,12 +286,14 @@ fn job(
     if answers.is_joint {
         targets = vec![targets.join(OR)];
     }
-    let key_of = answers.reading.key_of(answers.wanted.best.is_some());
+    // With --keep, what is written also depends on the record that is the input.
+    let is_shared = answers.keep.is_none();
+    let key_of = is_shared.then(|| answers.reading.key_of(answers.wanted.best.is_some()));
     let work =
         async move |ask: &Ask, recipient: &mut Recipient| answers.answer(ask, recipient).await;
     Job {
         names_records: Some(record_name),
-        key_of: Some(key_of),
+        key_of,
         ..Job::new(work, identifiers, targets, style)
     }
 }
