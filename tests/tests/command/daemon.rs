@@ -90,7 +90,10 @@ fn the_manual_page_has_the_commands() {
     }
     assert_eq!(page(&["--man"]), whole);
     let load = page(&["man", "load"]);
-    for words in ["\\-\\-state", "z3950d load \\-\\-config z3950d.toml records.mrc"] {
+    for words in [
+        "\\-\\-state",
+        "z3950d load \\-\\-config z3950d.toml records.mrc",
+    ] {
         assert!(load.contains(words), "{words}: {load}");
     }
     assert!(whole.is_ascii() && load.is_ascii());

@@ -151,9 +151,15 @@ fn completions_and_the_manual_page_are_printed() {
         assert!(ran.stdout.contains("_Z3950_COMPLETE"), "{shell}");
     }
     for (page, words) in [
-        (&[][..], &[".TH Z3950 1", "z3950\\-search", ".SH \"EXIT STATUS\""][..]),
+        (
+            &[][..],
+            &[".TH Z3950 1", "z3950\\-search", ".SH \"EXIT STATUS\""][..],
+        ),
         (&["search"], &[".TH Z3950\\-SEARCH 1"]),
-        (&["targets", "add"], &[".TH Z3950\\-TARGETS 1", "\\-\\-index"]),
+        (
+            &["targets", "add"],
+            &[".TH Z3950\\-TARGETS 1", "\\-\\-index"],
+        ),
     ] {
         let ran = z3950([&["man"], page].concat());
         assert_eq!(ran.code, Some(0), "{ran:?}");

@@ -95,11 +95,13 @@ fn read_commands() -> Vec<Command> {
 }
 
 /// The options whose values differ from command to command, and why.
-const SEVERAL_VALUES: [(&str, &[&str]); 7] = [
+const SEVERAL_VALUES: [(&str, &[&str]); 8] = [
     // All terms of an index would be a download.
     ("count", &["NUMBER", "NUMBER|all"]),
     // A name, a name with its files, and the path of a URL.
     ("database", &["NAME", "NAME=PATH", "PATH"]),
+    // The records of a search engine that the input names, and fields of the records.
+    ("delete", &["", "FIELD,..."]),
     // A docid, the field that holds it, and the attributes that find it.
     ("docid", &["ATTRIBUTES", "ID", "TAG[$c]"]),
     // What is read: the form of a file, a server, and the kind of a text.
@@ -134,12 +136,14 @@ fn r_f10_an_option_of_a_name_is_the_same_in_all_commands() {
     for (name, options) in &named {
         let letters: BTreeSet<_> = options.iter().map(|(_, option)| &option.short).collect();
         assert_eq!(letters.len(), 1, "--{name}: {options:#?}");
-        let values = options.iter().map(|(_, option)| option.value.as_deref());
+        let values = options
+            .iter()
+            .map(|(_, option)| option.value.as_deref().unwrap_or_default());
         let values: BTreeSet<_> = values.collect();
         let known = SEVERAL_VALUES.iter().find(|(known, _)| known == name);
         match known {
             Some((_, known)) => {
-                let known: BTreeSet<_> = known.iter().map(|value| Some(*value)).collect();
+                let known: BTreeSet<_> = known.iter().copied().collect();
                 assert_eq!(values, known, "--{name}: {options:#?}");
             }
             None => assert_eq!(values.len(), 1, "--{name}: {options:#?}"),

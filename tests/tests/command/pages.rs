@@ -171,6 +171,7 @@ pages! {
     r_f16_the_page_on_engines_is_followed "server/docs/engine.md"
     r_f16_the_page_on_the_gateway_is_followed "server/docs/gateway.md"
     r_f16_the_page_on_operation_is_followed "server/docs/operation.md"
+    r_f16_the_page_on_the_page_is_followed "server/docs/page.md"
     r_f16_the_page_on_remote_databases_is_followed "server/docs/remote.md"
     r_f16_the_page_on_the_server_is_followed "server/docs/server.md"
     r_f16_the_page_on_sru_is_followed "server/docs/sru.md"

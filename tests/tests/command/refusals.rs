@@ -58,7 +58,15 @@ fn check_searches(folder: &Path, target: &str) {
     std::fs::write(folder.join("in"), "local:pg1342\n").expect("written");
     let (input, report, output) = (path("in"), path("r.tsv"), path("o.mrc"));
     let ran = z3950([
-        "lookup", target, "--input", &input, "--report", &report, "--output", &output, "--overwrite",
+        "lookup",
+        target,
+        "--input",
+        &input,
+        "--report",
+        &report,
+        "--output",
+        &output,
+        "--overwrite",
     ]);
     assert_eq!(ran.code, Some(5), "{ran:?}");
     let report = std::fs::read_to_string(report).expect("a report");

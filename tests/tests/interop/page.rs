@@ -61,7 +61,7 @@ const PAGES: [(&str, &str, &str); 17] = [
     ("nothing", "/search?q=zyxwvut", "Results"),
     ("misspelt", "/search?q=emmma", "Results"),
     ("sorted", "/search?q=war&sort=newest", "Results"),
-    ("no-page", "/nosuch", "Nothing there"),
+    ("no-page", "/nosuch", "Not found"),
     (
         "other-ways",
         "/search?q=%40attr+1%3D1003+%40attr+6%3D3+austen&fallback=1",

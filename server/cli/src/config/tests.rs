@@ -327,7 +327,7 @@ fn an_option_takes_precedence_over_its_key() {
     assert_eq!(config.apdu_log.as_deref(), Some(Path::new("/etc/apdus")));
     assert_eq!(config.status, "unix:s".parse().ok());
     assert!(arguments.given.has("no-page") && !arguments.given.has("replay"));
-    let help = Arguments::command().render_help().to_string();
+    let help = Arguments::command().render_long_help().to_string();
     let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
     for default in ["1000", "900", "0.5", "001", "text"] {
         assert!(help.contains(&format!("[default: {default}]")), "{help}");

@@ -126,7 +126,9 @@ fn usage_errors_name_the_mistake_and_the_remedy() {
             &["--demo", "--fault", "on serch: cut 1"],
             &["serch", "search"],
         ),
-        (&["--demo", "--max-sessions", "0"], &["--max-sessions"]),
+        (&["--demo", "--sessions", "0"], &["--sessions"]),
+        // The earlier name of an option leads to the one of today.
+        (&["--demo", "--max-sessions", "0"], &["--sessions"]),
         (&["--demo", "--lisen", "x"], &["--lisen", "--listen"]),
         (
             &["--demo", "--replay-in-order"],

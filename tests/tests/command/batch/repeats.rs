@@ -85,8 +85,18 @@ fn r_b8_each_target_is_asked_once() {
     ] {
         let before = searches(&server);
         let line = [
-            "lookup", "--target", serials, "--target", books, "--input", "-", "--report", report,
-            "--overwrite", "--format", "brief",
+            "lookup",
+            "--target",
+            serials,
+            "--target",
+            books,
+            "--input",
+            "-",
+            "--report",
+            report,
+            "--overwrite",
+            "--format",
+            "brief",
         ];
         let ran = z3950_fed([&line[..], options].concat(), inputs);
         assert_eq!(ran.stdout.matches("Frankenstein").count(), 1, "{ran:?}");

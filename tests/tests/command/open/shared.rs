@@ -168,7 +168,7 @@ fn wrong_options_are_reported_like_wrong_commands() {
     }
     let ran = z3950_fed(["open", &target], "scan --help\nsearch -h\n");
     assert!(
-        ran.stdout.contains("--size <NUMBER>") && ran.stdout.contains("--sort"),
+        ran.stdout.contains("--count <NUMBER>") && ran.stdout.contains("--sort"),
         "{ran:?}"
     );
     let without = z3950_fed(["open"], "search x\n");
