@@ -28,8 +28,8 @@ pub(crate) use self::cursor::Cursor;
 use self::forms::is_unusable;
 pub(crate) use self::forms::{is_empty, is_too_large};
 use self::refusals::{
-    MAX_UNREADABLE, OF_ONE_RECORD, OF_SYNTAX, TOO_MANY, has_any, is_in_no_such_syntax,
-    is_of_one_record, is_syntax_refused, is_timeout, is_unreadable, unreadable,
+    MAX_UNREADABLE, OF_ONE_RECORD, OF_SYNTAX, TOO_MANY, has_any, in_place_of_unreadable,
+    is_in_no_such_syntax, is_of_one_record, is_syntax_refused, is_timeout, unreadable,
 };
 use crate::error::{Diagnostics, Error, Phase, ProtocolFault};
 use crate::protocol::service::ResultRecord;
@@ -158,7 +158,7 @@ impl Session {
         let mut found = loop {
             match self.search(query.clone(), &search).await {
                 // One of the first records may have made the answer unreadable.
-                Err(error) if is_unreadable(&error) && search.small_set_upper_bound > 0 => {
+                Err(error) if unreadable(&error).is_some() && search.small_set_upper_bound > 0 => {
                     let without = without_records(&search);
                     break self
                         .search(query.clone(), &without)
@@ -433,14 +433,8 @@ impl Pager {
                     };
                     return self.in_other_forms(start, vec![record]).await;
                 }
-                Err(error) if is_unreadable(&error) && asked > 1 => self.chunks.shrink(asked),
-                Err(error)
-                    if is_unreadable(&error)
-                        && self.options.takes_refusals
-                        && self.unreadable < MAX_UNREADABLE =>
-                {
-                    self.unreadable += 1;
-                    return Ok(vec![unreadable(&error)]);
+                Err(error) if unreadable(&error).is_some() && asked > 1 => {
+                    self.chunks.shrink(asked);
                 }
                 Err(error)
                     if !has_reconnected
@@ -456,7 +450,14 @@ impl Pager {
                         self.chunks.lost(asked, self.options.chunk_size);
                     }
                 }
-                Err(error) => return Err(error),
+                Err(error) => {
+                    let may_go_on = self.options.takes_refusals && self.unreadable < MAX_UNREADABLE;
+                    let Some(fault) = unreadable(&error).filter(|_| may_go_on) else {
+                        return Err(error);
+                    };
+                    self.unreadable += 1;
+                    return Ok(vec![in_place_of_unreadable(fault)]);
+                }
             }
         }
     }

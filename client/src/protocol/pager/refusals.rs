@@ -29,25 +29,26 @@ pub(super) fn has_any(diagnostics: &Diagnostics, conditions: &[i64]) -> bool {
 /// The number of consecutive records that cannot be read, after which no more are requested.
 pub(super) const MAX_UNREADABLE: u32 = 20;
 
-/// Returns whether an answer of SRU is not well-formed, which a single record in it may have caused. The answers with the other
-/// records may be sound.
-pub(super) fn is_unreadable(error: &Error) -> bool {
-    let Error::Protocol {
+/// Returns why an answer of SRU is not well-formed, which a single record in it may have caused. The answers with the other records may
+/// be sound.
+pub(super) fn unreadable(error: &Error) -> Option<&XmlError> {
+    let Error::ProtocolError {
         fault: ProtocolFault::Sru(SruFault::Response(ResponseError::Xml(fault))),
         ..
     } = error
     else {
-        return false;
+        return None;
     };
-    matches!(
+    let is_of_contents = matches!(
         fault,
         XmlError::Syntax { .. } | XmlError::DocumentType { .. } | XmlError::TooDeep { .. }
-    )
+    );
+    is_of_contents.then_some(fault)
 }
 
 /// Returns the diagnostic in place of a record that cannot be read.
-pub(super) fn unreadable(error: &Error) -> ResultRecord {
-    let words = format!("the record cannot be read: {error}");
+pub(super) fn in_place_of_unreadable(fault: &XmlError) -> ResultRecord {
+    let words = format!("the record cannot be read: {fault}");
     let diagnostic = DefaultDiagFormat::bib1(Condition::SYSTEM_ERROR_PRESENTING.0, words);
     ResultRecord::Diagnostic {
         database: None,
