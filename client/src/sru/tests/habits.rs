@@ -257,8 +257,8 @@ async fn a_record_that_makes_its_answer_unreadable_is_left_out_alone() {
         let answer = found_xml(3, positions);
         ok(answer.replace("<zs:records>", "<zs:records><!DOCTYPE x>"))
     };
-    let words = "diagnostic 14 (the system failed to present a record): the record cannot be read: protocol error during Present: \
-                 a document type is not accepted (octet 158)";
+    let words = "Present failed: diagnostic 14 (the server could not deliver a record): the record cannot be read: a document type is not \
+                 accepted (octet 149)";
     let replies = [
         unreadable(1..=3),
         found(3, []),
