@@ -56,6 +56,7 @@ pub(crate) const EXAMPLES: &[Examples] = &[
         ("A file of numbers; --resume continues an interrupted run", "z3950 lookup lib.example/books --input ids.txt --jobs 4 --output found.mrc --report found.tsv"),
         ("Records without a number by title, author and year", "z3950 lookup lib.example/books --input early.mrc --by-title --output copies.mrc --report copies.tsv"),
         ("Copy cataloguing: the best record for each record of a file, from the first target that has one", "z3950 lookup --target lib.example/serials --target lib.example/books --input old.mrc --best --output better.mrc --report better.tsv"),
+        ("The same with the local fields of each old record in the new one", "z3950 lookup lib.example/books --input old.mrc --keep 001,852,9XX --output better.mrc"),
     ]),
     ("update", &[
         ("Add the records of a file", "z3950 --demo update localhost/books insert new.mrc"),
@@ -83,6 +84,7 @@ pub(crate) const EXAMPLES: &[Examples] = &[
     ("targets add", &[
         ("", "z3950 targets add mylib lib.example:2100/books --syntax marc21 --title 'My library'"),
         ("What a server of SRU says about itself", "z3950 targets add books --from http://lib.example/books"),
+        ("Connect first, and add only what answers", "z3950 targets add mylib lib.example:2100/books --check"),
     ]),
     ("targets remove", &[("", "z3950 targets remove oldlib")]),
     ("targets check", &[("", "z3950 targets check lib.example/books lib.example/serials")]),
