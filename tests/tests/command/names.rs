@@ -95,7 +95,7 @@ fn read_commands() -> Vec<Command> {
 }
 
 /// The options whose values differ from command to command, and why.
-const SEVERAL_VALUES: [(&str, &[&str]); 8] = [
+const SEVERAL_VALUES: [(&str, &[&str]); 9] = [
     // All terms of an index would be a download.
     ("count", &["NUMBER", "NUMBER|all"]),
     // A name, a name with its files, and the path of a URL.
@@ -110,6 +110,8 @@ const SEVERAL_VALUES: [(&str, &[&str]); 8] = [
     ("kind", &["KIND", "session|retrieval"]),
     // A batch may write a file for each input.
     ("output", &["FILE", "FILE|FOLDER/", "FOLDER"]),
+    // The columns of a table, and what a server sorts by.
+    ("sort", &["KEY,...", "KEY[:desc]"]),
     // Of records, and of the items of a Gopher search.
     ("query", &["QUERY", "TERM"]),
 ];

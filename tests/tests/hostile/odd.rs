@@ -73,6 +73,11 @@ pub(super) fn documents() -> Vec<Document> {
         text("an entity of its own", false, title("&own;")),
         text("a bare &", false, title(" AT&T ")),
         text("an & before a blank", false, title(" a & b ")),
+        text(
+            "attributes of xml",
+            true,
+            marcxml("", "<x xml:lang='en' xml:space='preserve' xml:base='a'/>"),
+        ),
         text("an unbound prefix", false, marcxml("", "<oai:x/>")),
         text(
             "an unbound prefix of an attribute",
@@ -121,6 +126,11 @@ pub(super) fn documents() -> Vec<Document> {
             "the end of recordData, plain",
             false,
             around("", &forged("").replace("zs:", "")),
+        ),
+        text(
+            "a section with tags",
+            true,
+            title("<![CDATA[</zs:recordData></record>&nbsp;]]>"),
         ),
         text("a comment that is not closed", false, around("<!--", "")),
         text("a comment with --", false, marcxml("", "<!-- a -- b -->")),
@@ -179,19 +189,9 @@ pub(super) fn documents() -> Vec<Document> {
             around("<?xml version='1.0' encoding='ISO-8859-1'?>", ""),
         ),
         text(
-            "a section with tags",
-            true,
-            title("<![CDATA[</zs:recordData></record>&nbsp;]]>"),
-        ),
-        text(
             "a comment with tags",
             true,
             marcxml("", "<!-- </zs:recordData></zs:record> &nbsp; -->"),
-        ),
-        text(
-            "attributes of xml",
-            true,
-            marcxml("", "<x xml:lang='en' xml:space='preserve' xml:base='a'/>"),
         ),
         text(
             "a script",

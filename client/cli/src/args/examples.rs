@@ -56,7 +56,7 @@ pub(crate) const EXAMPLES: &[Examples] = &[
         ("A file of numbers; --resume continues an interrupted run", "z3950 lookup lib.example/books --input ids.txt --jobs 4 --output found.mrc --report found.tsv"),
         ("Records without a number by title, author and year", "z3950 lookup lib.example/books --input early.mrc --by-title --output copies.mrc --report copies.tsv"),
         ("Copy cataloguing: the best record for each record of a file, from the first target that has one", "z3950 lookup --target lib.example/serials --target lib.example/books --input old.mrc --best --output better.mrc --report better.tsv"),
-        ("The same with the local fields of each old record in the new one", "z3950 lookup lib.example/books --input old.mrc --keep 001,852,9XX --output better.mrc"),
+        ("The same with the local fields of each old record in the new one", "z3950 lookup lib.example/books --input old.mrc --keep 001,852,9XX --output kept.mrc"),
     ]),
     ("update", &[
         ("Add the records of a file", "z3950 --demo update localhost/books insert new.mrc"),

@@ -52,7 +52,7 @@ fn page() -> String {
     let mut page = String::from("Index names:\n");
     for line in index_lines().lines() {
         // Writing to a String cannot fail.
-        let _ = writeln!(page, "  {line}");
+        let _ = writeln!(page, "    {line}");
     }
     page.push_str(NOTES);
     page
