@@ -84,7 +84,7 @@ pub(crate) const EXAMPLES: &[Examples] = &[
     ("targets add", &[
         ("", "z3950 targets add mylib lib.example:2100/books --syntax marc21 --title 'My library'"),
         ("What a server of SRU says about itself", "z3950 targets add books --from http://lib.example/books"),
-        ("Connect first, and add only what answers", "z3950 targets add mylib lib.example:2100/books --check"),
+        ("Connect first, and add only what answers", "z3950 targets add other lib.example:2100/books --check"),
     ]),
     ("targets remove", &[("", "z3950 targets remove oldlib")]),
     ("targets check", &[("", "z3950 targets check lib.example/books lib.example/serials")]),

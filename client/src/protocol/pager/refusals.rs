@@ -41,7 +41,10 @@ pub(super) fn unreadable(error: &Error) -> Option<&XmlError> {
     };
     let is_of_contents = matches!(
         fault,
-        XmlError::Syntax { .. } | XmlError::DocumentType { .. } | XmlError::TooDeep { .. }
+        XmlError::Syntax { .. }
+            | XmlError::DocumentType { .. }
+            | XmlError::TooDeep { .. }
+            | XmlError::Unfinished
     );
     is_of_contents.then_some(fault)
 }
