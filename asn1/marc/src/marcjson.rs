@@ -95,8 +95,11 @@ pub(crate) fn from_json_lenient(
     if json.replace_separators() {
         remarks.loss(|| SEPARATORS.to_owned());
     }
-    let remarks = Some(remarks);
-    Reading { remarks }.record(&json)
+    let mut reading = Reading {
+        remarks: Some(remarks),
+        longest_code: 0,
+    };
+    reading.record(&json)
 }
 
 /// Reads one record from a JSON value, as [`from_json`] does.
@@ -113,11 +116,16 @@ pub fn from_value(value: &Value) -> Result<MarcRecord, MarcJsonError> {
 struct Reading<'a> {
     /// Where faults are noted; `None` if the first is an error.
     remarks: Option<&'a mut Remarks>,
+    /// The number of characters in the longest subfield code.
+    longest_code: usize,
 }
 
 impl Reading<'_> {
     fn strict() -> Self {
-        Self { remarks: None }
+        Self {
+            remarks: None,
+            longest_code: 0,
+        }
     }
 
     /// Notes a fault by which data is lost, or returns it as an error.
@@ -136,7 +144,7 @@ impl Reading<'_> {
         if written.is_none() && listed.is_none() {
             return Err(shape("leader", "a string of 24 octets"));
         }
-        let leader = self.leader(written)?;
+        let mut leader = self.leader(written)?;
         let listed = listed.ok_or_else(|| shape("fields", "an array"))?;
         let mut fields = Vec::with_capacity(listed.len());
         for (index, members) in listed.iter().enumerate() {
@@ -158,6 +166,11 @@ impl Reading<'_> {
         // JSON of another kind may have an array of that name.
         if written.is_none() && fields.is_empty() {
             return Err(shape("leader", "a string of 24 octets"));
+        }
+        if leader.fit_codes(self.longest_code)
+            && let Some(remarks) = &mut self.remarks
+        {
+            remarks.note(|| "leader position 11 is not usable".to_owned());
         }
         Ok(MarcRecord { leader, fields })
     }
@@ -286,6 +299,7 @@ impl Reading<'_> {
         body: &mut BytesMut,
     ) -> Result<(), MarcJsonError> {
         let length = code.chars().count();
+        self.longest_code = self.longest_code.max(length);
         let is_missing = length == 0 && !data.is_empty();
         if length > leader.code_length() || is_missing {
             let expected = "a subfield whose code has the length that the leader says";

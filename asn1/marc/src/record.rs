@@ -117,6 +117,16 @@ impl Leader {
         }
     }
 
+    /// Resets the code length to 1 if all codes that a form names explicitly, such as an attribute of MARCXML, have one character.
+    /// `longest` is the number of characters in the longest of them. Returns whether it was reset.
+    pub(super) fn fit_codes(&mut self, longest: usize) -> bool {
+        let is_wrong = longest == 1 && self.code_length() > 1;
+        if is_wrong {
+            self.0[11] = b'2';
+        }
+        is_wrong
+    }
+
     /// Returns whether the octets look like a leader, with its lengths filled in or left blank.
     pub(super) fn is_plausible(&self) -> bool {
         let of = |range, kind: fn(&u8) -> bool| {

@@ -242,6 +242,10 @@ impl Identifier {
                         "{text} looks like an {name} with a wrong check digit ({digit} expected)"
                     )
                 };
+                // The hint names the ISSN if nothing is found.
+                if Issn::parse(text).is_some() {
+                    return None;
+                }
                 if let Some(whole) = with_zeros(Kind::Isbn, text) {
                     return Some(format!(
                         "{text} looks like the ISBN {whole} without its leading zero; if it is, write isbn:{text}"

@@ -454,6 +454,9 @@ fn audit_r_b10_a_profile_is_added_with_its_indexes() {
         indexes.as_object().expect("a table").len() > 10 && indexes["4"] == "dc.title",
         "{indexes}"
     );
+    let ran = add("wrong", &[&sru, "--index", "isbn=1=7"]);
+    let words = "--index isbn=1=7: a server of SRU has names for its indexes";
+    assert!(ran.code == Some(2) && ran.stderr.contains(words), "{ran:?}");
     for (given, words) in [
         ("isbn", "attributes, such as isbn='1=7 5=1'"),
         ("=1=7", "attributes, such as isbn='1=7 5=1'"),

@@ -135,7 +135,9 @@ fn numbers(record: &MarcRecord, unimarc: bool) -> String {
     for (name, number) in standard_numbers(record, unimarc) {
         let number = number.trim_end_matches([' ', ':', ';', ',']);
         if !number.is_empty() {
-            numbers.push(format!("{name} {number}"));
+            let is_labelled = number.to_ascii_uppercase().contains(name);
+            let label = if is_labelled { "" } else { name };
+            numbers.push(format!("{label} {number}").trim_start().to_owned());
         }
     }
     if let Some(number) = record.control_number()

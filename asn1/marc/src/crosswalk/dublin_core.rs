@@ -7,6 +7,7 @@ use quick_xml::events::Event;
 
 use super::labels::{Joint, Label, clean, has_controls, is_unimarc, label, standard_numbers};
 use crate::record::MarcRecord;
+use crate::standard_number::{NumberKind, numbers};
 use crate::xmltext::put_content;
 
 /// The beginning of a document, before its records.
@@ -223,16 +224,28 @@ fn kind(record: &MarcRecord, unimarc: bool) -> &'static str {
 
 /// Returns the standard numbers as URNs (RFC 3187, RFC 3044), and the control number.
 fn identifiers(record: &MarcRecord, unimarc: bool) -> Vec<String> {
-    let numbers = standard_numbers(record, unimarc).filter_map(|(name, text)| {
-        let number = number(&text)?;
-        Some(format!("urn:{name}:{number}"))
-    });
-    let mut identifiers: Vec<String> = numbers.collect();
+    let mut identifiers: Vec<String> = Vec::new();
+    for (name, text) in standard_numbers(record, unimarc) {
+        let kind = if name == "ISBN" {
+            NumberKind::Isbn
+        } else {
+            NumberKind::Issn
+        };
+        let printed = numbers(kind, &text).into_iter().map(|one| {
+            let written = one.written.split_whitespace();
+            written.collect::<String>()
+        });
+        let mut printed: Vec<String> = printed.collect();
+        if printed.is_empty() {
+            printed.extend(number(&text));
+        }
+        identifiers.extend(printed.iter().map(|number| format!("urn:{name}:{number}")));
+    }
     identifiers.extend(record.control_number().map(clean));
     identifiers
 }
 
-/// Returns the number at the start of the text, without additions of cataloguers, as in `0141439513 (pbk.) :`.
+/// Returns the digits at the start of the text, if they may be a number of another length.
 fn number(text: &str) -> Option<String> {
     let digit =
         |character: &char| character.is_ascii_digit() || matches!(character, '-' | 'X' | 'x');
@@ -255,6 +268,31 @@ mod tests {
             .map(|(name, value)| (*name, &**value))
             .collect();
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn audit_r_b2_numbers_in_every_shape_are_identifiers() {
+        let number = |tag: &[u8; 3], text: &str| Field::data(tag, "  ", [("a", text.to_owned())]);
+        check(
+            vec![
+                number(b"020", "ISBN 0-14-143951-3 (pbk.)"),
+                number(b"020", "(electronic bk.) 9780306406157"),
+                number(b"020", "urn:isbn:9780131103627 ; 9780199232765"),
+                number(b"020", "978 0 14 143958 7"),
+                number(b"020", "014143951"),
+                number(b"022", "ISSN 0028-0836"),
+            ],
+            &[
+                ("type", "Text"),
+                ("identifier", "urn:ISBN:0-14-143951-3"),
+                ("identifier", "urn:ISBN:9780306406157"),
+                ("identifier", "urn:ISBN:9780131103627"),
+                ("identifier", "urn:ISBN:9780199232765"),
+                ("identifier", "urn:ISBN:9780141439587"),
+                ("identifier", "urn:ISBN:014143951"),
+                ("identifier", "urn:ISSN:0028-0836"),
+            ],
+        );
     }
 
     #[test]

@@ -126,6 +126,26 @@ fn audit_r_a1_the_writer_decides_the_structure_of_the_leader() {
     assert_eq!(remarks, Ok(Remarks::default()));
 }
 
+/// The codes of MARCXML and of JSON are explicit, so that a leader of longer codes is wrong.
+#[test]
+fn audit_r_a1_explicit_codes_correct_the_leader() {
+    let xml = "<record><leader>00000nam a2300000 a 4500</leader><datafield tag=\"020\" ind1=\" \" ind2=\" \">\
+               <subfield code=\"a\">9780306406157</subfield></datafield></record>";
+    let json = r#"{"leader":"00000nam a2500000 a 4500","fields":[{"020":{"ind1":" ","ind2":" ","subfields":[{"a":"9780306406157"}]}}]}"#;
+    for (text, form) in [(xml, InputForm::Xml), (json, InputForm::Json)] {
+        let found = read(text.as_bytes(), form);
+        assert_eq!(
+            found.notes,
+            ["leader position 11 is not usable"],
+            "{form:?}"
+        );
+        let record = found.record.expect("a record");
+        assert_eq!(record.leader.octet(11), b'2', "{form:?}");
+        let field = record.fields_by_tag("020").next().expect("a field");
+        assert_eq!(field.subfield("a"), Some(&b"9780306406157"[..]), "{form:?}");
+    }
+}
+
 #[test]
 fn audit_r_a6_all_octets_in_all_positions_of_the_leader() {
     let mut written = 0;

@@ -195,6 +195,8 @@ struct Builder {
     /// Where in the body text of a first subfield with an empty code begins.
     bare: Option<usize>,
     code: String,
+    /// The number of characters in the longest code.
+    longest_code: usize,
     text: String,
 }
 
@@ -316,6 +318,7 @@ impl Builder {
                     self.body.put_u8(SUBFIELD_DELIMITER);
                 }
                 self.replace_separators(REPLACEMENT);
+                self.longest_code = self.longest_code.max(self.code.chars().count());
                 self.body.put_slice(self.code.as_bytes());
                 self.body.put_slice(self.text.as_bytes());
                 self.subfields += 1;
@@ -433,9 +436,13 @@ impl Builder {
             self.remarks
                 .loss(|| "no leader; a default one is used".to_owned());
         }
+        let mut leader = self.leader.unwrap_or_default();
+        if leader.fit_codes(self.longest_code) {
+            self.note("leader position 11 is not usable");
+        }
         XmlRecord {
             record: MarcRecord {
-                leader: self.leader.unwrap_or_default(),
+                leader,
                 fields: self.fields,
             },
             remarks: self.remarks,

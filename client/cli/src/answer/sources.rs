@@ -20,9 +20,16 @@ pub(crate) struct SourceNotes(Arc<Mutex<HashSet<String>>>);
 const MAX_NOTES: usize = 100;
 
 impl SourceNotes {
-    /// Returns the notes about the sources of a successful search, except those that have already been printed.
-    pub(crate) fn of(&self, subject: &impl Display, sources: &SearchSources) -> Vec<Words> {
+    /// Returns the notes about the sources of a successful search, except those that have already been printed. With `--json`, the
+    /// objects name the sources that failed, so that only the remarks are notes.
+    pub(crate) fn of(
+        &self,
+        subject: &impl Display,
+        sources: &SearchSources,
+        is_json: bool,
+    ) -> Vec<Words> {
         let failures = sources.sources.iter().filter_map(|source| source.failed());
+        let failures = failures.filter(|_| !is_json);
         let failures = failures.map(|words| format!("{subject}: results are missing from {words}"));
         let remarks = sources.remarks.iter();
         let remarks = remarks.map(|words| format!("{subject}: {words}"));
@@ -51,13 +58,20 @@ impl From<Ending> for Answer {
 }
 
 impl Answer {
-    /// Returns the same answer with a message about the sources that failed, if any did.
+    /// Returns the same answer with messages about the sources that failed, and with the remarks of the server.
     pub(crate) fn without_failed(self, sources: &SearchSources) -> Self {
-        if sources.has_failed() {
+        let answer = if sources.has_failed() {
             self.adding(&format!("results are missing from {sources}"))
         } else {
             self
-        }
+        };
+        answer.with_remarks(sources)
+    }
+
+    /// Returns the same answer with the remarks of the server.
+    pub(crate) fn with_remarks(self, sources: &SearchSources) -> Self {
+        let remarks = sources.remarks.iter();
+        remarks.fold(self, |answer, words| answer.adding(words))
     }
 }
 
@@ -95,7 +109,7 @@ mod tests {
     #[test]
     fn a_note_is_said_once() {
         let notes = SourceNotes::default();
-        let said = |subject: &str, remark: &str| notes.of(&subject, &sources(remark)).len();
+        let said = |subject: &str, remark: &str| notes.of(&subject, &sources(remark), false).len();
         assert_eq!(said("lib", "x"), 2);
         assert_eq!(said("lib", "x"), 0);
         assert_eq!(said("lib", "y"), 1);
@@ -104,6 +118,8 @@ mod tests {
             assert_eq!(said("lib", &number.to_string()), 1, "{number}");
         }
         assert_eq!(said("lib", "one too many"), 0);
+        let with_json = SourceNotes::default().of(&"lib", &sources("x"), true);
+        assert!(matches!(with_json.as_slice(), [Words::Note(words)] if words == "lib: x"));
     }
 
     #[test]
@@ -114,7 +130,7 @@ mod tests {
         assert_eq!(answer.failed, [("u@a".to_owned(), "closed".to_owned())]);
         assert_eq!(
             answer.message.as_deref(),
-            Some("results are missing from u@a: closed")
+            Some("results are missing from u@a: closed; x")
         );
         let object = object(&answer.ending.sources).unwrap_or_default();
         assert_eq!(object.pointer("/0/name"), Some(&json!("u@a")));

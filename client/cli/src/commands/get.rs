@@ -214,11 +214,9 @@ impl Retriever {
                     if let Some(words) = found.step.as_deref().and_then(found_by) {
                         recipient.send(Words::Note(words)).await;
                     }
-                    if !self.writing.json {
-                        let server = format!("{}:{}", plan.host, plan.port);
-                        for words in self.notes.of(&server, &found.sources) {
-                            recipient.send(words).await;
-                        }
+                    let server = format!("{}:{}", plan.host, plan.port);
+                    for words in self.notes.of(&server, &found.sources, self.writing.json) {
+                        recipient.send(words).await;
                     }
                 }
                 Event::Record { record: came, .. } => record = Some(came),

@@ -161,6 +161,7 @@ fn audit_d5_numbers_with_a_wrong_check_digit_are_doubted() {
             "0306406153 looks like an ISBN with a wrong check digit (2 expected)",
         ),
         ("0306406152", ""),
+        ("00280836", ""),
         ("9E+X", ""),
         ("2001000003", ""),
         ("03785954", ""),

@@ -187,10 +187,8 @@ impl LookupAnswers {
         let (delivered, error) = lookup.done.unwrap_or_default();
         let words = match (lookup.found, error) {
             (Some((found, subject)), failure) => {
-                if !self.writing.json {
-                    for words in self.notes.of(place, &found.sources) {
-                        recipient.send(words).await;
-                    }
+                for words in self.notes.of(place, &found.sources, self.writing.json) {
+                    recipient.send(words).await;
                 }
                 let sources = Answer::from(Ending::from(&*found)).failed;
                 missing.sources.extend(sources);

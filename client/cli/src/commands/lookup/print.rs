@@ -200,6 +200,10 @@ impl LookupAnswers {
         } else {
             answer
         };
+        let answer = match field.as_ref().filter(|field| field.is_cancelled) {
+            Some(field) => answer.adding(&format!("record {position} has {}", cancelled(field))),
+            None => answer,
+        };
         let doubt = found
             .by_title()
             .and_then(|by_title| by_title.doubt.as_deref());
@@ -282,7 +286,7 @@ impl FoundAt<'_> {
     fn base(&self) -> Answer {
         let mut ending = Ending::from(&*self.found);
         ending.target = Some(self.place.text.clone());
-        ending.into()
+        Answer::from(ending).with_remarks(&self.found.sources)
     }
 
     /// Returns the choice among the records, if they were found by title.
@@ -319,18 +323,26 @@ impl FoundAt<'_> {
 /// Returns a message about the field in which the identifier was found. If the field is for cancelled numbers, the
 /// message is a warning.
 fn said(subject: Subject<'_>, position: u64, place: &Match) -> Words {
-    let text = place.text.trim();
-    let words = format!("{subject}: record {position} has {text} in {place}");
-    let is_own = matches!(place.tag, "010" | "011" | "020" | "022" | "035");
-    if place.is_cancelled && !is_own {
+    if place.is_cancelled {
         Words::Warning(format!(
-            "{words}, a field for numbers of other publications"
-        ))
-    } else if place.is_cancelled {
-        Words::Warning(format!(
-            "{words}, a field for cancelled and invalid numbers"
+            "{subject}: record {position} has {}",
+            cancelled(place)
         ))
     } else {
-        Words::Note(words)
+        let text = place.text.trim();
+        Words::Note(format!(
+            "{subject}: record {position} has {text} in {place}"
+        ))
     }
+}
+
+/// Returns the words about a number in a field for numbers that are not those of the record itself.
+fn cancelled(place: &Match) -> String {
+    let text = place.text.trim();
+    let what = if matches!(place.tag, "010" | "011" | "020" | "022" | "035") {
+        "cancelled and invalid numbers"
+    } else {
+        "numbers of other publications"
+    };
+    format!("{text} in {place}, a field for {what}")
 }

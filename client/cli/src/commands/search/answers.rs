@@ -238,8 +238,8 @@ impl QueryAnswers {
             .facets
             .shown(place, &query.query, &found.result, json, is_counted);
         recipient.send(facets).await;
-        if hits != Some(0) && !json {
-            for words in self.notes.of(subject, &found.sources) {
+        if hits != Some(0) {
+            for words in self.notes.of(subject, &found.sources, json) {
                 recipient.send(words).await;
             }
         }

@@ -263,7 +263,11 @@ async fn described(arguments: &Add, output: &mut Output) -> Result<Result<Profil
     };
     Ok(match description {
         Ok(description) => {
+            // Another profile of the same server may have indexes of its own, which are not those of the description.
             let mut profile = place.resolved.profile.clone();
+            if let Some(sru) = &mut profile.sru {
+                sru.indexes.clear();
+            }
             description.complete(&mut profile);
             Ok(profile)
         }
@@ -312,6 +316,12 @@ fn section(
     let indexes = indexes.map(|(name, how)| (name.clone(), how.as_str().into()));
     let indexes = toml::Table::from_iter(indexes);
     if endpoint.is_sru() {
+        let of_bib1 = arguments.indexes.iter().find(|(_, how)| how.contains('='));
+        if let Some((name, how)) = of_bib1 {
+            return Err(Failure::Usage(format!(
+                "--index {name}={how}: a server of SRU has names for its indexes, such as {name}=bath.{name}"
+            )));
+        }
         let sru = described.and_then(|profile| profile.sru.as_ref());
         let mut sru = sru_table(target, sru, indexes);
         sru.extend(given);
