@@ -200,7 +200,7 @@ fn hints(width: usize) -> Vec<String> {
         lines.extend(folded(&format!("  {command:<13}{purpose}"), width, 15));
     }
     lines.extend(folded(
-        "`help` lists all commands; `quit` ends the session and the server.",
+        "`help` lists the usual commands, `help all` lists all of them; `quit` ends the session and the server.",
         width,
         0,
     ));

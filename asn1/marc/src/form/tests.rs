@@ -132,7 +132,7 @@ fn audit_r_a1_explicit_codes_correct_the_leader() {
     let xml = "<record><leader>00000nam a2300000 a 4500</leader><datafield tag=\"020\" ind1=\" \" ind2=\" \">\
                <subfield code=\"a\">9780306406157</subfield></datafield></record>";
     let json = r#"{"leader":"00000nam a2500000 a 4500","fields":[{"020":{"ind1":" ","ind2":" ","subfields":[{"a":"9780306406157"}]}}]}"#;
-    for (text, form) in [(xml, InputForm::Xml), (json, InputForm::Json)] {
+    for (text, form) in [(xml, InputForm::MarcXml), (json, InputForm::Json)] {
         let found = read(text.as_bytes(), form);
         assert_eq!(
             found.notes,

@@ -160,7 +160,9 @@ impl Program {
         let name = format!("{} {path}", self.name);
         let name = name.trim_end();
         let footer = if command.has_subcommands() {
-            format!("\nEverything else: {name} --help; of a command: {name} COMMAND -h\n")
+            format!(
+                "\nMore commands and all options: {name} --help; one command: {name} COMMAND -h\n"
+            )
         } else {
             format!("\nAll options: {name} --help\n")
         };

@@ -252,7 +252,10 @@ impl Retriever {
         let url = Z3950Url::parse(text, self.mode)
             .map_err(|error| format!("{}: {error}", named(text)))?;
         if url.kind() == Kind::Session {
-            return Err(format!("{url} opens a session; use: z3950 open {url}"));
+            let demo = if self.is_demo { "--demo " } else { "" };
+            return Err(format!(
+                "{url} opens a session; use: z3950 {demo}open {url}"
+            ));
         }
         match self.client.plan(&url).await {
             Ok(plan) => Ok((url, plan)),

@@ -149,7 +149,7 @@ fn broken(phase: Phase, fault: &ProtocolFault) -> Option<&'static str> {
     match (phase, fault) {
         (Phase::Init, ProtocolFault::Frame(frame)) => Some(match frame.kind {
             FrameErrorKind::NotAnApdu(octet) if TLS.contains(&octet) => {
-                "the port speaks TLS: put ssl: before the host"
+                "the port speaks TLS: put ssl: before the host, or tls = true in a profile for it"
             }
             _ => "the server does not speak Z39.50: check the port",
         }),
@@ -293,7 +293,7 @@ mod tests {
             (
                 Error::fault(Phase::Init, not_an_apdu(0x15)),
                 Exit::Transport,
-                "protocol error during Init: expected an APDU, found octet 0x15; the port speaks TLS: put ssl: before the host",
+                "protocol error during Init: expected an APDU, found octet 0x15; the port speaks TLS: put ssl: before the host, or tls = true in a profile for it",
             ),
             (
                 Error::fault(Phase::Init, not_an_apdu(b'H')),

@@ -54,12 +54,12 @@ impl Prompt {
             let reason = format!("{MAX_SESSIONS} sessions are open; close some of them");
             return Err(Refusal::wrong(reason));
         }
-        let exit = match url::classify(text) {
-            Some(_) => self.open_url(text, output).await?,
-            None => self.open_target(&shown(text), output).await?,
-        };
+        // A target that could not be opened is tried again, too.
         self.last_target = Some(text.to_vec());
-        Ok(exit)
+        match url::classify(text) {
+            Some(_) => self.open_url(text, output).await,
+            None => self.open_target(&shown(text), output).await,
+        }
     }
 
     /// Opens the target given on the command line.

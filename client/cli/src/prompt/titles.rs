@@ -54,9 +54,13 @@ impl Prompt {
         };
         let count = match self.hits(&range) {
             Some(0) => return Err(Refusal::wrong("the result set is empty")),
+            Some(hits) if range.start > hits && text.is_empty() => {
+                output.note("there are no more titles");
+                return Ok(Exit::Delivered);
+            }
             Some(hits) if range.start > hits => {
                 let titles = counted(hits, "title");
-                return Err(Refusal::wrong(format!("all {titles} have been listed")));
+                return Err(Refusal::wrong(format!("the result set has {titles}")));
             }
             Some(hits) => range.count.min(hits - range.start + 1),
             None => range.count,
