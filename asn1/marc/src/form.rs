@@ -117,6 +117,16 @@ impl Form {
     /// # Errors
     /// [`WriteError`], only by [`Form::Marc`]; nothing is appended then.
     pub fn write(self, record: &MarcRecord, out: &mut Vec<u8>) -> Result<Remarks, WriteError> {
+        let Some((record, changed)) = layout::with_ascii_indicators(record) else {
+            return self.write_sound(record, out);
+        };
+        let mut remarks = self.write_sound(&record, out)?;
+        remarks.losses(changed);
+        Ok(remarks)
+    }
+
+    /// Appends a record whose indicators are ASCII.
+    fn write_sound(self, record: &MarcRecord, out: &mut Vec<u8>) -> Result<Remarks, WriteError> {
         let mut remarks = Remarks::default();
         match self {
             Self::Marc => {

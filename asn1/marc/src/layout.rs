@@ -1,6 +1,6 @@
 //! The leader as a written form needs it: some positions describe the form, not the record (ISO 2709 §4.3; the MARC 21 slim schema).
 
-use crate::record::{Leader, MarcRecord, SUBFIELD_DELIMITER, position};
+use crate::record::{Field, Leader, MarcRecord, SUBFIELD_DELIMITER, position};
 
 /// The usual count of indicators, and the usual length of a subfield identifier.
 const USUAL: u8 = b'2';
@@ -45,6 +45,33 @@ pub(crate) fn of_slim(record: &MarcRecord) -> Leader {
     }
     map(&mut leader);
     leader
+}
+
+/// The record with a blank for each indicator that is not ASCII, which would count as several (ISO 2709 §4.5.2), and a message for each
+/// field with one. `None` if there is no such field.
+pub(crate) fn with_ascii_indicators(record: &MarcRecord) -> Option<(MarcRecord, Vec<String>)> {
+    let is_odd = |field: &Field| {
+        let indicators = field.indicators();
+        let has_subfields = field.body.get(indicators.len()) == Some(&SUBFIELD_DELIMITER);
+        has_subfields && !indicators.is_ascii()
+    };
+    if !record.fields.iter().any(is_odd) {
+        return None;
+    }
+    let mut record = record.clone();
+    let mut changed = Vec::new();
+    for field in record.fields.iter_mut().filter(|field| is_odd(field)) {
+        let indicators = field.indicators();
+        let rest = field.body.slice(indicators.len()..);
+        let plain = String::from_utf8_lossy(indicators);
+        let plain = plain.replace(|letter: char| !letter.is_ascii(), " ");
+        changed.push(format!(
+            "an indicator of {} replaced by a blank, it is not ASCII",
+            field.tag
+        ));
+        field.body = [plain.as_bytes(), &rest].concat().into();
+    }
+    Some((record, changed))
 }
 
 /// A message about the positions of a form that had other values. A blank in position 23, which has no meaning, is none.

@@ -179,11 +179,29 @@ pub(super) fn has_only_blank_records(response: &SearchRetrieveResponse) -> bool 
 /// How many records a message names.
 const MAX_NAMED: usize = 5;
 
-/// Which records of an answer for those from `start` on were mended when it was read, in words; `None` if there are none.
-pub(super) fn escaped(response: &SearchRetrieveResponse, start: u64) -> Option<String> {
+/// Which records of an answer for those from `start` on were mended when it was read, in words.
+pub(super) fn mended(response: &SearchRetrieveResponse, start: u64) -> Vec<String> {
+    let replaced = '\u{FFFD}'.to_string();
+    let replaced = replaced.as_bytes();
+    let escaped = named_records(response, start, |record| record.escaped > 0)
+        .map(|records| format!("{records}: an & that begins no reference is read as text"));
+    let lost = named_records(response, start, |record| {
+        let mut parts = record.data.windows(replaced.len());
+        parts.any(|part| part == replaced)
+    })
+    .map(|records| format!("{records}: U+FFFD stands for text that could not be read"));
+    escaped.into_iter().chain(lost).collect()
+}
+
+/// The positions of the records for which a condition holds, in words; `None` if there are none.
+fn named_records(
+    response: &SearchRetrieveResponse,
+    start: u64,
+    holds: impl Fn(&SruRecord) -> bool,
+) -> Option<String> {
     let all = (start..).zip(&response.records);
-    let mended = all.filter(|(_, record)| record.escaped > 0);
-    let positions = mended.map(|(at, record)| record.position.unwrap_or(at).to_string());
+    let these = all.filter(|(_, record)| holds(record));
+    let positions = these.map(|(at, record)| record.position.unwrap_or(at).to_string());
     let mut named: Vec<String> = positions.collect();
     let further = named.len().saturating_sub(MAX_NAMED);
     named.truncate(MAX_NAMED);
@@ -197,9 +215,7 @@ pub(super) fn escaped(response: &SearchRetrieveResponse, start: u64) -> Option<S
         _ => "records",
     };
     let named = named.join(", ");
-    Some(format!(
-        "{records} {named}{more}: an & that begins no reference is read as text"
-    ))
+    Some(format!("{records} {named}{more}"))
 }
 
 /// The records of an answer that was asked for `count` records from `start` on, without gaps: positions that the server leaves out

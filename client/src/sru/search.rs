@@ -22,7 +22,7 @@ use super::Refused;
 use super::facets::AskedFacets;
 use super::query::{SruQuery, sort_keys, sort_parameter};
 use super::records::{
-    AskedSchema, Form, escaped, has_only_blank_records, misplaced, placed, schema_refusal,
+    AskedSchema, Form, has_only_blank_records, mended, misplaced, placed, schema_refusal,
     to_diag_recs,
 };
 use super::sets::{LastPage, SruExchange, StoredSearch};
@@ -385,7 +385,7 @@ impl SruExchange {
             let asked = start;
             return Err(Error::fault(phase, SruFault::Misplaced { asked, sent }).into());
         }
-        if let Some(words) = escaped(&response, start) {
+        for words in mended(&response, start) {
             warn!("{words}");
         }
         let limits = &self.server.limits;

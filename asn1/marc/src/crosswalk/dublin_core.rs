@@ -1,6 +1,8 @@
 //! A MARC record as the fifteen elements of Dublin Core, in the XML of OAI-PMH (`oai_dc`; DCMES 1.1, OAI-PMH 2.0 §2.5). The
 //! mapping follows the MARC to Dublin Core crosswalk, in record order within each element.
 
+use std::collections::HashSet;
+
 use quick_xml::Reader;
 use quick_xml::escape::resolve_xml_entity;
 use quick_xml::events::Event;
@@ -61,7 +63,7 @@ pub(crate) fn replaced(record: &MarcRecord) -> Vec<String> {
 /// Returns the elements of the record by name (`title`, `creator` …) with their values, without duplicates.
 pub fn elements(record: &MarcRecord) -> Vec<(&'static str, String)> {
     let unimarc = is_unimarc(record);
-    let mut elements: Vec<(&'static str, String)> = Vec::new();
+    let mut elements = Elements::default();
     for line in if unimarc { UNIMARC } else { MARC21 } {
         let element = line.name;
         for value in line.values(record) {
@@ -69,25 +71,25 @@ pub fn elements(record: &MarcRecord) -> Vec<(&'static str, String)> {
                 "date" => value.trim_end_matches('.').to_owned(),
                 _ => value,
             };
-            add(&mut elements, element, value);
+            elements.add(element, value);
         }
         match element {
-            "date" if !elements.iter().any(|(name, _)| *name == "date") => {
-                add(&mut elements, "date", coded_date(record, unimarc));
+            "date" if !elements.has("date") => {
+                elements.add("date", coded_date(record, unimarc));
             }
             "language" if !unimarc => {
-                add(&mut elements, "language", coded(record, "008", 35..38));
+                elements.add("language", coded(record, "008", 35..38));
             }
-            "type" => add(&mut elements, "type", kind(record, unimarc).to_owned()),
+            "type" => elements.add("type", kind(record, unimarc).to_owned()),
             "identifier" => {
                 for value in identifiers(record, unimarc) {
-                    add(&mut elements, "identifier", value);
+                    elements.add("identifier", value);
                 }
             }
             _ => {}
         }
     }
-    elements
+    elements.list
 }
 
 /// Returns the values of one element in record order. For `year`, returns the texts that begin with a year, with the
@@ -177,12 +179,22 @@ const UNIMARC: &[Label] = &[
     label("rights", "310 333 371", "a", Joint::Comma),
 ];
 
-fn add(elements: &mut Vec<(&'static str, String)>, element: &'static str, value: String) {
-    let known = elements
-        .iter()
-        .any(|(name, other)| *name == element && *other == value);
-    if !value.is_empty() && !known {
-        elements.push((element, value));
+/// Elements in order, each once.
+#[derive(Default)]
+struct Elements {
+    list: Vec<(&'static str, String)>,
+    known: HashSet<(&'static str, String)>,
+}
+
+impl Elements {
+    fn add(&mut self, element: &'static str, value: String) {
+        if !value.is_empty() && self.known.insert((element, value.clone())) {
+            self.list.push((element, value));
+        }
+    }
+
+    fn has(&self, element: &str) -> bool {
+        self.list.iter().any(|(name, _)| *name == element)
     }
 }
 

@@ -146,6 +146,28 @@ fn audit_r_a1_explicit_codes_correct_the_leader() {
     }
 }
 
+/// An indicator of several octets would move the codes and the text behind it.
+#[test]
+fn audit_r_a6_an_indicator_that_is_not_ascii_is_a_blank() {
+    let xml = "<record><leader>00000nam a2200000 a 4500</leader><datafield tag=\"245\" ind1=\"é\" ind2=\"0\">\
+               <subfield code=\"a\">Title</subfield></datafield></record>";
+    let found = read(xml.as_bytes(), InputForm::MarcXml).record;
+    let found = found.expect("a record");
+    for form in Form::ALL {
+        let mut octets = Vec::new();
+        let remarks = form.write(&found, &mut octets).expect("short");
+        let words = "an indicator of 245 replaced by a blank, it is not ASCII";
+        assert!(remarks.is_loss, "{form:?}");
+        assert!(remarks.notes.iter().any(|note| note == words), "{form:?}");
+        assert!(!String::from_utf8_lossy(&octets).contains('é'), "{form:?}");
+        if form == Form::Marc {
+            let again = iso2709::parse_strict(&octets.into()).expect("a sound record");
+            assert_eq!(again.leader.octet(10), b'2');
+            assert_eq!(&*again.fields[0].body, b" 0\x1faTitle");
+        }
+    }
+}
+
 #[test]
 fn audit_r_a6_all_octets_in_all_positions_of_the_leader() {
     let mut written = 0;

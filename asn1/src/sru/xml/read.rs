@@ -13,7 +13,8 @@ use crate::sru::SruLimits;
 
 /// Returns the document in UTF-8, without a byte order mark.
 ///
-/// A document that is not UTF-8 is decoded from the encoding that it declares, or from ISO 8859-1 if it declares none.
+/// A document that is not UTF-8 is decoded from the encoding that it declares, or from ISO 8859-1 if it declares none. If most of its
+/// characters outside of ASCII are UTF-8, only the octets that are not become U+FFFD: one record cannot garble the others.
 pub(in crate::sru) fn document(octets: Bytes, limits: &SruLimits) -> Result<Bytes, XmlError> {
     if octets.len() > limits.document {
         return Err(XmlError::TooLong {
@@ -23,6 +24,7 @@ pub(in crate::sru) fn document(octets: Bytes, limits: &SruLimits) -> Result<Byte
     if std::str::from_utf8(&octets).is_err() {
         let text = match declared_charset(&octets) {
             Some(charset) => charset.decode(&octets).text.into_owned(),
+            None if is_mostly_utf8(&octets) => String::from_utf8_lossy(&octets).into_owned(),
             None => utf8_or_latin1(&octets).into_owned(),
         };
         return Ok(Bytes::from(text));
@@ -33,6 +35,17 @@ pub(in crate::sru) fn document(octets: Bytes, limits: &SruLimits) -> Result<Byte
         0
     };
     Ok(octets.slice(mark..))
+}
+
+/// Returns whether more characters outside of ASCII are valid in UTF-8 than octets are not.
+fn is_mostly_utf8(octets: &[u8]) -> bool {
+    let (mut valid, mut invalid) = (0_usize, 0_usize);
+    for chunk in octets.utf8_chunks() {
+        let characters = chunk.valid().chars();
+        valid += characters.filter(|character| !character.is_ascii()).count();
+        invalid += chunk.invalid().len();
+    }
+    valid > invalid
 }
 
 fn declared_charset(octets: &[u8]) -> Option<Charset> {

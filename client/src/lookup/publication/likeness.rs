@@ -193,6 +193,12 @@ impl Publication {
         {
             doubts.push(format!("its author is {author}"));
         }
+        // Names that can be compared agree or differ.
+        if let (AuthorMatch::Unknown, Some(author)) = (likeness.author, found.authors.shown())
+            && self.authors.shown().is_some()
+        {
+            doubts.push(format!("its author is {author}, in another script"));
+        }
         if likeness.material == MaterialMatch::Other {
             doubts.push("it is of another kind of material".to_owned());
         }
@@ -282,6 +288,11 @@ mod tests {
                     "b2|Austen, Jane|Emma|1990|am",
                 ],
                 "by title: 2 hits, 2 with this title, b2 chosen because it is of the same kind, b1 is not; doubt: its year is 1990, not 1816",
+            ),
+            (
+                EMMA,
+                &["b1|漢字太郎|Emma|1816|am"],
+                "by title: 1 hit, b1 chosen because its title and year agree; doubt: its author is 漢字太郎, in another script",
             ),
             (
                 EMMA,
