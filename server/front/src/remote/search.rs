@@ -52,6 +52,7 @@ impl RemoteDatabase {
         let answers = join_all(searches).await;
         let mut sources = Vec::with_capacity(answers.len());
         let (mut parts, mut failed) = (Vec::new(), Vec::new());
+        let mut remarks = Vec::new();
         for (upstream, answer) in upstreams.into_iter().zip(answers) {
             let count = answer
                 .as_ref()
@@ -63,7 +64,11 @@ impl RemoteDatabase {
             let count = count.map(|count| usize::try_from(count).unwrap_or(usize::MAX));
             sources.push(SourceReport::new(upstream.name(), count));
             match answer {
-                Ok(Some(set)) => parts.push(HitsOfTarget { upstream, set }),
+                Ok(Some(set)) => {
+                    let said = set.remarks.iter();
+                    remarks.extend(said.map(|words| format!("{}: {words}", upstream.name())));
+                    parts.push(HitsOfTarget { upstream, set });
+                }
                 Ok(None) => {}
                 Err(why) => failed.push((upstream.name().to_owned(), why)),
             }
@@ -97,6 +102,7 @@ impl RemoteDatabase {
         found.term_counts = term_counts;
         found.sources = sources;
         found.facets = facets;
+        found.remarks = remarks;
         if is_partly_merged {
             let records = self.options.merge_records;
             found.remarks.push(format!(

@@ -7,6 +7,7 @@ use tokio::time::Instant;
 use z3950::ResultSet;
 use z3950_server::asn1::apdu::{Query, RpnQuery, SortKeySpec, SortRequest};
 use z3950_server::asn1::codec::encode_value;
+use z3950_server::marc::text::escape_unprintable;
 
 use super::form::SourceForm;
 use super::term_counts;
@@ -56,6 +57,8 @@ pub(super) struct RemoteSet {
     is_estimate: bool,
     /// The number of records for each term, if the target reports these numbers.
     pub(super) term_counts: Option<Vec<usize>>,
+    /// What the target said besides, such as a diagnostic beside its records.
+    pub(super) remarks: Vec<String>,
     pub(super) held: Mutex<HeldSet>,
 }
 
@@ -93,12 +96,29 @@ impl HeldSet {
     }
 }
 
+/// The most characters of a remark of a target that are passed on.
+const MOST_OF_REMARK: usize = 1000;
+
+/// Returns the remarks of a target, and the sources of its own that failed.
+fn remarks(result: &ResultSet) -> Vec<String> {
+    let sources = result.sources();
+    let failed = sources.sources.iter().filter_map(|source| source.failed());
+    let failed = failed.map(|words| format!("results are missing from {words}"));
+    let all = failed.chain(sources.remarks.iter().cloned());
+    let printable = all.map(|words| {
+        let begin: String = words.chars().take(MOST_OF_REMARK).collect();
+        escape_unprintable(&begin, |_| false).into_owned()
+    });
+    printable.collect()
+}
+
 impl RemoteSet {
     pub(super) fn new(query: TargetQuery, held: HeldSet) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let found = held.result.as_ref().map(ResultSet::found);
         Self {
             term_counts: found.and_then(|found| term_counts::of_target(found, &query.rpn)),
+            remarks: held.result.as_ref().map(remarks).unwrap_or_default(),
             number: NEXT.fetch_add(1, Ordering::Relaxed),
             query,
             count: held.result.as_ref().map_or(0, ResultSet::count),

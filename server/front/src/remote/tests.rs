@@ -274,7 +274,9 @@ async fn failures_and_targets_are_in_answers_of_sru() {
         catalogue("a", 1).start(),
         catalogue("b", 2).rule("on search: fail 114 1=4").start(),
     );
-    let front = front([target(&one), target(&refusing)]);
+    let warning = catalogue("c", 1).rule("on search: beside 2 \"part missing\"");
+    let warning = warning.start();
+    let front = front([target(&one), target(&refusing), target(&warning)]);
     let mut stream = TcpStream::connect(front.addr()).expect("a connection");
     let request =
         "GET /union?query=shared HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
@@ -282,7 +284,9 @@ async fn failures_and_targets_are_in_answers_of_sru() {
     let mut answer = String::new();
     stream.read_to_string(&mut answer).expect("an answer");
     for part in [
-        "<zs:numberOfRecords>1</zs:numberOfRecords>".to_owned(),
+        "<zs:numberOfRecords>2</zs:numberOfRecords>".to_owned(),
+        format!("union@{}/cat: diagnostic 2", warning.addr()),
+        "part missing".to_owned(),
         format!(">union@{}/cat</database>", one.addr()),
         format!("union@{}/cat: 1=4", refusing.addr()),
         "Shared a1".to_owned(),
