@@ -144,6 +144,11 @@ pub(crate) struct Messages {
 pub(crate) enum DaemonCommand {
     #[command(flatten)]
     Engine(EngineCommand),
+    /// Hash a password for `password-hash` in the settings file.
+    ///
+    /// The password is asked for at a terminal, twice and without showing it. Otherwise it is the first line of standard input. The
+    /// hash is printed on standard output: Argon2id with a random salt, 19 MiB of memory and two passes.
+    HashPassword,
     /// Print a shell completion script.
     Completions(CompletionArguments),
     /// Print the manual page of the program, of a command or of a topic.
@@ -180,7 +185,7 @@ impl Arguments {
             .into_iter()
             .any(given);
         let others = without || self.config.is_some();
-        if self.asks_for_text() || self.engine().is_some() {
+        if self.asks_for_text() || self.engine().is_some() || self.hashes_password() {
             return Ok(self);
         }
         if self.fold.is_some() {
@@ -231,6 +236,11 @@ impl Arguments {
             Some(DaemonCommand::Completions(of)) => Some(of.shell),
             _ => self.completions,
         }
+    }
+
+    /// Returns whether the arguments ask to hash a password.
+    pub(crate) fn hashes_password(&self) -> bool {
+        matches!(self.command, Some(DaemonCommand::HashPassword))
     }
 
     /// Returns the command for a search engine, if the arguments ask for one.

@@ -32,6 +32,8 @@ fn arguments_are_read_or_refused() {
     check("--check", false);
     check("--config z3950d.toml --check", true);
     check("--demo --database a=b.mrc", true);
+    check("hash-password", true);
+    check("hash-password secret", false);
     check("--database a", false);
     check("--database =b", false);
     check("--database a=", false);

@@ -34,6 +34,10 @@ pub(super) const EXAMPLES: &[Examples] = &[
         ("", "z3950d load --config z3950d.toml --state load.state records.mrc more.mrc"),
         ("", "z3950d load --config z3950d.toml --delete withdrawn.mrc"),
     ]),
+    ("hash-password", &[
+        ("Type the password twice", "z3950d hash-password"),
+        ("Read it from a file", "z3950d hash-password < password.txt"),
+    ]),
     ("completions", &[("", "z3950d completions bash > z3950d.bash")]),
     ("man", &[
         ("", "z3950d man > z3950d.1"),

@@ -476,6 +476,7 @@ pub(super) const HOUSES: &[House] = &[
             "web",
             "notify",
             "manual",
+            "password",
             "fold",
             "load",
             "recorder",
