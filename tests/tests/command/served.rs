@@ -94,6 +94,26 @@ fn r_f15_users_have_hashed_passwords() {
 }
 
 #[test]
+fn r_f15_the_gateway_does_not_tell_who_has_guessed_a_password() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let settings = folder.path().join("z3950d.toml");
+    for password in [
+        "password = \"secret\"".to_owned(),
+        format!("password-hash = \"{}\"", hash("secret")),
+    ] {
+        let user = format!(
+            "demo = true\n[limits]\nrefusal-delay = \"0s\"\n[gateway]\n[[access.user]]\nname = \"ann\"\n{password}\n"
+        );
+        fs::write(&settings, user).expect("written");
+        let daemon = Daemon::start(["--config", text(&settings)]);
+        let url = format!("/get?url=z39.50s://{}/nosuch", daemon.address());
+        let at = |headers: &str| status(daemon.address(), &url, headers);
+        let found = [RIGHT, WRONG, RIGHT, ""].map(at);
+        assert_eq!(found, ["404", "401", "404", "303"], "{password}");
+    }
+}
+
+#[test]
 fn r_f15_hashes_that_cannot_be_used_are_refused_with_their_place() {
     let folder = tempfile::tempdir().expect("a folder");
     let settings = folder.path().join("z3950d.toml");
