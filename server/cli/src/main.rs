@@ -18,6 +18,7 @@ mod available;
 mod config;
 mod engine;
 mod failure;
+mod files;
 mod fold;
 mod judge;
 mod load;

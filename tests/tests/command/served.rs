@@ -1,20 +1,144 @@
-//! Tests of users with hashed passwords.
+//! Tests of `z3950d FILE` and of users with hashed passwords.
 
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use z3950_tests::program::{Daemon, Ran, path, run};
+use z3950_marc::Form;
+use z3950_marc::mrk;
+use z3950_tests::program::{Daemon, Ran, path, run, z3950};
 use z3950_tests::surroundings::command;
+
+const TWO: &str = "=LDR  00000nam a2200000 a 4500\n=001  b1\n=245  00$aOne\n\n=LDR  00000nam a2200000 a 4500\n=001  b2\n=245  00$aTwo\n";
 
 /// Runs `z3950d`, which must end by itself, with this text on standard input.
 fn z3950d(arguments: &[&str], input: &str) -> Ran {
     run(command(path("z3950d")).args(arguments), input)
 }
 
+fn get(address: SocketAddr, rest: &str) -> Option<i32> {
+    z3950(["get", &format!("z39.50r://{address}/{rest}")]).code
+}
+
 fn text(path: &Path) -> &str {
     path.to_str().expect("UTF-8")
+}
+
+/// Writes two records to files of every form, and to a folder; returns their paths.
+fn write_files(folder: &Path) -> Vec<PathBuf> {
+    let records = mrk::parse_all(TWO).expect("records");
+    let mut paths = Vec::new();
+    for (name, form) in [
+        ("cat.mrc", Form::Marc),
+        ("maps.xml", Form::MarcXml),
+        ("Old books.json", Form::Json),
+        ("news.mrk", Form::Mrk),
+        ("scores.v2.txt", Form::Line),
+    ] {
+        let mut octets = form.begin().as_bytes().to_vec();
+        for record in &records {
+            form.write(record, &mut octets).expect("fits");
+        }
+        octets.extend(form.end().as_bytes());
+        let path = folder.join(name);
+        fs::write(&path, octets).expect("written");
+        paths.push(path);
+    }
+    let several = folder.join("several.d");
+    fs::create_dir(&several).expect("a folder");
+    for (name, prefix) in [("a.mrk", "=001  a"), ("b.mrk", "=001  b")] {
+        fs::write(several.join(name), TWO.replace("=001  b", prefix)).expect("written");
+    }
+    paths.push(several);
+    paths
+}
+
+#[test]
+fn r_f15_files_are_served_by_their_names() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let paths = write_files(folder.path());
+    let daemon = Daemon::start(&paths);
+    for (rest, code) in [
+        ("cat?b1", 0),
+        ("maps?b2", 0),
+        ("Old%20books?b1", 0),
+        ("news?b1", 0),
+        ("scores.v2?b2", 0),
+        ("several.d?a1", 0),
+        ("several.d?b2", 0),
+        ("a?a1", 5),
+        ("cat.mrc?b1", 5),
+    ] {
+        assert_eq!(get(daemon.address(), rest), Some(code), "{rest}");
+    }
+    let checked = z3950d(&["--check", text(&paths[0])], "");
+    assert_eq!(checked.code, Some(0), "{checked:?}");
+    assert!(checked.stderr.contains("database cat: "), "{checked:?}");
+    // Files with and without a name, and the demo, are served together, and a file without a name can be saved.
+    let named = format!("x={}", text(&paths[1]));
+    let saved = folder.path().join("saved.mrc");
+    let save = format!("cat={}", text(&saved));
+    let daemon = Daemon::start([
+        "--demo",
+        text(&paths[0]),
+        "--database",
+        &named,
+        "--save",
+        &save,
+    ]);
+    for rest in ["cat?b1", "x?b2", "books?pg1342"] {
+        assert_eq!(get(daemon.address(), rest), Some(0), "{rest}");
+    }
+    assert!(saved.exists());
+}
+
+#[test]
+fn r_f15_files_that_cannot_be_served_are_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |name: &str, content: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, content).expect("written");
+        text(&path).to_owned()
+    };
+    let odd = file("a+b.mrk", TWO);
+    let rubbish = file("no.mrc", "nothing of a record");
+    let (one, same) = (file("good.mrk", TWO), file("GOOD.mrc", TWO));
+    let missing = folder.path().join("missing.mrc");
+    let named = format!("good={same}");
+    let both = format!("{one} and {same} would both be the database good");
+    for (arguments, words) in [
+        (
+            &[&*odd][..],
+            "does not have the name of a database: give --database NAME=PATH",
+        ),
+        (&["-"], "not read from standard input"),
+        (
+            &["nosuchcommand"],
+            "there is no command and no file nosuchcommand",
+        ),
+        (&[text(&missing)], "cannot load database missing"),
+        (&[&rubbish], "cannot load database no "),
+        (&[&one, &same], &both),
+        (
+            &[&one, "--database", &named],
+            "would both be the database good",
+        ),
+        (&["--fold", &one, &one], "--fold works on its file alone"),
+        (
+            &["--imitate", "yaz-ztest", &one],
+            "answer without databases",
+        ),
+        (
+            &[&file("search.mrc", TWO)],
+            "no database may be named search",
+        ),
+    ] {
+        let ran = z3950d(&[arguments, &["--listen", "127.0.0.1:0"]].concat(), "");
+        assert_eq!(ran.code, Some(2), "{arguments:?}: {ran:?}");
+        assert!(ran.stderr.contains(words), "{arguments:?}: {ran:?}");
+        assert_eq!(ran.stdout, "", "{arguments:?}");
+    }
 }
 
 /// Returns the hash that `hash-password` prints.

@@ -6,7 +6,8 @@ use z3950_help::Examples;
 #[rustfmt::skip]
 pub(super) const EXAMPLES: &[Examples] = &[
     ("", &[
-        ("Serve the built-in catalogue, or files of records", "z3950d --demo"),
+        ("Serve files of records, or the built-in catalogue", "z3950d records.mrc maps.mrk"),
+        ("", "z3950d --demo"),
         ("", "z3950d --database cat=records.mrc --listen 0.0.0.0:2100"),
         ("", "z3950d --database books=a.mrc --database books=b.mrc --database maps=maps.mrk --docid '035$a'"),
         ("Check the records; the exit code is 8 if some would be repaired or left out", "z3950d --database cat=records.mrc --check"),

@@ -490,6 +490,7 @@ pub(super) const HOUSES: &[House] = &[
             "available",
             "failure",
             "args",
+            "files",
             "config",
             "profiles",
         ],
