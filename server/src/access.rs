@@ -7,6 +7,7 @@ use std::net::IpAddr;
 use z3950_asn1::apdu::{IdAuthentication, IdPass};
 
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
+use crate::passwords::{PasswordChecks, PasswordHash};
 
 /// The rules for opening a session. By default, everybody may open one, with or without credentials.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,8 +35,10 @@ pub struct User {
     pub name: String,
     /// The groupId; `None` accepts any.
     pub group: Option<String>,
-    /// The password; `None` accepts any.
+    /// The password; `None` accepts any, unless there is a hash of one.
     pub password: Option<String>,
+    /// The hash of the password, in place of the password itself.
+    pub password_hash: Option<PasswordHash>,
     /// The databases that the user may search; `None` for all. Other databases are refused with condition 236.
     pub databases: Option<Vec<String>>,
     /// The maximum number of concurrent sessions of the user; further ones are refused with condition 1015.
@@ -90,6 +93,7 @@ impl Access {
     pub(crate) fn admit(
         &self,
         credentials: Option<&IdAuthentication>,
+        checks: &PasswordChecks,
     ) -> Result<Admission, Diagnostic> {
         if self.users.is_empty() {
             return Ok(Admission::Anybody);
@@ -100,8 +104,12 @@ impl Access {
                 Some(_) => Ok(Admission::Unproved),
                 None => Err(diagnostic(Condition::BAD_USER_ID, "")),
             },
-            Some(IdAuthentication::Open(text)) => self.prove(Credentials::open(text.as_bytes())),
-            Some(IdAuthentication::IdPass(id_pass)) => self.prove(Credentials::from(id_pass)),
+            Some(IdAuthentication::Open(text)) => {
+                self.prove(Credentials::open(text.as_bytes()), checks)
+            }
+            Some(IdAuthentication::IdPass(id_pass)) => {
+                self.prove(Credentials::from(id_pass), checks)
+            }
             Some(IdAuthentication::Other(external)) => {
                 let syntax = external.direct_reference;
                 let syntax = syntax.map_or_else(String::new, |syntax| syntax.to_string());
@@ -145,15 +153,38 @@ impl Access {
         !self.anyone_may_update || self.users.iter().any(|user| user.update == Some(false))
     }
 
-    /// Finds the user with these credentials.
+    /// Returns the hashes against which a password must be verified before [`prove`](Self::prove) compares it. If the user does
+    /// not have a hash but others do, it is one of theirs, so that the time does not tell which users there are.
+    pub(crate) fn hashes_for(&self, given: Credentials<'_>) -> Vec<PasswordHash> {
+        let hash = |user: &User| {
+            let hash = user.password_hash.as_ref();
+            hash.filter(|_| user.refusal.is_none()).cloned()
+        };
+        let named = self.users.iter();
+        let named = named.filter(|user| user.name.as_bytes() == given.user);
+        let hashes: Vec<PasswordHash> = named.filter_map(hash).collect();
+        if hashes.is_empty() {
+            self.users.iter().find_map(hash).into_iter().collect()
+        } else {
+            hashes
+        }
+    }
+
+    /// Finds the user with these credentials. A hashed password counts as wrong unless it was verified lately.
     ///
     /// # Errors
     ///
     /// The same as for [`Access::admit`]. An unknown user and a wrong password give the same answer.
-    pub(crate) fn prove(&self, given: Credentials<'_>) -> Result<Admission, Diagnostic> {
+    pub(crate) fn prove(
+        &self,
+        given: Credentials<'_>,
+        checks: &PasswordChecks,
+    ) -> Result<Admission, Diagnostic> {
         let mut users = self.users.iter();
         let wrong = || diagnostic(Condition::BAD_USER_ID_OR_PASSWORD, given.user);
-        let place = users.position(|user| user.is(given)).ok_or_else(wrong)?;
+        let place = users
+            .position(|user| user.is(given, checks))
+            .ok_or_else(wrong)?;
         match self.users.get(place).and_then(|user| user.refusal) {
             Some(refusal) => Err(diagnostic(refusal, given.user)),
             None => Ok(Admission::User(place)),
@@ -170,13 +201,19 @@ impl User {
         })
     }
 
-    fn is(&self, given: Credentials<'_>) -> bool {
-        let password = self.password.as_ref();
+    fn is(&self, given: Credentials<'_>, checks: &PasswordChecks) -> bool {
         let group = self.group.as_ref();
         self.name.as_bytes() == given.user
             && group.is_none_or(|group| given.group == Some(group.as_bytes()))
-            && (self.refusal.is_some()
-                || password.is_none_or(|password| same(password.as_bytes(), given.password)))
+            && (self.refusal.is_some() || self.has_password(given.password, checks))
+    }
+
+    fn has_password(&self, given: &[u8], checks: &PasswordChecks) -> bool {
+        match (&self.password_hash, &self.password) {
+            (Some(hash), _) => checks.is_right(hash, given),
+            (None, Some(password)) => same(password.as_bytes(), given),
+            (None, None) => true,
+        }
     }
 }
 
@@ -187,6 +224,15 @@ fn same(left: &[u8], right: &[u8]) -> bool {
 }
 
 impl<'a> Credentials<'a> {
+    /// Returns the credentials that Init gives as user and password; `None` for others.
+    pub(crate) fn of(given: &'a IdAuthentication) -> Option<Self> {
+        match given {
+            IdAuthentication::Open(text) => Some(Self::open(text.as_bytes())),
+            IdAuthentication::IdPass(id_pass) => Some(Self::from(id_pass)),
+            IdAuthentication::Anonymous | IdAuthentication::Other(_) => None,
+        }
+    }
+
     /// Parses an open authentication string in the forms of common clients: `user`, `user/password` or `group/user/password`.
     pub(crate) fn open(text: &'a [u8]) -> Self {
         let mut parts = text.rsplitn(3, |octet| *octet == b'/');
@@ -220,6 +266,7 @@ impl<'a> From<&'a IdPass> for Credentials<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::Limits;
     use z3950_asn1::apdu::External;
     use z3950_asn1::oid::{Oid, PROMPT_1};
 
@@ -256,7 +303,8 @@ mod tests {
     }
 
     fn check(access: &Access, given: Option<IdAuthentication>, expected: Result<Admission, &str>) {
-        let admitted = access.admit(given.as_ref()).map_err(|refused| {
+        let checks = PasswordChecks::new(&Limits::default());
+        let admitted = access.admit(given.as_ref(), &checks).map_err(|refused| {
             let addinfo = refused.addinfo.to_string_lossy().into_owned();
             format!("{} {addinfo}", refused.condition)
         });

@@ -77,6 +77,12 @@ impl Guesses {
         (proved, Penalty { delay, hang_up })
     }
 
+    /// Returns whether so many answers to an address are withheld that no further password from it is checked.
+    pub(crate) fn is_silenced(&self, address: Option<IpAddr>, limits: &Limits) -> bool {
+        let longest = limits.refusal_delay.saturating_mul(LONGEST);
+        !longest.is_zero() && self.silence(address.map(network), Instant::now()) > longest
+    }
+
     /// Returns the time until the last answer to an address is sent.
     fn silence(&self, address: Option<IpAddr>, now: Instant) -> Duration {
         let guessers = lock(&self.guessers);

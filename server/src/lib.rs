@@ -22,7 +22,8 @@
 //! - [`Server`]: listens, serves and shuts down;
 //! - [`MemoryBackend`]: MARC records from files or from memory, and the demo catalogue; saved to files with the feature `save`,
 //!   searched by regular expressions with `regex`; [`backend`] for others;
-//! - [`Target`]: what all sessions share: databases, limits, the offer, and who has access ([`access`]);
+//! - [`Target`]: what all sessions share: databases, limits, the offer, and who has access ([`access`]), by hashed
+//!   passwords with the feature `passwords`;
 //! - [`Session`]: one session without any input or output;
 //! - [`fault`]: scripted misbehaviour; [`imitate`]: another server's habits;
 //! - [`metrics`]: what a running server counts;
@@ -76,6 +77,7 @@ pub mod memory;
 pub mod metrics;
 mod observer;
 mod offer;
+pub mod passwords;
 pub mod recorded;
 mod relay;
 #[cfg(test)]

@@ -87,6 +87,9 @@ pub struct Limits {
     pub read_ahead: usize,
     /// The maximum number of concurrent operations of one session, if they are agreed on; by default, 8. Further requests wait.
     pub concurrent_operations: usize,
+    /// The maximum number of hashed passwords that are verified at once, each on a thread and with the memory that its hash says; by
+    /// default, 2. Further ones wait, and those of one address take turns.
+    pub password_checks: usize,
     /// The maximum number of refused authentications in one connection; by default, 5. The last of them ends the connection.
     pub refusals: usize,
     /// The delay of the answer to a wrong password; by default, 100 ms. Zero means no delay. Each further wrong password from the
@@ -164,6 +167,7 @@ impl Default for Limits {
             waiting: 64,
             read_ahead: 65_536,
             concurrent_operations: 8,
+            password_checks: 2,
             refusals: 5,
             refusal_delay: Duration::from_millis(100),
             refused_addresses: 10_000,

@@ -22,6 +22,7 @@ use crate::backend::{
 use crate::diagnostic::Diagnostic;
 use crate::limits::Limits;
 use crate::memory::MemoryBackend;
+use crate::passwords::PasswordHash;
 use crate::session::{Reply, Session};
 use crate::target::Target;
 use crate::testing::record;
@@ -32,6 +33,15 @@ pub(crate) fn ann() -> User {
         name: "ann".to_owned(),
         password: Some("secret".to_owned()),
         ..User::default()
+    }
+}
+
+/// Returns the user `ann` with a hash of the password `secret`.
+pub(crate) fn hashed_ann() -> User {
+    User {
+        password: None,
+        password_hash: Some(PasswordHash::with_low_costs(b"secret")),
+        ..ann()
     }
 }
 

@@ -33,10 +33,12 @@ use z3950_asn1::via::Via;
 use self::pending::{Pending, Waiting};
 pub use self::reply::Reply;
 use self::reply::octets_in;
+use crate::access::Credentials;
 use crate::association::{Association, Interrupt, Operation};
 use crate::budget::{Account, Charge, DECODED};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::guesses::Penalty;
+use crate::passwords::PasswordCheck;
 use crate::service::resource;
 use crate::service::{self, Conclusion, access, init};
 use crate::target::Target;
@@ -107,6 +109,9 @@ impl Session {
     /// Answers a request. Every answer has the referenceId of its request (Z39.50-2003 §3.4). Dropping the future cancels the
     /// operation.
     pub async fn answer(&mut self, request: &Apdu) -> Reply {
+        if let Some(check) = self.password_check(request) {
+            Box::pin(check.run()).await;
+        }
         match self.begin(request) {
             Ok(operation) => {
                 // The box keeps the futures of idle sessions small.
@@ -117,8 +122,39 @@ impl Session {
         }
     }
 
-    /// Begins a request as an operation, which the caller must perform and then finish. Concurrent operations must have different
-    /// referenceIds, and must not change a result set that another one uses.
+    /// Returns the verification of the password in a request, which must end before the request begins; `None` if there is
+    /// nothing to verify.
+    pub(crate) fn password_check(&self, request: &Apdu) -> Option<PasswordCheck> {
+        let of = |given: Credentials<'_>| {
+            let target = &self.target;
+            let hashes = target.access.hashes_for(given);
+            PasswordCheck::new(
+                &target.password_checks,
+                &target.guesses,
+                &target.limits,
+                self.peer,
+                hashes,
+                given.password,
+            )
+        };
+        match (&self.state, request) {
+            (State::Closed, _) => None,
+            (_, Apdu::InitializeRequest(request)) => {
+                of(Credentials::of(request.id_authentication.as_ref()?)?)
+            }
+            (State::Open(open), Apdu::AccessControlResponse(response))
+                if open.association.is_unproved() =>
+            {
+                access::with_credentials(response, of).flatten()
+            }
+            _ => None,
+        }
+    }
+
+    /// Begins a request as an operation, which the caller must perform and then finish. The [`password_check`] of the request must
+    /// have run. Concurrent operations must have different referenceIds, and must not change a result set that another one uses.
+    ///
+    /// [`password_check`]: Self::password_check
     ///
     /// # Errors
     /// The reply to a request that is not an operation, or that is refused.

@@ -197,7 +197,7 @@ impl SruSession {
             takes_diagnostics_as_failure: asked.user_agent.starts_with(YAZ),
         };
         let answered = if refused.is_empty() {
-            match self.open(login, asked.via) {
+            match self.open(login, asked.via).await {
                 // The box keeps the futures of idle sessions small.
                 Ok(()) => Box::pin(self.carry_out(&context, &request)).await,
                 Err(failure) => Err(failure),
@@ -264,7 +264,7 @@ impl SruSession {
     }
 
     /// Opens the session, unless it is already open for the same user and servers.
-    fn open(&mut self, login: Option<&SruLogin>, via: Via) -> Result<(), SruFailure> {
+    async fn open(&mut self, login: Option<&SruLogin>, via: Via) -> Result<(), SruFailure> {
         if self.session.is_open() && (self.login.as_ref(), self.via) == (login, via) {
             return Ok(());
         }
@@ -289,7 +289,11 @@ impl SruSession {
             implementation_version: via.after(None),
             ..InitializeRequest::default()
         };
-        let reply = match self.session.begin(&init.into()) {
+        let init = init.into();
+        if let Some(check) = self.session.password_check(&init) {
+            Box::pin(check.run()).await;
+        }
+        let reply = match self.session.begin(&init) {
             Err(reply) => reply,
             // Init does not begin an operation, so this does not happen.
             Ok(_) => return Err(SruFailure::unanswered()),

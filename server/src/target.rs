@@ -17,6 +17,7 @@ use crate::guesses::Guesses;
 use crate::headroom::HeadroomProbe;
 use crate::limits::Limits;
 use crate::offer::Offer;
+use crate::passwords::PasswordChecks;
 #[cfg(feature = "sru")]
 use crate::shared_sets::SharedSets;
 
@@ -33,6 +34,8 @@ pub struct Target {
     pub(crate) access: Access,
     /// The addresses that have sent wrong passwords.
     pub(crate) guesses: Arc<Guesses>,
+    /// The verifications of hashed passwords.
+    pub(crate) password_checks: Arc<PasswordChecks>,
     pub(crate) tasks: Arc<Tasks>,
     /// The budget for the memory that clients make the server use.
     pub(crate) budget: Arc<Budget>,
@@ -59,6 +62,7 @@ impl Target {
             offer: Offer::default(),
             access: Access::default(),
             guesses: Arc::default(),
+            password_checks: Arc::new(PasswordChecks::new(&limits)),
             tasks: Arc::new(tasks),
             work: budget.common_account(),
             packers: Semaphore::new(limits.large_answers.clamp(1, Semaphore::MAX_PERMITS)),

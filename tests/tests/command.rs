@@ -34,6 +34,7 @@ mod refusals;
 mod rows;
 mod scan;
 mod search;
+mod served;
 mod sources;
 mod sru;
 mod tables;

@@ -17,6 +17,7 @@ use z3950_server::memory::Profile;
 
 pub(crate) use self::engine::{EngineArguments, EngineCommand, LoadArguments, SetupArguments};
 use crate::config::{GivenSettings, LISTENERS, LOGS, ListenAddress, SERVED};
+use crate::files::{NamedFile, name_files};
 
 /// Serve MARC records over Z39.50, and over SRU on the same ports.
 #[derive(Clone, Debug, Parser)]
@@ -32,6 +33,10 @@ pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Option<DaemonCommand>,
 
+    /// Files or folders of records, each a database of its name; books.mrc is the database books
+    #[arg(value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+
     /// Serve a file or a folder of files as a database. The records are ISO 2709, MARCXML, MARC-in-JSON or MARCMaker text; files
     /// given under the same name are searched together
     #[arg(long = "database", value_name = "NAME=PATH", help_heading = SERVED)]
@@ -42,17 +47,17 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NAME=FILE", help_heading = SERVED)]
     pub(crate) save: Vec<NamedFile>,
 
-    /// Listen on an address, such as 127.0.0.1:2100, tls:0.0.0.0:2101 or unix:/run/z3950d; port 0 picks a free one. May be
-    /// repeated [default: 127.0.0.1:2100]
+    /// Listen on an address: HOST:PORT, tls:HOST:PORT or unix:PATH. Port 0 picks a free one. May be repeated
+    /// [default: 127.0.0.1:2100]
     #[arg(long, value_name = "ADDR", help_heading = LISTENERS)]
     pub(crate) listen: Vec<Listen>,
 
     /// The certificate chain of TLS listeners, in PEM
-    #[arg(long, alias = "cert", value_name = "FILE", requires = "key", help_heading = LISTENERS)]
+    #[arg(long, alias = "cert", value_name = "FILE", requires = "key", help_heading = LISTENERS, hide_short_help = true)]
     pub(crate) certificate: Option<PathBuf>,
 
     /// The private key of TLS listeners, in PEM
-    #[arg(long, value_name = "FILE", requires = "certificate", help_heading = LISTENERS)]
+    #[arg(long, value_name = "FILE", requires = "certificate", help_heading = LISTENERS, hide_short_help = true)]
     pub(crate) key: Option<PathBuf>,
 
     /// Ask TLS clients for a certificate signed by one of these authorities, in PEM
@@ -144,6 +149,11 @@ pub(crate) struct Messages {
 pub(crate) enum DaemonCommand {
     #[command(flatten)]
     Engine(EngineCommand),
+    /// Hash a password for `password-hash` in the settings file.
+    ///
+    /// The password is asked for at a terminal, twice and without showing it. Otherwise it is the first line of standard input. The
+    /// hash is printed on standard output: Argon2id with a random salt, 19 MiB of memory and two passes.
+    HashPassword,
     /// Print a shell completion script.
     Completions(CompletionArguments),
     /// Print the manual page of the program, of a command or of a topic.
@@ -172,15 +182,16 @@ Exit codes:
   130  stopped at once by a second signal, or load stopped by one";
 
 impl Arguments {
-    /// Checks that there is something to serve, and that the TLS options can be used together.
-    pub(crate) fn checked(self) -> Result<Self, clap::Error> {
+    /// Names the databases of files, and checks that there is something to serve, and that the TLS options can be used together.
+    pub(crate) fn checked(mut self) -> Result<Self, clap::Error> {
+        name_files(&self.files, &mut self.databases).map_err(|words| refusal(&words))?;
         let given = |option| self.given.has(option);
         let own = given("demo") || !self.databases.is_empty() || !self.save.is_empty();
         let without = ["imitate", "replay", "record", "upstream"]
             .into_iter()
             .any(given);
         let others = without || self.config.is_some();
-        if self.asks_for_text() || self.engine().is_some() {
+        if self.asks_for_text() || self.engine().is_some() || self.hashes_password() {
             return Ok(self);
         }
         if self.fold.is_some() {
@@ -233,6 +244,17 @@ impl Arguments {
         }
     }
 
+    /// Returns the first of the files that are given without a name.
+    pub(crate) fn first_file(&self) -> Option<&NamedFile> {
+        let first = self.files.first()?;
+        self.databases.iter().rfind(|named| named.path == *first)
+    }
+
+    /// Returns whether the arguments ask to hash a password.
+    pub(crate) fn hashes_password(&self) -> bool {
+        matches!(self.command, Some(DaemonCommand::HashPassword))
+    }
+
     /// Returns the command for a search engine, if the arguments ask for one.
     pub(crate) fn engine(&self) -> Option<&EngineCommand> {
         match &self.command {
@@ -267,38 +289,17 @@ pub(crate) fn settle(arguments: &mut [OsString]) {
     }
 }
 
-pub(crate) const NOTHING: &str = "nothing to serve: give --demo for the built-in catalogue, \
-                                  --database NAME=PATH for a file of records, or --config FILE";
+pub(crate) const NOTHING: &str = "nothing to serve: give a file of records, --database NAME=PATH to name its database, \
+                                  --demo for the built-in catalogue, or --config FILE";
 
-const NO_DATABASES: &str = "--imitate, --replay and --record answer without databases: leave out --demo, \
+const NO_DATABASES: &str = "--imitate, --replay and --record answer without databases: leave out files, --demo, \
                             --database and --save";
 
-const FOLDS_ONLY: &str = "--fold works on its file alone: leave out --demo, --database, --save, \
+const FOLDS_ONLY: &str = "--fold works on its file alone: leave out other files, --demo, --database, --save, \
                           --config, --imitate, --replay and --record";
 
 fn refusal(words: &str) -> clap::Error {
     Arguments::command().error(ErrorKind::MissingRequiredArgument, words)
-}
-
-/// A name and a path, written `NAME=PATH`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct NamedFile {
-    pub(crate) name: String,
-    pub(crate) path: PathBuf,
-}
-
-impl FromStr for NamedFile {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text.split_once('=') {
-            Some((name, path)) if !name.is_empty() && !path.is_empty() => Ok(Self {
-                name: name.to_owned(),
-                path: path.into(),
-            }),
-            _ => Err("expected a database name and a path, NAME=PATH"),
-        }
-    }
 }
 
 /// An address to listen on, with or without TLS.

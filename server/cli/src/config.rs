@@ -1,5 +1,5 @@
 //! The settings file `z3950d.toml`: listeners, limits, databases, the gateway, access, attributes, faults, logs. All errors are reported at
-//! once, each with its line.
+//! once, each with its line and column.
 //!
 //! Each setting is described once, here or in the file of its table; see [`settings!`]. `z3950d --print-config` prints
 //! [`template`].
@@ -18,6 +18,7 @@ mod section;
 mod setting;
 mod unit;
 
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -249,7 +250,7 @@ impl Config {
     /// Reads a settings file. Relative paths in it start from its folder.
     ///
     /// # Errors
-    /// Returns everything that is wrong with the file, one line for each error: `z3950d.toml:3: sessions is not a number`.
+    /// Returns everything that is wrong with the file, one line for each error with its line and column: `z3950d.toml:3:12: sessions is not a number`.
     ///
     /// The settings that could be read in spite of errors are returned too.
     pub(crate) fn read(path: &Path) -> (Option<Self>, Vec<String>) {
@@ -267,7 +268,7 @@ impl Config {
         };
         let (config, errors) = Self::parse_in_part(&text, folder);
         let errors = errors.iter();
-        let lines = errors.map(|(line, reason)| format!("{name}:{line}: {reason}"));
+        let lines = errors.map(|(place, reason)| format!("{name}:{place}: {reason}"));
         (config, lines.collect())
     }
 
@@ -280,13 +281,15 @@ impl Config {
     pub(crate) fn parse(text: &str, folder: &Path) -> Result<Self, Vec<(usize, String)>> {
         match Self::parse_in_part(text, folder) {
             (Some(config), errors) if errors.is_empty() => Ok(config),
-            (_, errors) => Err(errors),
+            (_, errors) => {
+                let errors = errors.into_iter();
+                Err(errors.map(|(place, reason)| (place.line, reason)).collect())
+            }
         }
     }
 
-    /// Reads all valid settings, and returns an error with its line number for each invalid one. Returns `None` if the text is
-    /// not TOML.
-    fn parse_in_part(text: &str, folder: &Path) -> (Option<Self>, Vec<(usize, String)>) {
+    /// Reads all valid settings, and returns an error with its place for each invalid one. Returns `None` if the text is not TOML.
+    fn parse_in_part(text: &str, folder: &Path) -> (Option<Self>, Vec<(TextPlace, String)>) {
         let notes = Notes::default();
         let (table, syntax) = DeTable::parse_recoverable(text);
         for error in &syntax {
@@ -306,25 +309,45 @@ impl Config {
             }
         }
         for engine in &mut config.engines {
-            engine.line = line_of(text, engine.line);
-            engine.nodes_line = line_of(text, engine.nodes_line);
+            engine.line = TextPlace::of(text, engine.line).line;
+            engine.nodes_line = TextPlace::of(text, engine.nodes_line).line;
         }
         let notes = notes.into_sorted();
         (syntax.is_empty().then_some(config), errors(text, notes))
     }
 }
 
-/// Converts errors with positions into errors with line numbers.
-fn errors(text: &str, notes: Vec<(usize, String)>) -> Vec<(usize, String)> {
+/// Converts errors with positions into errors with lines and columns.
+fn errors(text: &str, notes: Vec<(usize, String)>) -> Vec<(TextPlace, String)> {
     let notes = notes.into_iter();
     notes
-        .map(|(at, reason)| (line_of(text, at), reason))
+        .map(|(at, reason)| (TextPlace::of(text, at), reason))
         .collect()
 }
 
-fn line_of(text: &str, at: usize) -> usize {
-    let before = text.as_bytes().get(..at).unwrap_or(text.as_bytes());
-    before.iter().filter(|octet| **octet == b'\n').count() + 1
+/// A place in the file, written `3:12`: the line and the column, both from 1. A column is a character.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct TextPlace {
+    line: usize,
+    column: usize,
+}
+
+impl TextPlace {
+    /// Returns the place of the octet at an index.
+    fn of(text: &str, at: usize) -> Self {
+        let before = text.get(..at).unwrap_or(text);
+        let line = before.rsplit('\n').next().unwrap_or_default();
+        Self {
+            line: before.matches('\n').count() + 1,
+            column: line.chars().count() + 1,
+        }
+    }
+}
+
+impl fmt::Display for TextPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.line, self.column)
+    }
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ mod available;
 mod config;
 mod engine;
 mod failure;
+mod files;
 mod fold;
 mod judge;
 mod load;
@@ -25,6 +26,7 @@ mod logging;
 mod logs;
 mod manual;
 mod notify;
+mod password;
 mod profiles;
 mod recorder;
 mod reload;
@@ -57,6 +59,11 @@ fn main() -> ExitCode {
     let arguments = manual::read(std::env::args_os())
         .and_then(Arguments::checked)
         .unwrap_or_else(|error| error.exit());
+    if arguments.hashes_password() {
+        return password::hash()
+            .map_or_else(reported, |hash| print(hash.as_bytes()))
+            .into();
+    }
     if arguments.asks_for_text() {
         return manual::text(&arguments)
             .map_or_else(reported, |text| print(&text))

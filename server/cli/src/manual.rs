@@ -19,7 +19,13 @@ pub(crate) const PROGRAM: Program = Program {
     name: "z3950d",
     definition: Arguments::command,
     examples: EXAMPLES,
-    rare: &["engine-config", "load", "completions", "man"],
+    rare: &[
+        "engine-config",
+        "load",
+        "hash-password",
+        "completions",
+        "man",
+    ],
     manual: Manual {
         environment: ENVIRONMENT,
         files: FILES,

@@ -11,6 +11,7 @@ use z3950_server::{MemoryBackend, Server, Summary};
 use crate::args::Arguments;
 use crate::config::{Config, ListenAddress, ListenerConfig};
 use crate::failure::{Failure, complain, note};
+use crate::files::search_command;
 use crate::judge::ClientReports;
 use crate::logs::Logs;
 use crate::notify::ServiceManager;
@@ -103,6 +104,11 @@ pub(crate) async fn serve(
             note(&format_args!("page at {urls}"));
         }
         note(&format_args!("SRU at {urls}"));
+    }
+    if let Some(named) = arguments.first_file()
+        && let Some(command) = search_command(&server.endpoints(), &named.name)
+    {
+        note(&format_args!("search it with {command}"));
     }
     for endpoint in server.endpoints() {
         let mut stdout = io::stdout().lock();

@@ -13,9 +13,10 @@ use z3950_server::tls::{ClientCertificates, Tls, TlsError, read};
 use z3950_server::transcript::Replay;
 
 use crate::access_log::{AccessLog, STDERR};
-use crate::args::{Arguments, FaultArgument, Listen, NOTHING, NamedFile};
+use crate::args::{Arguments, FaultArgument, Listen, NOTHING};
 use crate::config::{Config, GivenSettings, ListenAddress, ListenerConfig, TlsFiles};
 use crate::failure::{Failure, chain, complain};
+use crate::files::NamedFile;
 use crate::profiles;
 
 /// The address to listen on by default.

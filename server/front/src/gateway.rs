@@ -163,7 +163,7 @@ impl Gateway {
         let asked = locator::read(&request.head.uri).map_err(GatewayFailure::bad)?;
         let client = &request.client;
         match &asked.url {
-            NamedUrl::Databases(url) => self.search_form(url, &asked, client),
+            NamedUrl::Databases(url) => self.search_form(url, &asked, client).await,
             NamedUrl::Record(url) => {
                 let forms = forms(url, &asked, accept)?;
                 let passage = self.passage(url.host(), url.port(), &asked, client)?;
@@ -188,7 +188,7 @@ impl Gateway {
     }
 
     /// Redirects to the search page, with the databases of a URL chosen.
-    fn search_form(
+    async fn search_form(
         &self,
         url: &Z3950Url,
         asked: &GatewayRequest,
@@ -200,6 +200,10 @@ impl Gateway {
             return Err(GatewayFailure::new(StatusCode::NOT_FOUND, words));
         }
         let passage = self.passage(url.host(), url.port(), asked, client)?;
+        // Which databases a client sees would tell whether its password is right, so that a guess is checked as in a session.
+        if client.login().is_some() {
+            self.admit(client).await?;
+        }
         let targets: Vec<String> = match passage {
             Passage::Own => {
                 let names = url.databases().iter().map(ToString::to_string);

@@ -36,6 +36,8 @@ pub(super) struct Asked {
 
 /// The next step for a request that has ended.
 pub(super) enum Ended {
+    /// The password in a request has been verified, and the request can begin.
+    PasswordChecked,
     /// The operation is done, and the session has to make the reply.
     Done(Asked, Done),
     /// The delay of the answer is over, and it can be sent.
@@ -45,6 +47,10 @@ pub(super) enum Ended {
 pub(super) enum OperationState {
     /// Waiting for earlier requests.
     Waiting(Asked),
+    /// The password in the request is being verified.
+    CheckingPassword(Asked, Pin<Box<dyn Future<Output = ()> + Send>>),
+    /// The password has been verified, and the request is about to begin.
+    PasswordChecked(Asked),
     Running(Asked, Run),
     /// The answer to the request is delayed.
     Delayed(Arc<Apdu>, Pin<Box<Sleep>>, Box<Output>),
@@ -68,7 +74,10 @@ impl Operations {
         } else {
             begun(asked, session)
         };
-        if let Some(ended) = poll_immediate(poll_fn(|context| operation.poll(context))).await {
+        let is_checking = matches!(operation, OperationState::CheckingPassword(..));
+        if !is_checking
+            && let Some(ended) = poll_immediate(poll_fn(|context| operation.poll(context))).await
+        {
             return Some(ended);
         }
         // Most clients send one request at a time, so space is reserved for only one more.
@@ -106,13 +115,16 @@ impl Operations {
     pub(super) fn begin(&mut self, session: &mut Session) {
         for index in 0..self.list.len() {
             let (before, rest) = self.list.split_at_mut(index);
-            let Some(operation @ OperationState::Waiting(_)) = rest.first_mut() else {
+            let Some(operation @ (OperationState::Waiting(_) | OperationState::PasswordChecked(_))) =
+                rest.first_mut()
+            else {
                 continue;
             };
             match std::mem::replace(operation, OperationState::Over) {
                 OperationState::Waiting(asked) if !are_in_the_way(before, &asked.request) => {
                     *operation = begun(asked, session);
                 }
+                OperationState::PasswordChecked(asked) => *operation = running(asked, session),
                 other => *operation = other,
             }
         }
@@ -128,7 +140,9 @@ impl Operations {
             if let Some(operation) = self.list.get_mut(index)
                 && let Poll::Ready(ended) = operation.poll(context)
             {
-                self.list.remove(index);
+                if !matches!(ended, Ended::PasswordChecked) {
+                    self.list.remove(index);
+                }
                 return Poll::Ready(ended);
             }
         }
@@ -188,7 +202,15 @@ impl Run {
     }
 }
 
+/// Begins a request, or first the verification of the password in it.
 fn begun(asked: Asked, session: &mut Session) -> OperationState {
+    match session.password_check(&asked.request) {
+        Some(check) => OperationState::CheckingPassword(asked, Box::pin(check.run())),
+        None => running(asked, session),
+    }
+}
+
+fn running(asked: Asked, session: &mut Session) -> OperationState {
     let future: Pin<Box<dyn Future<Output = Done> + Send>> = match session.begin(&asked.request) {
         Err(reply) => Box::pin(std::future::ready(Done::Reply(reply))),
         Ok(operation) => {
@@ -207,7 +229,10 @@ fn begun(asked: Asked, session: &mut Session) -> OperationState {
 impl OperationState {
     fn request(&self) -> Option<&Apdu> {
         match self {
-            Self::Waiting(asked) | Self::Running(asked, _) => Some(&asked.request),
+            Self::Waiting(asked)
+            | Self::CheckingPassword(asked, _)
+            | Self::PasswordChecked(asked)
+            | Self::Running(asked, _) => Some(&asked.request),
             Self::Delayed(request, ..) => Some(request),
             Self::Over => None,
         }
@@ -232,7 +257,11 @@ impl OperationState {
 
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Ended> {
         let done = match self {
-            Self::Waiting(_) | Self::Over => return Poll::Pending,
+            Self::Waiting(_) | Self::PasswordChecked(_) | Self::Over => return Poll::Pending,
+            Self::CheckingPassword(_, check) => {
+                ready!(check.as_mut().poll(context));
+                None
+            }
             Self::Running(_, run) => Some(ready!(run.future.as_mut().poll(context))),
             Self::Delayed(_, delay, _) => {
                 ready!(delay.as_mut().poll(context));
@@ -242,6 +271,10 @@ impl OperationState {
         match (std::mem::replace(self, Self::Over), done) {
             (Self::Running(asked, _), Some(done)) => Poll::Ready(Ended::Done(asked, done)),
             (Self::Delayed(_, _, output), _) => Poll::Ready(Ended::Output(*output)),
+            (Self::CheckingPassword(asked, _), _) => {
+                *self = Self::PasswordChecked(asked);
+                Poll::Ready(Ended::PasswordChecked)
+            }
             _ => Poll::Pending,
         }
     }

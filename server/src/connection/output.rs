@@ -21,6 +21,10 @@ impl<S: Transport> Connection<'_, S> {
     pub(super) fn answer(&mut self, ended: Ended) -> Option<Output> {
         let (mut asked, mut reply) = match ended {
             Ended::Done(asked, done) => (asked, self.session.finish(done)),
+            Ended::PasswordChecked => {
+                self.operations.begin(&mut self.session);
+                return None;
+            }
             Ended::Output(output) => {
                 self.operations.begin(&mut self.session);
                 return Some(output);

@@ -113,7 +113,11 @@ impl SessionsOfRequest {
                 password: Some(login.password.as_str().into()),
             })
         });
-        self.context.target.access.admit(credentials.as_ref()).ok()
+        let target = &self.context.target;
+        let admitted = target
+            .access
+            .admit(credentials.as_ref(), &target.password_checks);
+        admitted.ok()
     }
 }
 

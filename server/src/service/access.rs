@@ -47,28 +47,12 @@ pub(crate) fn prove(
 ) -> Result<(), Diagnostic> {
     let refused = || diagnostic(Condition::ACCESS_CONTROL_FAILURE, "");
     let target = &association.target;
-    let mut prove = |given: Credentials<'_>| {
-        let prove = || target.access.prove(given);
-        let (admission, due) = target.guesses.check(peer, &target.limits, prove);
-        *penalty = due;
-        admission
+    let prove = |given: Credentials<'_>| {
+        let prove = || target.access.prove(given, &target.password_checks);
+        target.guesses.check(peer, &target.limits, prove)
     };
-    let admission = match &*response.security_challenge_response {
-        Some(SecurityChallengeResponse::SimpleForm(octets)) => {
-            prove(Credentials::open(octets.as_bytes()))
-        }
-        Some(SecurityChallengeResponse::ExternallyDefined(external)) => {
-            let Ok(PromptObject::Response(answers)) = PromptObject::from_external(external) else {
-                return Err(refused());
-            };
-            prove(Credentials {
-                group: answer_to(PromptType::GROUP_ID, &answers),
-                user: answer_to(PromptType::USER_ID, &answers).unwrap_or_default(),
-                password: answer_to(PromptType::PASSWORD, &answers).unwrap_or_default(),
-            })
-        }
-        None => return Err(refused()),
-    };
+    let (admission, due) = with_credentials(response, prove).ok_or_else(refused)?;
+    *penalty = due;
     let Ok(Admission::User(user)) = admission else {
         return Err(refused());
     };
@@ -76,6 +60,28 @@ pub(crate) fn prove(
     let full = || diagnostic(Condition::TOO_MANY_SESSIONS, "");
     association.take_seat(seat.ok_or_else(full)?);
     Ok(())
+}
+
+/// Passes the credentials in the client's answer on; `None` if it has none.
+pub(crate) fn with_credentials<R>(
+    response: &AccessControlResponse,
+    take: impl FnOnce(Credentials<'_>) -> R,
+) -> Option<R> {
+    match response.security_challenge_response.as_ref()? {
+        SecurityChallengeResponse::SimpleForm(octets) => {
+            Some(take(Credentials::open(octets.as_bytes())))
+        }
+        SecurityChallengeResponse::ExternallyDefined(external) => {
+            let Ok(PromptObject::Response(answers)) = PromptObject::from_external(external) else {
+                return None;
+            };
+            Some(take(Credentials {
+                group: answer_to(PromptType::GROUP_ID, &answers),
+                user: answer_to(PromptType::USER_ID, &answers).unwrap_or_default(),
+                password: answer_to(PromptType::PASSWORD, &answers).unwrap_or_default(),
+            }))
+        }
+    }
 }
 
 fn security_challenge(form: &Challenge) -> Option<SecurityChallenge> {

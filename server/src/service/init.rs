@@ -96,7 +96,7 @@ fn admit(
         return Err(diagnostic(Condition::ADDRESS_BLOCKED, address.to_string()));
     }
     let credentials = request.id_authentication.as_ref();
-    let prove = || access.admit(credentials);
+    let prove = || access.admit(credentials, &target.password_checks);
     let admission = if access.compares(credentials) {
         let (admission, due) = target.guesses.check(peer, &target.limits, prove);
         *penalty = due;

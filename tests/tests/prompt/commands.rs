@@ -213,3 +213,48 @@ fn r_f11_ten_thousand_hits_are_not_all_fetched() {
         });
     assert_eq!(sent.sum::<i64>(), 30);
 }
+
+/// Types these keys in answer to the questions of `z3950d hash-password`; returns everything that the terminal shows.
+fn hash_password(answers: &[(&str, &str)]) -> String {
+    let mut command = command(program::path("z3950d"));
+    command.arg("hash-password").env("TERM", "xterm");
+    let mut session = Session::spawn(command).expect("a terminal");
+    let mut shown = String::new();
+    for (question, keys) in answers {
+        let asked = awaited(&mut session, || *question).expect(question);
+        shown += &String::from_utf8_lossy(asked.before());
+        session.send(keys).expect("the terminal takes it");
+    }
+    let end = awaited(&mut session, || Eof).expect("it ends");
+    shown + &String::from_utf8_lossy(end.as_bytes())
+}
+
+#[test]
+fn r_f15_a_password_to_be_hashed_is_typed_twice_and_not_shown() {
+    let (first, again) = ("password: ", "the same again: ");
+    for (typed, retyped) in [
+        ("secret\r", "secret\r"),
+        ("secrex\x7Ft\r", "wrong\x15secret\r"),
+        ("secret\u{e9}\u{e9}\x08\x7F\r", "secret\x04"),
+    ] {
+        let shown = hash_password(&[(first, typed), (again, retyped)]);
+        let hash = shown.trim().lines().last().unwrap_or_default();
+        assert!(hash.starts_with("$argon2id$v=19$"), "{typed:?}: {shown:?}");
+        assert!(!shown.contains("secre"), "{typed:?}: {shown:?}");
+        let parsed = z3950_server::passwords::PasswordHash::parse(hash);
+        assert!(parsed.is_ok(), "{hash}: {parsed:?}");
+    }
+    for (answers, words) in [
+        (
+            &[(first, "secret\r"), (again, "secrets\r")][..],
+            "the two passwords differ",
+        ),
+        (&[(first, "\r")], "there is no password"),
+        (&[(first, "secret\x03")], "interrupted"),
+        (&[(first, "secret\r"), (again, "sec\x03")], "interrupted"),
+    ] {
+        let shown = hash_password(answers);
+        assert!(shown.contains(words), "{answers:?}: {shown:?}");
+        assert!(!shown.contains("argon2"), "{answers:?}: {shown:?}");
+    }
+}

@@ -93,7 +93,7 @@ impl Roff {
     pub(crate) fn inlines(&mut self, inlines: &[Inline]) {
         let parts = inlines.iter().map(|inline| match inline {
             Inline::Roman(text) => escaped(text),
-            Inline::Bold(text) => format!("\\fB{}\\fR", escaped(text)),
+            Inline::Bold(text) => format!("\\fB{}\\fR", breakable(&escaped(text))),
             Inline::Italic(text) => format!("\\fI{}\\fR", escaped(text)),
         });
         let line: String = parts.collect();
@@ -164,9 +164,33 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
+/// The length of a word that may not fit in a line, even in one of its own.
+const LONG_WORD: usize = 50;
+
+/// Allows line breaks in long words, such as hashes: after commas, and before dollar signs.
+fn breakable(text: &str) -> String {
+    let words = text.split(' ').map(|word| {
+        if word.len() > LONG_WORD {
+            word.replace(',', ",\\:").replace('$', "\\:$")
+        } else {
+            word.to_owned()
+        }
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_words_may_break() {
+        let word = "x".repeat(LONG_WORD);
+        let mut page = Roff(String::new());
+        page.term(&[Inline::Bold(format!("a$b,c $m=8,t=2${word}"))]);
+        let expected = format!(".TP\n\\fBa$b,c \\:$m=8,\\:t=2\\:${word}\\fR\n");
+        assert_eq!(page.into_text(), expected);
+    }
 
     #[test]
     fn text_is_no_request_and_can_be_copied() {

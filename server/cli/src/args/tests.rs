@@ -32,6 +32,18 @@ fn arguments_are_read_or_refused() {
     check("--check", false);
     check("--config z3950d.toml --check", true);
     check("--demo --database a=b.mrc", true);
+    check("cat.mrc a/maps.mrk --docid 035$a", true);
+    check("cat.mrc --database a=b.mrc --save cat=saved.mrc", true);
+    check("a/cat.mrc b/cat.mrc", false);
+    check("cat.mrc --database cat=b.mrc", false);
+    check("nonsense", false);
+    check("-", false);
+    check("--imitate yaz-ztest cat.mrc", false);
+    check("--fold a.mrc cat.mrc", false);
+    check("hash-password", true);
+    check("hash-password secret", false);
+    check("cat.mrc hash-password", false);
+    check("--demo hash-password", false);
     check("--database a", false);
     check("--database =b", false);
     check("--database a=", false);
@@ -97,13 +109,4 @@ fn arguments_are_read_or_refused() {
     check("--fold a.mrc --demo", false);
     check("--fold a.mrc --save a=a.mrc", false);
     check("--fold a.mrc --config z3950d.toml", false);
-}
-
-#[test]
-fn a_database_name_ends_at_the_first_equals_sign() {
-    let expected = NamedFile {
-        name: "c".to_owned(),
-        path: "d=e.mrk".into(),
-    };
-    assert_eq!("c=d=e.mrk".parse(), Ok(expected));
 }

@@ -5,6 +5,7 @@ use z3950_asn1::apdu::{Options, ProtocolVersion};
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_server::Offer;
 use z3950_server::access::{Challenge, User};
+use z3950_server::passwords::PasswordHash;
 
 use super::section::{Value, any_text, flag, number, string, text};
 use super::setting::settings;
@@ -70,10 +71,13 @@ settings! {
         "challenge": Other(|config, value| {
             value.set("\"prompts\", or words to ask with", challenge, &mut config.access.challenge);
         });
-        "user": Tables(&[&USER, &REFUSED_USER], |config, value| {
+        "user": Tables(&[&USER, &HASHED_USER, &REFUSED_USER], |config, value| {
             config.access.users = value.tables(|section| {
                 let mut user = User::default();
-                section.fill(&[&USER, &REFUSED_USER], &mut user);
+                section.fill(&[&USER, &HASHED_USER, &REFUSED_USER], &mut user);
+                if user.password.is_some() && user.password_hash.is_some() {
+                    section.note("password and password-hash exclude each other");
+                }
                 user
             });
         });
@@ -97,6 +101,14 @@ settings! {
         "sessions": Number(Count, 0, |user| &mut user.sessions);
     }
 
+    /// A user of whose password the file has only a hash: Argon2id in the PHC string format, as `z3950d hash-password` prints it.
+    HASHED_USER "[[access.user]]": User = User::default() => {
+        ///name = "eve"
+        "name": Other(|_, _| ());
+        ///password-hash = "$argon2id$v=19$m=19456,t=2,p=1$fVPQRZXrqLzv7LwAbxvfew$XVoY32r3sMEw2IJMuL47z3x5E2T4rI/YBRJZJ1YvV2g"
+        "password-hash": Other(|user, value| user.password_hash = value.parse(password_hash));
+    }
+
     /// A user who is always refused, with this Bib-1 condition.
     REFUSED_USER "[[access.user]]": User = User::default() => {
         ///name = "bob"
@@ -106,6 +118,10 @@ settings! {
             value.set("the number of a condition", |value| number(value).map(Condition), &mut user.refusal);
         });
     }
+}
+
+fn password_hash(text: &str) -> Result<PasswordHash, String> {
+    PasswordHash::parse(text).map_err(|error| format!("{error}; z3950d hash-password makes one"))
 }
 
 fn version(value: &DeValue<'_>) -> Option<ProtocolVersion> {

@@ -112,7 +112,8 @@ fn the_template_is_read_with_every_setting() {
     assert!(config.offer.options.contains(Options::SCAN));
     assert_eq!(config.offer.ask_above, Some(10_000));
     assert!(!config.access.anonymous && !config.access.anyone_may_update);
-    assert_eq!(config.access.users.len(), 2);
+    assert_eq!(config.access.users.len(), 3);
+    assert!(config.access.users[1].password_hash.is_some());
     assert_eq!(config.access.users[0].update, Some(true));
     assert_eq!(
         config.access.users[0].databases,

@@ -6,7 +6,8 @@ use z3950_help::Examples;
 #[rustfmt::skip]
 pub(super) const EXAMPLES: &[Examples] = &[
     ("", &[
-        ("Serve the built-in catalogue, or files of records", "z3950d --demo"),
+        ("Serve files of records, or the built-in catalogue", "z3950d records.mrc maps.mrk"),
+        ("", "z3950d --demo"),
         ("", "z3950d --database cat=records.mrc --listen 0.0.0.0:2100"),
         ("", "z3950d --database books=a.mrc --database books=b.mrc --database maps=maps.mrk --docid '035$a'"),
         ("Check the records; the exit code is 8 if some would be repaired or left out", "z3950d --database cat=records.mrc --check"),
@@ -33,6 +34,10 @@ pub(super) const EXAMPLES: &[Examples] = &[
         ("", "z3950d load --config z3950d.toml records.mrc"),
         ("", "z3950d load --config z3950d.toml --state load.state records.mrc more.mrc"),
         ("", "z3950d load --config z3950d.toml --delete withdrawn.mrc"),
+    ]),
+    ("hash-password", &[
+        ("Type the password twice", "z3950d hash-password"),
+        ("Read it from a file", "z3950d hash-password < password.txt"),
     ]),
     ("completions", &[("", "z3950d completions bash > z3950d.bash")]),
     ("man", &[

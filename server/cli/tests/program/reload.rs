@@ -130,15 +130,15 @@ fn a_reload_with_a_fault_changes_nothing() {
         (&other_key, &["does not belong to the certificate"]),
         (
             &set("demo = 1"),
-            &["z3950d.toml:1: demo is not true or false"],
+            &["z3950d.toml:1:8: demo is not true or false"],
         ),
         (
             &instead("[log]", "rubbish\n[log]"),
-            &["z3950d.toml:10: key with no value"],
+            &["z3950d.toml:10:8: key with no value"],
         ),
         (
             &instead("[log]", "docid = \"9\"\n[log]"),
-            &["z3950d.toml:10: [[database]] docid: expected a control field"],
+            &["z3950d.toml:10:9: [[database]] docid: expected a control field"],
         ),
         (
             &instead("[log]", "save = \"saved.mrc\"\n[log]"),
@@ -178,7 +178,7 @@ fn a_reload_with_a_fault_changes_nothing() {
     daemon.signal("HUP");
     let lines = words.until("nothing has changed");
     for (line, reason) in lines.iter().zip([
-        "z3950d.toml:1: demo is not true or false",
+        "z3950d.toml:1:8: demo is not true or false",
         "unknown key \"sesions\"",
         "server.pem expired on 2001-02-03",
         "books.mrk: No such file",

@@ -25,11 +25,11 @@ fn settings_are_checked() {
             &["--check", "--config", &bad],
             2,
             &[
-                "bad.toml:1: demo is not true or false",
-                "bad.toml:4: [limits] unknown key \"session\"",
+                "bad.toml:1:8: demo is not true or false",
+                "bad.toml:4:1: [limits] unknown key \"session\"",
             ],
         ),
-        (&["--config", &bad], 2, &["bad.toml:1: "]),
+        (&["--config", &bad], 2, &["bad.toml:1:8: "]),
         (&["--check", "--config", &empty], 2, &["nothing to serve"]),
         (
             &["--check", "--config", &lost],

@@ -7,18 +7,18 @@ use z3950_asn1::apdu::{
 use z3950_asn1::format::user_info1::UserInfo1;
 
 use super::*;
-use crate::access::{Access, Challenge};
+use crate::access::{Access, Challenge, User};
 use crate::metrics::{OperationKind, OperationOutcome};
-use crate::requests::{Slow, ann};
+use crate::requests::{Slow, ann, hashed_ann};
 
 /// Returns a server with the user `ann`.
 fn server() -> Arc<Context> {
-    server_of(catalogue())
+    server_of(catalogue(), ann())
 }
 
-fn server_of(backend: Arc<dyn Backend>) -> Arc<Context> {
+fn server_of(backend: Arc<dyn Backend>, user: User) -> Arc<Context> {
     let access = Access {
-        users: vec![ann()],
+        users: vec![user],
         challenge: Some(Challenge::Simple("who is it?".to_owned())),
         ..Access::default()
     };
@@ -61,8 +61,16 @@ async fn admission(client: &mut Client) -> (String, u128) {
 
 #[tokio::test(start_paused = true)]
 async fn a_wrong_password_is_answered_late_in_any_session() {
-    let server = server();
-    let mut clients = [(); 2].map(|()| connected(&server));
+    check_wrong_passwords(&server()).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn r_f15_a_wrong_password_of_a_user_with_a_hash_is_answered_late_too() {
+    check_wrong_passwords(&server_of(catalogue(), hashed_ann())).await;
+}
+
+async fn check_wrong_passwords(server: &Arc<Context>) {
+    let mut clients = [(); 2].map(|()| connected(server));
     for (index, password, expected) in [
         (0, "a", ("1011", 100)),
         (0, "b", ("1011", 200)),
@@ -85,8 +93,16 @@ async fn a_wrong_password_is_answered_late_in_any_session() {
 
 #[tokio::test(start_paused = true)]
 async fn guesses_side_by_side_are_answered_one_after_the_other() {
-    let server = server();
-    let mut clients: Vec<_> = (0..10).map(|_| connected(&server)).collect();
+    check_guesses_side_by_side(&server()).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn r_f15_guesses_of_a_hashed_password_are_answered_one_after_the_other_too() {
+    check_guesses_side_by_side(&server_of(catalogue(), hashed_ann())).await;
+}
+
+async fn check_guesses_side_by_side(server: &Arc<Context>) {
+    let mut clients: Vec<_> = (0..10).map(|_| connected(server)).collect();
     for client in &mut clients {
         client.send(init_with("wrong")).await;
         // Yield after each Init, so that the server takes the attempts in this order.
@@ -154,6 +170,22 @@ async fn nothing_tells_a_right_password_while_answers_are_withheld() {
             };
             let late = begun.elapsed().as_millis();
             assert_eq!((&*heard, late), (words, expected), "{password} {then:x?}");
+        }
+    }
+}
+
+/// Requests that follow Init at once wait for the verification of the password.
+#[tokio::test(start_paused = true)]
+async fn r_f15_requests_wait_while_a_hashed_password_is_verified() {
+    for (password, expected) in [
+        ("secret", ["initResponse", "searchResponse"]),
+        ("wrong", ["initResponse", "end"]),
+    ] {
+        let mut client = connected(&server_of(catalogue(), hashed_ann()));
+        client.send(init_with(password)).await;
+        client.send(search("war")).await;
+        for expected in expected {
+            assert_eq!(client.heard().await, expected, "{password}");
         }
     }
 }
@@ -228,7 +260,7 @@ async fn the_answer_to_a_question_is_a_guess_too() {
 #[tokio::test(start_paused = true)]
 async fn no_report_tells_a_right_password_while_answers_are_withheld() {
     for is_withheld in [false, true] {
-        let server = server_of(Arc::new(Slow::default()));
+        let server = server_of(Arc::new(Slow::default()), ann());
         let mut client = unproved(&server).await;
         client.send(search("war")).await;
         assert_eq!(client.heard().await, "accessControlRequest");

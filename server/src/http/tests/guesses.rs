@@ -1,13 +1,17 @@
 //! Tests of clients that guess passwords, on one connection and on several.
 
 use super::*;
-use crate::access::Access;
-use crate::requests::ann;
+use crate::access::{Access, User};
+use crate::requests::{ann, hashed_ann};
 
 /// Returns a server with the user `ann`.
 fn server() -> Arc<Context> {
+    server_of(ann())
+}
+
+fn server_of(user: User) -> Arc<Context> {
     let access = Access {
-        users: vec![ann()],
+        users: vec![user],
         ..Access::default()
     };
     let target = Target::new(catalogue(), Limits::default()).with_access(access);
@@ -36,8 +40,16 @@ async fn status(caller: &mut Caller) -> (String, u128) {
 
 #[tokio::test(start_paused = true)]
 async fn a_client_that_guesses_passwords_is_counted_as_refused() {
-    let server = server();
-    let mut caller = connected(&server);
+    check_guesses(&server()).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn r_f15_a_client_that_guesses_a_hashed_password_is_counted_too() {
+    check_guesses(&server_of(hashed_ann())).await;
+}
+
+async fn check_guesses(server: &Arc<Context>) {
+    let mut caller = connected(server);
     // The credentials are ann:wrong.
     let guess = "GET /cat HTTP/1.1\r\nHost: a\r\nAuthorization: Basic YW5uOndyb25n\r\n\r\n";
     let mut late = Vec::new();
@@ -65,7 +77,7 @@ async fn a_client_that_guesses_passwords_is_counted_as_refused() {
         (get("/cat"), ("401", 0)),
         (wrong(), ("401", 200)),
     ] {
-        let mut caller = connected(&server);
+        let mut caller = connected(server);
         caller.send(&request).await;
         let (status, time) = status(&mut caller).await;
         assert_eq!((&*status, time), expected, "{request}");

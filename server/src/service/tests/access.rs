@@ -8,6 +8,7 @@ use z3950_asn1::format::prompt1::{Answer, PromptId, PromptObject, PromptResponse
 use super::stub::Stub;
 use crate::access::{Access, Challenge, User};
 use crate::limits::Limits;
+use crate::passwords::PasswordHash;
 use crate::requests::{init_of, now, only, search_request, shown};
 use crate::session::{Reply, Session};
 use crate::target::Target;
@@ -171,4 +172,64 @@ fn one_request_waits_at_a_time() {
     assert_eq!(word(now(session.answer(&proof))), "5 hits for 5");
     // Credentials without a challenge end the session.
     assert!(now(session.answer(&proof)).hang_up);
+}
+
+#[tokio::test]
+async fn r_f15_hashed_passwords_are_proved_at_init_and_when_asked() {
+    let hash =
+        "$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4";
+    let user = User {
+        name: "ann".to_owned(),
+        password_hash: Some(PasswordHash::parse(hash).expect("a hash")),
+        ..User::default()
+    };
+    let access = Access {
+        users: vec![user],
+        challenge: Some(Challenge::Prompts),
+        ..Access::default()
+    };
+    let target = Target::new(Arc::new(Stub), Limits::default()).with_access(access);
+    let target = Arc::new(target);
+    let id_pass = |user: &str, password: &str| {
+        Some(IdAuthentication::IdPass(IdPass {
+            group_id: None,
+            user_id: Some(user.into()),
+            password: Some(password.into()),
+        }))
+    };
+    // The password is verified the first time, and remembered the second time.
+    for (given, is_open) in [
+        (id_pass("ann", "wrong"), false),
+        (id_pass("ann", ""), false),
+        (id_pass("bob", "password"), false),
+        (id_pass("ann", "password"), true),
+        (id_pass("ann", "password"), true),
+        (Some(IdAuthentication::Open("ann/password".into())), true),
+        (Some(IdAuthentication::Open("ann/wrong".into())), false),
+    ] {
+        let mut session = Session::new(Arc::clone(&target));
+        let init = InitializeRequest {
+            id_authentication: given.clone(),
+            ..init_of(ProtocolVersion::UP_TO_3)
+        };
+        only(session.answer(&init.into()).await);
+        assert_eq!(session.is_open(), is_open, "{given:?}");
+        assert_eq!(session.user(), is_open.then_some("ann"));
+    }
+    for (given, answer) in [
+        (prompts("ann", "password"), "5 hits for 5"),
+        (simple("ann/password"), "5 hits for 5"),
+        (prompts("ann", "x"), "101 "),
+        (opaque(), "101 "),
+        (None, "101 "),
+    ] {
+        let mut session = Session::new(Arc::clone(&target));
+        let init = InitializeRequest {
+            options: Options::SEARCH | Options::ACCESS_CONTROL,
+            ..init_of(ProtocolVersion::UP_TO_3)
+        };
+        only(session.answer(&init.into()).await);
+        assert_eq!(word(session.answer(&search("5")).await), "2 prompts");
+        assert_eq!(word(session.answer(&response(given)).await), answer);
+    }
 }

@@ -141,7 +141,7 @@ fn each_replica_has_a_configuration_and_the_settings_name_the_engine() {
         (&["load", "--config", "absent.toml", "a.mrc"], "absent.toml"),
         (
             &["--config", "misspelt.toml", "--check"],
-            "misspelt.toml:6: [[database]] sort: there is no index titel",
+            "misspelt.toml:6:9: [[database]] sort: there is no index titel",
         ),
     ] {
         let words = refused(folder, arguments);

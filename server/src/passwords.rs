@@ -1,0 +1,280 @@
+//! Hashed passwords (Argon2id of RFC 9106 in the PHC string format), and their verification. It takes tens of milliseconds and
+//! megabytes, so it happens on threads for blocking work: a few at a time, and one at a time for each address.
+//!
+//! A verified password is remembered for some minutes, because clients of SRU send it with every request. What is remembered is a
+//! fingerprint under a random key, not the password.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::hash::{BuildHasher, Hash, RandomState};
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
+
+use crate::backend::network;
+use crate::guesses::Guesses;
+use crate::limits::Limits;
+use crate::lock::lock;
+
+/// A hashed password: `$argon2id$v=19$m=19456,t=2,p=1$SALT$HASH`, with salt and hash in Base64.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct PasswordHash(Arc<str>);
+
+/// The reason why a password cannot be hashed, or why text is not the hash of one.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PasswordHashError {
+    /// The text is not in the PHC string format, or the hash was made by another function than Argon2id.
+    #[error("not an Argon2id hash, such as $argon2id$v=19$m=19456,t=2,p=1$… with salt and hash")]
+    Malformed,
+    /// The verification would take too much memory or time.
+    #[error(
+        "an Argon2id hash with m={memory},t={passes}: m may be {MAX_MEMORY}, and m times t {MAX_WORK}"
+    )]
+    TooCostly {
+        /// The memory in KiB.
+        memory: u32,
+        /// The number of passes over the memory.
+        passes: u32,
+    },
+    /// There is no random number generator, or no memory.
+    #[error("cannot hash a password: {0}")]
+    Unavailable(String),
+}
+
+/// The maximum of the memory for the verification of a password, in KiB.
+const MAX_MEMORY: u32 = 256 << 10;
+/// The maximum of the memory times the number of passes over it, in KiB: about a second of a processor.
+const MAX_WORK: u32 = 1 << 20;
+
+#[cfg(feature = "passwords")]
+impl PasswordHash {
+    /// Parses a hashed password in the PHC string format.
+    ///
+    /// # Errors
+    /// Fails if the text is not an Argon2id hash of version 19 with a salt, or if its verification would take more than 256 MiB
+    /// of memory, or more than four passes over these.
+    pub fn parse(text: &str) -> Result<Self, PasswordHashError> {
+        let malformed = |_| PasswordHashError::Malformed;
+        let hash = argon2::PasswordHash::new(text)
+            .map_err(|_| PasswordHashError::Malformed)
+            .and_then(|hash| Self::complete(hash).ok_or(PasswordHashError::Malformed))?;
+        let params = argon2::Params::try_from(&hash).map_err(malformed)?;
+        let (memory, passes) = (params.m_cost(), params.t_cost());
+        if memory > MAX_MEMORY || memory.saturating_mul(passes) > MAX_WORK {
+            return Err(PasswordHashError::TooCostly { memory, passes });
+        }
+        Ok(Self(text.into()))
+    }
+
+    /// Returns a hash that has everything needed to verify a password.
+    fn complete(hash: argon2::PasswordHash) -> Option<argon2::PasswordHash> {
+        let is_argon2id = hash.algorithm == argon2::ARGON2ID_IDENT
+            && hash.version == Some(argon2::Version::V0x13.into());
+        let has_salt = hash.salt.as_ref()?.len() >= argon2::MIN_SALT_LEN;
+        (is_argon2id && has_salt && hash.hash.is_some()).then_some(hash)
+    }
+
+    /// Hashes a password with Argon2id, a random salt, 19 MiB of memory and two passes over it.
+    ///
+    /// # Errors
+    /// Fails if there is no random number generator or no memory.
+    pub fn of(password: &[u8]) -> Result<Self, PasswordHashError> {
+        use argon2::PasswordHasher;
+        let hashed = argon2::Argon2::default().hash_password(password);
+        let hashed = hashed.map_err(|error| PasswordHashError::Unavailable(error.to_string()))?;
+        Ok(Self(hashed.to_string().into()))
+    }
+
+    /// Hashes a password with the lowest costs.
+    #[cfg(test)]
+    pub(crate) fn with_low_costs(password: &[u8]) -> Self {
+        use argon2::PasswordHasher;
+        let params = argon2::Params::new(argon2::Params::MIN_M_COST, 1, 1, None);
+        let argon2 = argon2::Argon2::from(params.expect("valid"));
+        let hashed = argon2.hash_password(password).expect("hashed");
+        Self(hashed.to_string().into())
+    }
+
+    /// Returns whether this is the hash of a password. The comparison takes the same time wherever the two differ.
+    fn matches(&self, password: &[u8]) -> bool {
+        use argon2::PasswordVerifier;
+        let argon2 = argon2::Argon2::default();
+        argon2.verify_password(password, self.as_str()).is_ok()
+    }
+}
+
+impl PasswordHash {
+    /// Returns the text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// There are no hashes without the feature `passwords`.
+    #[cfg(not(feature = "passwords"))]
+    fn matches(&self, _: &[u8]) -> bool {
+        false
+    }
+}
+
+impl fmt::Debug for PasswordHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PasswordHash(<redacted>)")
+    }
+}
+
+/// The time for which a right password is remembered.
+const REMEMBERED: Duration = Duration::from_secs(300);
+/// The time for which a wrong password is remembered, which is long enough for the session to refuse it.
+const REMEMBERED_WRONG: Duration = Duration::from_secs(10);
+/// The maximum number of passwords that are remembered.
+const MAX_REMEMBERED: usize = 4_096;
+
+/// The passwords that were verified lately, and the permits to verify others.
+pub(crate) struct PasswordChecks {
+    keys: [RandomState; 2],
+    known: Mutex<HashMap<Fingerprint, Known>>,
+    /// The permits to verify, for all addresses together. A thread keeps its permit even if the client is gone.
+    permits: Arc<Semaphore>,
+    /// The permit of each address that has a password to verify.
+    turns: Mutex<HashMap<Option<IpAddr>, Arc<Semaphore>>>,
+}
+
+/// The fingerprint of a hash and a password.
+type Fingerprint = [u64; 2];
+
+/// A password that was verified.
+#[derive(Clone, Copy)]
+struct Known {
+    is_right: bool,
+    until: Instant,
+}
+
+/// The verification of a password, which must have ended when the session compares the password.
+pub(crate) struct PasswordCheck {
+    checks: Arc<PasswordChecks>,
+    guesses: Arc<Guesses>,
+    limits: Limits,
+    peer: Option<IpAddr>,
+    /// The hashes that the password may have, which are several if users share a name.
+    hashes: Vec<PasswordHash>,
+    password: Vec<u8>,
+}
+
+impl PasswordChecks {
+    pub(crate) fn new(limits: &Limits) -> Self {
+        let permits = limits.password_checks.clamp(1, Semaphore::MAX_PERMITS);
+        Self {
+            keys: Default::default(),
+            known: Mutex::default(),
+            permits: Arc::new(Semaphore::new(permits)),
+            turns: Mutex::default(),
+        }
+    }
+
+    /// Returns whether a password was verified lately and is right.
+    pub(crate) fn is_right(&self, hash: &PasswordHash, password: &[u8]) -> bool {
+        self.recall(hash, password) == Some(true)
+    }
+
+    /// Returns whether a password is right; `None` if it was not verified lately.
+    fn recall(&self, hash: &PasswordHash, password: &[u8]) -> Option<bool> {
+        let fingerprint = self.fingerprint(hash, password);
+        let known = lock(&self.known);
+        let known = known.get(&fingerprint)?;
+        (Instant::now() < known.until).then_some(known.is_right)
+    }
+
+    /// Remembers a password. If there are too many, the one that would be forgotten first makes room: guesses before right ones.
+    fn remember(&self, hash: &PasswordHash, password: &[u8], is_right: bool) {
+        let fingerprint = self.fingerprint(hash, password);
+        let now = Instant::now();
+        let time = if is_right {
+            REMEMBERED
+        } else {
+            REMEMBERED_WRONG
+        };
+        let mut known = lock(&self.known);
+        if known.len() >= MAX_REMEMBERED {
+            known.retain(|_, known| now < known.until);
+        }
+        if known.len() >= MAX_REMEMBERED {
+            let first = known.iter().min_by_key(|(_, known)| known.until);
+            let first = first.map(|(fingerprint, _)| *fingerprint);
+            first.map(|first| known.remove(&first));
+        }
+        let until = now.checked_add(time).unwrap_or(now);
+        known.insert(fingerprint, Known { is_right, until });
+    }
+
+    fn fingerprint(&self, hash: &PasswordHash, password: &[u8]) -> Fingerprint {
+        let keys = self.keys.each_ref();
+        keys.map(|key| key.hash_one((hash, password)))
+    }
+
+    /// Returns the permit of an address, which exists while the address has passwords to verify.
+    fn turn(&self, address: Option<IpAddr>) -> Arc<Semaphore> {
+        let mut turns = lock(&self.turns);
+        turns.retain(|_, turn| Arc::strong_count(turn) > 1);
+        let turn = turns.entry(address);
+        Arc::clone(turn.or_insert_with(|| Arc::new(Semaphore::new(1))))
+    }
+}
+
+impl PasswordCheck {
+    /// Returns the verification of a password against these hashes; `None` if it was verified against all of them lately.
+    pub(crate) fn new(
+        checks: &Arc<PasswordChecks>,
+        guesses: &Arc<Guesses>,
+        limits: &Limits,
+        peer: Option<IpAddr>,
+        mut hashes: Vec<PasswordHash>,
+        password: &[u8],
+    ) -> Option<Self> {
+        hashes.retain(|hash| checks.recall(hash, password).is_none());
+        (!hashes.is_empty()).then(|| Self {
+            checks: Arc::clone(checks),
+            guesses: Arc::clone(guesses),
+            limits: limits.clone(),
+            peer,
+            hashes,
+            password: password.to_vec(),
+        })
+    }
+
+    /// Verifies the password on a thread for blocking work, and remembers the result. Nothing is verified for an address that has
+    /// guessed too often: the session refuses its passwords unseen.
+    pub(crate) async fn run(self) {
+        let turn = self.checks.turn(self.peer.map(network));
+        let Ok(_turn) = turn.acquire().await else {
+            return;
+        };
+        for hash in self.hashes {
+            if self.guesses.is_silenced(self.peer, &self.limits) {
+                return;
+            }
+            // Another session of the same user may have been faster.
+            if self.checks.recall(&hash, &self.password).is_some() {
+                continue;
+            }
+            let Ok(permit) = Arc::clone(&self.checks.permits).acquire_owned().await else {
+                return;
+            };
+            let (verified, password) = (hash.clone(), self.password.clone());
+            let verifying = tokio::task::spawn_blocking(move || {
+                let is_right = verified.matches(&password);
+                drop(permit);
+                is_right
+            });
+            // A panic of the thread counts as a wrong password.
+            let is_right = verifying.await.unwrap_or(false);
+            self.checks.remember(&hash, &self.password, is_right);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

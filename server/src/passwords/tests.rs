@@ -1,0 +1,209 @@
+//! Tests of hashed passwords and of their verification.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::*;
+use crate::diagnostic::{Condition, diagnostic};
+
+/// Returns a hash of `password` with low costs, from the tests of the reference implementation.
+fn hash_of_password() -> PasswordHash {
+    let text =
+        "$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4";
+    PasswordHash::parse(text).expect("a hash")
+}
+
+/// Returns the verification of a password for a client on this host; `None` if it was verified lately.
+fn check_of(
+    checks: &Arc<PasswordChecks>,
+    guesses: &Arc<Guesses>,
+    hash: &PasswordHash,
+    password: &str,
+) -> Option<PasswordCheck> {
+    let hashes = vec![hash.clone()];
+    PasswordCheck::new(
+        checks,
+        guesses,
+        &Limits::default(),
+        None,
+        hashes,
+        password.as_bytes(),
+    )
+}
+
+#[test]
+fn r_f15_a_password_is_hashed_with_a_salt_of_its_own() {
+    let hash = PasswordHash::of(b"secret").expect("hashed");
+    let costs = "$argon2id$v=19$m=19456,t=2,p=1$";
+    assert!(hash.as_str().starts_with(costs), "{}", hash.as_str());
+    assert_eq!(PasswordHash::parse(hash.as_str()), Ok(hash.clone()));
+    assert_ne!(PasswordHash::of(b"secret"), Ok(hash.clone()));
+    for (password, is_right) in [
+        ("secret", true),
+        ("secre", false),
+        ("Secret", false),
+        ("", false),
+    ] {
+        assert_eq!(hash.matches(password.as_bytes()), is_right, "{password}");
+    }
+    assert_eq!(format!("{hash:?}"), "PasswordHash(<redacted>)");
+}
+
+#[test]
+fn r_f15_hashes_of_other_programs_are_verified() {
+    let hash = hash_of_password();
+    assert!(hash.matches(b"password") && !hash.matches(b"Password"));
+}
+
+#[test]
+fn r_f15_only_hashes_that_can_be_verified_are_read() {
+    let salt_and_hash = "MDEyMzQ1Njc4OWFiY2RlZg$WmZlnVrMFBXKkPGmpuu1o4nSE0X0Cqg0OCeyr7P4Vug";
+    let text = |costs: &str| format!("$argon2id$v=19${costs}${salt_and_hash}");
+    for costs in [
+        "m=19456,t=2,p=1",
+        "m=8,t=1,p=1",
+        "m=262144,t=4,p=4",
+        "m=8,t=131072,p=1",
+    ] {
+        assert!(PasswordHash::parse(&text(costs)).is_ok(), "{costs}");
+    }
+    for (memory, passes) in [
+        (262_145, 1),
+        (262_144, 5),
+        (8, 131_073),
+        (8, u32::MAX),
+        (u32::MAX, u32::MAX),
+    ] {
+        let costs = format!("m={memory},t={passes},p=1");
+        let expected = PasswordHashError::TooCostly { memory, passes };
+        assert_eq!(PasswordHash::parse(&text(&costs)), Err(expected), "{costs}");
+    }
+    let good = text("m=19456,t=2,p=1");
+    for malformed in [
+        text("m=7,t=2,p=1"),
+        text("m=19456,t=0,p=1"),
+        text("m=19456,t=2,p=0"),
+        text("m=31,t=2,p=4"),
+        text("m=19456,t=2,p=1,x=1"),
+        text("m=4294967296,t=2,p=1"),
+        good.replace("argon2id", "argon2i"),
+        good.replace("argon2id", "scrypt"),
+        good.replace("$v=19", ""),
+        good.replace("v=19", "v=16"),
+        good.replace("MDEyMzQ1Njc4OWFiY2RlZg", "MDEyMzQ1"),
+        good.replace("WmZl", "Wm!l"),
+        good.rsplit_once('$').expect("a hash").0.to_owned(),
+        format!(" {good}"),
+        format!("{good}\n"),
+        format!("{good}$"),
+        "$argon2id$v=19$m=19456,t=2,p=1".to_owned(),
+        "secret".to_owned(),
+        String::new(),
+        "$2b$12$R9h/cIPz0gi.URNNX3kh2OPST9/PgBkqquzi.Ss7KIUgO2t0jWMUW".to_owned(),
+    ] {
+        let parsed = PasswordHash::parse(&malformed);
+        assert_eq!(parsed, Err(PasswordHashError::Malformed), "{malformed:?}");
+    }
+}
+
+#[tokio::test]
+async fn r_f15_a_password_is_verified_once_and_remembered() {
+    let hash = hash_of_password();
+    let checks = Arc::new(PasswordChecks::new(&Limits::default()));
+    let guesses = Arc::default();
+    for (password, is_right) in [("password", true), ("wrong", false)] {
+        let check = check_of(&checks, &guesses, &hash, password).expect("to be verified");
+        assert_eq!(checks.recall(&hash, password.as_bytes()), None);
+        check.run().await;
+        assert_eq!(checks.recall(&hash, password.as_bytes()), Some(is_right));
+        assert_eq!(checks.is_right(&hash, password.as_bytes()), is_right);
+        assert!(check_of(&checks, &guesses, &hash, password).is_none());
+    }
+    // The same password under another hash is another secret.
+    let other = PasswordHash::with_low_costs(b"password");
+    assert!(!checks.is_right(&other, b"password"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn r_f15_what_is_remembered_is_bounded_and_forgotten_in_time() {
+    let hash = hash_of_password();
+    let checks = PasswordChecks::new(&Limits::default());
+    checks.remember(&hash, b"password", true);
+    checks.remember(&hash, b"wrong", false);
+    tokio::time::advance(REMEMBERED_WRONG).await;
+    assert_eq!(checks.recall(&hash, b"password"), Some(true));
+    assert_eq!(checks.recall(&hash, b"wrong"), None);
+    for number in 0..2 * MAX_REMEMBERED {
+        checks.remember(&hash, &number.to_be_bytes(), false);
+    }
+    assert_eq!(lock(&checks.known).len(), MAX_REMEMBERED);
+    let recalled = checks.recall(&hash, b"password");
+    assert_eq!(recalled, Some(true), "guesses do not drive it out");
+    tokio::time::advance(REMEMBERED).await;
+    assert_eq!(checks.recall(&hash, b"password"), None);
+}
+
+#[tokio::test]
+async fn r_f15_one_password_of_an_address_is_verified_at_a_time() {
+    let checks = Arc::new(PasswordChecks::new(&Limits::default()));
+    let (one, other) = (IpAddr::from([127, 0, 0, 1]), IpAddr::from([127, 0, 0, 2]));
+    let turn = checks.turn(Some(one));
+    let held = turn.try_acquire().expect("free");
+    assert!(checks.turn(Some(one)).try_acquire().is_err());
+    let of_other = checks.turn(Some(other));
+    assert!(of_other.try_acquire().is_ok());
+    drop(held);
+    assert!(checks.turn(Some(one)).try_acquire().is_ok());
+    drop((turn, of_other));
+    drop(checks.turn(None));
+    assert_eq!(lock(&checks.turns).len(), 1, "unused turns are removed");
+}
+
+/// Verifications wait for a permit, of which there are as many as the limit says, and have none left over when they end.
+#[tokio::test]
+async fn r_f15_verifications_wait_for_a_permit() {
+    let limits = Limits {
+        password_checks: 2,
+        ..Limits::default()
+    };
+    let checks = Arc::new(PasswordChecks::new(&limits));
+    let guesses = Arc::default();
+    let hash = hash_of_password();
+    let permits = Arc::clone(&checks.permits);
+    let held = permits.try_acquire_many(2).expect("two permits");
+    let ended = Arc::new(AtomicUsize::new(0));
+    let mut tasks = tokio::task::JoinSet::new();
+    for number in 0..5 {
+        let check = check_of(&checks, &guesses, &hash, &format!("guess {number}"));
+        let check = check.expect("to be verified");
+        let ended = Arc::clone(&ended);
+        tasks.spawn(async move {
+            check.run().await;
+            ended.fetch_add(1, Ordering::SeqCst);
+        });
+    }
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(ended.load(Ordering::SeqCst), 0);
+    drop(held);
+    while let Some(task) = tasks.join_next().await {
+        task.expect("no panic");
+    }
+    assert_eq!(ended.load(Ordering::SeqCst), 5);
+    assert_eq!(permits.available_permits(), 2);
+}
+
+#[tokio::test]
+async fn r_f15_nothing_is_verified_for_an_address_that_guesses_too_often() {
+    let limits = Limits::default();
+    let checks = Arc::new(PasswordChecks::new(&limits));
+    let guesses = Arc::new(Guesses::default());
+    let hash = hash_of_password();
+    let check = check_of(&checks, &guesses, &hash, "password").expect("to be verified");
+    let refuse = || Err::<(), _>(diagnostic(Condition::BAD_USER_ID_OR_PASSWORD, ""));
+    while !guesses.is_silenced(None, &limits) {
+        let _ = guesses.check(None, &limits, refuse);
+    }
+    check.run().await;
+    assert_eq!(checks.recall(&hash, b"password"), None);
+}
