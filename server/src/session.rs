@@ -109,8 +109,10 @@ impl Session {
     /// Answers a request. Every answer has the referenceId of its request (Z39.50-2003 §3.4). Dropping the future cancels the
     /// operation.
     pub async fn answer(&mut self, request: &Apdu) -> Reply {
-        if let Some(check) = self.password_check(request) {
-            Box::pin(check.run()).await;
+        let check = self.password_check(request);
+        let check = check.map(|check| Box::pin(check.run()));
+        if let Some(check) = check {
+            check.await;
         }
         match self.begin(request) {
             Ok(operation) => {

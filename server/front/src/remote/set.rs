@@ -99,13 +99,10 @@ impl HeldSet {
 /// The most characters of a remark of a target that are passed on.
 const MOST_OF_REMARK: usize = 1000;
 
-/// Returns the remarks of a target, and the sources of its own that failed.
+/// Returns the remarks of a target.
 fn remarks(result: &ResultSet) -> Vec<String> {
     let sources = result.sources();
-    let failed = sources.sources.iter().filter_map(|source| source.failed());
-    let failed = failed.map(|words| format!("results are missing from {words}"));
-    let all = failed.chain(sources.remarks.iter().cloned());
-    let printable = all.map(|words| {
+    let printable = sources.remarks.iter().map(|words| {
         let begin: String = words.chars().take(MOST_OF_REMARK).collect();
         escape_unprintable(&begin, |_| false).into_owned()
     });
