@@ -99,12 +99,10 @@ impl HeldSet {
 /// The most characters of a remark of a target that are passed on.
 const MOST_OF_REMARK: usize = 1000;
 
-/// Returns the remarks of a target, and the diagnostics beside its records.
+/// Returns the remarks of a target.
 fn remarks(result: &ResultSet) -> Vec<String> {
-    let said = result.sources().remarks;
-    let diagnostics = result.found().diagnostics.0.iter();
-    let all = said.into_iter().chain(diagnostics.map(ToString::to_string));
-    let printable = all.map(|words| {
+    let sources = result.sources();
+    let printable = sources.remarks.iter().map(|words| {
         let begin: String = words.chars().take(MOST_OF_REMARK).collect();
         escape_unprintable(&begin, |_| false).into_owned()
     });
