@@ -293,14 +293,14 @@ async fn failures_and_targets_are_in_answers_of_sru() {
 
 #[tokio::test]
 async fn what_a_target_says_beside_its_records_is_passed_on() {
-    let warning = catalogue("a", 1).rule("on search: beside 2 \"part missing\"");
+    let warning = catalogue("a", 1).rule("on sru search: beside 2 \"part missing\"");
     let warning = warning.start();
-    let front = front([target(&warning)]);
+    let front = front([format!("http://{}", target(&warning))]);
     let connection = connected(&front, "union").await;
     let hits = connection.search(Query::title("shared")).await;
     let hits = hits.expect("hits");
     let remarks = hits.sources().remarks;
-    let begin = format!("union@{}/cat: ", warning.addr());
+    let begin = format!("union@http://{}/cat: ", warning.addr());
     assert_eq!(hits.count(), 1);
     assert!(
         remarks
