@@ -149,7 +149,7 @@ impl Screen {
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\">\n\
              <title>{}</title>\n\
              <rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"#12161c\"/>\n\
-             <g font-family=\"ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace\" font-size=\"14\" fill=\"#e6edf3\" xml:space=\"preserve\">\n",
+             <g font-family=\"ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace\" font-size=\"14\" fill=\"#e6edf3\">\n",
             escaped(title)
         );
         for (number, line) in self.lines.iter().take(shown).enumerate() {
@@ -159,7 +159,7 @@ impl Screen {
                 continue;
             }
             // Writing to a String cannot fail.
-            let _ = write!(svg, "<text x=\"{MARGIN}\" y=\"{place}\">");
+            let _ = write!(svg, "<text xml:space=\"preserve\" x=\"{MARGIN}\" y=\"{place}\">");
             for (text, style) in runs {
                 let _ = match style {
                     "" => write!(svg, "{}", escaped(&text)),
