@@ -159,7 +159,10 @@ impl Screen {
                 continue;
             }
             // Writing to a String cannot fail.
-            let _ = write!(svg, "<text xml:space=\"preserve\" x=\"{MARGIN}\" y=\"{place}\">");
+            let _ = write!(
+                svg,
+                "<text xml:space=\"preserve\" x=\"{MARGIN}\" y=\"{place}\">"
+            );
             for (text, style) in runs {
                 let _ = match style {
                     "" => write!(svg, "{}", escaped(&text)),
