@@ -347,7 +347,7 @@ fn a_recorder_needs_a_server_and_a_file() {
                 "127.0.0.1:1",
                 "--demo",
             ],
-            "leave out --demo",
+            "leave out files, --demo",
         ),
         (
             &[
