@@ -67,7 +67,8 @@ def test_audit_r_d3_a_search_that_is_refused_with_a_status_of_success_is_refused
         with z3950.connect(target) as cat:
             with pytest.raises(z3950.Diagnostic) as raised:
                 cat.search("ti:emma")
-            assert (raised.value.condition, raised.value.addinfo) == (236, "not for you")
+            assert raised.value.condition == 236
+            assert str(raised.value.addinfo).startswith("not for you")
             with pytest.raises(z3950.Diagnostic):
                 cat.lookup("isbn:0141439513")
             with pytest.raises(z3950.Diagnostic):
