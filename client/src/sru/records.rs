@@ -181,13 +181,10 @@ const MAX_NAMED: usize = 5;
 
 /// Which records of an answer for those from `start` on were mended when it was read, in words.
 pub(super) fn mended(response: &SearchRetrieveResponse, start: u64) -> Vec<String> {
-    let replaced = '\u{FFFD}'.to_string();
-    let replaced = replaced.as_bytes();
     let escaped = named_records(response, start, |record| record.escaped > 0)
         .map(|records| format!("{records}: an & that begins no reference is read as text"));
     let lost = named_records(response, start, |record| {
-        let mut parts = record.data.windows(replaced.len());
-        parts.any(|part| part == replaced)
+        std::str::from_utf8(&record.data).is_ok_and(|text| text.contains('\u{FFFD}'))
     })
     .map(|records| format!("{records}: U+FFFD stands for text that could not be read"));
     escaped.into_iter().chain(lost).collect()
