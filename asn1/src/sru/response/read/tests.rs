@@ -405,3 +405,41 @@ fn counts_that_are_no_number_are_malformed() {
         assert_eq!(found, expected.map_err(not_a_number), "{count}");
     }
 }
+
+#[test]
+fn one_octet_that_is_not_utf8_spoils_no_other_record() {
+    let record = |title: &[u8]| {
+        let before = b"<zs:record><zs:recordSchema>dc</zs:recordSchema><zs:recordPacking>xml</zs:recordPacking><zs:recordData><title>";
+        [before, title, b"</title></zs:recordData></zs:record>"].concat()
+    };
+    let answer = |titles: &[&[u8]]| {
+        let records: Vec<u8> = titles.iter().flat_map(|title| record(title)).collect();
+        let begin = b"<zs:searchRetrieveResponse xmlns:zs='http://www.loc.gov/zing/srw/'><zs:numberOfRecords>9</zs:numberOfRecords><zs:records>";
+        let end = b"</zs:records></zs:searchRetrieveResponse>";
+        let octets = [begin.as_slice(), &records, end].concat();
+        let Ok(Response::SearchRetrieve(found)) = Response::from_xml(octets, &SruLimits::default())
+        else {
+            panic!("an answer");
+        };
+        let texts = found.records.into_iter();
+        let texts = texts.map(|record| String::from_utf8_lossy(&record.data).into_owned());
+        texts.collect::<Vec<_>>()
+    };
+    let found = answer(&[
+        "Müller café".as_bytes(),
+        b"caf\xE9",
+        "Naïcode 漢".as_bytes(),
+    ]);
+    for (text, part) in found
+        .iter()
+        .zip(["Müller café", "caf\u{FFFD}", "Naïcode 漢"])
+    {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    // An answer in which nothing is UTF-8 is in Latin-1.
+    let found = answer(&[b"M\xFCller", b"caf\xE9"]);
+    assert!(
+        found[0].contains("Müller") && found[1].contains("café"),
+        "{found:?}"
+    );
+}
