@@ -41,7 +41,7 @@ pub(crate) const SEPARATORS: &str =
 
 /// The text with letters and their marks composed (NFC).
 pub(crate) fn composed(text: String) -> String {
-    if is_nfc(&text) {
+    if text.is_ascii() || is_nfc(&text) {
         text
     } else {
         text.nfc().collect()

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::dublin_core::values;
+use super::dublin_core::{coded_date, values};
 use super::labels::{clean, is_unimarc};
 use crate::record::{Field, MarcRecord};
 use crate::standard_number::{Isbn, NumberKind, numbers};
@@ -44,13 +44,17 @@ impl Citation {
     /// Returns the citation of a record in UTF-8. Letters and their marks are composed (NFC), because people search for
     /// the composed form.
     pub fn of(record: &MarcRecord) -> Self {
-        let first = |element| values(record, element).into_iter().next();
-        let year = |text: String| year(&text);
+        let unimarc = is_unimarc(record);
+        let first = |element| {
+            let text = values(record, element, unimarc).next();
+            text.map(without_full_stop).map(composed)
+        };
+        let dates = || values(record, "date", unimarc).find_map(|date| year(&date));
         Self {
-            title: first("title").map(without_full_stop).map(composed),
-            author: first("creator").map(without_full_stop).map(composed),
-            year: values(record, "year").into_iter().find_map(year),
-            identifiers: Identifiers::of(record),
+            title: first("title"),
+            author: first("creator"),
+            year: year(&coded_date(record, unimarc)).or_else(dates),
+            identifiers: Identifiers::read(record, unimarc),
         }
     }
 
@@ -80,7 +84,11 @@ impl Identifiers {
 
     /// Returns the numbers of a record in UTF-8.
     pub fn of(record: &MarcRecord) -> Self {
-        let (isbn, issn, lccn_tag) = if is_unimarc(record) {
+        Self::read(record, is_unimarc(record))
+    }
+
+    fn read(record: &MarcRecord, unimarc: bool) -> Self {
+        let (isbn, issn, lccn_tag) = if unimarc {
             ("010", "011", "")
         } else {
             ("020", "022", "010")

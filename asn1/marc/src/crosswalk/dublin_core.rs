@@ -92,18 +92,15 @@ pub fn elements(record: &MarcRecord) -> Vec<(&'static str, String)> {
     elements.list
 }
 
-/// Returns the values of one element in record order. For `year`, returns the texts that begin with a year, with the
-/// coded data first.
-pub(crate) fn values(record: &MarcRecord, element: &str) -> Vec<String> {
-    let unimarc = is_unimarc(record);
-    let (element, coded) = match element {
-        "year" => ("date", Some(coded_date(record, unimarc))),
-        element => (element, None),
-    };
+/// Returns the values of one element in record order.
+pub(super) fn values(
+    record: &MarcRecord,
+    element: &str,
+    unimarc: bool,
+) -> impl Iterator<Item = String> {
     let lines = if unimarc { UNIMARC } else { MARC21 };
-    let lines = lines.iter().filter(|line| line.name == element);
-    let found = lines.flat_map(|line| line.values(record));
-    coded.into_iter().chain(found).collect()
+    let lines = lines.iter().filter(move |line| line.name == element);
+    lines.flat_map(|line| line.values(record))
 }
 
 /// Returns the first title of a Dublin Core record in XML, in any namespace; `None` if the record has no title, or if

@@ -16,8 +16,9 @@ pub(crate) struct Label {
 
 impl Label {
     /// Returns whether fields of this tag belong to the label.
-    pub(crate) fn has(&self, tag: &[u8]) -> bool {
-        self.tags.split(' ').any(|known| known.as_bytes() == tag)
+    pub(crate) fn has(&self, tag: [u8; 3]) -> bool {
+        let mut tags = self.tags.as_bytes().chunks(tag.len() + 1);
+        tags.any(|known| known.starts_with(&tag))
     }
 
     /// Returns the values under the label in record order, without empty ones; fields in another script are included.
@@ -32,7 +33,7 @@ impl Label {
     ) -> impl Iterator<Item = (&'a Field, String)> {
         let fields = record.fields.iter();
         fields
-            .filter(|field| self.has(&effective_tag(field)))
+            .filter(|field| self.has(effective_tag(field)))
             .map(|field| (field, self.value(field)))
             .filter(|(_, value)| !value.is_empty())
     }
@@ -67,7 +68,7 @@ impl Label {
 
     /// Returns whether [`clean`] replaces control characters in the text that is shown for the field.
     pub(crate) fn loses_controls(&self, field: &Field) -> bool {
-        self.has(&effective_tag(field))
+        self.has(effective_tag(field))
             && match field.value() {
                 Some(value) => has_controls(value),
                 None => field
@@ -139,6 +140,11 @@ pub(crate) fn effective_tag(field: &Field) -> [u8; 3] {
 
 /// Returns the text on one line, trimmed, without the marks around non-filing words.
 pub(crate) fn clean(octets: &[u8]) -> String {
+    if !may_have_controls(octets)
+        && let Ok(text) = std::str::from_utf8(octets)
+    {
+        return text.trim().to_owned();
+    }
     let text = String::from_utf8_lossy(octets);
     let visible = |character: char| {
         if character.is_control() {
@@ -162,12 +168,18 @@ pub(crate) fn is_placeholder(text: &str) -> bool {
 
 /// Returns whether the octets have control characters that are neither white space nor marks of non-filing words.
 pub(crate) fn has_controls(octets: &[u8]) -> bool {
-    // Without one of these octets there is no control character: 0xC2 begins U+0080 to U+009F in UTF-8.
-    let is_likely = |octet: &u8| matches!(octet, 0..b' ' | 0x7F | 0xC2);
-    octets.iter().any(is_likely)
+    may_have_controls(octets)
         && String::from_utf8_lossy(octets).chars().any(|character| {
             character.is_control() && !character.is_whitespace() && !is_sorting_mark(character)
         })
+}
+
+/// Returns whether the octets have one of those without which UTF-8 has no control character: 0xC2 begins U+0080 to U+009F.
+fn may_have_controls(octets: &[u8]) -> bool {
+    let is_likely = |octet: u8| matches!(octet, 0..b' ' | 0x7F | 0xC2);
+    // Without an early exit, the loop is vectorised.
+    let octets = octets.iter();
+    octets.fold(false, |found, octet| found | is_likely(*octet))
 }
 
 /// Returns whether a character marks non-filing words in MARC 21 and UNIMARC.

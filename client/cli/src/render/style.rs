@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 use z3950_asn1::oid::{OPAC, Oid};
 use z3950_asn1::record::holdings::{self, Holding};
@@ -11,7 +12,7 @@ use z3950_marc::charset::{Charset, Options, to_utf8};
 use z3950_marc::crosswalk::Citation;
 use z3950_marc::edit::LocalTags;
 use z3950_marc::table::{Columns, RowOrigin, Table, TableForm};
-use z3950_marc::{Field, Form, MarcRecord, Remarks, Tag, WriteError, marcjson};
+use z3950_marc::{Field, Form, MarcRecord, Remarks, Tag, WriteError};
 
 use super::Format;
 use super::terminal::shown;
@@ -203,19 +204,34 @@ impl Style {
         }
         if self.format == Format::Json {
             let holdings = context.holdings(record);
-            let mut members = described(&Citation::of(record), context.origin.source, &holdings);
-            if let Value::Object(fields) = marcjson::to_value(record) {
-                members.extend(fields);
-            }
-            if let Some(opac) = context.opac {
-                members.insert("syntax".to_owned(), syntax(Some(OPAC)));
-                members.insert("record".to_owned(), without_record(opac));
-            }
-            out.extend(line(&members.into()));
+            let line = JsonLine {
+                described: described(&Citation::of(record), context.origin.source, &holdings),
+                record,
+                syntax: context.opac.map(|_| syntax(Some(OPAC))),
+                rest: context.opac.map(without_record),
+            };
+            // Writing to memory cannot fail, nor can a serializer of ours.
+            drop(serde_json::to_writer(&mut *out, &line));
+            out.push(b'\n');
             return Ok(Remarks::default());
         }
         self.format.form().unwrap_or(Form::Line).write(record, out)
     }
+}
+
+/// A MARC record as one object, after the members that describe it.
+#[derive(Serialize)]
+struct JsonLine<'a> {
+    #[serde(flatten)]
+    described: Map<String, Value>,
+    #[serde(flatten)]
+    record: &'a MarcRecord,
+    /// The syntax of the record that holds this one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    syntax: Option<Value>,
+    /// What else the record has that holds this one.
+    #[serde(rename = "record", skip_serializing_if = "Option::is_none")]
+    rest: Option<Value>,
 }
 
 /// Returns the elements of an OPAC record, except its bibliographic record.
