@@ -375,7 +375,11 @@ impl Builder {
             (Some(meant), _) => self.text(meant, parent),
             (None, Ok(Some(character))) => self.text(character.encode_utf8(&mut [0; 4]), parent),
             _ => {
-                self.note(&format!("entity {name} is not known and stays as it is"));
+                // What it stands for is missing from the record.
+                let words = format!(
+                    "entity {name} is none of the five of XML, which alone are read: it stays as it is"
+                );
+                self.remarks.loss(|| words);
                 self.text(&format!("&{name};"), parent);
             }
         }
