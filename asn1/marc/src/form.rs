@@ -155,8 +155,11 @@ impl Form {
                 remarks.losses(undecoded(record));
             }
             Self::Mrk => out.extend_from_slice(mrk::to_mrk(record).as_bytes()),
-            // Writing to a vector cannot fail.
-            Self::Line => drop(marcline::write_lines(record, out)),
+            Self::Line => {
+                // Writing to a vector cannot fail.
+                drop(marcline::write_lines(record, out));
+                remarks.losses(marcline::ambiguous(record));
+            }
             Self::DublinCore => {
                 out.extend_from_slice(dublin_core::to_dublin_core(record).as_bytes());
                 remarks.losses(dublin_core::replaced(record));

@@ -40,6 +40,36 @@ pub fn write_lines(record: &MarcRecord, out: &mut impl Write) -> io::Result<()> 
         .try_for_each(|field| write_field(field, code_length, out))
 }
 
+/// Returns a note for each field whose text the form cannot hold: a line end, or what reads as the begin of a subfield, such as ` $5 `.
+pub(crate) fn ambiguous(record: &MarcRecord) -> Vec<String> {
+    let code_length = record.leader.code_length();
+    let is_line_end = |octet: &u8| matches!(octet, b'\n' | b'\r');
+    let delimiters = |field: &Field| {
+        let octets = field.body.iter();
+        octets.filter(|octet| **octet == SUBFIELD_DELIMITER).count()
+    };
+    let mut notes: Vec<String> = Vec::new();
+    for field in &record.fields {
+        let has_line_end = field.body.iter().any(is_line_end);
+        let reads_as_subfield = field.body.contains(&b'$') && {
+            let mut line = Vec::new();
+            drop(write_field(field, code_length, &mut line));
+            let line = line.strip_suffix(b"\n").unwrap_or(&line);
+            let found = read_field(line, code_length);
+            found.is_none_or(|found| delimiters(&found) != delimiters(field))
+        };
+        let tag = field.tag;
+        notes.extend(has_line_end.then(|| format!("a line end in {tag} written as an escape")));
+        notes.extend(reads_as_subfield.then(|| {
+            format!(
+                "text in {tag} reads as the begin of a subfield, as the form has no escape for $"
+            )
+        }));
+    }
+    notes.dedup();
+    notes
+}
+
 /// The error for lines that are not a record.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: neither a leader nor a field")]

@@ -380,3 +380,27 @@ fn audit_r_a4_every_control_character_comes_in_whole_or_is_told() {
         }
     }
 }
+
+#[test]
+fn audit_r_a_lines_say_what_they_cannot_hold() {
+    let subfield = "text in 245 reads as the begin of a subfield, as the form has no escape for $";
+    let line_end = "a line end in 245 written as an escape";
+    for (title, notes) in [
+        ("Emma", &[][..]),
+        ("costs $5.00 or US$ 5", &[]),
+        ("made a$ b", &[]),
+        ("costs $5 in all", &[subfield]),
+        ("$5 bills", &[]),
+        ("Emma $a", &[subfield]),
+        ("one\ntwo", &[line_end]),
+        ("one\rtwo $b three", &[line_end, subfield]),
+    ] {
+        let record = record(title);
+        let mut out = Vec::new();
+        let said = Form::Line.write(&record, &mut out).expect("written");
+        assert_eq!(said.notes, notes, "{title:?}");
+        assert_eq!(said.is_loss, !notes.is_empty(), "{title:?}");
+        let back = read(&out, InputForm::Line).record.expect("a record");
+        assert_eq!(back.fields == record.fields, notes.is_empty(), "{title:?}");
+    }
+}
