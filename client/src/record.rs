@@ -12,7 +12,7 @@ pub use z3950_asn1::sru::RecordSource;
 use z3950_asn1::types::InternationalString;
 use z3950_marc::charset::{self, Charset, utf8_or_latin1};
 use z3950_marc::crosswalk::{Citation, described_in_xml, dublin_core};
-use z3950_marc::stream::{InputForm, RecordReader};
+use z3950_marc::stream::marcxml_record;
 use z3950_marc::{MarcRecord, iso2709, marcjson, marcline, marcxml, text_lossless};
 
 use crate::error::{Error, Phase};
@@ -251,8 +251,7 @@ fn damage_of(external: &External) -> Option<String> {
         RetrievedRecord::Marc(octets) => damage_of_marc(&octets),
         RetrievedRecord::Opac(record) => damage_of(record.bibliographic_record.as_ref()?),
         RetrievedRecord::Xml(octets) => {
-            let found = RecordReader::new(&octets[..], InputForm::MarcXml).next()?;
-            let found = found.ok().filter(|found| found.incomplete)?;
+            let found = marcxml_record(&octets).filter(|found| found.incomplete)?;
             match found.record {
                 Ok(_) => Some(found.notes.join("; ")),
                 // XML in another schema is not damaged MARCXML.
@@ -290,8 +289,7 @@ fn damage_of_marc(octets: &Bytes) -> Option<String> {
 
 /// Returns the first MARCXML record in an XML document.
 fn marc_in_xml(octets: &[u8]) -> Option<MarcRecord> {
-    let found = RecordReader::new(octets, InputForm::MarcXml).next()?.ok()?;
-    let record = found.record.ok()?;
+    let record = marcxml_record(octets)?.record.ok()?;
     (!record.fields.is_empty()).then_some(record)
 }
 
@@ -331,6 +329,8 @@ mod tests {
         wrong_length[..5].copy_from_slice(b"00099");
         let xml = marcxml::to_xml(&marc).text.into_bytes();
         let cut = xml[..xml.len() - 40].to_vec();
+        let two = marcxml::to_xml_in_collection(&marc).text.repeat(2);
+        let two = format!("<collection>{two}</collection>").into_bytes();
         for (syntax, octets, expected) in [
             (USMARC, whole, None),
             (USMARC, wrong_length, None),
@@ -339,6 +339,11 @@ mod tests {
             (USMARC, b"garbage".to_vec(), Some("24")),
             (XML, xml, None),
             (XML, cut, Some("")),
+            (
+                XML,
+                two,
+                Some("another MARC record in the same XML is left out"),
+            ),
             (XML, b"<dc><title>Emma</title></dc>".to_vec(), None),
             (
                 OPAC,

@@ -50,6 +50,28 @@ pub enum InputForm {
     Line,
 }
 
+/// Reads the MARCXML record in a document that is to hold one, such as a record of SRU. If more follow, the record is incomplete, and a
+/// note says how many are left out. Returns `None` for a document without a record.
+pub fn marcxml_record(document: &[u8]) -> Option<InputRecord> {
+    let mut records = RecordReader::new(document, InputForm::MarcXml).map_while(Result::ok);
+    let mut first = records.next()?;
+    let has_fields = |one: &InputRecord| {
+        let record = one.record.as_ref();
+        record.is_ok_and(|record| !record.fields.is_empty())
+    };
+    let others = records.filter(has_fields).count();
+    if others > 0 {
+        let words = if others == 1 {
+            "another MARC record in the same XML is left out".to_owned()
+        } else {
+            format!("{others} more MARC records in the same XML are left out")
+        };
+        first.notes.push(words);
+        first.incomplete = true;
+    }
+    Some(first)
+}
+
 /// A record of the input, or a report of damage in its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -16,7 +16,7 @@ use z3950_asn1::record::{RetrievedRecord, holdings};
 use z3950_marc::charset::{Charset, Options, to_utf8};
 use z3950_marc::crosswalk::{Citation, described_in_xml};
 use z3950_marc::marcline::HOLDINGS;
-use z3950_marc::stream::{InputForm, RecordReader};
+use z3950_marc::stream::marcxml_record;
 use z3950_marc::table::RowOrigin;
 use z3950_marc::{Form, MarcRecord, iso2709};
 
@@ -291,8 +291,7 @@ fn marc(octets: &Bytes, style: &Style, context: RecordContext<'_>) -> Rendered {
 fn within(record: &RetrievedRecord, style: &Style, context: RecordContext<'_>) -> Option<Rendered> {
     match record {
         RetrievedRecord::Xml(octets) => {
-            let found = RecordReader::new(&octets[..], InputForm::MarcXml).next()?;
-            let found = found.ok()?;
+            let found = marcxml_record(octets)?;
             let record = found
                 .record
                 .ok()

@@ -10,7 +10,7 @@ use z3950_marc::Field;
 use z3950_marc::MarcRecord;
 use z3950_marc::crosswalk::is_unimarc;
 use z3950_marc::iso2709;
-use z3950_marc::stream::{InputForm, RecordReader};
+use z3950_marc::stream::marcxml_record;
 
 use super::identifier::{Identifier, Kind, normal, printed};
 
@@ -185,10 +185,7 @@ pub(super) fn marc(record: &External) -> Option<(MarcRecord, Option<Oid>)> {
 fn marc_in(record: RetrievedRecord) -> Option<MarcRecord> {
     match record {
         RetrievedRecord::Marc(octets) => iso2709::parse(&octets).ok().map(|parsed| parsed.record),
-        RetrievedRecord::Xml(octets) => {
-            let found = RecordReader::new(&octets[..], InputForm::MarcXml).next()?;
-            found.ok()?.record.ok()
-        }
+        RetrievedRecord::Xml(octets) => marcxml_record(&octets)?.record.ok(),
         _ => None,
     }
 }

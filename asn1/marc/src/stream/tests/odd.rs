@@ -290,3 +290,29 @@ fn audit_r_a9_mutated_odd_inputs_are_bounded() {
     }
     assert!(read > inputs.len() * 250, "{read}");
 }
+
+#[test]
+fn audit_r_d3_records_after_the_first_in_a_document_are_told() {
+    let of = |numbers: &[&str]| document(Form::MarcXml, numbers);
+    let marked = |document: &[u8]| {
+        let found = marcxml_record(document)?;
+        let number = found.record.ok()?.control_number()?.to_vec();
+        Some((number, found.incomplete, found.notes))
+    };
+    let first = |incomplete, notes: &[&str]| {
+        let notes: Vec<String> = notes.iter().map(|note| (*note).to_owned()).collect();
+        Some((b"1".to_vec(), incomplete, notes))
+    };
+    assert_eq!(marked(&of(&["1"])), first(false, &[]));
+    assert_eq!(
+        marked(&of(&["1", "2"])),
+        first(true, &["another MARC record in the same XML is left out"])
+    );
+    assert_eq!(
+        marked(&of(&["1", "2", "3"])),
+        first(true, &["2 more MARC records in the same XML are left out"])
+    );
+    let empty = [&of(&["1"])[..], b"<record/>"].concat();
+    assert_eq!(marked(&empty), first(false, &[]));
+    assert_eq!(marked(b"<dc/>"), None);
+}
