@@ -138,3 +138,32 @@ fn audit_r_d3_a_diagnostic_beside_hits_is_told() {
         );
     }
 }
+
+#[test]
+fn audit_r_d3_a_diagnostic_beside_the_hits_of_a_target_is_passed_on() {
+    let folder = tempfile::TempDir::new().expect("a folder");
+    let server = Daemon::start([
+        "--demo",
+        "--fault",
+        "on search: piggyback-fails 31 \"some\"",
+        "--fault",
+        "on sru search: beside 31 \"some\"",
+    ]);
+    for keys in ["", "sru = {}\n"] {
+        let front = front(folder.path(), server.port(), keys);
+        let remote = format!("{}/remote", front.address());
+        for target in [remote.clone(), format!("http://{remote}")] {
+            let ran = z3950(["search", &target, "ti:war"]);
+            assert_eq!(ran.code, Some(0), "{target} {keys}: {ran:?}");
+            let said = ran
+                .stderr
+                .lines()
+                .filter(|line| line.contains("remote@closed: "));
+            let said: Vec<&str> = said.collect();
+            assert!(
+                matches!(said[..], [line] if line.contains("diagnostic") && line.ends_with(": some")),
+                "{target} {keys}: {ran:?}"
+            );
+        }
+    }
+}
