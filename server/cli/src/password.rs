@@ -52,6 +52,7 @@ fn checked(line: Vec<u8>) -> Result<String, Failure> {
 /// Asks for the password twice.
 #[cfg(unix)]
 fn typed() -> Result<String, Failure> {
+    terminal::restore_when_terminated()?;
     let first = terminal::line("password: ")?;
     if !first.is_empty() && terminal::line("the same again: ")? != first {
         return Err(Failure::usage("the two passwords differ"));
@@ -72,6 +73,7 @@ mod terminal {
     use rustix::termios::{
         LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
     };
+    use tokio::signal::unix::{SignalKind, signal};
 
     use super::MAX_PASSWORD;
     use crate::failure::{Exit, Failure};
@@ -84,6 +86,24 @@ mod terminal {
             let _ = writeln!(io::stderr());
             let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.0);
         }
+    }
+
+    /// Restores the modes of the terminal if SIGTERM ends the program while it reads.
+    pub(super) fn restore_when_terminated() -> Result<(), Failure> {
+        let before = tcgetattr(io::stdin()).map_err(|error| Failure::unexpected(error.into()))?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .build()
+            .map_err(Failure::unexpected)?;
+        let entered = runtime.enter();
+        let mut terminated = signal(SignalKind::terminate()).map_err(Failure::unexpected)?;
+        drop(entered);
+        std::thread::spawn(move || {
+            runtime.block_on(terminated.recv());
+            drop(Restored(before));
+            std::process::exit(Exit::Interrupted as i32);
+        });
+        Ok(())
     }
 
     /// Reads a line without showing it. The keys for signals are read as others are, so that none of them leaves the terminal

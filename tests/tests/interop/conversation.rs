@@ -269,7 +269,7 @@ fn our_client_completes_it() {
             "001 id2",
             "001 id3",
             "       3  war\n",
-            "sorted: success",
+            "sorted\n",
             "001 id3",
             "task: done",
             "1 hit\n",

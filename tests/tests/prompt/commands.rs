@@ -1,5 +1,7 @@
 //! Tests of other commands than `open` in a terminal, where people read what they write.
 
+use expectrl::process::Termios;
+use expectrl::process::unix::Signal;
 use expectrl::{Eof, Expect, Session};
 use z3950_asn1::apdu::{Apdu, IdAuthentication};
 use z3950_server::access::{Access, User};
@@ -257,4 +259,17 @@ fn r_f15_a_password_to_be_hashed_is_typed_twice_and_not_shown() {
         assert!(shown.contains(words), "{answers:?}: {shown:?}");
         assert!(!shown.contains("argon2"), "{answers:?}: {shown:?}");
     }
+}
+
+#[test]
+fn a_terminal_shows_what_is_typed_after_a_signal_ended_a_question_for_a_password() {
+    let mut command = command(program::path("z3950d"));
+    command.arg("hash-password").env("TERM", "xterm");
+    let mut session = Session::spawn(command).expect("a terminal");
+    awaited(&mut session, || "password: ").expect("the question");
+    assert_eq!(session.is_echo().ok(), Some(false));
+    let process = session.get_process_mut();
+    process.signal(Signal::SIGTERM).expect("it can be sent");
+    awaited(&mut session, || Eof).expect("it ends");
+    assert_eq!(session.is_echo().ok(), Some(true));
 }

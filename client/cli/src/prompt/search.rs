@@ -9,7 +9,7 @@ use z3950::service::sort::{key_by_attributes, key_by_field};
 use z3950::session::Session;
 use z3950_asn1::apdu::{
     AttributeElement, CaseSensitivity, DeleteSetStatus, MissingValueAction, Options, Query,
-    SortKeySpec, SortRelation, SortRequest, SortResponse,
+    SortKeySpec, SortRelation, SortRequest, SortResponse, SortStatus,
 };
 use z3950_asn1::bib1::diagnostics::Condition;
 
@@ -250,7 +250,11 @@ impl Prompt {
                 let hits = result.result_count;
                 let hits = hits.and_then(|hits| u64::try_from(hits).ok());
                 state.found(into, hits.or(set.hits));
-                output.line(&format!("sorted: {}", result.sort_status))?;
+                output.line(match result.sort_status {
+                    SortStatus::SUCCESS => "sorted",
+                    SortStatus::PARTIAL_1 => "partly sorted",
+                    _ => "not sorted",
+                })?;
                 let diagnostics = Diagnostics(result.diagnostics.unwrap_or_default());
                 say_diagnostics(&diagnostics, output);
                 Ok(Exit::Delivered)

@@ -56,8 +56,8 @@ fn sets_are_sorted_and_indexes_scanned() {
         Some(
             &[
                 "15 hits",
-                "sorted: success",
-                "sorted: success",
+                "sorted",
+                "sorted",
                 "*       3  war",
                 "        2  peace",
                 "*       3  war",

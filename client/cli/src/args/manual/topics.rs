@@ -88,16 +88,18 @@ pub(super) fn queries() -> Vec<Section> {
     });
     let indexes = std::iter::once(Block::paragraph(INDEXES)).chain(indexes);
     vec![
-        Section::new(
-            "Description",
-            vec![Block::paragraph(option("search", "words"))],
-        ),
+        Section::new("Description", vec![Block::paragraph(QUERIES)]),
         Section::new("Languages", languages.collect()),
         Section::new("Words", WORDS.map(Block::paragraph).into()),
         Section::new("Index names", indexes.collect()),
         Section::new("Sorting", vec![Block::paragraph(option("search", "sort"))]),
     ]
 }
+
+const QUERIES: &str = "\
+A query of z3950 search, lookup and other commands is made of words, which may have index names (ti:war au:tolstoy), joined by AND, OR or \
+NOT in capitals and cut off with an asterisk (libr*). A query that begins with @ is PQF. In a shell, quote what has blanks, \
+parentheses or asterisks.";
 
 const LANGUAGES: &str = "\
 The option --lang, or a prefix such as cql: before the query, names the language:";
