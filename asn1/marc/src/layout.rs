@@ -51,6 +51,12 @@ pub(crate) fn of_slim(record: &MarcRecord) -> Leader {
 /// field with one. `None` if there is no such field.
 pub(crate) fn with_ascii_indicators(record: &MarcRecord) -> Option<(MarcRecord, Vec<String>)> {
     let is_odd = |field: &Field| {
+        // Nearly every field has two indicators in ASCII.
+        if let [first, second, SUBFIELD_DELIMITER, ..] = *field.body
+            && (first | second).is_ascii()
+        {
+            return false;
+        }
         let indicators = field.indicators();
         let has_subfields = field.body.get(indicators.len()) == Some(&SUBFIELD_DELIMITER);
         has_subfields && !indicators.is_ascii()

@@ -83,8 +83,10 @@ pub fn to_utf8(record: &MarcRecord, options: &Options) -> Converted {
         problems.append(&mut decoded.problems);
     });
     let mut problems = problems;
-    problems.splice(..0, leader_problems(&record.leader));
     let leader = record.leader.printable();
+    if leader != record.leader {
+        problems.splice(..0, leader_problems(&record.leader));
+    }
     let mut record = MarcRecord { leader, fields };
     problems.extend(mend_tags(&mut record.fields));
     declare(&mut record, Charset::Utf8);
