@@ -1,6 +1,8 @@
 //! Completions that the program itself finds. The script of a shell calls the program with the words of the line, and the program
 //! prints what may stand at the cursor. It reads the user's files, but nothing from a network.
 
+mod bash;
+
 use std::env;
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -70,15 +72,16 @@ impl Program {
             return shell.write_complete(&mut command, words, folder.as_deref(), text);
         }
         let index = env::var(INDEX).ok().and_then(|index| index.parse().ok());
-        let (words, index) = without_signs(words, index.unwrap_or_default());
+        let line = bash::Line::new(words, index.unwrap_or_default());
         let separator = env::var(SEPARATOR).unwrap_or_else(|_| "\n".to_owned());
-        let found = complete(&mut command, words, index, folder.as_deref())?;
-        for (place, candidate) in found.iter().enumerate() {
-            if place > 0 {
-                text.extend(separator.bytes());
-            }
-            text.extend(candidate.get_value().as_encoded_bytes());
-        }
+        let words = line.words.clone();
+        let found = complete(&mut command, words, line.index, folder.as_deref())?;
+        let values = found.iter().filter_map(|candidate| {
+            let value = candidate.get_value().to_str()?;
+            line.inserted(value)
+        });
+        let values: Vec<String> = values.collect();
+        text.extend(values.join(&separator).bytes());
         Ok(())
     }
 
@@ -97,37 +100,5 @@ impl Program {
     /// The environment variable that names the shell that asks.
     fn variable(&self) -> String {
         format!("_{}_COMPLETE", self.name.to_uppercase())
-    }
-}
-
-/// Leaves out the equals signs that bash makes words of, so that `--format=csv` is completed as `--format csv` is. Returns the
-/// words, and the index of the word at the cursor.
-fn without_signs(words: Vec<OsString>, mut index: usize) -> (Vec<OsString>, usize) {
-    let mut kept = Vec::with_capacity(words.len());
-    let at_cursor = index;
-    for (place, word) in words.into_iter().enumerate() {
-        if word == "=" && place < at_cursor {
-            index -= 1;
-        } else {
-            kept.push(word);
-        }
-    }
-    (kept, index)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_sign_of_bash_is_left_out() {
-        let words = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>();
-        let check = |line, index, expected, at| {
-            let found = without_signs(words(line), index);
-            assert_eq!(found, (words(expected), at), "{line}");
-        };
-        check("z3950 get --format = cs", 4, "z3950 get --format cs", 3);
-        check("z3950 get --format cs", 3, "z3950 get --format cs", 3);
-        check("z3950 get --a = b --c = d", 4, "z3950 get --a b --c = d", 3);
     }
 }
