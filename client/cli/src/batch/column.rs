@@ -282,7 +282,6 @@ mod tests {
                 "1",
                 "1:9780141439518 2:0306406152",
             ),
-            ("a\n\"never closed\n1,2\n", "a", "4:never closed 1,2 "),
             ("a\n#1\n", "a", "2:#1"),
             // Spreadsheet programs write such formulas to keep digits as text, with or without quotes.
             (
@@ -334,6 +333,11 @@ mod tests {
                 "columns 1 and 3 are both named \"a\": give the number of one",
             ),
             ("", "a", "there is no column \"a\": it is empty"),
+            (
+                "a\n\"never closed\n1,2\n",
+                "a",
+                "line 2: a quotation mark is never closed",
+            ),
             ("a,b\n", "0", "columns are counted from 1"),
             ("a,b\n", " ", "a column has a name or a number"),
             (&wide, "x", &of_wide),

@@ -120,12 +120,22 @@ impl<R: BufRead> RowReader<R> {
     ) -> io::Result<Option<usize>> {
         let mut cells = 0;
         let mut octets = [0; 4096];
+        let first_line = self.lines + 1;
+        let mut has_begun = false;
         loop {
             let input = match self.input.fill_buf() {
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 input => input?,
             };
-            let (result, used, written) = parser.read_field(input, &mut octets);
+            let is_end = input.is_empty() && has_begun;
+            // A line end ends the last row as the end of the input does, but is text within quotation marks.
+            let (result, used, written) =
+                parser.read_field(if is_end { b"\n" } else { input }, &mut octets);
+            if is_end && matches!(result, ReadFieldResult::InputEmpty) {
+                let words = format!("line {first_line}: a quotation mark is never closed");
+                return Err(io::Error::new(ErrorKind::InvalidData, words));
+            }
+            has_begun = true;
             let used = input.get(..used).unwrap_or(input);
             let line_ends = used.iter().filter(|octet| **octet == b'\n').count();
             let last = used.last().copied();
@@ -266,5 +276,36 @@ mod tests {
         );
         let row = reader.next(10_005).expect("in memory").expect("a row");
         assert_eq!((row.cells.len(), row.is_cut), (2, false));
+    }
+
+    #[test]
+    fn audit_r_f_a_quotation_mark_that_is_never_closed_is_told() {
+        let last = |table: &'static str| {
+            let mut reader = RowReader::new(table.as_bytes());
+            loop {
+                match reader.next(100) {
+                    Ok(Some(_)) => {}
+                    Ok(None) => return None,
+                    Err(error) => return Some(error.to_string()),
+                }
+            }
+        };
+        for sound in [
+            "",
+            "a",
+            "a\n",
+            "\"a\"",
+            "\"a\"\n",
+            "\"a\nb\"",
+            "5\" disk\n",
+            "a,\"\"",
+            "\"a\"\"b\"\r\n",
+        ] {
+            assert_eq!(last(sound), None, "{sound:?}");
+        }
+        for (table, line) in [("\"", 1), ("a\n\"b,c\nd\n", 2), ("a\n\nb,\"c\"\"\n", 3)] {
+            let words = format!("line {line}: a quotation mark is never closed");
+            assert_eq!(last(table), Some(words), "{table:?}");
+        }
     }
 }
