@@ -443,6 +443,10 @@ impl Prompt {
             output.error(&table::unknown(name, std::iter::empty()));
             return Ok(Exit::Usage);
         };
+        if let Some(reason) = table::refuse_short(name, entry, arguments) {
+            output.error(reason);
+            return Ok(Exit::Usage);
+        }
         let answer = match entry.run {
             Handler::There(run) => run(self, arguments, output).await,
             _ => self.run_here(entry, arguments, output),

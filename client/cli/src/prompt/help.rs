@@ -104,7 +104,10 @@ fn on_screen(text: &str, indent: usize, output: &Output) -> String {
 }
 
 /// The text at the end of the list of commands.
-const HELP: &str = "\nhelp COMMAND shows the arguments and examples of a command, help queries the syntax of queries\n";
+const HELP: &str = "
+help COMMAND shows the arguments and examples of a command, help queries the syntax of queries
+The first letters of a command are enough, as f for find and sh for show; of several, the first one above is meant
+";
 
 /// The text at the end of the list of usual commands.
 const MORE_HELP: &str = "

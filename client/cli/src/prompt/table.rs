@@ -86,16 +86,34 @@ pub(super) fn all() -> impl Iterator<Item = &'static CommandEntry> {
     YAZ.iter().chain(OURS)
 }
 
-/// Returns the command with this name, or the first command with this prefix. The order is `next` and `more`, which
-/// people expect, followed by the commands of yaz-client. The additional commands match only by their complete names.
+/// Returns the command with this name, or the first command with this prefix. The order is `next`, `more` and `list`, which
+/// people expect, followed by the commands of yaz-client and by those that people type most. The others match only by their
+/// complete names.
 pub(super) fn entry(name: &str) -> Option<&'static CommandEntry> {
     let lower = name.to_ascii_lowercase();
     let is_meant = |entry: &&CommandEntry| entry.name.starts_with(&lower);
-    let expected = |entry: &&CommandEntry| matches!(entry.name, "next" | "more");
+    let ours = |names: &'static [&str]| {
+        let ours = OURS.iter().filter(|entry| names.contains(&entry.name));
+        ours.filter(is_meant)
+    };
     all()
         .find(|entry| entry.name == lower)
-        .or_else(|| OURS.iter().filter(expected).find(is_meant))
+        .or_else(|| ours(&["next", "more", "list"]).next())
         .or_else(|| YAZ.iter().find(is_meant))
+        .or_else(|| ours(&["titles", "lookup", "holdings", "save", "search"]).next())
+}
+
+/// Returns the reason if a command must be typed in full because it takes something away that cannot be had back.
+pub(super) fn refuse_short(
+    typed: &str,
+    entry: &CommandEntry,
+    arguments: &str,
+) -> Option<&'static str> {
+    let is_short = !typed.eq_ignore_ascii_case(entry.name);
+    let deletes_all = entry.name == "delete" && arguments.is_empty();
+    (is_short && deletes_all).then_some(
+        "delete without names deletes all result sets; type the whole word if that is meant",
+    )
 }
 
 /// Returns the message for an unknown command, with a suggestion from the names of commands and from `others`.
@@ -306,7 +324,7 @@ const YAZ: &[CommandEntry] = &[
     row("exit", "", "same as quit", &[], Nothing, Do(Prompt::quit)),
 ];
 
-/// Commands that yaz-client does not have. They match only by their complete names.
+/// Commands that yaz-client does not have. Most match only by their complete names.
 #[rustfmt::skip]
 const OURS: &[CommandEntry] = &[
     row("search", "[OPTIONS] QUERY", SearchHere::SUMMARY,
@@ -328,9 +346,9 @@ const OURS: &[CommandEntry] = &[
     row("history", "[COUNT]", "show the last lines entered, which ~/.z3950_history keeps unless Z3950_HISTORY names another file or is empty", &["history", "history 10"], Nothing, Here(Prompt::show_history)),
     row("last", "[COUNT] [full]", "show the last APDUs; full lists their contents", &["last", "last 6", "last 2 full"],
         Words(&["full"]), Here(Prompt::last)),
-    row("titles", "[all|N[+M[+SET]]]", "list the titles of the next 10 records, of those from N on, or of M records (Enter lists more)",
-        &["titles", "titles 11", "titles 1+50", "titles all"], Words(&["all"]), There(|state, text, output| Box::pin(state.titles(text, output)))),
-    row("list", "[all|N[+M[+SET]]]", "same as titles", &["list", "list 11"],
+    row("titles", "[all|N|N-LAST|N+M[+SET]]", "list the titles of the next 10 records, of those from N on, of records N to LAST, or of M records (Enter lists more)",
+        &["titles", "titles 11", "titles 1-50", "titles all"], Words(&["all"]), There(|state, text, output| Box::pin(state.titles(text, output)))),
+    row("list", "[all|N|N-LAST|N+M[+SET]]", "same as titles", &["list", "list 11"],
         Words(&["all"]), There(|state, text, output| Box::pin(state.titles(text, output)))),
     row("next", "", "show the next record", &["next"], Nothing, There(|state, text, output| Box::pin(state.next_record(text, output)))),
     row("more", "", "go on with the last command, like Enter", &["more"], Nothing, There(|state, text, output| Box::pin(state.more(text, output)))),
@@ -341,8 +359,8 @@ const OURS: &[CommandEntry] = &[
         &["set_titles off"], ON_OFF, Set(|state, text| put(&mut state.settings.lists_titles, flag(text)))),
     row("sessions", "", "list open sessions", &[], Nothing, Here(Prompt::list_sessions)),
     row("use", "NUMBER", "switch to another session", &["use 2"], Nothing, Here(Prompt::use_session)),
-    row("save", "[--overwrite] FILE [all|N[+M[+SET]]]", "save records to a file, in the format of its extension: mrc, xml, jsonl, csv, tsv, mrk or txt; --overwrite replaces an existing file",
-        &["save war.mrc all", "save first.xml 1", "save --overwrite war.mrc"], Files, There(|state, text, output| Box::pin(state.save(text, output)))),
+    row("save", "[--overwrite] FILE [all|N|N-LAST|N+M[+SET]]", "save records to a file, in the format of its extension: mrc, xml, jsonl, csv, tsv, mrk or txt; --overwrite replaces an existing file",
+        &["save war.mrc all", "save first.xml 1", "save some.mrc 2-5", "save --overwrite war.mrc"], Files, There(|state, text, output| Box::pin(state.save(text, output)))),
     row("fields", "[COLUMN,...|none]", "set or show the columns of tables: fields (001), subfields (245ab), positions (008/35-37), or names such as title, author and year",
         &["fields 001,245ab,856u", "fields none"], Words(&["none"]), Set(|state, text| put(&mut state.settings.columns, unless_none(text, columns)))),
     row("makeurl", "[N]", "print a z39.50r URL for record N, from its control number", &["makeurl 3"],
@@ -387,7 +405,12 @@ mod tests {
             ("set", Some("set")),
             ("sets", Some("setscan")),
             ("save", Some("save")),
-            ("sav", None),
+            ("sav", Some("save")),
+            ("t", Some("titles")),
+            ("lo", Some("lookup")),
+            ("l", Some("list")),
+            ("lis", Some("list")),
+            ("d", Some("delete")),
             ("n", Some("next")),
             ("neg", Some("negcharset")),
             ("mo", Some("more")),
@@ -409,6 +432,24 @@ mod tests {
             ("fund", None),
         ] {
             assert_eq!(entry(name).map(|entry| entry.name), found, "{name}");
+        }
+    }
+
+    #[test]
+    fn audit_r_f_all_result_sets_are_deleted_by_the_whole_word() {
+        for (line, is_refused) in [
+            ("delete", false),
+            ("DELETE", false),
+            ("d", true),
+            ("Del", true),
+            ("d 1", false),
+            ("quit", false),
+            ("q", false),
+        ] {
+            let (typed, arguments) = split(line).expect("a command");
+            let found = entry(typed).expect(line);
+            let refused = refuse_short(typed, found, arguments);
+            assert_eq!(refused.is_some(), is_refused, "{line}");
         }
     }
 

@@ -4,17 +4,18 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, VecDeque};
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rustyline::completion::{Completer, FilenameCompleter};
 use rustyline::error::ReadlineError;
 use rustyline::highlight::{CmdKind, Highlighter};
 use rustyline::hint::Hinter;
-use rustyline::history::DefaultHistory;
+use rustyline::history::{DefaultHistory, History};
 use rustyline::validate::Validator;
 use rustyline::{ColorMode, CompletionType, Config, Context, Editor, Helper};
 use terminal_size::{Width, terminal_size_of};
 use z3950_asn1::query::names;
+use z3950_marc::text::is_unprintable;
 
 use super::questions::Person;
 use super::setters::SETTINGS;
@@ -25,6 +26,8 @@ use crate::console::output::{Failure, Output};
 use crate::console::pages::GoOn;
 use crate::render::{as_message, columns_of, cut_to, escape_controls};
 
+/// The maximum length of a history file that is read.
+const MAX_HISTORY_OCTETS: u64 = 16 << 20;
 /// The maximum number of lines in the history.
 const MAX_HISTORY: usize = 1000;
 
@@ -51,6 +54,43 @@ fn history_file(named: Option<OsString>) -> Option<PathBuf> {
     }
 }
 
+/// Returns a question that ends in the keys that answer it, in at most so many columns: without what it is about if there is no room.
+fn fitting(question: &str, columns: usize) -> String {
+    let keys = question
+        .rsplit_once("; ")
+        .map_or(question, |(_, keys)| keys);
+    let shorter = [question, keys, "Enter, a, q: "];
+    let fits = |text: &&str| columns_of(text) <= columns;
+    let chosen = shorter.into_iter().find(fits);
+    chosen.map_or_else(|| cut_to("Enter, a, q", columns), str::to_owned)
+}
+
+/// Loads the lines of a history file. Lines that would not be shown as they are, which no one has typed, are removed from it.
+fn load(path: &Path, editor: &mut Editor<Assistant, DefaultHistory>) {
+    if !may_be_history(path) || editor.load_history(path).is_err() {
+        return;
+    }
+    let is_odd = |character: char| is_unprintable(character) && character != '\t';
+    let lines = editor.history().iter();
+    let sound: Vec<String> = lines
+        .filter(|line| !line.contains(is_odd))
+        .cloned()
+        .collect();
+    if sound.len() < editor.history().len() && editor.clear_history().is_ok() {
+        for line in sound {
+            let _ = editor.add_history_entry(line);
+        }
+        let _ = editor.save_history(path);
+    }
+}
+
+/// Whether a path is a file of a size that is read, or does not exist. A pipe or a device may never end.
+fn may_be_history(path: &Path) -> bool {
+    path.metadata().map_or(true, |data| {
+        data.is_file() && data.len() <= MAX_HISTORY_OCTETS
+    })
+}
+
 /// The result of reading a line from a terminal or a pipe.
 pub(super) enum Typed {
     Line(String),
@@ -75,8 +115,7 @@ impl Terminal {
         editor.set_helper(Some(Assistant::default()));
         restore_at_the_end();
         if let Some(path) = history_file(std::env::var_os("Z3950_HISTORY")) {
-            // An error only means that the file does not exist yet.
-            let _ = editor.load_history(&path);
+            load(&path, &mut editor);
         }
         Ok(Self {
             editor,
@@ -119,7 +158,8 @@ impl Terminal {
     pub(super) fn remember(&mut self, line: &str) {
         // Errors are ignored: a line that cannot be saved is run all the same.
         let _ = self.editor.add_history_entry(line);
-        if let Some(path) = history_file(std::env::var_os("Z3950_HISTORY")) {
+        let path = history_file(std::env::var_os("Z3950_HISTORY"));
+        if let Some(path) = path.filter(|path| may_be_history(path)) {
             let _ = self.editor.append_history(&path);
         }
     }
@@ -226,7 +266,7 @@ impl Person for Terminal {
             // A question of several lines could not be erased.
             let prompt = match terminal_size_of(io::stderr()) {
                 Some((Width(columns), _)) if columns > 0 => {
-                    cut_to(prompt, usize::from(columns) - 1)
+                    fitting(prompt, usize::from(columns) - 1)
                 }
                 _ => prompt.to_owned(),
             };
@@ -440,6 +480,47 @@ pub(super) fn at_home(name: &str) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn audit_r_f_a_question_keeps_its_keys_on_narrow_terminals() {
+        let question = "the conversations; Enter shows more, a all, q stops: ";
+        for (columns, shown) in [
+            (79, question),
+            (53, question),
+            (52, "Enter shows more, a all, q stops: "),
+            (33, "Enter, a, q: "),
+            (12, "Enter, a, q"),
+            (5, "Ente…"),
+        ] {
+            assert_eq!(fitting(question, columns), shown, "{columns}");
+        }
+    }
+
+    fn loaded(path: &Path) -> Vec<String> {
+        let mut editor = Editor::with_config(Config::default()).expect("an editor");
+        load(path, &mut editor);
+        editor.history().iter().cloned().collect()
+    }
+
+    #[test]
+    fn audit_r_f_lines_of_a_history_that_no_one_typed_are_removed() {
+        let folder = tempfile::TempDir::new().expect("a folder");
+        let path = folder.path().join("history");
+        let lines = "#V2\nfind \x07\x1b[2J\nfind ti:war\nfind \u{202e}raw\nfind ti:\tпокой\n";
+        std::fs::write(&path, lines).expect("written");
+        let sound = ["find ti:war", "find ti:\tпокой"];
+        assert_eq!(loaded(&path), sound);
+        let written = std::fs::read_to_string(&path).expect("a file");
+        assert!(!written.contains(['\x1b', '\u{202e}']), "{written:?}");
+        assert_eq!(loaded(&path), sound);
+    }
+
+    #[test]
+    fn audit_r_f_a_history_that_is_no_file_is_not_read() {
+        for path in ["/dev/zero", "/dev/full", "/", "/nonexistent/history"] {
+            assert_eq!(loaded(Path::new(path)), Vec::<String>::new(), "{path}");
+        }
+    }
 
     #[test]
     fn completion_offers_what_fits() {

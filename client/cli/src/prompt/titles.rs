@@ -46,7 +46,7 @@ impl Prompt {
     pub(super) async fn titles(&mut self, text: &str, output: &mut Output) -> CommandResult {
         let range = match text {
             "" => RecordRange::new(self.result_set()?.next_title, TITLES),
-            text if text.contains('+') || text == "all" => self.range(text)?,
+            text if text.contains(['+', '-']) || text == "all" => self.range(text)?,
             text => RecordRange {
                 count: TITLES,
                 ..self.range(text)?
