@@ -121,7 +121,7 @@ pub enum QueryErrorKind {
     #[error("{0:?} is not a term of the type that @term names")]
     Term(String),
     /// PQF does not define this word, which begins with `@`.
-    #[error("{0} is not a word of PQF; quote it to search for it")]
+    #[error("{0} is not a word of PQF")]
     UnknownWord(String),
     /// A backslash is followed by too few digits or none.
     #[error("{0} is not \\xHH or \\OOO")]
@@ -251,6 +251,7 @@ impl QueryErrorKind {
                 nearest: Some(nearest),
                 ..
             } => format!("; did you mean {nearest:?}?"),
+            Self::UnknownWord(_) => "; quote it to search for it".to_owned(),
             _ => String::new(),
         }
     }

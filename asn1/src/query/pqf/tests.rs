@@ -130,7 +130,7 @@ fn faults_are_located() {
         ),
         (
             "@xor a b",
-            "@xor is not a word of PQF; quote it to search for it at octet 0 of the query",
+            "@xor is not a word of PQF at octet 0 of the query; quote it to search for it",
         ),
         (
             "@and a \"b",

@@ -348,7 +348,13 @@ impl Program {
             let (page, section) = entry.term.trim_end_matches(')').split_once('(')?;
             Some((page.to_owned(), section.parse().ok()?))
         });
-        references(program.into_iter().chain(commands).chain(others), page);
+        let mut pages: Vec<_> = program.into_iter().chain(commands).collect();
+        for other in others {
+            if !pages.contains(&other) {
+                pages.push(other);
+            }
+        }
+        references(pages.into_iter(), page);
     }
 
     fn examples_section(&self, name: &str, command: &Command, page: &mut Roff) {

@@ -165,7 +165,8 @@ pub(crate) fn seconds(text: &str) -> Result<Wait, String> {
     let number: f64 = text
         .parse()
         .map_err(|_| "not a number of seconds".to_owned())?;
-    let wait = Duration::try_from_secs_f64(number).map_err(|error| error.to_string())?;
+    let wait = Duration::try_from_secs_f64(number)
+        .map_err(|_| "not a number of seconds that can be waited".to_owned())?;
     Ok(Wait((!wait.is_zero()).then_some(wait)))
 }
 

@@ -26,7 +26,7 @@ use crate::commands::target::{NamedTarget, Service, TARGET, TargetClient};
 use crate::console::exit::Exit;
 use crate::console::interrupt::Interrupt;
 use crate::console::output::{Failure, Output};
-use crate::render::{Format, Style};
+use crate::render::{Format, Style, shown};
 
 #[derive(Debug, Args)]
 #[command(after_help = TARGET, override_usage = SEARCH_USAGE)]
@@ -119,6 +119,14 @@ pub(crate) async fn run(arguments: &Search, output: &mut Output) -> Result<Exit,
         match reach.place(text, &wanted.asked.databases, output) {
             Ok(mut place) => {
                 place.hint = hint(&reach, &arguments.words, index);
+                // Elsewhere, such a word is a host that cannot be found. With --demo, every host leads to the catalogue.
+                if place.is_demo
+                    && index > 0
+                    && let Some(hint) = place.hint.take()
+                {
+                    let word = shown(text.as_encoded_bytes());
+                    return Err(Failure::Usage(format!("{word} is not a target; {hint}")));
+                }
                 places.push(place);
             }
             Err(failure) => {

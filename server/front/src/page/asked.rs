@@ -1,11 +1,11 @@
 //! Interprets the text that was typed: a URL, an identifier, or a query in one of four languages; and describes it on the page.
 
+use z3950::Query;
 use z3950::asn1::apdu::{AttributeValue, Operand, Operator, RpnStructure};
 use z3950::asn1::bib1::attributes::{USE, USE_ANY};
 use z3950::asn1::query::names::Names;
 use z3950::asn1::query::{Language, explain};
 use z3950::lookup::{Identifier, Kind};
-use z3950::{Query, QueryError};
 
 use crate::text::cut;
 
@@ -26,8 +26,8 @@ impl PageQuery {
     /// knows the language of a query.
     ///
     /// # Errors
-    /// The query is malformed.
-    pub(super) fn read(text: &str) -> Result<Self, QueryError> {
+    /// The reason why the query is malformed, with the place of the fault in characters from 1.
+    pub(super) fn read(text: &str) -> Result<Self, String> {
         let is_prefixed = Language::prefixed(text).is_some();
         if !is_prefixed {
             let found = identifiers(text);
@@ -36,15 +36,15 @@ impl PageQuery {
             }
         }
         let (language, typed) = Language::of_typed(text);
-        let query = match language {
-            Language::Pqf => Query::pqf(typed)?,
-            Language::Cql => Query::cql(typed)?,
-            Language::Ccl => Query::ccl(typed)?,
-            _ => match mended(typed).filter(|_| !is_prefixed) {
-                Some(mended) => Query::words(&mended)?,
-                None => Query::words(typed)?,
-            },
+        let mended = mended(typed).filter(|_| !is_prefixed);
+        let words = mended.as_deref().unwrap_or(typed);
+        let (query, written) = match language {
+            Language::Pqf => (Query::pqf(typed), typed),
+            Language::Cql => (Query::cql(typed), typed),
+            Language::Ccl => (Query::ccl(typed), typed),
+            _ => (Query::words(words), words),
         };
+        let query = query.map_err(|error| error.described(written))?;
         Ok(Self::Query(Box::new(query), language))
     }
 

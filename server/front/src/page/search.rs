@@ -41,7 +41,7 @@ impl CataloguePage {
         let asked = match PageQuery::read(&parameters.query) {
             Ok(asked) => asked,
             Err(error) => {
-                return bad(&format!("The query cannot be read: {}", described(&error)));
+                return bad(&format!("The query cannot be read: {error}"));
             }
         };
         let form = self.form(&client, &parameters);
