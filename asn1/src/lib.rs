@@ -68,3 +68,8 @@ mod spelling;
 pub mod sru;
 pub mod types;
 pub mod via;
+
+/// The code blocks of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

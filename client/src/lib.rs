@@ -109,3 +109,8 @@ pub use session::{Session, SessionOptions};
 pub use target::adapt::RecordForm;
 pub use target::profile::{self, TargetLimits};
 pub use transport::Timeouts;
+
+/// The code blocks of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

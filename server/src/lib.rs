@@ -111,3 +111,8 @@ pub use observer::{HttpMessage, Observer, Peer, SessionTotals, Unobserved};
 pub use offer::Offer;
 pub use session::{Reply, Session};
 pub use target::Target;
+
+/// The code blocks of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -23,3 +23,13 @@ pub fn pause() {
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 pub struct Readme;
+
+/// The Rust code blocks of the page on web services.
+#[cfg(doctest)]
+#[doc = include_str!("../../client/docs/web-service.md")]
+pub struct WebService;
+
+/// The Rust code blocks of the page on tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../client/docs/tests.md")]
+pub struct Tests;

@@ -26,3 +26,8 @@ pub use gateway::{Gateway, GatewayOptions};
 pub use page::CataloguePage;
 pub use z3950;
 pub use z3950_server;
+
+/// The code blocks of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

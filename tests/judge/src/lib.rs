@@ -22,3 +22,8 @@ mod answers;
 #[allow(dead_code, reason = "some are only for the tests of the server")]
 #[path = "../../../server/src/requests/messages.rs"]
 mod requests;
+
+/// The code blocks of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -137,6 +137,20 @@ fn carry_out(shell: &mut Shell, page: &str, step: &Step) -> Outcome {
 
 const README: &str = "README.md";
 
+/// The folders of the packages that are published, each with a README of its own.
+const PACKAGES: [&str; 10] = [
+    "asn1",
+    "asn1/marc",
+    "client",
+    "client/cli",
+    "client/cli/help",
+    "client/python",
+    "server",
+    "server/cli",
+    "server/front",
+    "tests/judge",
+];
+
 #[test]
 fn audit_d17_r_f16_the_readme_is_followed() {
     follow(README);
@@ -158,9 +172,21 @@ macro_rules! pages {
 
 pages! {
     r_f16_the_page_for_contributors_is_followed "CONTRIBUTING.md"
+    audit_r_l14_the_readme_of_the_codec_is_followed "asn1/README.md"
+    audit_r_l14_the_readme_of_the_marc_package_is_followed "asn1/marc/README.md"
+    audit_r_l14_the_readme_of_the_client_is_followed "client/README.md"
+    audit_r_l14_the_readme_of_the_program_is_followed "client/cli/README.md"
+    audit_r_l14_the_readme_of_the_help_is_followed "client/cli/help/README.md"
+    audit_r_l14_the_readme_of_the_server_is_followed "server/README.md"
+    audit_r_l14_the_readme_of_z3950d_is_followed "server/cli/README.md"
+    audit_r_l14_the_readme_of_the_front_is_followed "server/front/README.md"
+    audit_r_l14_the_readme_of_the_judge_is_followed "tests/judge/README.md"
     r_f16_the_page_on_batches_is_followed "client/docs/batches.md"
     r_f16_the_page_on_conformance_is_followed "client/docs/conformance.md"
     r_f16_the_page_on_formats_is_followed "client/docs/formats.md"
+    issue_48_the_page_on_notebooks_is_followed "client/docs/notebook.md"
+    issue_48_the_page_on_tests_is_followed "client/docs/tests.md"
+    issue_48_the_page_on_web_services_is_followed "client/docs/web-service.md"
     r_f16_the_page_on_the_program_is_followed "client/docs/program.md"
     r_f16_the_page_on_queries_is_followed "client/docs/queries.md"
     r_f16_the_page_on_targets_is_followed "client/docs/targets.md"
@@ -180,11 +206,8 @@ pages! {
 
 #[test]
 fn r_f16_every_page_is_followed() {
-    let mut found = vec![
-        "README.md".to_owned(),
-        "CONTRIBUTING.md".to_owned(),
-        "client/python/README.md".to_owned(),
-    ];
+    let mut found = vec!["README.md".to_owned(), "CONTRIBUTING.md".to_owned()];
+    found.extend(PACKAGES.map(|folder| format!("{folder}/README.md")));
     for folder in ["client/docs", "client/python/docs", "server/docs"] {
         for entry in fs::read_dir(root().join(folder)).expect(folder).flatten() {
             let name = entry.file_name().into_string().expect("UTF-8");

@@ -1,7 +1,8 @@
-//! Checks the structure of the code base: the permitted dependencies between packages, the length of files, and the contents of
-//! the top folder.
+//! Checks the structure of the code base: the permitted dependencies between packages, what each package is published with, the
+//! length of files, and the contents of the top folder.
 
 mod floors;
+mod packages;
 mod source;
 
 use std::fs;
@@ -118,6 +119,7 @@ fn versions_are_in_the_root_manifest_only() {
                 && line.contains(|c: char| c.is_ascii_digit())
                 && !line.starts_with("name")
                 && !line.starts_with("description")
+                && !line.starts_with("documentation")
                 && !line.starts_with("path")
                 && !line.contains("{ path = \".")
         });

@@ -141,3 +141,8 @@ fn has_argument(command: &Command, id: &str) -> bool {
             .get_subcommands()
             .any(|below| has_argument(below, id))
 }
+
+/// The code blocks of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
