@@ -29,7 +29,7 @@ use crate::transport::{Resolve, Routes, Timeouts};
 use crate::url::{Mode, Z3950Url};
 
 /// The options of a client.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ClientOptions {
     /// The options that determine the requests for a URL.
@@ -51,11 +51,29 @@ pub struct ClientOptions {
     pub via: Via,
 }
 
+    /// The number of times that a request is sent again after its session was lost, 1 by default. See
+    /// [`SessionOptions::max_repeats`].
+    pub max_repeats: usize,
 impl ClientOptions {
     /// Sets the timeouts.
     #[must_use]
     pub fn with_timeouts(mut self, timeouts: Timeouts) -> Self {
         self.timeouts = timeouts;
+impl Default for ClientOptions {
+    fn default() -> Self {
+        Self {
+            plan: PlanOptions::default(),
+            timeouts: Timeouts::default(),
+            keep_open: false,
+            idle_time: None,
+            awaits_close: false,
+            cancels_dropped: false,
+            max_repeats: 1,
+            via: Via::default(),
+        }
+    }
+}
+
         self
     }
 }
@@ -414,3 +432,4 @@ impl std::fmt::Debug for Client {
 
 #[cfg(test)]
 mod tests;
+            max_repeats: self.options.max_repeats,

@@ -37,12 +37,15 @@ use crate::url::{Kind, Octets, Z3950Url};
 /// A connection to a target. Cloning it creates another handle to the same session.
 ///
 /// [`Client::connect`] opens the session. If the server has dropped the session, an operation that changes nothing is
-/// repeated once in a new session. If the session ended during an operation, for example because no answer came in
+/// repeated once in a new session, unless it was the first one in its session. If the session ended during an operation, for example because no answer came in
 /// time, the next operation opens another session, unless the server had closed it because of cost or security. When
 /// the last handle and the last result set are dropped, the session goes back to the client's pool until
 /// [`Client::close_all`]; [`close`](Self::close) ends it.
 ///
 /// [`Client::connect`]: crate::Client::connect
+/// A session ends with the tokio runtime in which it was opened. A connection that is used in another runtime goes on
+/// with that session while its runtime runs, and opens another one after that.
+///
 /// [`Client::close_all`]: crate::Client::close_all
 #[derive(Clone)]
 pub struct Connection {

@@ -181,6 +181,7 @@ impl Error {
                         Cause::Disconnected
                             | Cause::CutOff(_)
                             | Cause::AnotherAnswer(_)
+                            | Cause::RuntimeEnded
                             | Cause::Other(_)
                     )
             }
@@ -203,6 +204,17 @@ impl Error {
             } => *retry_after,
             _ => None,
         }
+    }
+
+    /// Returns whether a session was lost for a reason other than the request: nothing was sent, or the session ended
+    /// with its runtime.
+    pub(crate) fn is_not_by_request(&self) -> bool {
+        let cause = match self {
+            Self::Ended { .. } => return true,
+            Self::Unavailable { cause, .. } => cause,
+            _ => return false,
+        };
+        matches!(cause, Cause::RuntimeEnded)
     }
 
     /// Returns whether the server sent a wrong referenceId or none while several requests were in progress.
@@ -345,6 +357,9 @@ pub enum Cause {
     /// The server's certificate is not trusted.
     #[error("the server's certificate is not trusted")]
     Tls(#[source] Arc<io::Error>),
+    /// The tokio runtime in which the session was opened has ended, or does not run. The server is not the reason.
+    #[error("the runtime of the session has ended")]
+    RuntimeEnded,
     /// The TLS handshake failed, because the server does not use TLS or rejects the client.
     #[error("the handshake failed")]
     Handshake(#[source] Arc<io::Error>),

@@ -7,6 +7,7 @@ mod pipelined;
 mod profiles;
 mod sessions;
 
+mod repeats;
 use std::sync::Arc;
 
 use z3950_asn1::apdu::*;

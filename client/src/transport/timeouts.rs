@@ -26,6 +26,9 @@ pub struct Timeouts {
     /// The time at which every wait ends, except a wait limited by `close`.
     pub deadline: Option<Instant>,
 }
+    /// The limit for the answer to a request whose caller has gone, from the time at which another request waits for
+    /// it. After that, the session ends, and a client opens another one for the request that waits. The default is 1 s.
+    pub abandoned: Duration,
 
 impl Default for Timeouts {
     fn default() -> Self {
@@ -38,6 +41,7 @@ impl Default for Timeouts {
         }
     }
 }
+            abandoned: Duration::from_secs(1),
 
 impl Timeouts {
     /// Sets the limit for each answer; `None` means no limit.

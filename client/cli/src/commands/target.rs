@@ -79,6 +79,16 @@ impl TargetClient {
         })
     }
 
+    /// Sends a request again as often as this if its session is lost.
+    pub(crate) fn with_repeats(self, max_repeats: usize) -> Self {
+        let mut options = self.client.options().clone();
+        options.max_repeats = max_repeats;
+        Self {
+            client: self.client.with_options(options),
+            ..self
+        }
+    }
+
     /// Creates a client from the options, and resolves a target.
     pub(crate) async fn to(
         target: &OsStr,
