@@ -282,6 +282,8 @@ pub enum Phase {
     ExtendedServices,
     /// Closing the session.
     Close,
+    /// A call as a whole, which has a limit of its own ([`Timeouts::call`](crate::Timeouts::call)).
+    Call,
 }
 
 impl Phase {
@@ -322,6 +324,7 @@ impl fmt::Display for Phase {
             Self::Explain => "Explain",
             Self::ExtendedServices => "Extended Services",
             Self::Close => "Close",
+            Self::Call => "the call",
         })
     }
 }
@@ -354,12 +357,12 @@ pub enum Cause {
     /// The session ended with an answer that may belong to another request, while several requests were in progress.
     #[error("the session ended with an answer to one of several requests")]
     AnotherAnswer(#[source] Arc<Error>),
-    /// The server's certificate is not trusted.
-    #[error("the server's certificate is not trusted")]
-    Tls(#[source] Arc<io::Error>),
     /// The tokio runtime in which the session was opened has ended, or does not run. The server is not the reason.
     #[error("the runtime of the session has ended")]
     RuntimeEnded,
+    /// The server's certificate is not trusted.
+    #[error("the server's certificate is not trusted")]
+    Tls(#[source] Arc<io::Error>),
     /// The TLS handshake failed, because the server does not use TLS or rejects the client.
     #[error("the handshake failed")]
     Handshake(#[source] Arc<io::Error>),
@@ -402,6 +405,7 @@ fn unavailable(phase: Phase, cause: &Cause) -> String {
         (Phase::Proxy, Cause::Deadline) => "no connection through the proxy".into(),
         (Phase::Proxy, _) => "the connection failed at the proxy".into(),
         (Phase::Tls, Cause::Tls(_) | Cause::Handshake(_)) => "TLS with the server failed".into(),
+        (Phase::Call, Cause::Timeout(_)) => "the call did not end in time".into(),
         (_, Cause::Timeout(_)) => format!("no answer to {phase} in time"),
         (_, Cause::Deadline) => format!("no answer to {phase}"),
         (Phase::Init, Cause::Disconnected | Cause::CutOff(_)) => {

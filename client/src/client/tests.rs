@@ -1,13 +1,15 @@
 //! Tests of the outcomes of URLs, with a scripted server for each scenario (RFC 2056 §3, §4).
 
+mod addresses;
 mod fallback;
 mod faults;
 mod leases;
+mod limits;
 mod pipelined;
 mod profiles;
+mod repeats;
 mod sessions;
 
-mod repeats;
 use std::sync::Arc;
 
 use z3950_asn1::apdu::*;

@@ -181,7 +181,7 @@ impl TargetClient {
         let text = shown(text.as_encoded_bytes());
         let resolved = self.client.profiles().resolve(&text);
         let mut resolved = resolved.map_err(|error| connection::usage(&error))?;
-        let mut identity = resolved.userinfo.as_ref().map(id_pass);
+        let mut identity = resolved.userinfo.take().as_ref().map(id_pass);
         if identity.is_some() && !self.sends_url_credentials {
             output.warning(&format!("{}: {}", redacted(&text), connection::NOT_SENT));
             identity = None;
