@@ -12,24 +12,29 @@ use z3950_asn1::apdu::{IdAuthentication, InitializeRequest};
 use z3950_asn1::via::Via;
 
 use crate::connection::Connection;
-use crate::error::Error;
+use crate::error::{Error, Phase};
 #[cfg(feature = "sru")]
 use crate::gateway::{Gateway, GatewayClient};
 use crate::open::{self, Opened};
 use crate::pace::Pace;
-use crate::plan::{self, Plan, PlanError, PlanOptions, id_pass};
+use crate::plan::{self, Caution, Hints, Plan, PlanError, PlanOptions};
 use crate::pool::{Key, Pool, Sharing};
 use crate::protocol::session::{Repeat, SessionOptions};
 use crate::record::Record;
 use crate::retrieve::{self, Outcome, Retrieval};
-use crate::target::profile::{Credentials, CredentialsError, Profile, ProfileError, Profiles};
+use crate::target::adapt::RecordForm;
+use crate::target::profile::{
+    Credentials, CredentialsError, Profile, ProfileError, Profiles, Resolved,
+};
+use crate::target::{TargetError, redacted};
 #[cfg(feature = "proxy")]
 use crate::transport::Proxy;
+use crate::transport::timeouts::Limit;
 use crate::transport::{Resolve, Routes, Timeouts};
-use crate::url::{Mode, Z3950Url};
+use crate::url::{Kind, Mode, Z3950Url};
 
 /// The options of a client.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ClientOptions {
     /// The options that determine the requests for a URL.
@@ -46,9 +51,27 @@ pub struct ClientOptions {
     /// Whether dropping the future of an operation cancels the operation, at a server that grants triggerResourceCtrl. See
     /// [`SessionOptions::cancels_dropped`].
     pub cancels_dropped: bool,
+    /// The number of times that a request is sent again after its session was lost, 1 by default. See
+    /// [`SessionOptions::max_repeats`].
+    pub max_repeats: usize,
     /// The servers that requests have passed through; empty for requests made by people. They are sent at the end of
     /// implementationVersion, or in the header Via, so that loops can be detected.
     pub via: Via,
+}
+
+impl Default for ClientOptions {
+    fn default() -> Self {
+        Self {
+            plan: PlanOptions::default(),
+            timeouts: Timeouts::default(),
+            keep_open: false,
+            idle_time: None,
+            awaits_close: false,
+            cancels_dropped: false,
+            max_repeats: 1,
+            via: Via::default(),
+        }
+    }
 }
 
 impl ClientOptions {
@@ -136,6 +159,35 @@ impl Client {
         }
     }
 
+    /// Returns a client with the same sessions whose calls take at most `limit` each, from the connection to the last
+    /// answer. The limit also applies to the calls of its connections and their result sets. In
+    /// [`find`](Self::find), it applies to each session and each search.
+    ///
+    /// ```no_run
+    /// # async fn example(client: z3950::Client) -> Result<(), z3950::Error> {
+    /// let within = std::time::Duration::from_secs(5);
+    /// let record = client.within(within).get("z39.50r://lib.example/cat?id7").await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// A call that takes longer fails with [`Error::Unavailable`] in the phase [`Phase::Call`](crate::Phase::Call).
+    #[must_use]
+    pub fn within(&self, limit: Duration) -> Self {
+        let mut options = (*self.options).clone();
+        options.timeouts.call = Some(limit);
+        self.with_options(options)
+    }
+
+    /// Runs a call within its limit. The call is in a box, because limits would enlarge every future.
+    pub(crate) async fn in_time<T>(
+        &self,
+        call: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, Error> {
+        let limit = self.options.timeouts.to_call();
+        limit.hold(Phase::Call, Box::pin(call)).await?
+    }
+
     /// Returns a client with other profiles and the same options and sessions.
     pub fn with_profiles(&self, profiles: impl Into<Arc<Profiles>>) -> Self {
         Self {
@@ -219,9 +271,28 @@ impl Client {
     /// Retrieves the record named by `url`, and closes the session or keeps it for the next retrieval.
     ///
     /// # Errors
-    /// [`PlanError`], only if no request can be sent. Every later result is an [`Outcome`].
+    /// [`PlanError`], only if no request can be sent, or if the URL has credentials that are not to be sent
+    /// ([`PlanOptions::allow_url_credentials`]). Every later result is an [`Outcome`].
     pub async fn retrieve(&self, url: &Z3950Url) -> Result<Retrieval, PlanError> {
-        self.retrieve_plan(&self.plan(url).await?).await
+        let limit = self.options.timeouts.to_call();
+        let plan = limit.hold(Phase::Call, Box::pin(self.plan_whole(url)));
+        match plan.await {
+            Ok(plan) => self.retrieve_until(&limit, &plan?).await,
+            Err(error) => Ok(Outcome::from(error).into()),
+        }
+    }
+
+    /// Plans the requests for a URL without leaving any part of it out silently.
+    ///
+    /// # Errors
+    /// See [`PlanError`].
+    async fn plan_whole(&self, url: &Z3950Url) -> Result<Plan, PlanError> {
+        let plan = self.plan(url).await?;
+        let is_not_sent = |caution: &Caution| *caution == Caution::Credentials { sent: false };
+        if !self.has_gateway() && plan.cautions.iter().any(is_not_sent) {
+            return Err(PlanError::CredentialsNotSent);
+        }
+        Ok(plan)
     }
 
     /// Retrieves the record of a plan.
@@ -229,6 +300,17 @@ impl Client {
     /// # Errors
     /// [`PlanError::NoDocid`], if the plan is not for a retrieval.
     pub async fn retrieve_plan(&self, plan: &Plan) -> Result<Retrieval, PlanError> {
+        let limit = self.options.timeouts.to_call();
+        self.retrieve_until(&limit, plan).await
+    }
+
+    async fn retrieve_until(&self, limit: &Limit, plan: &Plan) -> Result<Retrieval, PlanError> {
+        let retrieval = limit.hold(Phase::Call, Box::pin(self.carry_out(plan)));
+        let retrieval = retrieval.await;
+        retrieval.unwrap_or_else(|error| Ok(Outcome::from(error).into()))
+    }
+
+    async fn carry_out(&self, plan: &Plan) -> Result<Retrieval, PlanError> {
         if plan.docid.is_none() {
             return Err(PlanError::NoDocid);
         }
@@ -275,7 +357,8 @@ impl Client {
     /// [`Error::Plan`], [`Error::PortRefused`], or the error that prevented the session from being opened. A failed search is not
     /// an error: see [`Opened::found`].
     pub async fn open(&self, url: &Z3950Url) -> Result<Opened, Error> {
-        self.open_plan(&self.plan(url).await?).await
+        let opened = async { self.open_now(&self.plan_whole(url).await?).await };
+        self.in_time(opened).await
     }
 
     /// Opens the session of a plan, which may also be the plan of a retrieval URL.
@@ -283,6 +366,10 @@ impl Client {
     /// # Errors
     /// The errors of [`open`](Self::open).
     pub async fn open_plan(&self, plan: &Plan) -> Result<Opened, Error> {
+        self.in_time(self.open_now(plan)).await
+    }
+
+    async fn open_now(&self, plan: &Plan) -> Result<Opened, Error> {
         if let Some(port) = plan.refused_port() {
             return Err(Error::PortRefused(port));
         }
@@ -325,28 +412,39 @@ impl Client {
     /// `z39.50s:` URL, with the feature `sru` an `http:` or `https:` URL of SRU, or the name of a profile. The profile
     /// of the server applies to all requests.
     ///
-    /// The user name and password of a URL are sent only with [`PlanOptions::allow_url_credentials`]; even if they are
-    /// not sent, they replace those of the profile. The profile limits the number of sessions in use, to 16 by default.
-    /// If the limit is reached, the method waits until a session is returned. The wait is unlimited unless
-    /// [`Timeouts::session`] is set.
+    /// The user name and password of a URL replace those of the profile, and are sent only with
+    /// [`PlanOptions::allow_url_credentials`]. The element set and the record syntax of a URL are those of the
+    /// connection (RFC 2056 §3). The profile limits the number of sessions in use, to 16 by default. If the limit is
+    /// reached, the method waits until a session is returned, at most for [`Timeouts::session`].
     ///
     /// # Errors
-    /// [`Error::Target`], [`Error::Credentials`], or another error if the server cannot be reached or refuses the
-    /// session.
+    /// [`Error::Target`], also for a URL with a docid, which [`get`](Self::get) or [`open`](Self::open) takes, and for
+    /// one with credentials that are not to be sent; [`Error::Credentials`], or another error if the server cannot be
+    /// reached or refuses the session.
     pub async fn connect(&self, target: impl AsRef<str>) -> Result<Connection, Error> {
-        let target = self.profiles.resolve(target.as_ref());
-        let target = target.map_err(target_error)?;
+        let (target, init) = self.resolve(target.as_ref())?;
         let plan = self.options.plan.clone();
-        let mut init = plan.init.clone();
-        match &target.userinfo {
-            Some(userinfo) if plan.allow_url_credentials => {
-                init.id_authentication = Some(id_pass(userinfo));
-            }
-            Some(_) => tracing::warn!("the user and password in the URL are not sent"),
-            None => {}
-        }
+        let form = target.url.as_ref().map(|url| form_of(url, &plan));
+        let form = form.transpose()?.unwrap_or_default();
         let lease = self.lease(&target, init).await?;
-        Ok(Connection::new(plan, target, lease))
+        let limit = self.options.timeouts.call;
+        Ok(Connection::new(plan, target, lease, limit).with_form(form))
+    }
+
+    /// Resolves a target, and returns it with the Init request, which has the credentials of its URL.
+    ///
+    /// # Errors
+    /// [`Error::Target`] for text that is no target, or has a part that would have no effect.
+    pub(crate) fn resolve(&self, text: &str) -> Result<(Resolved, InitializeRequest), Error> {
+        let target = self.profiles.resolve(text).map_err(target_error)?;
+        if target.url.as_ref().is_some_and(|url| url.docid().is_some()) {
+            return Err(target_error(TargetError::Record(redacted(text)).into()));
+        }
+        let mut init = self.options.plan.init.clone();
+        if let Some(authentication) = self.url_credentials(&target)? {
+            init.id_authentication = Some(authentication);
+        }
+        Ok((target, init))
     }
 
     /// Returns the record named by a retrieval URL, such as `z39.50r://host/database?docid` (RFC 2056 §4).
@@ -376,6 +474,7 @@ impl Client {
             timeouts: self.options.timeouts,
             cancels_dropped: self.options.cancels_dropped,
             idle_time: self.options.idle_time,
+            max_repeats: self.options.max_repeats,
             max_pipelined: pipelined.unwrap_or(default.max_pipelined),
             sru: profile
                 .and_then(|profile| profile.sru.clone())
@@ -387,6 +486,21 @@ impl Client {
     fn options_of(&self, plan: &Plan) -> SessionOptions {
         self.session_options(plan.options.init.clone(), plan.profile())
     }
+}
+
+/// Returns the form of records that a session URL asks for.
+fn form_of(url: &Z3950Url, options: &PlanOptions) -> Result<RecordForm, PlanError> {
+    if url.kind() != Kind::Session {
+        return Ok(RecordForm::default());
+    }
+    let defaults = plan::plan(url, options)?.defaults;
+    let syntax = defaults.record_syntax;
+    let element_set = defaults.element_set.map(|name| name.to_string());
+    let names_syntax = !url.record_syntaxes().is_empty() && options.hints != Hints::Ignore;
+    Ok(RecordForm::new(
+        syntax.filter(|_| names_syntax),
+        element_set,
+    ))
 }
 
 fn target_error(error: ProfileError) -> Error {

@@ -5,6 +5,7 @@ pub(crate) mod inner;
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use z3950_asn1::apdu;
 use z3950_asn1::apdu::{ExtendedServicesRequest, External};
@@ -37,10 +38,13 @@ use crate::url::{Kind, Octets, Z3950Url};
 /// A connection to a target. Cloning it creates another handle to the same session.
 ///
 /// [`Client::connect`] opens the session. If the server has dropped the session, an operation that changes nothing is
-/// repeated once in a new session. If the session ended during an operation, for example because no answer came in
+/// repeated once in a new session, unless it was the first one in its session. If the session ended during an operation, for example because no answer came in
 /// time, the next operation opens another session, unless the server had closed it because of cost or security. When
 /// the last handle and the last result set are dropped, the session goes back to the client's pool until
 /// [`Client::close_all`]; [`close`](Self::close) ends it.
+///
+/// A session ends with the tokio runtime in which it was opened. A connection that is used in another runtime goes on
+/// with that session while its runtime runs, and opens another one after that.
 ///
 /// [`Client::connect`]: crate::Client::connect
 /// [`Client::close_all`]: crate::Client::close_all
@@ -52,9 +56,15 @@ pub struct Connection {
 }
 
 impl Connection {
-    pub(crate) fn new(plan: PlanOptions, target: Resolved, lease: Lease) -> Self {
+    /// Creates a connection whose calls take at most `limit` each, if it is given.
+    pub(crate) fn new(
+        plan: PlanOptions,
+        target: Resolved,
+        lease: Lease,
+        limit: Option<Duration>,
+    ) -> Self {
         Self {
-            inner: Arc::new(Inner::new(plan, target, lease)),
+            inner: Arc::new(Inner::new(plan, target, lease, limit)),
             form: RecordForm::default(),
             facets: FacetList::default(),
         }
@@ -98,12 +108,9 @@ impl Connection {
         if !self.facets.0.is_empty() {
             search = search.with_facets(&self.facets).map_err(unwritable)?;
         }
-        let mut turn = name.turn().await;
-        // Even a failed search deletes the previous result set with this name.
-        turn.take();
         options.reconnect = Some(Arc::clone(&self.inner.reconnect));
         let (query, search, options, keys) = (&query, &search, &options, &keys);
-        let pager = self.inner.run(Repeat::IfLost, |session| async move {
+        let pager = |session: Session| async move {
             let (query, options) = (query.clone(), options.clone());
             let mut search = search.clone();
             if session.sorts_searches() {
@@ -115,9 +122,14 @@ impl Connection {
                 set.sort(keys.clone()).await?;
             }
             Ok(set)
+        };
+        let work = Box::pin(async {
+            let mut turn = name.turn().await;
+            // Even a failed search deletes the previous result set with this name.
+            turn.take();
+            self.inner.run_now(Repeat::IfLost, pager).await
         });
-        let pager = pager.await?;
-        drop(turn);
+        let pager = self.inner.until_closed(work).await?;
         Ok(ResultSet::new(Arc::clone(&self.inner), name, pager))
     }
 
@@ -182,7 +194,7 @@ impl Connection {
         // The caller has chosen this form. It is not a hint from a URL of unknown origin, so it is preferred.
         let mut options = PlanOptions {
             hints: Hints::Prefer,
-            ..self.inner.plan.clone()
+            ..(*self.inner.plan).clone()
         };
         options.fallback.syntax |= self.form.holdings;
         let plan = plan::plan(&url.build()?, &options)?;
@@ -279,6 +291,18 @@ impl Connection {
     /// Returns the target, with its endpoint, databases and profile.
     pub fn target(&self) -> &Resolved {
         &self.inner.target
+    }
+
+    /// Returns a handle to the same connection whose calls take at most `limit` each. The limit also applies to the
+    /// calls of its result sets. A call that takes longer fails with [`Error::Unavailable`] in the phase
+    /// [`Phase::Call`](crate::Phase::Call); the session stays open if its answer still comes within
+    /// [`Timeouts::abandoned`](crate::Timeouts::abandoned).
+    #[must_use]
+    pub fn within(&self, limit: Duration) -> Self {
+        Self {
+            inner: Arc::new(self.inner.within(limit)),
+            ..self.clone()
+        }
     }
 
     /// Returns a handle to the same connection whose searches, lookups and retrievals request records in the given

@@ -181,6 +181,7 @@ impl Error {
                         Cause::Disconnected
                             | Cause::CutOff(_)
                             | Cause::AnotherAnswer(_)
+                            | Cause::RuntimeEnded
                             | Cause::Other(_)
                     )
             }
@@ -203,6 +204,17 @@ impl Error {
             } => *retry_after,
             _ => None,
         }
+    }
+
+    /// Returns whether a session was lost for a reason other than the request: nothing was sent, or the session ended
+    /// with its runtime.
+    pub(crate) fn is_not_by_request(&self) -> bool {
+        let cause = match self {
+            Self::Ended { .. } => return true,
+            Self::Unavailable { cause, .. } => cause,
+            _ => return false,
+        };
+        matches!(cause, Cause::RuntimeEnded)
     }
 
     /// Returns whether the server sent a wrong referenceId or none while several requests were in progress.
@@ -270,6 +282,8 @@ pub enum Phase {
     ExtendedServices,
     /// Closing the session.
     Close,
+    /// A call as a whole, which has a limit of its own ([`Timeouts::call`](crate::Timeouts::call)).
+    Call,
 }
 
 impl Phase {
@@ -310,6 +324,7 @@ impl fmt::Display for Phase {
             Self::Explain => "Explain",
             Self::ExtendedServices => "Extended Services",
             Self::Close => "Close",
+            Self::Call => "the call",
         })
     }
 }
@@ -342,6 +357,9 @@ pub enum Cause {
     /// The session ended with an answer that may belong to another request, while several requests were in progress.
     #[error("the session ended with an answer to one of several requests")]
     AnotherAnswer(#[source] Arc<Error>),
+    /// The tokio runtime in which the session was opened has ended, or does not run. The server is not the reason.
+    #[error("the runtime of the session has ended")]
+    RuntimeEnded,
     /// The server's certificate is not trusted.
     #[error("the server's certificate is not trusted")]
     Tls(#[source] Arc<io::Error>),
@@ -387,6 +405,7 @@ fn unavailable(phase: Phase, cause: &Cause) -> String {
         (Phase::Proxy, Cause::Deadline) => "no connection through the proxy".into(),
         (Phase::Proxy, _) => "the connection failed at the proxy".into(),
         (Phase::Tls, Cause::Tls(_) | Cause::Handshake(_)) => "TLS with the server failed".into(),
+        (Phase::Call, Cause::Timeout(_)) => "the call did not end in time".into(),
         (_, Cause::Timeout(_)) => format!("no answer to {phase} in time"),
         (_, Cause::Deadline) => format!("no answer to {phase}"),
         (Phase::Init, Cause::Disconnected | Cause::CutOff(_)) => {

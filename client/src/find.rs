@@ -29,8 +29,6 @@ mod url;
 mod wanted;
 mod ways;
 
-use std::sync::Arc;
-
 pub use self::connection::LookupResult;
 pub use self::event::{Best, ByTitle, Ending, Event, Found};
 pub use self::events::Events;
@@ -72,9 +70,7 @@ impl Client {
     /// # Errors
     /// [`Error::Target`].
     pub fn target(&self, target: impl AsRef<str>) -> Result<SearchTarget, Error> {
-        let resolved = self.profiles().resolve(target.as_ref());
-        let resolved = resolved.map_err(|error| Error::Target(Arc::new(error)))?;
-        let init = self.options().plan.init.clone();
+        let (resolved, init) = self.resolve(target.as_ref())?;
         Ok(SearchTarget::new(target.as_ref(), resolved, init))
     }
 }

@@ -181,7 +181,7 @@ impl ResultSet {
 
     /// Returns whether the set belongs to this connection.
     pub(crate) fn is_of(&self, connection: &Arc<Inner>) -> bool {
-        Arc::ptr_eq(&self.connection, connection)
+        self.connection.is_same(connection)
     }
 
     /// Returns the name of the set at the server.

@@ -32,6 +32,8 @@ pub struct Target {
     pub sru_method: Option<SruMethod>,
     /// The user name and password in a URL. They are sent only if the user allows it.
     pub userinfo: Option<Userinfo>,
+    /// The URL by which the target was given, if it is one of RFC 2056. It may also name a record and its form.
+    pub url: Option<Z3950Url>,
 }
 
 impl Target {
@@ -43,6 +45,7 @@ impl Target {
             databases: Vec::new(),
             sru_method: None,
             userinfo: None,
+            url: None,
         }
     }
 }
@@ -158,6 +161,17 @@ pub enum TargetError {
     /// An SRU URL has a fragment. The value is the URL without its fragment, user name and password.
     #[error("write {0}, without the part after #, which is never sent")]
     Fragment(String),
+    /// The URL has a docid, but a record is not a target. The value is the URL without its user name and password.
+    #[error(
+        "{0} names a record: get retrieves it, open opens its session, and connect takes a URL without a docid"
+    )]
+    Record(String),
+    /// The URL has a user name or a password, which must be sent only if the user allows it. The value is the URL
+    /// without them.
+    #[error(
+        "the user and password in {0} are not sent: allow_url_credentials allows it, or give them apart from the URL, in init or a profile"
+    )]
+    Credentials(String),
     /// `connect:` is not followed by a comma and a target.
     #[error("a connect: target is written connect:proxy:port,target")]
     NoTarget,
@@ -168,8 +182,8 @@ impl FromStr for Target {
 
     /// Parses a target.
     ///
-    /// The default port is 210. `@` means localhost, and `+` separates databases. The docid of a retrieval URL is
-    /// ignored.
+    /// The default port is 210. `@` means localhost, and `+` separates databases. The docid of a URL is in
+    /// [`url`](Self::url) alone.
     fn from_str(text: &str) -> Result<Self, TargetError> {
         let text = text.trim();
         if text.is_empty() {
@@ -210,10 +224,12 @@ const SCHEMES: &[&str] = &[
 
 fn of_url(text: &str) -> Result<Target, TargetError> {
     let url = Z3950Url::parse(text, Mode::Lenient).map_err(|error| malformed(text, error))?;
+    let target = Target::new(Endpoint::Tcp(url.host().clone(), url.port()));
     Ok(Target {
         databases: databases_of(&url),
         userinfo: url.userinfo().cloned(),
-        ..Target::new(Endpoint::Tcp(url.host().clone(), url.port()))
+        url: Some(url),
+        ..target
     })
 }
 

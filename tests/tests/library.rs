@@ -7,4 +7,5 @@ mod find;
 mod peers;
 mod record;
 mod resumption;
+mod runtimes;
 mod sharing;

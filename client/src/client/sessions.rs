@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use z3950_asn1::apdu::InitializeRequest;
+use z3950_asn1::apdu::{IdAuthentication, InitializeRequest};
 
 use super::Client;
 use crate::error::Error;
+use crate::plan::id_pass;
 use crate::pool::{Lease, Sharing};
 use crate::protocol::session::{Session, SessionOptions};
-use crate::target::Endpoint;
-use crate::target::profile::{Resolved, TargetLimits};
+use crate::target::profile::{ProfileError, Resolved, TargetLimits};
+use crate::target::{Endpoint, TargetError};
 use crate::transport::Connect;
 
 impl Client {
@@ -22,7 +23,7 @@ impl Client {
     /// [`Error::Credentials`], the errors of [`Client::connect`], and an error in phase Connect if the wait reaches its
     /// limit.
     pub async fn lease(&self, target: &Resolved, init: InitializeRequest) -> Result<Lease, Error> {
-        self.lend(target, init, Sharing::Alone).await
+        self.in_time(self.lend(target, init, Sharing::Alone)).await
     }
 
     /// Lends a session with a target for shared use. As long as the limits of the target's profile allow another
@@ -32,7 +33,8 @@ impl Client {
     /// # Errors
     /// The errors of [`lease`](Self::lease).
     pub async fn share(&self, target: &Resolved, init: InitializeRequest) -> Result<Lease, Error> {
-        self.lend(target, init, Sharing::WithOthers).await
+        self.in_time(self.lend(target, init, Sharing::WithOthers))
+            .await
     }
 
     async fn lend(
@@ -48,22 +50,47 @@ impl Client {
         lease.await
     }
 
-    /// Returns the options for sessions with a target. The credentials are those of `init`, or those of the profile if
-    /// it has none.
+    /// Returns the options for sessions with a target. The credentials are those of `init`, or if it has none, those of
+    /// the target's URL or its profile.
     ///
     /// # Errors
-    /// [`Error::Credentials`].
+    /// [`Error::Target`] for credentials in a URL that are not to be sent; [`Error::Credentials`].
     pub async fn options_at(
         &self,
         target: &Resolved,
         mut init: InitializeRequest,
     ) -> Result<SessionOptions, Error> {
+        if init.id_authentication.is_none() {
+            init.id_authentication = self.url_credentials(target)?;
+        }
         if let (None, Some(credentials)) = (&init.id_authentication, &target.profile.credentials) {
             let authentication = Box::pin(self.authentication(credentials)).await;
             init.id_authentication =
                 Some(authentication.map_err(|error| Error::Credentials(Arc::new(error)))?);
         }
         Ok(self.session_options(init, Some(&target.profile)))
+    }
+
+    /// Returns the credentials in the URL of a target.
+    ///
+    /// # Errors
+    /// [`Error::Target`] if the options do not allow sending them.
+    pub(super) fn url_credentials(
+        &self,
+        target: &Resolved,
+    ) -> Result<Option<IdAuthentication>, Error> {
+        let Some(userinfo) = &target.userinfo else {
+            return Ok(None);
+        };
+        if self.options.plan.allow_url_credentials {
+            return Ok(Some(id_pass(userinfo)));
+        }
+        let address = match &target.url {
+            Some(url) => url.to_string(),
+            None => target.endpoint.to_string(),
+        };
+        let error = ProfileError::Target(TargetError::Credentials(address));
+        Err(Error::Target(Arc::new(error)))
     }
 
     /// Opens a session outside the pool, through `proxy` if it is given. Only `options` apply, and not

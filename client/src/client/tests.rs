@@ -1,10 +1,13 @@
 //! Tests of the outcomes of URLs, with a scripted server for each scenario (RFC 2056 §3, §4).
 
+mod addresses;
 mod fallback;
 mod faults;
 mod leases;
+mod limits;
 mod pipelined;
 mod profiles;
+mod repeats;
 mod sessions;
 
 use std::sync::Arc;

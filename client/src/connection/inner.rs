@@ -3,13 +3,14 @@
 //! all sets share the name `default`, and only one set can be used at a time.
 
 use std::sync::{self, Arc, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio_util::sync::CancellationToken;
 use z3950_asn1::apdu::Options;
 use z3950_asn1::types::InternationalString;
 
-use crate::error::Error;
+use crate::error::{Error, Phase};
 use crate::plan::PlanOptions;
 use crate::pool::Lease;
 use crate::protocol::service::init::ServerInfo;
@@ -17,30 +18,53 @@ use crate::protocol::service::{DEFAULT_RESULT_SET, ResultRecord};
 use crate::protocol::session::{Reconnect, Repeat, Session};
 use crate::record::Record;
 use crate::target::profile::Resolved;
+use crate::transport::timeouts::Limit;
 
 /// The state that a connection and its result sets share. The session returns to the client's pool when the last
 /// reference to the state is dropped.
+#[derive(Clone)]
 pub(crate) struct Inner {
-    pub(super) plan: PlanOptions,
+    pub(super) plan: Arc<PlanOptions>,
     pub(crate) target: Arc<Resolved>,
     pub(crate) names: Arc<Names>,
     pub(crate) reconnect: Arc<dyn Reconnect>,
     /// The token that is cancelled when the connection is closed.
     closing: CancellationToken,
+    /// The limit for each call of this handle and its result sets.
+    limit: Option<Duration>,
     /// The lent session; `None` after the connection is closed.
-    lease: Mutex<Option<Lease>>,
+    lease: Arc<Mutex<Option<Lease>>>,
 }
 
 impl Inner {
-    pub(super) fn new(plan: PlanOptions, target: Resolved, lease: Lease) -> Self {
+    pub(super) fn new(
+        plan: PlanOptions,
+        target: Resolved,
+        lease: Lease,
+        limit: Option<Duration>,
+    ) -> Self {
         Self {
-            plan,
+            plan: Arc::new(plan),
             target: Arc::new(target),
             names: Arc::new(Names::new(lease.session().server_info())),
             reconnect: lease.reconnect(),
             closing: CancellationToken::new(),
-            lease: Mutex::new(Some(lease)),
+            limit,
+            lease: Arc::new(Mutex::new(Some(lease))),
         }
+    }
+
+    /// Returns the same state for calls with another limit.
+    pub(super) fn within(&self, limit: Duration) -> Self {
+        Self {
+            limit: Some(limit),
+            ..self.clone()
+        }
+    }
+
+    /// Returns whether both belong to the same connection.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.lease, &other.lease)
     }
 
     /// Makes a request after all earlier requests have ended; see [`Lease::run`].
@@ -56,23 +80,36 @@ impl Inner {
         F: Future<Output = Result<T, Error>>,
     {
         // Without the box, creating each enclosing future would copy thousands of octets.
-        let work = Box::pin(async {
-            let lease = self.lease.lock().await;
-            let lease = lease.as_ref().ok_or_else(closed)?;
-            lease.run(repeat, request).await
-        });
+        let work = Box::pin(self.run_now(repeat, request));
         self.until_closed(work).await
     }
 
-    /// Runs work in the session or in a replacement of it.
+    /// Makes a request like [`run`](Self::run), as a part of work that ends when the connection is closed.
+    pub(super) async fn run_now<T, F>(
+        &self,
+        repeat: Repeat,
+        request: impl Fn(Session) -> F,
+    ) -> Result<T, Error>
+    where
+        F: Future<Output = Result<T, Error>>,
+    {
+        let lease = self.lease.lock().await;
+        let lease = lease.as_ref().ok_or_else(closed)?;
+        lease.run(repeat, request).await
+    }
+
+    /// Runs work in the session or in a replacement of it, within the limit for a call.
     ///
     /// # Errors
-    /// The errors of the work, or [`Error::Ended`] if the connection is closed before the work has ended.
+    /// The errors of the work; [`Error::Ended`] if the connection is closed before the work has ended; an error in phase
+    /// Call if the limit is reached.
     pub(crate) async fn until_closed<T>(
         &self,
         work: impl Future<Output = Result<T, Error>>,
     ) -> Result<T, Error> {
-        let ended = self.closing.run_until_cancelled(work).await;
+        let work = self.closing.run_until_cancelled(work);
+        let limit = self.limit.map_or_else(Limit::none, Limit::within);
+        let ended = limit.hold(Phase::Call, work).await?;
         ended.unwrap_or_else(|| Err(closed()))
     }
 

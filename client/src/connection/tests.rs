@@ -28,24 +28,28 @@ fn is_closed<T>(result: &Result<T, Error>) -> bool {
 async fn closing_ends_what_is_in_progress() {
     let hits = || send(found(2, Vec::new()));
     let silent = || vec![Turn::Silence];
-    for (reads, scripts, said) in [
+    for (searches, reads, scripts, said) in [
         (
+            1,
             false,
             vec![vec![accepted(), Turn::Silence]],
             "connect initRequest search(0/1/0,usmarc)",
         ),
         (
+            1,
             true,
             vec![vec![accepted(), hits(), Turn::Silence]],
             "connect initRequest search(0/1/0,usmarc) present(1+1,usmarc)",
         ),
         // The connection is closed while a lost session is being replaced.
         (
+            2,
             false,
-            vec![vec![accepted(), Turn::HangUp], silent()],
-            "connect initRequest search(0/1/0,usmarc) hangup connect initRequest",
+            vec![vec![accepted(), hits(), Turn::HangUp], silent()],
+            "connect initRequest search(0/1/0,usmarc) search(0/1/0,usmarc) hangup connect initRequest",
         ),
         (
+            1,
             true,
             vec![vec![accepted(), hits(), Turn::HangUp], silent()],
             "connect initRequest search(0/1/0,usmarc) present(1+1,usmarc) hangup connect initRequest",
@@ -54,7 +58,10 @@ async fn closing_ends_what_is_in_progress() {
         let (_, cat, transcript) = connected(scripts).await;
         let user = cat.clone();
         let request = tokio::spawn(async move {
-            let hits = user.search(Query::title("emma")).await?;
+            let mut hits = user.search(Query::title("emma")).await?;
+            for _ in 1..searches {
+                hits = user.search(Query::title("emma")).await?;
+            }
             if reads {
                 hits.record(1).await.map(drop)
             } else {

@@ -354,7 +354,10 @@ impl AtTarget<'_> {
                 }
             })
         };
-        lent.read(identifier, request).await
+        let limit = self.lender.to_search();
+        limit
+            .hold(Phase::Call, lent.read(identifier, request))
+            .await?
     }
 
     /// Makes a search and sorts the result.

@@ -14,6 +14,7 @@ use crate::pool::Lease;
 use crate::protocol::pager::Pager;
 use crate::protocol::service::ResultRecord;
 use crate::protocol::session::{Reconnect, Repeat, Session};
+use crate::transport::timeouts::Limit;
 
 /// The lender of the session for a search.
 #[derive(Clone, Copy)]
@@ -51,6 +52,16 @@ impl Lender<'_> {
                 let name = connection.names.take();
                 Ok(Lent::Connection(Arc::clone(connection), name))
             }
+        }
+    }
+}
+
+impl Lender<'_> {
+    /// Returns the limit for a search that begins now. A connection keeps its limit itself.
+    pub(super) fn to_search(self) -> Limit {
+        match self {
+            Self::Client(client) => client.options().timeouts.to_call(),
+            Self::Connection(_) => Limit::none(),
         }
     }
 }

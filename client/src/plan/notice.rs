@@ -29,6 +29,11 @@ pub enum PlanError {
     /// The credentials of the server's profile cannot be obtained, for this reason.
     #[error("cannot get the credentials for the server: {0}")]
     Credentials(String),
+    /// The URL has a user name or a password, which must be sent only if the user allows it.
+    #[error(
+        "the user and password in the URL are not sent: allow_url_credentials allows it, or give them apart from the URL, in init or a profile"
+    )]
+    CredentialsNotSent,
 }
 
 impl PlanError {
@@ -39,6 +44,7 @@ impl PlanError {
             Self::NoSupportedRecordSyntax(_) => "NoSupportedRecordSyntax",
             Self::HintUnsatisfiable { .. } => "HintUnsatisfiable",
             Self::Credentials(_) => "NoCredentials",
+            Self::CredentialsNotSent => "CredentialsNotSent",
         }
     }
 }

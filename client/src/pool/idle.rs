@@ -4,7 +4,6 @@
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep_until};
 
 use super::{Key, lock};
@@ -37,36 +36,43 @@ impl IdleSessions {
         state
     }
 
-    /// Removes and returns an open session with this key.
+    /// Removes and returns an open session with this key. A session is lent only in the runtime that runs its task,
+    /// because another runtime may end or stop at any moment.
     pub(super) fn take(&self, key: &Key) -> Option<Session> {
         let mut state = self.open();
-        let index = state.sessions.iter().rposition(|idle| idle.key == *key)?;
+        let mut sessions = state.sessions.iter();
+        let index = sessions.rposition(|idle| idle.session.is_in_runtime() && idle.key == *key)?;
         Some(state.sessions.remove(index).session)
     }
 
-    /// Keeps a session, unless `limit` sessions are already kept. If a time is given, together with the runtime that
-    /// measures it, the session is closed after that time.
+    /// Keeps a session, unless `limit` sessions are already kept. If a time is given, the session is closed after that
+    /// time.
     pub(super) fn put(
         self: &Arc<Self>,
         key: Key,
         session: Session,
-        time: Option<(&Handle, Duration)>,
+        time: Option<Duration>,
         limit: usize,
     ) {
         let mut state = self.open();
         if state.sessions.len() >= limit.max(1) {
             return;
         }
-        let end =
-            time.and_then(|(runtime, time)| Some((runtime, Instant::now().checked_add(time)?)));
+        let until = time.and_then(|time| Instant::now().checked_add(time));
+        let runtime = session.runtime().clone();
         state.sessions.push(IdleSession {
             key,
             session,
-            until: end.map(|(_, until)| until),
+            until,
         });
-        if let Some((runtime, _)) = end.filter(|_| !state.is_swept) {
-            state.is_swept = true;
-            runtime.spawn(sweep(Arc::clone(self)));
+        let begins = until.is_some() && !state.is_swept;
+        state.is_swept |= begins;
+        drop(state);
+        if begins {
+            // A lease may be dropped outside any runtime, so the task runs in that of the session.
+            let idle = Arc::clone(self);
+            let is_done = false;
+            runtime.spawn(sweep(Sweep { idle, is_done }));
         }
     }
 
@@ -96,17 +102,35 @@ impl IdleSessions {
     }
 }
 
+/// The sessions that a task closes after their time has passed. If the task is dropped with its runtime, the next
+/// session that is kept begins another one.
+struct Sweep {
+    idle: Arc<IdleSessions>,
+    is_done: bool,
+}
+
+impl Drop for Sweep {
+    fn drop(&mut self) {
+        if !self.is_done {
+            lock(&self.idle.0).is_swept = false;
+        }
+    }
+}
+
 /// Closes sessions after their time has passed, until none are left.
-async fn sweep(idle: Arc<IdleSessions>) {
+async fn sweep(mut sweep: Sweep) {
     loop {
-        let (expired, next) = idle.expired();
+        let (expired, next) = sweep.idle.expired();
         for expired in expired {
             // An error means that the session has already ended.
             let _ = expired.session.close_now().await;
         }
         match next {
             Some(next) => sleep_until(next).await,
-            None => return,
+            None => {
+                sweep.is_done = true;
+                return;
+            }
         }
     }
 }

@@ -10,14 +10,14 @@ use z3950_asn1::apdu::Options;
 use z3950_asn1::types::InternationalString;
 
 use super::opener::Opener;
-use super::{Key, Permit, Server, Sharing, lock};
+use super::{Key, Permit, Sharing, lock};
 use crate::error::{Cause, Error};
 use crate::protocol::service::DEFAULT_RESULT_SET;
 use crate::protocol::session::{Reconnect, Repeat, Session};
 use crate::transport::connect::BoxFuture;
 
-/// The maximum number of times that a request is repeated.
-const MAX_REPEATS: usize = 4;
+/// The maximum number of sessions that a request may lose, whoever is the reason.
+const MAX_LOSSES: usize = 4;
 
 /// The right to use a session. When its last user drops it, the session returns to the pool. It is closed instead if it
 /// has ended, if another handle to it exists, or if one of its requests has not been answered.
@@ -102,7 +102,8 @@ impl Lease {
 
     /// Takes a free place in a session with these options; `None` if there is none.
     pub(super) fn join(session: Arc<LentSession>, key: &Key) -> Option<Self> {
-        if session.opener.key != *key {
+        // Another runtime may end or stop at any moment.
+        if session.opener.key != *key || !session.current().is_in_runtime() {
             return None;
         }
         let place = lock(&session.free).pop()?;
@@ -128,8 +129,12 @@ impl Lease {
     }
 
     /// Makes a request while no other user makes one. If the session was lost, for example because the server dropped
-    /// it while it was idle, and if `repeat` allows it, the request is repeated in a new session, up to four times. The
-    /// handle passed to `request` must be dropped before the lease.
+    /// it while it was idle, and if `repeat` allows it, the request is repeated in a new session: once, or up to
+    /// [`SessionOptions::max_repeats`] times, and only if the server had answered other requests in the lost session,
+    /// because otherwise the request itself may be the reason for the loss. If nothing was sent, it is made in a new
+    /// session in any case. The handle passed to `request` must be dropped before the lease.
+    ///
+    /// [`SessionOptions::max_repeats`]: crate::SessionOptions::max_repeats
     ///
     /// # Errors
     /// The errors of the last request, or of opening a session for it.
@@ -142,13 +147,13 @@ impl Lease {
         F: Future<Output = Result<T, Error>>,
     {
         let turn = LentRequest::begin(&self.session, true).await;
-        turn.carry_out(self.session(), Some(repeat), request).await
+        turn.carry_out(self.session(), repeat, request).await
     }
 
-    /// Makes a request that changes nothing except the user's own result set. If the server has answered other
-    /// requests, it is repeated after any loss of the session. If not, the request itself may be the reason for the
-    /// loss, so it is repeated only if nothing was sent. After a second loss, it is repeated while no other user makes
-    /// a request, so that only this request can end the session.
+    /// Makes a request that changes nothing except the user's own result set. After a loss of the session, it is
+    /// repeated as in [`run`](Self::run), and also if other users made requests in the lost session. The last repeat,
+    /// and any after a second loss, is made while no other user makes a request, so that only this request can end the
+    /// session.
     ///
     /// # Errors
     /// The errors of [`run`](Self::run).
@@ -171,7 +176,7 @@ impl Lease {
     {
         let turn = LentRequest::begin(&self.session, is_alone).await;
         let session = self.session.open().await?;
-        turn.carry_out(session, None, request).await
+        turn.carry_out(session, Repeat::IfLost, request).await
     }
 
     /// Makes a request whose record should contain certain data. If `is_foreign` returns true, the record lacks the
@@ -204,7 +209,7 @@ impl Lease {
         }
         // If the session had no other users, the answer cannot belong to the request of another user.
         let joined = || self.session.joined.load(Ordering::Acquire);
-        let (had_others, before) = (lock(&self.session.free).len() + 1 < *places, joined());
+        let (had_others, before) = (self.session.is_crowded(), joined());
         let found = self.read(&request).await?;
         let is_sole = !had_others && joined() == before;
         if !is_checked || is_sole || !is_foreign(&found) {
@@ -275,6 +280,11 @@ impl LentSession {
         Ok(session)
     }
 
+    /// Returns whether the session has several users.
+    fn is_crowded(&self) -> bool {
+        lock(&self.free).len() + 1 < self.places
+    }
+
     /// Makes requests one at a time from now on, because the server confuses the answers to several requests.
     fn distrust(&self) {
         if !self.has_tripped.swap(true, Ordering::AcqRel) {
@@ -312,6 +322,8 @@ struct LentRequest<'a> {
     /// The lock held if the request is made alone.
     alone: Option<RwLockWriteGuard<'a, ()>>,
     losses: usize,
+    /// The number of times that the request was sent again after the server had ended the session.
+    repeats: usize,
     /// Whether the request has failed although it was made alone.
     has_failed_alone: bool,
 }
@@ -323,6 +335,7 @@ impl<'a> LentRequest<'a> {
             together: None,
             alone: None,
             losses: 0,
+            repeats: 0,
             has_failed_alone: false,
         };
         if is_alone {
@@ -333,41 +346,63 @@ impl<'a> LentRequest<'a> {
         request
     }
 
-    /// Makes a request, and repeats it after a loss of the session if `repeat` allows it. If `repeat` is not given, a
-    /// request that changes nothing is repeated after any loss if the server has answered other requests, because then
-    /// the request is probably not the reason for the loss.
+    /// Makes a request, and repeats it after a loss of the session if `repeat` allows it and the request is probably not
+    /// the reason for the loss.
     async fn carry_out<T, F>(
         mut self,
         mut session: Session,
-        repeat: Option<Repeat>,
+        repeat: Repeat,
         request: impl Fn(Session) -> F,
     ) -> Result<T, Error>
     where
         F: Future<Output = Result<T, Error>>,
     {
-        let server: &Server = &self.session.opener.server;
-        let mut repeats = 0;
         loop {
+            let was_used = session.has_answered();
             let error = match request(session.clone()).await {
                 Ok(found) => {
-                    server.note_answer();
+                    self.session.opener.server.note_answer();
                     return Ok(found);
                 }
                 Err(error) => error,
             };
-            let default = if repeats > 0 || server.has_answered() {
-                Repeat::IfLost
-            } else {
-                Repeat::IfUnsent
-            };
-            let allowed = repeat.unwrap_or(default).allows(&error);
-            if repeats == MAX_REPEATS || !(allowed || self.is_by_others(&error)) {
+            let is_sole = self.alone.is_some() || !self.session.is_crowded();
+            if is_sole && !self.session.current().is_same(&session) {
+                // The request itself has replaced the session, and was made in the new one too.
+                self.repeats += 1;
+            }
+            let is_repeated =
+                self.is_by_others(&error) || self.is_by_server(&error, repeat, was_used);
+            if self.losses == MAX_LOSSES || !is_repeated {
                 return Err(error);
             }
-            repeats += 1;
             tracing::info!(%error, "session lost, opening another");
             session = self.replace(&session, &error).await?;
         }
+    }
+
+    /// Returns whether a request with this error is sent again because the server probably ended the session for another
+    /// reason, and counts it. `was_used` is whether the server had answered other requests in the session.
+    fn is_by_server(&mut self, error: &Error, repeat: Repeat, was_used: bool) -> bool {
+        if !repeat.allows(error) {
+            return false;
+        }
+        if error.is_not_by_request() {
+            return true;
+        }
+        let opener = &self.session.opener;
+        // Over SRU, a request is already sent again if its connection was lost.
+        let is_sent_again = usize::from(opener.key.endpoint.is_sru());
+        let max = opener.max_repeats().saturating_sub(is_sent_again);
+        // A caller who allows several repeats makes many requests, so a server that has answered any is known to work.
+        let is_known = max > 1 && (self.repeats > 0 || opener.server.has_answered());
+        let is_allowed =
+            was_used || is_known || (self.alone.is_none() && self.session.is_crowded());
+        if !is_allowed || self.repeats >= max {
+            return false;
+        }
+        self.repeats += 1;
+        true
     }
 
     /// Returns whether this error may have been caused by a request of another user.
@@ -408,7 +443,8 @@ impl<'a> LentRequest<'a> {
                 ..
             }
         );
-        let has_to = is_pipelined || is_suspect || error.is_of_reference_id() || self.losses > 1;
+        let is_last = self.repeats >= self.session.opener.max_repeats() || self.losses > 1;
+        let has_to = is_pipelined || is_suspect || error.is_of_reference_id() || is_last;
         if has_to && self.alone.is_none() {
             self.together = None;
             self.alone = Some(self.session.gate.write().await);

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use tokio::runtime::Handle;
 
 use super::{Key, Pool, Server};
 use crate::error::{Error, Phase};
@@ -20,8 +19,6 @@ pub(super) struct Opener {
     options: SessionOptions,
     max_sessions: usize,
     pace: Option<Pace>,
-    /// The runtime of the sessions. It is stored because a lease may be dropped outside the runtime.
-    runtime: Option<Handle>,
 }
 
 impl Opener {
@@ -44,8 +41,12 @@ impl Opener {
             options,
             max_sessions: limits.sessions,
             pace,
-            runtime: Handle::try_current().ok(),
         }
+    }
+
+    /// Returns the number of times that a request may be sent again; see [`SessionOptions::max_repeats`].
+    pub(super) fn max_repeats(&self) -> usize {
+        self.options.max_repeats
     }
 
     /// Takes an idle session of the pool, if there is one.
@@ -79,8 +80,7 @@ impl Opener {
 
     /// Keeps a session in the pool for the next user.
     pub(super) fn keep(&self, session: Session) {
-        let time = self.runtime.as_ref().zip(self.options.idle_time);
-        let idle = &self.server.idle;
+        let (idle, time) = (&self.server.idle, self.options.idle_time);
         idle.put(self.key.clone(), session, time, self.max_sessions);
     }
 }

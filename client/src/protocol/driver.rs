@@ -14,7 +14,7 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use futures_util::{Sink, StreamExt};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
 use tokio_util::codec::Framed;
 use tracing::{Level, debug, trace};
@@ -44,6 +44,14 @@ pub enum End {
 }
 
 impl End {
+    /// Returns the end of a session whose task was dropped.
+    pub(crate) fn with_runtime() -> Self {
+        Self::Failed(Arc::new(Error::Unavailable {
+            phase: Phase::Idle,
+            cause: Cause::RuntimeEnded,
+        }))
+    }
+
     /// Returns the error for a request made after the session has ended.
     pub(crate) fn error(&self) -> Error {
         match self {
@@ -74,6 +82,87 @@ impl State {
     }
 }
 
+/// The state of a session as its task publishes it. If the task is dropped, as it is when its runtime ends, the session
+/// has ended with it.
+pub(crate) struct StateSender(watch::Sender<State>);
+
+impl StateSender {
+    /// Creates the state of a session that is open, and a receiver of its changes.
+    pub(crate) fn new() -> (Self, watch::Receiver<State>) {
+        let (sender, receiver) = watch::channel(State::Open);
+        (Self(sender), receiver)
+    }
+
+    pub(crate) fn set(&self, state: State) {
+        self.0.send_replace(state);
+    }
+}
+
+impl Drop for StateSender {
+    fn drop(&mut self) {
+        let end = self.0.borrow().end().cloned();
+        self.set(State::Gone(end.unwrap_or_else(End::with_runtime)));
+    }
+}
+
+/// The sender of the answer to a request. If it is dropped without an answer although the request was sent, the caller
+/// learns that the server may have carried the request out.
+pub(crate) struct Reply {
+    sender: Option<oneshot::Sender<Result<Apdu, Error>>>,
+    /// The phase of the request, if it was sent.
+    sent: Option<Phase>,
+}
+
+impl Reply {
+    /// Creates a sender, and the receiver for the caller.
+    pub(crate) fn new() -> (Self, oneshot::Receiver<Result<Apdu, Error>>) {
+        let (sender, receiver) = oneshot::channel();
+        let reply = Self {
+            sender: Some(sender),
+            sent: None,
+        };
+        (reply, receiver)
+    }
+
+    pub(crate) fn note_sent(&mut self, phase: Phase) {
+        self.sent = Some(phase);
+    }
+
+    /// Sends the result to the caller, unless one was sent before.
+    pub(crate) fn send(&mut self, result: Result<Apdu, Error>) {
+        if let Some(sender) = self.sender.take() {
+            // An error means that the caller no longer waits for the answer.
+            let _ = sender.send(result);
+        }
+    }
+
+    /// Returns whether the caller no longer waits for the answer.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.sender.as_ref().is_none_or(oneshot::Sender::is_closed)
+    }
+
+    /// Waits until the caller no longer waits for the answer.
+    pub(crate) async fn closed(&mut self) {
+        poll_fn(|context| self.poll_closed(context)).await;
+    }
+
+    fn poll_closed(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        match &mut self.sender {
+            Some(sender) => sender.poll_closed(context),
+            None => Poll::Ready(()),
+        }
+    }
+}
+
+impl Drop for Reply {
+    fn drop(&mut self) {
+        if let Some(phase) = self.sent {
+            let cause = Cause::RuntimeEnded;
+            self.send(Err(Error::Unavailable { phase, cause }));
+        }
+    }
+}
+
 /// A request that a handle passes to the task.
 pub(crate) struct Command {
     pub(crate) request: Apdu,
@@ -82,7 +171,7 @@ pub(crate) struct Command {
     #[cfg_attr(not(feature = "sru"), expect(dead_code, reason = "for SRU alone"))]
     pub(crate) sort: Vec<SortKeySpec>,
     pub(crate) timeouts: Timeouts,
-    pub(crate) reply: oneshot::Sender<Result<Apdu, Error>>,
+    pub(crate) reply: Reply,
 }
 
 /// The order to send TriggerResourceControl for every operation in progress. The reply is the number of these
@@ -108,23 +197,16 @@ struct Operation {
     questions: usize,
     /// The segments of the answer received so far.
     segments: Segments,
-    /// Whether the server was asked to cancel the operation.
-    is_cancelled: bool,
+    /// The time from which no caller waits for the answer.
+    abandoned: Option<Instant>,
     /// The number of APDUs that had been received before the request was sent.
     heard: u64,
-    reply: Option<oneshot::Sender<Result<Apdu, Error>>>,
+    reply: Reply,
 }
 
 impl Operation {
     fn phase(&self) -> Phase {
         Phase::of(&self.request)
-    }
-
-    /// Sends the result to the caller, unless it was sent before.
-    fn answer(&mut self, result: Result<Apdu, Error>) {
-        if let Some(reply) = self.reply.take() {
-            let _ = reply.send(result);
-        }
     }
 
     /// Restarts the answer timeout. While the server waits for a decision, only the deadline applies.
@@ -239,8 +321,9 @@ impl Operations {
     }
 
     /// Begins an operation. `heard` is the number of APDUs received so far.
-    fn begin(&mut self, command: Command, heard: u64) {
+    fn begin(&mut self, mut command: Command, heard: u64) {
         self.count += 1;
+        command.reply.note_sent(Phase::of(&command.request));
         self.list.push(Operation {
             number: self.count,
             limit: Some(command.timeouts.to_answer()),
@@ -249,9 +332,9 @@ impl Operations {
             interruptions: 0,
             questions: 0,
             segments: Segments::default(),
-            is_cancelled: false,
+            abandoned: None,
             heard,
-            reply: Some(command.reply),
+            reply: command.reply,
         });
     }
 
@@ -329,13 +412,18 @@ impl Operations {
         })
     }
 
-    /// Waits until the caller of an operation has dropped its future. Cancelled operations are ignored.
+    /// Returns the time from which no caller waits for any operation; `None` if there is none in progress, or a caller
+    /// waits.
+    fn all_abandoned(&self) -> Option<Instant> {
+        let times = self.list.iter().map(|operation| operation.abandoned);
+        let times: Option<Vec<Instant>> = times.collect();
+        times?.into_iter().max()
+    }
+
+    /// Waits until the caller of an operation has dropped its future. Operations already abandoned are ignored.
     fn poll_dropped(&mut self, context: &mut Context<'_>) -> Poll<u64> {
         for operation in &mut self.list {
-            if let Some(reply) = &mut operation.reply
-                && !operation.is_cancelled
-                && reply.poll_closed(context).is_ready()
-            {
+            if operation.abandoned.is_none() && operation.reply.poll_closed(context).is_ready() {
                 return Poll::Ready(operation.number);
             }
         }

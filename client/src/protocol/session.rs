@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::runtime;
 #[cfg(feature = "sru")]
 use tokio::sync::mpsc;
 use tokio::sync::oneshot;
@@ -43,7 +44,9 @@ use crate::url::Host;
 ///
 /// Concurrent requests are sent in the order in which they were made. They are sent one at a time unless the server
 /// grants concurrentOperations. Any future of this type may be dropped without disturbing other requests of the
-/// session.
+/// session, unless the answer does not come within [`Timeouts::abandoned`] and another request has to wait for it.
+///
+/// The session ends with the tokio runtime in which it was opened. Other runtimes can use it while that runtime runs.
 #[derive(Debug, Clone)]
 pub struct Session {
     handle: Arc<Handle>,
@@ -246,12 +249,15 @@ impl Session {
     pub async fn close(&self) -> Result<(), Error> {
         self.handle.closing.cancel();
         let mut state = self.handle.state.clone();
-        let gone = state
-            .wait_for(|state| matches!(state, State::Gone(_)))
-            .await;
-        match gone.as_deref() {
-            Ok(State::Gone(end @ End::Failed(_))) => Err(end.error()),
-            _ => Ok(()),
+        tokio::select! {
+            biased;
+            gone = state.wait_for(|state| matches!(state, State::Gone(_))) => {
+                match gone.as_deref() {
+                    Ok(State::Gone(end @ End::Failed(_))) => Err(end.error()),
+                    _ => Ok(()),
+                }
+            }
+            () = self.handle.stopped() => Err(self.handle.too_late()),
         }
     }
 
@@ -332,6 +338,21 @@ impl Session {
         Self { pace, ..self }
     }
 
+    /// Returns whether the server has answered any request in this session after Init.
+    pub(crate) fn has_answered(&self) -> bool {
+        self.handle.has_answered.load(Ordering::Acquire)
+    }
+
+    /// Returns the runtime in which the session was opened, which runs its task.
+    pub(crate) fn runtime(&self) -> &runtime::Handle {
+        &self.handle.runtime
+    }
+
+    /// Returns whether the caller is not in another runtime than the one in which the session was opened.
+    pub(crate) fn is_in_runtime(&self) -> bool {
+        self.handle.is_in_runtime()
+    }
+
     /// Returns whether the session can be given to another user: it is open, this is the only handle, and every request
     /// has been answered.
     pub(crate) fn is_at_rest(&self) -> bool {
@@ -383,6 +404,7 @@ impl Session {
             pace.hold(wait);
         }
         let answer = answer?;
+        self.handle.has_answered.store(true, Ordering::Release);
         unanswered.fetch_sub(1, Ordering::AcqRel);
         Ok(answer)
     }

@@ -1,7 +1,7 @@
 //! The task of a session with an SRU server. It makes one request at a time, and cancels a request whose caller has
 //! dropped its future.
 
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, oneshot};
 use tracing::trace;
 use z3950_asn1::apdu::{
     Apdu, DeleteFunction, DeleteResultSetRequest, DeleteResultSetResponse, DeleteSetStatus,
@@ -17,7 +17,7 @@ use super::server::SruServer;
 use super::sets::{ResultSets, SruExchange};
 use crate::error::{Error, Phase, ProtocolFault};
 use crate::protocol::driver::task::Inbox;
-use crate::protocol::driver::{Command, End, State, examine};
+use crate::protocol::driver::{Command, End, State, StateSender, examine};
 use crate::protocol::service::init::{EXCEPTIONAL_RECORD_SIZE, PREFERRED_MESSAGE_SIZE};
 use crate::protocol::session::options::SessionOptions;
 use crate::target::Endpoint;
@@ -44,10 +44,11 @@ enum Assignment {
 
 /// The state of the task.
 pub(crate) struct SruTask {
+    /// The state, which is the first field, so that callers see the end of the session if the task is dropped.
+    state: StateSender,
     exchange: SruExchange,
     inbox: Inbox,
     descriptions: mpsc::Receiver<DescriptionRequest>,
-    state: watch::Sender<State>,
 }
 
 impl SruTask {
@@ -59,7 +60,7 @@ impl SruTask {
         options: &SessionOptions,
         inbox: Inbox,
         descriptions: mpsc::Receiver<DescriptionRequest>,
-        state: watch::Sender<State>,
+        state: StateSender,
     ) -> Self {
         let limits = SruLimits::default();
         let proxy = proxy.map(str::to_owned);
@@ -85,18 +86,19 @@ impl SruTask {
             }
         }
         trace!("session ended");
-        self.state.send_replace(State::Ended(End::Closed));
+        self.state.set(State::Ended(End::Closed));
         self.inbox.triggers.close();
         self.inbox.commands.close();
-        while let Some(command) = self.inbox.commands.recv().await {
-            let _ = command.reply.send(Err(End::Closed.error()));
+        while let Some(mut command) = self.inbox.commands.recv().await {
+            command.reply.send(Err(End::Closed.error()));
         }
         self.exchange.server.http.disconnect();
-        self.state.send_replace(State::Gone(End::Closed));
+        self.state.set(State::Gone(End::Closed));
     }
 
     async fn carry_out(&mut self, mut command: Command) {
         let closing = self.inbox.closing.clone();
+        command.reply.note_sent(Phase::of(&command.request));
         let Command {
             request,
             sort,
@@ -110,8 +112,7 @@ impl SruTask {
             answer = self.answer(request, sort, timeouts) => Some(answer),
         };
         match answer {
-            // An error means that the caller no longer waits for the answer.
-            Some(answer) => drop(command.reply.send(answer)),
+            Some(answer) => command.reply.send(answer),
             None => self.exchange.server.http.disconnect(),
         }
     }

@@ -331,10 +331,7 @@ impl HttpClient {
         let mut first = Bytes::new();
         let mut octets = BytesMut::new();
         loop {
-            let wait = timeouts
-                .to_rest(begun, Instant::now())
-                .or_else(|| timeouts.is_unlimited().then(|| timeouts.to_deadline()));
-            let Some(wait) = wait else {
+            let Some(wait) = timeouts.to_rest(begun, Instant::now()) else {
                 return Err(timeouts.to_answer().error(phase));
             };
             let Some(frame) = wait.hold(phase, body.frame()).await? else {

@@ -9,12 +9,15 @@ use crate::error::{Cause, Error, Phase};
 /// The factor by which an answer whose octets arrive slowly may exceed the time limit for an answer.
 const MAX_WAITS: u32 = 10;
 
-/// The time limits. `None` and zero mean no limit, except in `close`.
+/// The time limits. `None` and [`Duration::MAX`] mean no limit. Zero means not to wait: what is not there at once fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Timeouts {
-    /// The limit for the wait for a session, if as many are in use as the target allows. The time begins after all
-    /// users that waited before have their sessions. There is no limit by default.
+    /// The limit for each call of a client, a connection or a result set as a whole, none by default. See
+    /// [`Client::within`](crate::Client::within). The call is then given up like a future that is dropped.
+    pub call: Option<Duration>,
+    /// The limit for the wait for a session, if as many are in use as the target allows, 30 s by default. The time
+    /// begins after all users that waited before have their sessions.
     pub session: Option<Duration>,
     /// The limit for name resolution and connection, over all addresses of the host. The default is 10 s.
     pub connect: Option<Duration>,
@@ -23,6 +26,9 @@ pub struct Timeouts {
     pub answer: Option<Duration>,
     /// The limit for the server's Close and the end of the connection. The default is 1 s.
     pub close: Duration,
+    /// The limit for the answer to a request whose caller has gone, from the time at which another request waits for
+    /// it. After that, the session ends, and a client opens another one for the request that waits. The default is 1 s.
+    pub abandoned: Duration,
     /// The time at which every wait ends, except a wait limited by `close`.
     pub deadline: Option<Instant>,
 }
@@ -30,10 +36,12 @@ pub struct Timeouts {
 impl Default for Timeouts {
     fn default() -> Self {
         Self {
-            session: None,
+            call: None,
+            session: Some(Duration::from_secs(30)),
             connect: Some(Duration::from_secs(10)),
             answer: Some(Duration::from_secs(30)),
             close: Duration::from_secs(1),
+            abandoned: Duration::from_secs(1),
             deadline: None,
         }
     }
@@ -45,6 +53,11 @@ impl Timeouts {
     pub fn with_answer(mut self, limit: impl Into<Option<Duration>>) -> Self {
         self.answer = limit.into();
         self
+    }
+
+    /// Returns the limit for a call that begins now.
+    pub(crate) fn to_call(self) -> Limit {
+        self.call.map_or_else(Limit::none, Limit::within)
     }
 
     /// Returns the limit for a wait for a session that begins now.
@@ -65,20 +78,15 @@ impl Timeouts {
     /// Returns the limit for the remaining octets of an answer. Its first octets arrived at `begun`, its last octets so
     /// far at `last`. Returns `None` if the limit has passed.
     pub(crate) fn to_rest(self, begun: Instant, last: Instant) -> Option<Limit> {
-        let wait = self.answer.filter(|wait| !wait.is_zero())?;
-        let longest = begun.checked_add(wait.checked_mul(MAX_WAITS)?)?;
-        let at = last.checked_add(wait)?.min(longest);
-        let limit = match self.deadline.filter(|deadline| *deadline <= at) {
-            Some(deadline) => (deadline, Cause::Deadline),
-            None => (at, Cause::Timeout(wait)),
-        };
-        (limit.0 > Instant::now()).then_some(Limit(Some(limit)))
-    }
-
-    /// Returns whether the time for answers is unlimited.
-    #[cfg(feature = "sru")]
-    pub(crate) fn is_unlimited(self) -> bool {
-        self.answer.is_none_or(|wait| wait.is_zero())
+        let rest = self.answer.and_then(|wait| {
+            let longest = begun.checked_add(wait.saturating_mul(MAX_WAITS));
+            let next = last.checked_add(wait);
+            let at = [longest, next].into_iter().flatten().min()?;
+            Some((at, Cause::Timeout(wait)))
+        });
+        let limit = self.or_deadline(rest);
+        let is_over = limit.at().is_some_and(|at| at <= Instant::now());
+        (!is_over).then_some(limit)
     }
 
     /// Returns the limit set by the deadline only, which applies while a user is asked a question.
@@ -87,10 +95,15 @@ impl Timeouts {
     }
 
     fn limit(self, wait: Option<Duration>, cause: impl Fn(Duration) -> Cause) -> Limit {
-        let step = wait.filter(|wait| !wait.is_zero()).and_then(|wait| {
+        let step = wait.and_then(|wait| {
             let at = Instant::now().checked_add(wait)?;
             Some((at, cause(wait)))
         });
+        self.or_deadline(step)
+    }
+
+    /// Returns the limit of a step, or the deadline if it is earlier.
+    fn or_deadline(self, step: Option<(Instant, Cause)>) -> Limit {
         Limit(match (step, self.deadline) {
             (Some((at, cause)), Some(deadline)) if at < deadline => Some((at, cause)),
             (_, Some(deadline)) => Some((deadline, Cause::Deadline)),
@@ -105,6 +118,11 @@ impl Timeouts {
 pub(crate) struct Limit(Option<(Instant, Cause)>);
 
 impl Limit {
+    /// Returns a wait without limit.
+    pub(crate) fn none() -> Self {
+        Self(None)
+    }
+
     pub(crate) fn within(wait: Duration) -> Self {
         Self(
             Instant::now()
@@ -151,7 +169,9 @@ mod tests {
         assert_eq!(seconds(timeouts.connect), Some(10));
         assert_eq!(seconds(timeouts.answer), Some(30));
         assert_eq!(timeouts.close.as_secs(), 1);
-        assert_eq!(timeouts.session, None);
+        assert_eq!(timeouts.abandoned.as_secs(), 1);
+        assert_eq!(seconds(timeouts.session), Some(30));
+        assert_eq!(timeouts.call, None);
         assert_eq!(timeouts.deadline, None);
     }
 
@@ -188,15 +208,46 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn audit_r_l5_no_limit_is_none_or_the_longest_time() {
+        let begun = Instant::now();
+        tokio::time::sleep(Duration::from_secs(1000)).await;
+        for answer in [None, Some(Duration::MAX)] {
+            let timeouts = Timeouts {
+                call: answer,
+                answer,
+                session: answer,
+                connect: answer,
+                ..Timeouts::default()
+            };
+            let rest = timeouts.to_rest(begun, begun).expect("time is left");
+            let limits = [
+                timeouts.to_call(),
+                timeouts.to_session(),
+                timeouts.to_connect(),
+            ];
+            for limit in limits.into_iter().chain([timeouts.to_answer(), rest]) {
+                assert_eq!(limit.at(), None, "{answer:?}");
+            }
+        }
+        let zero = Timeouts {
+            answer: Some(Duration::ZERO),
+            ..Timeouts::default()
+        };
+        assert!(zero.to_rest(begun, Instant::now()).is_none());
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn the_nearer_limit_counts() {
         let deadline = |seconds| Some(Instant::now() + Duration::from_secs(seconds));
         for (answer, deadline, after, cause) in [
             (Some(30), None, Some(30), "no response within 30 s"),
             (Some(30), deadline(5), Some(5), "the deadline passed"),
             (Some(3), deadline(5), Some(3), "no response within 3 s"),
-            (Some(0), deadline(5), Some(5), "the deadline passed"),
+            (Some(0), deadline(5), Some(0), "no response within 0 s"),
+            (Some(0), None, Some(0), "no response within 0 s"),
             (None, None, None, ""),
             (Some(u64::MAX), None, None, ""),
+            (Some(u64::MAX), deadline(5), Some(5), "the deadline passed"),
         ] {
             let answer = answer.map(Duration::from_secs);
             let limit = Timeouts {

@@ -74,6 +74,12 @@ impl Batch {
         !self.inputs.is_empty() || self.output.is_some() || self.report.is_some()
     }
 
+    /// Returns how often a request is sent again that lost its session: in a batch, the request of another input may be
+    /// the reason.
+    pub(crate) fn max_repeats(&self) -> usize {
+        if self.is_wanted() { 4 } else { 1 }
+    }
+
     /// Returns the number of inputs to process in parallel, which is `usual` by default.
     pub(crate) fn jobs(&self, usual: usize) -> usize {
         self.jobs.map_or(usual, usize::from)

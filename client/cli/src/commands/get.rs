@@ -85,6 +85,7 @@ pub(crate) async fn run(arguments: &Get, output: &mut Output) -> Result<Exit, Fa
     let identity = &arguments.connection.identity;
     options.plan = arguments.execution.plan_options(setup.init, identity);
     options.awaits_close = shows_apdus();
+    options.max_repeats = batch.max_repeats();
     options.keep_open = arguments.execution.keep_open || batch.is_wanted();
     let mut client = Client::with_routes(options, setup.routes).with_profiles(setup.profiles);
     if let Some(gateway) = gateway {

@@ -174,6 +174,7 @@ pub(crate) async fn run(arguments: &Lookup, output: &mut Output) -> Result<Exit,
         return Err(Failure::Usage(words.into()));
     }
     let reach = TargetClient::new(&arguments.connection).await?;
+    let reach = reach.with_repeats(batch.max_repeats());
     for word in identifiers.iter().filter_map(|word| word.to_str()) {
         if is_another_target(&reach, word) {
             output.note(&format!(

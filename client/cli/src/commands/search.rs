@@ -105,6 +105,7 @@ pub(crate) async fn run(arguments: &Search, output: &mut Output) -> Result<Exit,
             .err();
     }
     let reach = TargetClient::new(&arguments.connection).await?;
+    let reach = reach.with_repeats(batch.max_repeats());
     let is_written = batch.file().is_some();
     let is_redirected = !is_written && output.is_file();
     let count = wanted.count.unwrap_or(if is_written || is_redirected {

@@ -79,6 +79,16 @@ impl TargetClient {
         })
     }
 
+    /// Sends a request again as often as this if its session is lost.
+    pub(crate) fn with_repeats(self, max_repeats: usize) -> Self {
+        let mut options = self.client.options().clone();
+        options.max_repeats = max_repeats;
+        Self {
+            client: self.client.with_options(options),
+            ..self
+        }
+    }
+
     /// Creates a client from the options, and resolves a target.
     pub(crate) async fn to(
         target: &OsStr,
@@ -171,7 +181,7 @@ impl TargetClient {
         let text = shown(text.as_encoded_bytes());
         let resolved = self.client.profiles().resolve(&text);
         let mut resolved = resolved.map_err(|error| connection::usage(&error))?;
-        let mut identity = resolved.userinfo.as_ref().map(id_pass);
+        let mut identity = resolved.userinfo.take().as_ref().map(id_pass);
         if identity.is_some() && !self.sends_url_credentials {
             output.warning(&format!("{}: {}", redacted(&text), connection::NOT_SENT));
             identity = None;

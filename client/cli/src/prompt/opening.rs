@@ -74,7 +74,7 @@ impl Prompt {
 
     async fn open_target(&mut self, text: &str, output: &mut Output) -> CommandResult {
         let resolved = self.context.client.profiles().resolve(text);
-        let resolved = resolved.map_err(|error| {
+        let mut resolved = resolved.map_err(|error| {
             if text.contains(char::is_whitespace) {
                 Refusal::wrong(format!(
                     "{}; open takes one target, and each further open another session",
@@ -90,9 +90,9 @@ impl Prompt {
             None => target.to_string(),
         };
         let mut init = self.init()?;
-        if let Some(userinfo) = &resolved.userinfo {
+        if let Some(userinfo) = resolved.userinfo.take() {
             if self.context.client.options().plan.allow_url_credentials {
-                init.id_authentication = Some(id_pass(userinfo));
+                init.id_authentication = Some(id_pass(&userinfo));
             } else {
                 output.warning(&format!("{}: {NOT_SENT}", redacted(text)));
             }

@@ -421,6 +421,7 @@ async fn a_retrieval_repeats_a_request_that_was_lost() {
     ] {
         let mut keep = options(|_| ());
         keep.keep_open = true;
+        keep.max_repeats = 4;
         let (client, transcript) = client(keep, scripts);
         for expected in expected {
             let retrieval = client.retrieve(&url(ID7)).await.expect("a plan");

@@ -2,6 +2,7 @@
 //! §3.2.6). The session continues while a handler decides on the response.
 
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::Instant;
 use z3950_asn1::apdu::{
     AccessControlRequest, AccessControlResponse, Apdu, DefaultDiagFormat, DiagRec, ReferenceId,
     ResourceControlRequest, ResourceControlResponse, SecurityChallengeResponse,
@@ -142,7 +143,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         if is_refusal
             && let Some(operation) = operation.and_then(|number| self.operations.numbered(number))
         {
-            operation.answer(Err(Error::AccessRefused { phase }));
+            operation.reply.send(Err(Error::AccessRefused { phase }));
+            operation.abandoned = Some(Instant::now());
         }
         Ok(())
     }

@@ -11,16 +11,16 @@
 //!
 //! Requests that the server sends during an operation are handled in `server_requests`. Any other APDU is a fault. If
 //! the caller of a request has dropped its future, the answer is still received and dropped, so that later answers
-//! reach the right callers.
+//! reach the right callers. If it does not come in time, and a request waits for it, the session ends.
 
-use std::future::{pending, poll_fn};
+use std::future::{pending, poll_fn, ready};
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tracing::trace;
@@ -29,7 +29,8 @@ use z3950_asn1::codec::frame::StreamError;
 
 use super::server_requests::Verdict;
 use super::{
-    Command, End, Operation, Operations, State, Trigger, Wire, examine, received, stream_error,
+    Command, End, Operation, Operations, State, StateSender, Trigger, Wire, examine, received,
+    stream_error,
 };
 use crate::error::{Cause, Error, Phase, ProtocolFault};
 use crate::protocol::service::init::{self, Agreed};
@@ -64,13 +65,15 @@ impl Default for Farewell {
 
 /// The state of a session's task.
 pub(in crate::protocol) struct Driver<S> {
+    /// The state, which is the first field, so that callers see the end of the session if the task is dropped.
+    state: StateSender,
     wire: Wire<S>,
     /// The result of Init; `None` until Init has been accepted.
     agreed: Option<Agreed>,
     pub(super) options: SessionOptions,
     inbox: Inbox,
-    /// A request that is held back because it conflicts with an operation, and the end of its wait.
-    held: Option<(Command, Limit)>,
+    /// The next request, if it has to wait for operations in progress.
+    held: Option<HeldCommand>,
     pub(super) operations: Operations,
     /// The handlers that have not decided yet.
     pub(super) verdicts: FuturesUnordered<BoxFuture<'static, Verdict>>,
@@ -78,7 +81,15 @@ pub(in crate::protocol) struct Driver<S> {
     pub(super) interruptions: usize,
     /// The number of APDUs received so far.
     heard: u64,
-    state: watch::Sender<State>,
+}
+
+/// A request that waits for operations in progress.
+struct HeldCommand {
+    command: Command,
+    since: Instant,
+    limit: Limit,
+    /// Whether the request waits only for an operation with which it conflicts, and not for room.
+    is_in_conflict: bool,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
@@ -87,9 +98,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         stream: S,
         options: &SessionOptions,
         inbox: Inbox,
-        state: watch::Sender<State>,
+        state: StateSender,
     ) -> Self {
         Self {
+            state,
             wire: Wire::new(stream, init::max_apdu_size(&options.init)),
             agreed: None,
             options: options.clone(),
@@ -99,7 +111,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
             verdicts: FuturesUnordered::new(),
             interruptions: 0,
             heard: 0,
-            state,
         }
     }
 
@@ -126,7 +137,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
                 self.wire.shutdown().await;
             })
             .await;
-        self.state.send_replace(State::Gone(end));
+        self.state.set(State::Gone(end));
     }
 
     /// Ends all operations with `error`, or with the error that the client closed the session.
@@ -136,19 +147,19 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
             Some(error) => (End::Failed(Arc::new(error.clone())), error),
         };
         trace!(?end, "session ended");
-        self.state.send_replace(State::Ended(end.clone()));
+        self.state.set(State::Ended(end.clone()));
         let are_several = self.operations.list.len() > 1;
         for mut operation in self.operations.list.drain(..) {
             let error = error_of(operation.phase(), &error, are_several);
-            operation.answer(Err(error));
+            operation.reply.send(Err(error));
         }
         self.inbox.triggers.close();
         self.inbox.commands.close();
-        if let Some((command, _)) = self.held.take() {
-            let _ = command.reply.send(Err(end.error()));
+        if let Some(mut held) = self.held.take() {
+            held.command.reply.send(Err(end.error()));
         }
-        while let Some(command) = self.inbox.commands.recv().await {
-            let _ = command.reply.send(Err(end.error()));
+        while let Some(mut command) = self.inbox.commands.recv().await {
+            command.reply.send(Err(end.error()));
         }
         end
     }
@@ -156,12 +167,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
     /// Serves requests until the client closes the session.
     async fn serve(&mut self) -> Result<(), Error> {
         loop {
-            if let Some((command, limit)) = self.held.take() {
-                self.begin(command, Some(limit));
-            }
-            let has_room = self.held.is_none() && self.operations.list.len() < self.room();
-            let watches_callers =
-                self.options.cancels_dropped && self.offers(Options::TRIGGER_RESOURCE_CONTROL);
+            let may_begin = self.may_begin_held();
+            let is_free = self.held.is_none();
             let next_limit = self.next_limit();
             // Reading comes first, so that no request is sent in a session that the server has closed.
             tokio::select! {
@@ -171,13 +178,18 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
                 Some(verdict) = self.verdicts.next(), if !self.verdicts.is_empty() => {
                     self.decided(verdict)?;
                 }
-                number = poll_fn(|context| self.operations.poll_dropped(context)), if watches_callers => {
-                    self.cancel(number)?;
+                number = poll_fn(|context| self.operations.poll_dropped(context)) => {
+                    self.abandon(number)?;
                 }
                 () = gone(&mut self.held) => self.held = None,
                 Some(trigger) = self.inbox.triggers.recv() => self.trigger(trigger)?,
-                command = self.inbox.commands.recv(), if has_room => match command {
-                    Some(command) => self.begin(command, None),
+                () = ready(()), if may_begin => {
+                    if let Some(held) = self.held.take() {
+                        self.begin(held.command);
+                    }
+                }
+                command = self.inbox.commands.recv(), if is_free => match command {
+                    Some(command) => self.hold(command),
                     None => return Ok(()),
                 },
                 () = until(next_limit) => self.expire()?,
@@ -205,18 +217,39 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         self.agreed.map(|agreed| agreed.version)
     }
 
-    /// Sends a request, or holds it back while it conflicts with an operation. `held_until` is the end of the wait for
-    /// a request that was held back before.
-    fn begin(&mut self, mut command: Command, held_until: Option<Limit>) {
-        if command.reply.is_closed() {
-            return;
-        }
+    /// Takes the next request, which waits until it may begin.
+    fn hold(&mut self, command: Command) {
+        self.held = Some(HeldCommand {
+            since: Instant::now(),
+            limit: command.timeouts.to_deadline(),
+            is_in_conflict: false,
+            command,
+        });
+    }
+
+    /// Returns whether the held request may begin. If it only waits for an operation with which it conflicts, its wait
+    /// has the limit of an answer.
+    fn may_begin_held(&mut self) -> bool {
+        let has_room = self.operations.list.len() < self.room();
         // Only concurrent operations can conflict, because pipelined operations are executed in order.
-        if self.offers(Options::CONCURRENT_OPERATIONS)
-            && self.operations.is_in_conflict(&command.request)
-        {
-            let limit = held_until.unwrap_or_else(|| command.timeouts.to_answer());
-            self.held = Some((command, limit));
+        let is_concurrent = self.offers(Options::CONCURRENT_OPERATIONS);
+        let Some(held) = &mut self.held else {
+            return false;
+        };
+        if !has_room {
+            return false;
+        }
+        let may_begin = !is_concurrent || !self.operations.is_in_conflict(&held.command.request);
+        if !may_begin && !held.is_in_conflict {
+            held.is_in_conflict = true;
+            held.limit = held.command.timeouts.to_answer();
+        }
+        may_begin
+    }
+
+    /// Sends a request, unless its caller has gone.
+    fn begin(&mut self, mut command: Command) {
+        if command.reply.is_closed() {
             return;
         }
         self.operations.label(&mut command.request);
@@ -227,7 +260,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
             }
             Err(error) => {
                 let phase = Phase::of(&command.request);
-                let _ = command.reply.send(Err(Error::fault(phase, error)));
+                command.reply.send(Err(Error::fault(phase, error)));
             }
         }
     }
@@ -304,7 +337,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         }
         let number = operation.number;
         if let Some(mut operation) = self.operations.finish(number) {
-            operation.answer(Ok(answer));
+            operation.reply.send(Ok(answer));
         }
         // Many servers execute operations one after the other, so an answer restarts the wait of the remaining operations. An
         // answer to a much later request does not, so the wait ends even if such answers keep coming.
@@ -319,12 +352,17 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         Ok(())
     }
 
-    /// Asks the server to cancel an operation whose caller has dropped its future.
-    fn cancel(&mut self, number: u64) -> Result<(), Error> {
+    /// Notes that no caller waits for an operation, and asks the server to cancel it if the options say so.
+    fn abandon(&mut self, number: u64) -> Result<(), Error> {
+        let cancels =
+            self.options.cancels_dropped && self.offers(Options::TRIGGER_RESOURCE_CONTROL);
         let Some(operation) = self.operations.numbered(number) else {
             return Ok(());
         };
-        operation.is_cancelled = true;
+        operation.abandoned = Some(Instant::now());
+        if !cancels {
+            return Ok(());
+        }
         let phase = operation.phase();
         let cancel = TriggerResourceControlRequest {
             reference_id: operation.request.reference_id().cloned(),
@@ -349,22 +387,40 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
 
     /// Returns the earliest time at which a wait ends.
     fn next_limit(&self) -> Option<Instant> {
-        let held = self.held.as_ref().and_then(|(_, limit)| limit.at());
+        let held = self.held.as_ref().and_then(|held| held.limit.at());
         let operations = self.operations.next_limit();
-        [held, operations].into_iter().flatten().min()
+        let abandoned = self.abandoned_until();
+        [held, operations, abandoned].into_iter().flatten().min()
+    }
+
+    /// Returns the time until which a request waits for answers that nobody else waits for. The time begins again with
+    /// octets of such an answer.
+    fn abandoned_until(&self) -> Option<Instant> {
+        let held = self.held.as_ref()?;
+        let mut since = self.operations.all_abandoned()?.max(held.since);
+        if let Some((_, last)) = self.wire.arriving {
+            since = since.max(last);
+        }
+        since.checked_add(held.command.timeouts.abandoned)
     }
 
     /// Ends waits that have reached their limit. If operations are concurrent and the server has sent anything since
     /// the request, the session continues. If not, the server is assumed to be down.
     fn expire(&mut self) -> Result<(), Error> {
         let now = Instant::now();
-        if let Some((command, limit)) = self.held.take() {
-            if limit.at().is_some_and(|at| at <= now) {
-                let phase = Phase::of(&command.request);
-                let _ = command.reply.send(Err(limit.error(phase)));
-            } else {
-                self.held = Some((command, limit));
-            }
+        if let Some(held) = &self.held
+            && self.abandoned_until().is_some_and(|until| until <= now)
+        {
+            // Nothing was sent for the request that waits, so its caller may repeat it in another session.
+            return Err(Error::Unavailable {
+                phase: self.operations.phase(),
+                cause: Cause::Timeout(held.command.timeouts.abandoned),
+            });
+        }
+        let is_late = |held: &mut HeldCommand| held.limit.at().is_some_and(|at| at <= now);
+        if let Some(mut late) = self.held.take_if(is_late) {
+            let phase = Phase::of(&late.command.request);
+            late.command.reply.send(Err(late.limit.error(phase)));
         }
         let goes_on = self.offers(Options::CONCURRENT_OPERATIONS);
         while let Some(number) = self.operations.overdue(now)
@@ -384,10 +440,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
             if !goes_on || operation.heard == self.heard {
                 return Err(error);
             }
-            operation.answer(Err(error.clone()));
-            if self.options.cancels_dropped && self.offers(Options::TRIGGER_RESOURCE_CONTROL) {
-                self.cancel(number)?;
-            }
+            operation.reply.send(Err(error.clone()));
+            self.abandon(number)?;
             let is_last_room =
                 self.operations.next_limit().is_none() && self.operations.list.len() >= self.room();
             if is_last_room {
@@ -418,9 +472,9 @@ fn error_of(phase: Phase, error: &Error, are_several: bool) -> Error {
 }
 
 /// Waits until the caller of the held request has dropped its future.
-async fn gone(held: &mut Option<(Command, Limit)>) {
+async fn gone(held: &mut Option<HeldCommand>) {
     match held {
-        Some((command, _)) => command.reply.closed().await,
+        Some(held) => held.command.reply.closed().await,
         None => pending().await,
     }
 }

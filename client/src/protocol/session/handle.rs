@@ -1,16 +1,20 @@
 //! The channels between the handles of a session and the task that owns its stream.
 
+use std::future::{pending, ready};
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::runtime;
+use tokio::sync::{mpsc, watch};
+use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use z3950_asn1::apdu::{Apdu, InitializeRequest, Options, SortKeySpec};
 
 use super::SessionOptions;
-use crate::error::{Error, Phase, ProtocolFault};
+use crate::error::{Cause, Error, Phase, ProtocolFault};
 use crate::protocol::driver::task::{Farewell, Inbox};
-use crate::protocol::driver::{Command, End, State, Trigger};
+use crate::protocol::driver::{Command, End, Reply, State, StateSender, Trigger};
 use crate::protocol::service::init::ServerInfo;
 #[cfg(feature = "sru")]
 use crate::sru::task::DescriptionRequest;
@@ -19,12 +23,17 @@ use crate::transport::timeouts::Timeouts;
 /// The number of requests that may be queued before callers have to wait.
 const QUEUE: usize = 16;
 
+/// The time within which a running runtime begins to run a task.
+const RUNTIME_WAIT: Duration = Duration::from_secs(1);
+
 /// The sending ends of the task's channels. Dropping this value closes the session.
 #[derive(Debug)]
 pub(super) struct Handle {
     pub(super) commands: mpsc::Sender<Command>,
     pub(super) triggers: mpsc::Sender<Trigger>,
     pub(super) closing: CancellationToken,
+    /// The runtime of the task.
+    pub(super) runtime: runtime::Handle,
     /// The way to close the session, if it is not the default one.
     pub(super) farewell: Arc<OnceLock<Farewell>>,
     pub(super) state: watch::Receiver<State>,
@@ -32,6 +41,8 @@ pub(super) struct Handle {
     pub(super) answered: Options,
     /// The number of requests that are in progress, were dropped by their callers, or failed.
     pub(super) unanswered: AtomicUsize,
+    /// Whether the server has answered any request after Init.
+    pub(super) has_answered: AtomicBool,
     /// Whether a server's count that is lower than the number of its records has already been reported.
     pub(super) has_told_miscount: AtomicBool,
     /// The maximum number of operations in progress: if the server grants concurrentOperations, and if it does not.
@@ -43,7 +54,7 @@ pub(super) struct Handle {
 
 impl Handle {
     /// Creates a handle, and the other ends of its channels for the task.
-    pub(super) fn new(options: &SessionOptions) -> (Self, Inbox, watch::Sender<State>) {
+    pub(super) fn new(options: &SessionOptions) -> (Self, Inbox, StateSender) {
         let offered = |is_answered, option| {
             if is_answered {
                 option
@@ -53,7 +64,7 @@ impl Handle {
         };
         let (commands, command_receiver) = mpsc::channel(QUEUE);
         let (triggers, trigger_receiver) = mpsc::channel(1);
-        let (state, watched) = watch::channel(State::Open);
+        let (state, watched) = StateSender::new();
         let closing = CancellationToken::new();
         let farewell = Arc::default();
         let inbox = Inbox {
@@ -66,6 +77,7 @@ impl Handle {
             commands,
             triggers,
             closing,
+            runtime: runtime::Handle::current(),
             farewell,
             state: watched,
             answered: offered(options.access_control.is_some(), Options::ACCESS_CONTROL)
@@ -74,6 +86,7 @@ impl Handle {
                     Options::RESOURCE_CONTROL,
                 ),
             unanswered: AtomicUsize::new(0),
+            has_answered: AtomicBool::new(false),
             has_told_miscount: AtomicBool::new(false),
             in_progress: (
                 options.max_in_progress(true),
@@ -112,24 +125,78 @@ impl Handle {
         T: TryFrom<Apdu, Error = Apdu>,
     {
         let phase = Phase::of(&request);
-        let (reply, answer) = oneshot::channel();
+        let (reply, answer) = Reply::new();
         let command = Command {
             request,
             sort,
             timeouts,
             reply,
         };
-        if self.commands.send(command).await.is_err() {
-            return Err(self.too_late());
-        }
-        let answer = answer.await.unwrap_or_else(|_| Err(self.too_late()))?;
-        T::try_from(answer)
+        let exchange = async {
+            if self.commands.send(command).await.is_err() {
+                return Err(self.too_late());
+            }
+            answer.await.unwrap_or_else(|_| Err(self.too_late()))
+        };
+        let answer = if self.is_in_runtime() {
+            exchange.await
+        } else {
+            Box::pin(self.while_running(phase, exchange)).await
+        };
+        T::try_from(answer?)
             .map_err(|other| Error::fault(phase, ProtocolFault::Unexpected(other.name())))
     }
 
+    /// Returns whether the caller is not in another tokio runtime than the one that runs the session's task.
+    pub(super) fn is_in_runtime(&self) -> bool {
+        let current = runtime::Handle::try_current().ok();
+        current.is_none_or(|current| current.id() == self.runtime.id())
+    }
+
+    /// Makes a request from another runtime, as long as the runtime of the task runs.
+    async fn while_running(
+        &self,
+        phase: Phase,
+        exchange: impl Future<Output = Result<Apdu, Error>>,
+    ) -> Result<Apdu, Error> {
+        if !self.is_running().await {
+            return Err(self.too_late());
+        }
+        tokio::select! {
+            biased;
+            answer = exchange => answer,
+            () = self.stopped() => {
+                let cause = Cause::RuntimeEnded;
+                Err(Error::Unavailable { phase, cause })
+            }
+        }
+    }
+
+    /// Returns whether the runtime of the task runs tasks. If not, the session is closed.
+    async fn is_running(&self) -> bool {
+        let run = timeout(RUNTIME_WAIT, self.runtime.spawn(ready(()))).await;
+        let is_running = matches!(run, Ok(Ok(())));
+        if !is_running {
+            self.closing.cancel();
+        }
+        is_running
+    }
+
+    /// Waits until the runtime of the task no longer runs tasks, if it is not the runtime of the caller.
+    pub(super) async fn stopped(&self) {
+        if self.is_in_runtime() {
+            return pending().await;
+        }
+        while self.is_running().await {
+            sleep(RUNTIME_WAIT).await;
+        }
+    }
+
+    /// Returns the error for a request that the task did not take. A task that has not said why it ended was dropped
+    /// with its runtime, or does not run.
     pub(super) fn too_late(&self) -> Error {
-        let state = self.state.borrow();
-        state.end().unwrap_or(&End::Closed).error()
+        let end = self.state.borrow().end().cloned();
+        end.unwrap_or_else(End::with_runtime).error()
     }
 }
 

@@ -30,6 +30,11 @@ pub struct SessionOptions {
     pub cancels_dropped: bool,
     /// The time for which an unused session is kept in a client's pool; `None` keeps it until the server ends it.
     pub idle_time: Option<Duration>,
+    /// The number of times that a client sends a request again in another session, if the server ended the session
+    /// before the answer; 1 by default, and only where the server had answered other requests in the lost session.
+    /// With more than one, it is also sent again if it was the first in its session but the server has answered others
+    /// before, which suits batches. Only requests that change nothing are sent again.
+    pub max_repeats: usize,
     /// The handler that answers challenges of the server. The option accessCtrl is offered only if there is one.
     pub access_control: Option<Arc<AccessControl>>,
     /// The handler that decides on the cost of operations. The option resourceCtrl is offered only if there is one.
@@ -59,6 +64,7 @@ impl Default for SessionOptions {
             max_pipelined: 1,
             cancels_dropped: false,
             idle_time: None,
+            max_repeats: 1,
             access_control: None,
             resource_control: None,
             sru: SruOptions::default(),

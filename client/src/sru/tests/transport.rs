@@ -147,15 +147,27 @@ async fn requests_that_sru_does_not_have_are_refused_here() {
 async fn credentials_of_a_url_are_sent_if_that_is_allowed() {
     let targets = "[targets.lib]\nhost = \"lib.example\"\ncredentials = { user = \"ann\", password_command = \"echo x\" }\nsru = {}\n";
     for (is_allowed, target, sent) in [
-        (true, "http://me:p%40w@lib.example/db", " Basic bWU6cEB3"),
-        (false, "http://me:p%40w@lib.example/db", ""),
-        (true, "http://lib.example/db", " Basic YW5uOng="),
+        (
+            true,
+            "http://me:p%40w@lib.example/db",
+            Some(" Basic bWU6cEB3"),
+        ),
+        (false, "http://me:p%40w@lib.example/db", None),
+        (true, "http://lib.example/db", Some(" Basic YW5uOng=")),
     ] {
         let peer = Peer::new([found(1, [])]);
         let client = peer.client_with(Timeouts::default(), targets);
         let mut options = client.options().clone();
         options.plan.allow_url_credentials = is_allowed;
         let connection = client.with_options(options).connect(target).await;
+        let Some(sent) = sent else {
+            let error = connection.expect_err("the credentials would be dropped");
+            assert!(
+                error.to_string().contains("allow_url_credentials"),
+                "{error}"
+            );
+            continue;
+        };
         let connection = connection.expect("a connection");
         let shown = format!("{connection:?} {:?}", connection.target());
         assert!(

@@ -71,6 +71,8 @@ pub struct Resolved {
     pub profile: Profile,
     /// The user name and password in a URL. They replace the profile's credentials, even if they are not sent.
     pub userinfo: Option<Userinfo>,
+    /// The URL by which the target was given, if it is one of RFC 2056. It may also name a record and its form.
+    pub url: Option<Z3950Url>,
 }
 
 /// The reason why profiles cannot be read or a target cannot be resolved.
@@ -311,6 +313,7 @@ impl Resolved {
             endpoint: target.endpoint,
             proxy: target.proxy,
             userinfo: target.userinfo,
+            url: target.url,
             profile,
         }
     }

@@ -360,10 +360,9 @@ impl Trial {
     }
 
     fn answer_limit(&self) -> Duration {
-        let limit = self.target.options.timeouts.answer;
-        limit
-            .filter(|limit| !limit.is_zero())
-            .unwrap_or(self.target.options.limits.check_time)
+        let options = &self.target.options;
+        let limit = options.timeouts.answer;
+        limit.unwrap_or(options.limits.check_time)
     }
 
     fn note(&mut self, is_sent: bool, octets: &Bytes) {

@@ -185,7 +185,8 @@ impl Follower {
     async fn follow(&self, locator: &Locator) -> Option<Followed> {
         match locator.url() {
             Url::Z3950(url) if url.kind() == Kind::Retrieval => {
-                let outcome = self.client.retrieve(url).await.ok()?.outcome;
+                let plan = self.client.plan(url).await.ok()?;
+                let outcome = self.client.retrieve_plan(&plan).await.ok()?.outcome;
                 // A database that does not exist counts as gone, but a database that cannot be searched does not.
                 let status = match &outcome {
                     Outcome::Failed(Error::Refused { diagnostics, .. }) => match diagnostics {

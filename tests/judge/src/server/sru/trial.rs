@@ -474,7 +474,7 @@ impl SruTrial {
 
     fn answer_limit(&self) -> Duration {
         let options = self.options();
-        let limit = options.timeouts.answer.filter(|limit| !limit.is_zero());
+        let limit = options.timeouts.answer;
         limit.unwrap_or(options.limits.check_time)
     }
 
