@@ -23,7 +23,7 @@ use crate::error::{Error, to_python};
 use crate::options::Options;
 use crate::process::{Local, shared};
 use crate::query::Query;
-use crate::record::Record;
+use crate::record::{Received, Record};
 use crate::request::Request;
 use crate::result_set::{ResultSet, Slots};
 
@@ -78,7 +78,7 @@ pub(crate) fn get(py: Python<'_>, url: String, options: &Options) -> PyResult<Re
     }
     let client = options.client(py, &url)?;
     Ok(Request::about(url.clone(), async move {
-        client.get(url).await.map(Record::from)
+        client.get(url).await.map(Received)
     }))
 }
 
@@ -269,7 +269,7 @@ impl Connection {
     fn get(&self, docid: Vec<u8>) -> PyResult<Request> {
         let handle = self.handle()?;
         Ok(Request::new(async move {
-            handle.get(docid).await.map(Record::from)
+            handle.get(docid).await.map(Received)
         }))
     }
 

@@ -258,7 +258,7 @@ fn next_of_file(
         Ok(record) => to_utf8(&record, options),
         Err(damage) => return Ok(damaged(&damage)),
     };
-    if repairs || !(incomplete || guessed || converted.is_loss()) {
+    if !(incomplete || guessed || converted.is_loss()) {
         return Ok(Next::Record(converted.record.into()));
     }
     // Notes about a record that is sound apart from them are left out.
@@ -267,10 +267,12 @@ fn next_of_file(
     let problems = problems.filter(|found| found.problem.kind.is_undecoded());
     let words = notes.chain(problems.map(ToString::to_string));
     let words: Vec<String> = words.take(SHOWN).collect();
-    Ok(damaged(&format!(
-        "{}; errors=\"repair\" takes it as it is",
-        words.join("; ")
-    )))
+    let words = words.join("; ");
+    Ok(if repairs {
+        Next::Record(Record::damaged(converted.record, words))
+    } else {
+        damaged(&format!("{words}; errors=\"repair\" takes it as it is"))
+    })
 }
 
 fn in_memory(octets: &Bound<'_, PyBytes>) -> Octets {

@@ -13,7 +13,7 @@ use z3950::asn1::record::{holdings, marc_syntax};
 use z3950::marc::crosswalk::Citation;
 use z3950::marc::{MarcRecord, iso2709, marcline, marcxml, text_lossless};
 
-use crate::error::{Error, guarded};
+use crate::error::{DamagedRecord, Error, guarded};
 
 /// A record.
 ///
@@ -41,7 +41,32 @@ pub(crate) struct Record {
 
 enum Source {
     Server(Box<z3950::Record>),
-    File,
+    /// A record of a file, with what is wrong with it if it was read in spite of that.
+    File(Option<String>),
+}
+
+/// A record of a server, which becomes an exception if it is damaged.
+pub(crate) struct Received(pub(crate) z3950::Record);
+
+impl<'py> IntoPyObject<'py> for Received {
+    type Target = Record;
+    type Output = Bound<'py, Record>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
+        let damage = guarded(|| Ok(self.0.damage()))?;
+        let index = self.0.position().and_then(|place| place.checked_sub(1));
+        let record = Bound::new(py, Record::from(self.0))?;
+        let Some(damage) = damage else {
+            return Ok(record);
+        };
+        let which = index.map_or_else(
+            || "the record".to_owned(),
+            |index| format!("the record at index {index}"),
+        );
+        let words = format!("{which} is damaged: {damage}");
+        Err(DamagedRecord::new_err((words, record.unbind())))
+    }
 }
 
 /// A copy that a library holds. Fields that the record does not give are `None`.
@@ -77,18 +102,26 @@ impl From<MarcRecord> for Record {
     /// Creates a record from a record of a file, which is in UTF-8.
     fn from(record: MarcRecord) -> Self {
         Self {
-            source: Source::File,
+            source: Source::File(None),
             marc: OnceLock::from(Some(record)),
         }
     }
 }
 
 impl Record {
+    /// Creates a record from a record of a file that is damaged.
+    pub(crate) fn damaged(record: MarcRecord, damage: String) -> Self {
+        Self {
+            source: Source::File(Some(damage)),
+            marc: OnceLock::from(Some(record)),
+        }
+    }
+
     /// Returns the MARC record, in UTF-8.
     pub(crate) fn as_marc(&self) -> Option<&MarcRecord> {
         let read = || match &self.source {
             Source::Server(record) => record.marc(),
-            Source::File => None,
+            Source::File(_) => None,
         };
         self.marc.get_or_init(read).as_ref()
     }
@@ -96,7 +129,7 @@ impl Record {
     fn as_received(&self) -> Option<&z3950::Record> {
         match &self.source {
             Source::Server(record) => Some(record),
-            Source::File => None,
+            Source::File(_) => None,
         }
     }
 
@@ -104,7 +137,7 @@ impl Record {
     fn identity(&self) -> Vec<u8> {
         match &self.source {
             Source::Server(record) => record.octets().to_vec(),
-            Source::File => match (self.iso2709(), self.as_marc()) {
+            Source::File(_) => match (self.iso2709(), self.as_marc()) {
                 (Ok(octets), _) => octets.unwrap_or_default(),
                 // The record is too long for ISO 2709.
                 (Err(_), record) => record.map(marcline::to_lines).unwrap_or_default(),
@@ -134,13 +167,25 @@ impl Record {
         })
     }
 
+    /// What is wrong with a damaged record, of which something is missing or cannot be read. `None` if it is sound. A damaged record of a
+    /// result set is the `record` of a `DamagedRecord`; one of a file is read with `errors="repair"`.
+    #[getter]
+    fn damage(&self) -> PyResult<Option<String>> {
+        guarded(|| {
+            Ok(match &self.source {
+                Source::Server(record) => record.damage(),
+                Source::File(damage) => damage.clone(),
+            })
+        })
+    }
+
     /// The name of the record syntax, such as `usmarc` or `xml`, or its object identifier.
     #[getter]
     fn syntax(&self) -> Option<String> {
         let name = |oid: Oid| oid.name().map_or_else(|| oid.to_string(), str::to_owned);
         match &self.source {
             Source::Server(record) => record.syntax().map(name),
-            Source::File => self.as_marc().map(marc_syntax).map(name),
+            Source::File(_) => self.as_marc().map(marc_syntax).map(name),
         }
     }
 
@@ -150,8 +195,8 @@ impl Record {
         guarded(|| {
             let found = match (&self.source, self.as_marc()) {
                 (Source::Server(record), _) => record.holdings(),
-                (Source::File, Some(record)) => holdings::of_marc(record),
-                (Source::File, None) => Vec::new(),
+                (Source::File(_), Some(record)) => holdings::of_marc(record),
+                (Source::File(_), None) => Vec::new(),
             };
             Ok(found.into_iter().map(Holding::from).collect())
         })
@@ -169,7 +214,7 @@ impl Record {
     fn octets<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         Ok(match &self.source {
             Source::Server(record) => PyBytes::new(py, &guarded(|| Ok(record.octets()))?),
-            Source::File => PyBytes::new(py, &guarded(|| self.iso2709())?.unwrap_or_default()),
+            Source::File(_) => PyBytes::new(py, &guarded(|| self.iso2709())?.unwrap_or_default()),
         })
     }
 
@@ -204,10 +249,10 @@ impl Record {
         guarded(|| {
             Ok(match (&self.source, self.as_marc()) {
                 (Source::Server(record), _) => record.text(),
-                (Source::File, Some(record)) => {
+                (Source::File(_), Some(record)) => {
                     text_lossless(&marcline::to_lines(record)).into_owned()
                 }
-                (Source::File, None) => String::new(),
+                (Source::File(_), None) => String::new(),
             })
         })
     }
@@ -301,7 +346,8 @@ impl Record {
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let title = self.title()?.into_pyobject(py)?;
         let syntax = self.syntax().unwrap_or_else(|| "no syntax".to_owned());
-        Ok(format!("<Record {} ({syntax})>", title.repr()?))
+        let damage = self.damage()?.map_or("", |_| ", damaged");
+        Ok(format!("<Record {} ({syntax}{damage})>", title.repr()?))
     }
 
     fn _repr_html_(&self) -> PyResult<String> {

@@ -12,7 +12,7 @@ use z3950::{Error as Failure, SortKey};
 use crate::connection::Open;
 use crate::error::to_python;
 use crate::process::Local;
-use crate::record::Record;
+use crate::record::Received;
 use crate::request::Request;
 
 /// The number of records fetched at a time for a program that reads them one by one, in order.
@@ -102,7 +102,7 @@ impl ResultSet {
     fn record(&self, position: u64) -> PyResult<Request> {
         let held = self.shared()?;
         Ok(Request::new(async move {
-            Ok(held.record(position).await?.map(Record::from))
+            Ok(held.record(position).await?.map(Received))
         }))
     }
 
@@ -143,9 +143,13 @@ impl<'py> IntoPyObject<'py> for Slots {
     fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
         let slots = PyList::empty(py);
         for slot in self.0 {
+            let slot = match slot {
+                Ok(record) => Received(record).into_pyobject(py),
+                Err(error) => Err(to_python(&error)),
+            };
             match slot {
-                Ok(record) => slots.append(Record::from(record))?,
-                Err(error) => slots.append(to_python(&error))?,
+                Ok(record) => slots.append(record)?,
+                Err(error) => slots.append(error)?,
             }
         }
         Ok(slots)

@@ -17,7 +17,7 @@ Record            title, fields("245", "a"), holdings, text, json, marc, marcxml
 get, lookup       the record of a URL, and many identifiers side by side, without a connection
 read, convert     files of records in any form of MARC
 targets           the catalogues that have names, for connect("loc")
-Error             NoMatch, Ambiguous, Diagnostic, Unavailable, Timeout, BadUrl, BadQuery
+Error             NoMatch, Ambiguous, Diagnostic, DamagedRecord, Unavailable, Timeout, BadUrl, BadQuery
 
 `z3950.aio` has the same for asyncio, `z3950.url` is about URLs, `z3950.testing` has a server for tests.
 """
@@ -25,7 +25,7 @@ Error             NoMatch, Ambiguous, Diagnostic, Unavailable, Timeout, BadUrl, 
 from __future__ import annotations
 
 from ._common import Answer
-from ._errors import Ambiguous, BadQuery, BadUrl, Diagnostic, Error, NoMatch, Timeout, Unavailable
+from ._errors import Ambiguous, BadQuery, BadUrl, DamagedRecord, Diagnostic, Error, NoMatch, Timeout, Unavailable
 from ._files import convert, read
 from ._sync import Connection, Records, ResultSet, connect, get, lookup
 from ._z3950 import Holding, Query, Record, ScanTerm, Target, TaskResult, __version__, targets
@@ -46,6 +46,7 @@ __all__ = [
     "BadUrl",
     "ConnectOptions",
     "Connection",
+    "DamagedRecord",
     "Diagnostic",
     "Error",
     "Holding",

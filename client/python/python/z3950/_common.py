@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from . import _z3950 as native
-from ._errors import BadQuery, Diagnostic, Error, Unavailable
+from ._errors import BadQuery, DamagedRecord, Diagnostic, Error, Unavailable
 from ._z3950 import Query, Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from typing import Any
+    from typing import Any, Literal, TypeAlias
 
     from ._types import ConnectOptions, MarcLike
 
+    #: What `ResultSet.records` does with an error in the place of a record.
+    OnError: TypeAlias = Literal["raise", "skip", "yield"]
+
 #: How many records an iteration requests first, and then at a time.
 FIRST_PAGE, PAGE = 20, 200
+
+#: How many answers without any record may follow each other before an iteration that skips errors raises one.
+BARREN = 20
 
 #: The condition of Bib-1 that there is no record at a position.
 OUT_OF_RANGE = 13
@@ -25,6 +31,37 @@ MOST = 2**63 - 1
 #: The names and types of `ConnectOptions`, which need not be imported for it.
 OPTIONS: dict[str, Any] = {"timeout": float | int | None} | dict.fromkeys(("user", "password", "group", "syntax", "elements"), str | None)
 OPTIONS |= {"holdings": bool}
+
+
+#: How queries in PQF begin, apart from a plain term.
+PQF = ("@attr", "@and", "@or", "@not", "@prox", "@set", "@term")
+
+#: What a setting of another library is called in this one.
+ELSEWHERE = {
+    "preferredrecordsyntax": "syntax",
+    "recordsyntax": "syntax",
+    "elementsetname": "elements",
+    "elementset": "elements",
+    "groupid": "group",
+    "userid": "user",
+    "cclqual": "profile",
+    "presentchunk": "chunk",
+}
+
+
+class Fixed:
+    """An object that has only the attributes of its class."""
+
+    __slots__ = ()
+
+    def __setattr__(self, name: str, value: object) -> None:
+        try:
+            object.__setattr__(self, name, value)
+        except AttributeError:
+            plain = name.replace("_", "").lower()
+            setting = next((known for known in OPTIONS if known.replace("_", "") == plain), ELSEWHERE.get(plain))
+            hint = f"give {setting}= to connect" if setting else "it has the attributes of its class alone"
+            raise AttributeError(f"{name!r} of a {type(self).__name__} cannot be set: {hint}") from None
 
 
 class Answer:
@@ -73,6 +110,8 @@ class Answer:
 def as_query(query: Query | str) -> Query:
     """A plain string is words; its language is never guessed."""
     if isinstance(query, str):
+        if query.lstrip().startswith(PQF):
+            raise BadQuery(f"this is PQF, and a plain string is words: write Query.pqf({query!r})", 0)
         return Query.words(query)
     if isinstance(query, Query):
         return query
@@ -263,11 +302,18 @@ def record_of(slot: Record | Error) -> Record:
 class Pages:
     """The records of a result set in order: which range to request next, and the records received."""
 
-    def __init__(self) -> None:
+    __slots__ = ("_barren", "_errors", "_has_ended", "_next", "_size", "_slots")
+
+    def __init__(self, errors: OnError) -> None:
+        if errors not in ("raise", "skip", "yield"):
+            raise ValueError(f"errors is 'raise', 'skip' or 'yield', not {errors!r}")
+        self._errors = errors
         self._next = 1
         self._size = FIRST_PAGE
         self._slots: Iterator[Record | Error] = iter(())
         self._has_ended = False
+        #: How many answers have had no record since the last one with a record.
+        self._barren = 0
 
     def next_range(self) -> tuple[int, int] | None:
         """The first position and the size of the next request; `None` at the end."""
@@ -278,16 +324,31 @@ class Pages:
         self._size = PAGE
         self._slots = iter(page)
         self._has_ended = not page
+        self._barren = self._barren + 1 if all(isinstance(slot, Error) for slot in page) else 0
 
-    def take(self) -> Record | None:
-        """The next record received. A diagnostic in the place of a record is followed by the next record, and after an `Unavailable` the
-        records from there on are requested again. Any other error ends the set, and so does a diagnostic that there are no more records."""
+    def take(self) -> Any:
+        """The next record received, or with `yield` the error in its place. An error in the place of a record is followed by the next
+        record, and after an `Unavailable` the records from there on are requested again. Any other error ends the set, and so does a
+        diagnostic that there are no more records."""
         for slot in self._slots:
-            if not isinstance(slot, Unavailable):
-                self._next += 1
-                self._has_ended |= isinstance(slot, Error) and not (isinstance(slot, Diagnostic) and slot.condition != OUT_OF_RANGE)
-            return record_of(slot)
+            if isinstance(slot, Unavailable):
+                raise slot
+            self._next += 1
+            if isinstance(slot, Error):
+                self._has_ended |= not is_of_one_record(slot)
+                if self._has_ended or self._errors == "raise":
+                    raise slot
+                if self._errors == "skip":
+                    if self._barren > BARREN:
+                        raise slot
+                    continue
+            return slot
         return None
+
+
+def is_of_one_record(error: Error) -> bool:
+    """Whether an error says nothing about the records after it."""
+    return isinstance(error, DamagedRecord) or (isinstance(error, Diagnostic) and error.condition != OUT_OF_RANGE)
 
 
 def hits_in_html(length: int, slots: list[Record | Error]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from . import _z3950 as native
 from ._common import (
     Answer,
+    Fixed,
     Pages,
     as_count,
     as_docid,
@@ -30,10 +31,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from types import TracebackType
-    from typing import Any, overload
+    from typing import Any, Literal, overload
 
     from typing_extensions import Self, Unpack
 
+    from ._common import OnError
     from ._types import ConnectOptions, MarcLike
 
 
@@ -127,11 +129,13 @@ def lookup(
     return answers()
 
 
-class Connection:
+class Connection(Fixed):
     """A connection to a target, made by `connect`. Threads may share it. If the server has closed the session, a request that changes
     nothing is repeated in a new one. If a session ended at a request, for instance with a `Timeout`, the next request opens another,
     unless the server closed it for cost or security. The session of a connection that nobody uses any more is kept for the next one for a
     minute, after which it is closed as soon as a request is made."""
+
+    __slots__ = ("__weakref__", "_native", "_target")
 
     def __init__(self, connection: native.Connection) -> None:
         self._native = connection
@@ -215,7 +219,7 @@ class Connection:
         return f"<Connection {self.target}{' (closed)' if self._native.is_closed else ''}>"
 
 
-class ResultSet:
+class ResultSet(Fixed):
     """What a search found. Records are numbered from 0 and fetched as they are read.
 
     Iteration and `hits[:100]` fetch many records with a request. So does `hits[i]` in a loop with ascending `i`: the record after those
@@ -229,6 +233,8 @@ class ResultSet:
     ...     len(hits), hits[0].title
     (4, 'Emma : a novel : in three volumes')
     """
+
+    __slots__ = ("__weakref__", "_native")
 
     def __init__(self, hits: native.ResultSet) -> None:
         self._native = hits
@@ -259,6 +265,29 @@ class ResultSet:
             return records_of(self._native.range(first, size).wait(), size, step) if size else []
         return found_at(index, self._native.record(first).wait(), len(self))
 
+    if TYPE_CHECKING:
+
+        @overload
+        def records(self, errors: Literal["raise", "skip"] = "raise") -> Iterator[Record]: ...
+
+        @overload
+        def records(self, errors: Literal["yield"]) -> Iterator[Record | Error]: ...
+
+    def records(self, errors: OnError = "raise") -> Iterator[Record | Error]:
+        """The records in order. An error in the place of a record, which is a `Diagnostic` or a `DamagedRecord`, is raised; the next call
+        goes on after it, but a `for` loop has ended. With `errors="skip"` such records are left out, and with `errors="yield"` the
+        exception is in the place of the record. Other errors, such as `Unavailable`, are raised in any case.
+
+        >>> import z3950
+        >>> from z3950.testing import Server
+        >>> server = Server(records=[("id7", "Emma")], faults=["on present: damage truncated"])
+        >>> with server, z3950.connect(server.target) as cat:
+        ...     for record in cat.search("ti:emma").records(errors="yield"):
+        ...         print(type(record).__name__)
+        DamagedRecord
+        """
+        return Records(self._native, errors)
+
     def __iter__(self) -> Records:
         return Records(self._native)
 
@@ -274,18 +303,20 @@ class ResultSet:
             return None
 
 
-class Records:
-    """The records of a result set in order. A `Diagnostic` in the place of a record is raised, and the record after it follows. After an
-    `Unavailable`, such as a `Timeout`, the next call requests the records from there on again.
+class Records(Fixed):
+    """The records of a result set in order. A `Diagnostic` or `DamagedRecord` in the place of a record is raised, and the record after
+    it follows. After an `Unavailable`, such as a `Timeout`, the next call requests the records from there on again.
 
     One thread reads it at a time; another one gets an `Error`. Each thread can iterate over the result set by itself.
     """
 
-    def __init__(self, hits: native.ResultSet) -> None:
+    __slots__ = ("__weakref__", "_lock", "_native", "_pages")
+
+    def __init__(self, hits: native.ResultSet, errors: OnError = "raise") -> None:
         from threading import Lock
 
         self._native = hits
-        self._pages = Pages()
+        self._pages = Pages(errors)
         self._lock = Lock()
 
     def __iter__(self) -> Self:
@@ -295,6 +326,7 @@ class Records:
         if not self._lock.acquire(blocking=False):
             raise Error("another thread is reading from this")
         try:
+            record: Record | None
             while (record := self._pages.take()) is None:
                 if (page := self._pages.next_range()) is None:
                     raise StopIteration

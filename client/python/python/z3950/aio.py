@@ -20,11 +20,12 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Generator, Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NoReturn, overload
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, overload
 
 from . import _z3950 as native
 from ._common import (
     Answer,
+    Fixed,
     Pages,
     as_count,
     as_docid,
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self, Unpack
 
+    from ._common import OnError
     from ._types import ConnectOptions, MarcLike
 
 __all__ = ["Connection", "Records", "ResultSet", "connect", "get", "lookup"]
@@ -146,8 +148,10 @@ class _Connecting:
             await self._connection.close()
 
 
-class Connection:
+class Connection(Fixed):
     """A connection to a target, made by `connect`. Tasks may share it."""
+
+    __slots__ = ("__weakref__", "_native", "_target")
 
     def __init__(self, connection: native.Connection) -> None:
         self._native = connection
@@ -215,8 +219,10 @@ class Connection:
         return f"<Connection {self.target}{' (closed)' if self._native.is_closed else ''}>"
 
 
-class ResultSet:
+class ResultSet(Fixed):
     """What a search found: `len(hits)`, `await hits[0]`, `await hits[:10]`, `async for record in hits`."""
+
+    __slots__ = ("__weakref__", "_native")
 
     def __init__(self, hits: native.ResultSet) -> None:
         self._native = hits
@@ -253,6 +259,17 @@ class ResultSet:
         # Without this, Python would iterate by `hits[0]`, `hits[1]`, and so on, which are awaitable.
         raise TypeError("the records of asyncio are read with `async for`")
 
+    @overload
+    def records(self, errors: Literal["raise", "skip"] = "raise") -> AsyncIterator[Record]: ...
+
+    @overload
+    def records(self, errors: Literal["yield"]) -> AsyncIterator[Record | Error]: ...
+
+    def records(self, errors: OnError = "raise") -> AsyncIterator[Record | Error]:
+        """The records in order, for `async for`; `errors` says what becomes of an error in the place of one. See
+        `z3950.ResultSet.records`."""
+        return Records(self._native, errors)
+
     def __aiter__(self) -> Records:
         return Records(self._native)
 
@@ -260,16 +277,18 @@ class ResultSet:
         return f"<ResultSet of {counted(len(self), 'record')}>"
 
 
-class Records:
-    """The records of a result set in order. A `Diagnostic` in the place of a record is raised, and the record after it follows. After an
-    `Unavailable`, such as a `Timeout`, the next call requests the records from there on again.
+class Records(Fixed):
+    """The records of a result set in order. A `Diagnostic` or `DamagedRecord` in the place of a record is raised, and the record after
+    it follows. After an `Unavailable`, such as a `Timeout`, the next call requests the records from there on again.
 
     Tasks may share it: each gets the next record.
     """
 
-    def __init__(self, hits: native.ResultSet) -> None:
+    __slots__ = ("__weakref__", "_lock", "_native", "_pages")
+
+    def __init__(self, hits: native.ResultSet, errors: OnError = "raise") -> None:
         self._native = hits
-        self._pages = Pages()
+        self._pages = Pages(errors)
         self._lock = asyncio.Lock()
 
     def __aiter__(self) -> Self:
@@ -277,6 +296,7 @@ class Records:
 
     async def __anext__(self) -> Record:
         async with self._lock:
+            record: Record | None
             while (record := self._pages.take()) is None:
                 if (page := self._pages.next_range()) is None:
                     raise StopAsyncIteration

@@ -10,7 +10,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from . import _z3950 as native
-from ._common import as_octets
+from ._common import Fixed, as_octets
 from ._errors import Timeout
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     _Given: TypeAlias = MarcLike | tuple[str | int, str]
 
 
-class Server:
+class Server(Fixed):
     """A server on 127.0.0.1, until `stop`. Without arguments it has a small catalogue of books.
 
     `records` are those of one database, `databases` of several, by name. `faults` are rules such as `on search nth=2: fail 2`, which is
@@ -46,6 +46,8 @@ class Server:
     14
     ['initRequest', 'searchRequest', 'presentRequest', 'close']
     """
+
+    __slots__ = ("__weakref__", "_address", "_database", "_native")
 
     def __init__(
         self,
