@@ -13,7 +13,7 @@ War and peace : a novel usmarc []
 connect(target)   a Connection: search, scan, get, lookup, update, order, explain
 Query             title, author, isbn …, joined by &, | and -; or a text in words, pqf, cql or ccl
 ResultSet         len(hits), hits[0], hits[:10], for record in hits, hits.sort("date:desc")
-Record            title, fields("245", "a"), holdings, text, json, marc, marcxml, pymarc()
+Record            title, author, year, record["245"]["a"], holdings, text, json, marc, marcxml, pymarc()
 get, lookup       the record of a URL, and many identifiers side by side, without a connection
 read, convert     files of records in any form of MARC
 targets           the catalogues that have names, for connect("loc")
@@ -28,7 +28,7 @@ from ._common import Answer
 from ._errors import Ambiguous, BadQuery, BadUrl, DamagedRecord, Diagnostic, Error, NoMatch, Timeout, Unavailable
 from ._files import convert, read
 from ._sync import Connection, Records, ResultSet, connect, get, lookup
-from ._z3950 import Holding, Query, Record, ScanTerm, Target, TaskResult, __version__, targets
+from ._z3950 import Description, Field, Holding, Query, Record, ScanTerm, SearchSource, Target, TaskResult, __version__, targets
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,8 +47,10 @@ __all__ = [
     "ConnectOptions",
     "Connection",
     "DamagedRecord",
+    "Description",
     "Diagnostic",
     "Error",
+    "Field",
     "Holding",
     "MarcLike",
     "NoMatch",
@@ -57,6 +59,7 @@ __all__ = [
     "Records",
     "ResultSet",
     "ScanTerm",
+    "SearchSource",
     "Source",
     "Target",
     "TaskResult",
@@ -92,4 +95,4 @@ if not TYPE_CHECKING:
 
 
 def __dir__() -> list[str]:
-    return sorted(globals() | _LATER)
+    return sorted({*__all__, *_LATER, *(name for name in globals() if name.startswith("__"))})

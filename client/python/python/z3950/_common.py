@@ -8,19 +8,16 @@ from ._z3950 import Query, Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import Any, Literal, TypeAlias
+    from collections.abc import Iterable, Iterator, Mapping
+    from typing import Any
 
-    from ._types import ConnectOptions, MarcLike
-
-    #: What `ResultSet.records` does with an error in the place of a record.
-    OnError: TypeAlias = Literal["raise", "skip", "yield"]
+    from ._types import MarcLike
 
 #: How many records an iteration requests first, and then at a time.
 FIRST_PAGE, PAGE = 20, 200
 
 #: How many answers without any record may follow each other before an iteration that skips errors raises one.
-BARREN = 20
+BARREN = 2
 
 #: The condition of Bib-1 that there is no record at a position.
 OUT_OF_RANGE = 13
@@ -28,10 +25,21 @@ OUT_OF_RANGE = 13
 #: The highest number that is sent.
 MOST = 2**63 - 1
 
-#: The names and types of `ConnectOptions`, which need not be imported for it.
-OPTIONS: dict[str, Any] = {"timeout": float | int | None} | dict.fromkeys(("user", "password", "group", "syntax", "elements"), str | None)
-OPTIONS |= {"holdings": bool}
+#: The names of `ConnectOptions`, which need not be imported for it, and what their values are.
+OPTIONS: dict[str, tuple[str, ...]] = {
+    "timeout": ("float", "int", "None"),
+    **dict.fromkeys(("user", "password", "group", "syntax", "elements", "charset", "query_charset", "proxy"), ("str", "None")),
+    **dict.fromkeys(("holdings", "insecure"), ("bool",)),
+    "chunk": ("int", "None"),
+    "profile": ("str", "Mapping", "None"),
+    **dict.fromkeys(("ca_file", "certificate", "key"), ("str", "PathLike", "None")),
+}
 
+#: The types of options.
+KINDS = {"float": float, "int": int, "str": str, "bool": bool}
+
+#: How many terms a facet has.
+TERMS = 10
 
 #: How queries in PQF begin, apart from a plain term.
 PQF = ("@attr", "@and", "@or", "@not", "@prox", "@set", "@term")
@@ -118,14 +126,41 @@ def as_query(query: Query | str) -> Query:
     raise TypeError(f"a query is a str or a z3950.Query, not {type(query).__name__}")
 
 
-def as_options(options: ConnectOptions) -> native.Options:
-    """Options of a connection."""
+def as_options(arguments: Mapping[str, Any]) -> native.Options:
+    """The options of a connection, among the arguments of a function."""
+    options = {name: arguments[name] for name in OPTIONS}
     for name, value in options.items():
-        if (kind := OPTIONS.get(name)) is None:
-            raise TypeError(f"there is no option {name!r}; the options are {', '.join(OPTIONS)}")
-        if not isinstance(value, kind):
-            raise TypeError(f"{name} is {getattr(kind, '__name__', kind)}, not {type(value).__name__}")
+        kinds = OPTIONS[name]
+        if not any(is_a(kind, value) for kind in kinds):
+            raise TypeError(f"{name} is {' | '.join(kinds)}, not {type(value).__name__}")
+    if options["profile"] is not None and not isinstance(options["profile"], str):
+        options["profile"] = dict(options["profile"])
     return native.Options(**options)
+
+
+def is_a(kind: str, value: object) -> bool:
+    """Whether a value is of a kind. True and False are no numbers here."""
+    if kind == "PathLike":
+        return hasattr(value, "__fspath__")
+    if kind == "Mapping":
+        return hasattr(value, "keys") and hasattr(value, "__getitem__")
+    return (
+        type(value).__name__ == "NoneType"
+        if kind == "None"
+        else isinstance(value, KINDS[kind]) and (kind == "bool") == isinstance(value, bool)
+    )
+
+
+def as_facets(facets: Iterable[str] | Mapping[str, int]) -> list[tuple[str, int]]:
+    """Facets to count, each with its number of terms."""
+    if isinstance(facets, str):
+        raise TypeError(f"facets is a list of fields: write facets=[{facets!r}]")
+    numbered = facets.items() if hasattr(facets, "items") else [(name, TERMS) for name in facets]
+    for name, limit in numbered:
+        if not isinstance(name, str):
+            raise TypeError(f"a facet is a str, not {type(name).__name__}")
+        as_count(f"the number of terms of {name}", limit, least=1)
+    return list(numbered)
 
 
 def as_identifier(identifier: str) -> str:
@@ -137,7 +172,7 @@ def as_identifier(identifier: str) -> str:
 
 def as_count(name: str, number: int, least: int = 0) -> int:
     """A number of records, terms or lookups."""
-    if not isinstance(number, int):
+    if not isinstance(number, int) or isinstance(number, bool):
         raise TypeError(f"{name} is an int, not {type(number).__name__}")
     if number < least:
         raise ValueError(f"{name} is at least {least}, not {number}")
@@ -195,12 +230,14 @@ def as_octets(record: MarcLike) -> bytes:
 
 
 def as_records(records: MarcLike | Iterable[MarcLike]) -> list[Record]:
-    """One record or several."""
+    """One record or several to update."""
     from collections.abc import Mapping
 
     if isinstance(records, (Record, Mapping, bytes, bytearray, memoryview)) or hasattr(records, "as_marc"):
         records = [records]  # type: ignore[list-item]
-    return list(EachRecord(records))
+    if not (found := list(EachRecord(records))):
+        raise ValueError("there is no record to update")
+    return found
 
 
 class EachRecord:
@@ -304,7 +341,7 @@ class Pages:
 
     __slots__ = ("_barren", "_errors", "_has_ended", "_next", "_size", "_slots")
 
-    def __init__(self, errors: OnError) -> None:
+    def __init__(self, errors: str) -> None:
         if errors not in ("raise", "skip", "yield"):
             raise ValueError(f"errors is 'raise', 'skip' or 'yield', not {errors!r}")
         self._errors = errors

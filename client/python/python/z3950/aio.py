@@ -29,6 +29,7 @@ from ._common import (
     Pages,
     as_count,
     as_docid,
+    as_facets,
     as_hits,
     as_identifier,
     as_keys,
@@ -44,16 +45,16 @@ from ._common import (
     wanted,
 )
 from ._errors import Error
-from ._z3950 import Query, Record, ScanTerm, TaskResult
+from ._z3950 import Query, Record, ScanTerm, SearchSource, TaskResult
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Coroutine, Mapping
+    from os import PathLike
     from types import TracebackType
 
-    from typing_extensions import Self, Unpack
+    from typing_extensions import Self
 
-    from ._common import OnError
-    from ._types import ConnectOptions, MarcLike
+    from ._types import MarcLike
 
 __all__ = ["Connection", "Records", "ResultSet", "connect", "get", "lookup"]
 
@@ -82,14 +83,52 @@ async def _result(request: native.Request) -> Any:
         started.cancel()
 
 
-def connect(target: str, **options: Unpack[ConnectOptions]) -> _Connecting:
+def connect(
+    target: str,
+    *,
+    timeout: float | None = 30.0,
+    user: str | None = None,
+    password: str | None = None,
+    group: str | None = None,
+    syntax: str | None = None,
+    elements: str | None = None,
+    holdings: bool = False,
+    charset: str | None = None,
+    query_charset: str | None = None,
+    chunk: int | None = None,
+    profile: str | Mapping[str, Any] | None = None,
+    ca_file: str | PathLike[str] | None = None,
+    certificate: str | PathLike[str] | None = None,
+    key: str | PathLike[str] | None = None,
+    insecure: bool = False,
+    proxy: str | None = None,
+) -> _Connecting:
     """Connects to a target: `async with connect(…) as cat`, or `cat = await connect(…)`. See `z3950.connect`."""
-    return _Connecting(target, as_options(options))
+    return _Connecting(target, as_options(locals()))
 
 
-async def get(url: str, **options: Unpack[ConnectOptions]) -> Record:
+async def get(
+    url: str,
+    *,
+    timeout: float | None = 30.0,
+    user: str | None = None,
+    password: str | None = None,
+    group: str | None = None,
+    syntax: str | None = None,
+    elements: str | None = None,
+    holdings: bool = False,
+    charset: str | None = None,
+    query_charset: str | None = None,
+    chunk: int | None = None,
+    profile: str | Mapping[str, Any] | None = None,
+    ca_file: str | PathLike[str] | None = None,
+    certificate: str | PathLike[str] | None = None,
+    key: str | PathLike[str] | None = None,
+    insecure: bool = False,
+    proxy: str | None = None,
+) -> Record:
     """The one record that a retrieval URL names. See `z3950.get`."""
-    record: Record = await _result(native.get(url, as_options(options)))
+    record: Record = await _result(native.get(url, as_options(locals())))
     return record
 
 
@@ -101,10 +140,25 @@ async def lookup(
     fallback: bool = False,
     best: bool = False,
     all_targets: bool = False,
-    **options: Unpack[ConnectOptions],
+    timeout: float | None = 30.0,
+    user: str | None = None,
+    password: str | None = None,
+    group: str | None = None,
+    syntax: str | None = None,
+    elements: str | None = None,
+    holdings: bool = False,
+    charset: str | None = None,
+    query_charset: str | None = None,
+    chunk: int | None = None,
+    profile: str | Mapping[str, Any] | None = None,
+    ca_file: str | PathLike[str] | None = None,
+    certificate: str | PathLike[str] | None = None,
+    key: str | PathLike[str] | None = None,
+    insecure: bool = False,
+    proxy: str | None = None,
 ) -> AsyncIterator[Answer]:
     """Looks up identifiers, `jobs` at a time. See `z3950.lookup`."""
-    asked, begun = as_options(options), deque[asyncio.Task[Answer]]()
+    asked, begun = as_options(locals()), deque[asyncio.Task[Answer]]()
     targets = as_targets(target, asked)
     check_lookups(identifiers, jobs, fallback=fallback, best=best, all_targets=all_targets)
 
@@ -162,9 +216,9 @@ class Connection(Fixed):
         """The server and its databases."""
         return self._target
 
-    async def search(self, query: Query | str, *, first: int = 0) -> ResultSet:
+    async def search(self, query: Query | str, *, first: int = 0, facets: Iterable[str] | Mapping[str, int] = ()) -> ResultSet:
         """Searches. See `z3950.Connection.search`."""
-        return ResultSet(await _result(self._native.search(as_query(query), as_count("first", first))))
+        return ResultSet(await _result(self._native.search(as_query(query), as_count("first", first), as_facets(facets))))
 
     async def scan(self, query: Query | str, *, size: int = 20, position: int = 1) -> list[ScanTerm]:
         """Lists an index. See `z3950.Connection.scan`."""
@@ -232,6 +286,21 @@ class ResultSet(Fixed):
         """Whether the server only estimates how many records there are. Iteration gives all that there are."""
         return self._native.is_estimate
 
+    @property
+    def facets(self) -> dict[str, dict[str, int]]:
+        """For each of the facets asked for, the terms and how many of the records have them. A server may leave some out."""
+        return {name: dict(terms) for name, terms in self._native.facets}
+
+    @property
+    def sources(self) -> list[SearchSource]:
+        """Where the records come from, if the server reports several sources, and which of these failed."""
+        return self._native.sources
+
+    @property
+    def remarks(self) -> list[str]:
+        """What the server remarks on the search, in words for people."""
+        return self._native.remarks
+
     async def sort(self, *keys: str) -> None:
         """Sorts the records at the server. See `z3950.ResultSet.sort`."""
         await _result(self._native.sort(as_keys(keys)))
@@ -265,7 +334,7 @@ class ResultSet(Fixed):
     @overload
     def records(self, errors: Literal["yield"]) -> AsyncIterator[Record | Error]: ...
 
-    def records(self, errors: OnError = "raise") -> AsyncIterator[Record | Error]:
+    def records(self, errors: Literal["raise", "skip", "yield"] = "raise") -> AsyncIterator[Record | Error]:
         """The records in order, for `async for`; `errors` says what becomes of an error in the place of one. See
         `z3950.ResultSet.records`."""
         return Records(self._native, errors)
@@ -286,7 +355,7 @@ class Records(Fixed):
 
     __slots__ = ("__weakref__", "_lock", "_native", "_pages")
 
-    def __init__(self, hits: native.ResultSet, errors: OnError = "raise") -> None:
+    def __init__(self, hits: native.ResultSet, errors: str = "raise") -> None:
         self._native = hits
         self._pages = Pages(errors)
         self._lock = asyncio.Lock()
@@ -296,9 +365,9 @@ class Records(Fixed):
 
     async def __anext__(self) -> Record:
         async with self._lock:
-            record: Record | None
             while (record := self._pages.take()) is None:
                 if (page := self._pages.next_range()) is None:
                     raise StopAsyncIteration
                 self._pages.add(await _result(self._native.range(*page)))
-            return record
+            found: Record = record
+            return found

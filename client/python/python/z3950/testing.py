@@ -33,6 +33,9 @@ class Server(Fixed):
     `imitate` is the name of a server whose habits it has: `yaz-ztest`. `recorded` is the path of a recorded conversation that it
     replays, or records anew from the server that the environment variable `Z3950_RECORD` names; it has no `faults` but those recorded.
 
+    With `certificate` and `key`, files in PEM, it also listens for TLS at `tls_target`; with `client_ca_file`, clients need a certificate
+    of one of these authorities. `users` are names and passwords, without which nobody is admitted.
+
     >>> import z3950
     >>> from z3950.testing import Server
     >>> with Server(records=[("id7", "Emma")], faults=["on present: fail 14"]) as server:
@@ -57,19 +60,26 @@ class Server(Fixed):
         faults: Sequence[str] = (),
         imitate: str | None = None,
         recorded: str | PathLike[str] | None = None,
+        certificate: str | PathLike[str] | None = None,
+        key: str | PathLike[str] | None = None,
+        client_ca_file: str | PathLike[str] | None = None,
+        users: Mapping[str, str] | None = None,
     ) -> None:
         if isinstance(faults, str):
             raise TypeError("faults is a list of rules")
         if sum(source is not None for source in (records, databases, imitate, recorded)) > 1:
             raise TypeError("only one of records, databases, imitate and recorded can be given")
-        if recorded is not None and faults:
-            raise TypeError("faults cannot be given with recorded")
+        if recorded is not None and (faults or certificate or users):
+            raise TypeError("faults, certificate and users cannot be given with recorded")
+        if certificate is None and (key or client_ca_file):
+            raise TypeError("key and client_ca_file are given with certificate")
         if databases is not None and not databases:
             raise TypeError("databases has no database: leave it out for the small catalogue, or give an empty list of records")
         if records is not None:
             databases = {"cat": records}
         named = [(name, [_given(record) for record in records]) for name, records in (databases or {}).items()]
-        self._native = native.Server(named, list(faults), imitate, recorded)
+        pem = None if certificate is None else (certificate, key or certificate, client_ca_file)
+        self._native = native.Server(named, list(faults), imitate, recorded, pem, list((users or {}).items()))
         self._address = self._native.address
         self._database = named[0][0] if named else "Default" if imitate or recorded else "books"
 
@@ -77,6 +87,11 @@ class Server(Fixed):
     def target(self) -> str:
         """Its address and its first database, for `z3950.connect`."""
         return f"{self._address}/{self._database}"
+
+    @property
+    def tls_target(self) -> str:
+        """The same for TLS, if the server has a `certificate`."""
+        return f"ssl:{self._native.tls_address}/{self._database}"
 
     @property
     def url(self) -> str:
