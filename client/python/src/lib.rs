@@ -14,7 +14,9 @@
 //! | `marc` | the fields of a record, and their changes |
 //! | `files` | files of records, read and converted |
 //! | `server` | the server used in tests |
+//! | `backend`, `service` | a server whose records a Python program has |
 
+mod backend;
 mod connection;
 mod error;
 mod files;
@@ -27,6 +29,7 @@ mod record;
 mod request;
 mod result_set;
 mod server;
+mod service;
 mod url;
 mod values;
 
@@ -36,6 +39,8 @@ use pyo3::prelude::*;
 mod _z3950 {
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use crate::backend::end_calls;
     #[pymodule_export]
     use crate::connection::Connection;
     #[pymodule_export]
@@ -58,6 +63,8 @@ mod _z3950 {
     use crate::result_set::ResultSet;
     #[pymodule_export]
     use crate::server::Server;
+    #[pymodule_export]
+    use crate::service::Service;
     #[pymodule_export]
     use crate::url::{FoundUrl, Url, extract, parse};
     #[pymodule_export]

@@ -3,7 +3,7 @@
 use std::io;
 use std::mem;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -16,6 +16,7 @@ use z3950_server::imitate::Imitated;
 use z3950_server::testing::{TestServer, TranscriptEntry, record};
 use z3950_server::tls::{ClientCertificates, Tls};
 
+use crate::backend::PythonBackend;
 use crate::error::{Error, guarded, panicked};
 use crate::process::Local;
 use crate::request::SIGNAL_TICK;
@@ -91,6 +92,7 @@ impl Server {
         faults: Vec<String>,
         imitate: Option<&str>,
         recorded: Option<PathBuf>,
+        backend: Option<&Bound<'_, PyAny>>,
         tls: Option<ListenerPem>,
         users: Vec<(String, String)>,
     ) -> PyResult<Self> {
@@ -113,7 +115,10 @@ impl Server {
             rule.map_err(|error| PyValueError::new_err(format!("{fault:?}: {error}")))?;
             builder = builder.rule(&fault);
         }
-        let is_demo = databases.is_empty() && imitate.is_none();
+        let is_demo = databases.is_empty() && imitate.is_none() && backend.is_none();
+        if let Some(adapter) = backend {
+            builder = builder.backend(Arc::new(PythonBackend::new(adapter)?));
+        }
         if let Some(name) = imitate {
             let imitated = name.parse::<Imitated>();
             builder = builder

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -50,3 +52,23 @@ def test_a_blocking_search(demo: Server) -> None:
     lines = run("search.py", demo.target, "ti:emma").splitlines()
     assert lines[0] == "001,title,author,year"
     assert EMMA in lines[1]
+
+
+def test_yaz_client_searches_a_backend_in_python() -> None:
+    if not shutil.which("yaz-client"):
+        pytest.skip("yaz-client is not installed")
+    command = [sys.executable, "-W", "error", "-X", "dev", str(EXAMPLES / "backend.py"), "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        address = server.stdout.readline().removeprefix("listening on ").strip()
+        asked = (
+            f"open {address}/books\nfind @and @attr 1=4 persuasion @attr 1=1003 austen\nshow 1\n"
+            "find @attr 1=1003 austen\nformat xml\nshow 1+2\nscan @attr 1=4 pers\nfind @attr 1=4 nothing\nquit\n"
+        )
+        said = subprocess.run(["yaz-client"], input=asked, capture_output=True, text=True, check=False).stdout
+        server.send_signal(signal.SIGINT)
+        _, words = server.communicate()
+    for expected in ("Number of hits: 1,", "245    $a Persuasion", "Number of hits: 2,", "<marc:", "Number of hits: 0,"):
+        assert expected.replace("<marc:", "<subfield") in said, said
+    assert "* Persuasion" in said, said
+    assert words.rstrip().endswith("KeyboardInterrupt")

@@ -16,6 +16,7 @@ ResultSet         len(hits), hits[0], hits[:10], for record in hits, hits.sort("
 Record            title, author, year, record["245"]["a"], holdings, text, json, marc, marcxml, pymarc()
 get, lookup       the record of a URL, and many identifiers side by side, without a connection
 read, convert     files of records in any form of MARC
+serve             a server whose records an object of yours has
 targets           the catalogues that have names, for connect("loc")
 Error             NoMatch, Ambiguous, Diagnostic, DamagedRecord, Unavailable, Timeout, BadUrl, BadQuery
 
@@ -27,6 +28,7 @@ from __future__ import annotations
 from ._common import Answer
 from ._errors import Ambiguous, BadQuery, BadUrl, DamagedRecord, Diagnostic, Error, NoMatch, Timeout, Unavailable
 from ._files import convert, read
+from ._serving import Request, serve
 from ._sync import Connection, Records, ResultSet, connect, get, lookup
 from ._z3950 import Description, Field, Holding, Query, Record, ScanTerm, SearchSource, Target, TaskResult, __version__, targets
 
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from . import aio as aio
     from . import testing as testing
     from . import url as url
+    from ._types import Backend as Backend
     from ._types import ConnectOptions as ConnectOptions
     from ._types import MarcLike as MarcLike
     from ._types import Source as Source
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Ambiguous",
     "Answer",
+    "Backend",
     "BadQuery",
     "BadUrl",
     "ConnectOptions",
@@ -57,6 +61,7 @@ __all__ = [
     "Query",
     "Record",
     "Records",
+    "Request",
     "ResultSet",
     "ScanTerm",
     "SearchSource",
@@ -71,16 +76,17 @@ __all__ = [
     "get",
     "lookup",
     "read",
+    "serve",
     "targets",
 ]
 
 
 # These are the names that people meet in `help` and in messages.
-for _public in (Answer, Connection, Records, ResultSet, connect, convert, get, lookup, read):
+for _public in (Answer, Connection, Records, Request, ResultSet, connect, convert, get, lookup, read, serve):
     _public.__module__ = __name__
 
 #: Modules that are imported when they are asked for, and types by the module that they are in.
-_LATER = {"aio": "", "testing": "", "url": "", "ConnectOptions": "_types", "MarcLike": "_types", "Source": "_types"}
+_LATER = {"aio": "", "testing": "", "url": "", "Backend": "_types", "ConnectOptions": "_types", "MarcLike": "_types", "Source": "_types"}
 
 if not TYPE_CHECKING:
 

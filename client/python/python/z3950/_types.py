@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from os import PathLike
 from typing import Any, Protocol, TypeAlias, TypedDict
 
-from ._z3950 import Record
+from ._serving import Request
+from ._z3950 import Query, Record
 
 
 class ConnectOptions(TypedDict, total=False):
@@ -56,3 +57,13 @@ MarcLike: TypeAlias = Record | _HasMarc | Mapping[str, Any] | bytes | bytearray 
 
 #: A path, the octets themselves, or a file that is open in binary mode.
 Source: TypeAlias = str | PathLike[str] | bytes | bytearray | memoryview | _Readable
+
+
+class Backend(Protocol):
+    """What a backend has at least: see `z3950.serve`."""
+
+    def search(self, query: Query, request: Request, /) -> Iterable[Any]:
+        """Gives the keys of the records found."""
+
+    def record(self, key: Any, request: Request, /) -> MarcLike | str | None:
+        """Gives the record with a key; `None` if there is none."""

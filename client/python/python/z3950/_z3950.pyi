@@ -23,6 +23,7 @@ __all__ = [
     "ScanTerm",
     "SearchSource",
     "Server",
+    "Service",
     "Started",
     "Target",
     "TaskResult",
@@ -30,6 +31,7 @@ __all__ = [
     "__version__",
     "check_target",
     "connect",
+    "end_calls",
     "extract",
     "get",
     "lookup",
@@ -425,6 +427,7 @@ class Server:
         faults: Sequence[str],
         imitate: str | None,
         recorded: str | PathLike[str] | None,
+        backend: Any,
         tls: tuple[str | PathLike[str], str | PathLike[str], str | PathLike[str] | None] | None,
         users: Sequence[tuple[str, str]],
     ) -> Self: ...
@@ -437,6 +440,15 @@ class Server:
     def wait_for(self, apdu: str) -> bool: ...
     def stop(self) -> None: ...
 
+@final
+class Service:
+    def __new__(cls, adapter: Any, host: str, port: int) -> Self: ...
+    @property
+    def address(self) -> str: ...
+    def wait(self) -> bool: ...
+    def stop(self) -> None: ...
+
+def end_calls() -> None: ...
 def connect(target: str, options: Options) -> Request: ...
 def get(url: str, options: Options) -> Request: ...
 def lookup(

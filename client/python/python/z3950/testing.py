@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from . import _z3950 as native
 from ._common import Fixed, as_octets
 from ._errors import Timeout
+from ._serving import Adapter
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from ._types import MarcLike
+    from ._types import Backend, MarcLike
 
     #: A record, or the number and the title of one.
     _Given: TypeAlias = MarcLike | tuple[str | int, str]
@@ -32,6 +33,7 @@ class Server(Fixed):
     about the second search of each session; `nth-of-all=2` is the second one of all sessions together.
     `imitate` is the name of a server whose habits it has: `yaz-ztest`. `recorded` is the path of a recorded conversation that it
     replays, or records anew from the server that the environment variable `Z3950_RECORD` names; it has no `faults` but those recorded.
+    `backend` is an object with methods that have the records, as for `z3950.serve`.
 
     With `certificate` and `key`, files in PEM, it also listens for TLS at `tls_target`; with `client_ca_file`, clients need a certificate
     of one of these authorities. `users` are names and passwords, without which nobody is admitted.
@@ -60,6 +62,7 @@ class Server(Fixed):
         faults: Sequence[str] = (),
         imitate: str | None = None,
         recorded: str | PathLike[str] | None = None,
+        backend: Backend | None = None,
         certificate: str | PathLike[str] | None = None,
         key: str | PathLike[str] | None = None,
         client_ca_file: str | PathLike[str] | None = None,
@@ -67,8 +70,8 @@ class Server(Fixed):
     ) -> None:
         if isinstance(faults, str):
             raise TypeError("faults is a list of rules")
-        if sum(source is not None for source in (records, databases, imitate, recorded)) > 1:
-            raise TypeError("only one of records, databases, imitate and recorded can be given")
+        if sum(source is not None for source in (records, databases, imitate, recorded, backend)) > 1:
+            raise TypeError("only one of records, databases, imitate, recorded and backend can be given")
         if recorded is not None and (faults or certificate or users):
             raise TypeError("faults, certificate and users cannot be given with recorded")
         if certificate is None and (key or client_ca_file):
@@ -78,10 +81,12 @@ class Server(Fixed):
         if records is not None:
             databases = {"cat": records}
         named = [(name, [_given(record) for record in records]) for name, records in (databases or {}).items()]
+        adapter = None if backend is None else Adapter(backend)
         pem = None if certificate is None else (certificate, key or certificate, client_ca_file)
-        self._native = native.Server(named, list(faults), imitate, recorded, pem, list((users or {}).items()))
+        self._native = native.Server(named, list(faults), imitate, recorded, adapter, pem, list((users or {}).items()))
         self._address = self._native.address
-        self._database = named[0][0] if named else "Default" if imitate or recorded else "books"
+        names = [name for name, _ in (adapter.databases if adapter else named)]
+        self._database = names[0] if names else "Default" if imitate or recorded else "books"
 
     @property
     def target(self) -> str:
