@@ -56,7 +56,7 @@ impl Record {
                 ..
             } => {
                 let record = Self::new(external, position).in_database(database);
-                Ok(Self { sources, ..record })
+                Ok(record.with_sources(sources))
             }
             ResultRecord::Diagnostic { diagnostic, .. } => Err(Error::Refused {
                 phase: Phase::Present,
@@ -69,6 +69,23 @@ impl Record {
     #[must_use]
     pub fn with_charset(self, charset: Option<Charset>) -> Self {
         Self { charset, ..self }
+    }
+
+    /// Returns the character set that overrides the one that the record declares, if any.
+    pub fn charset(&self) -> Option<Charset> {
+        self.charset
+    }
+
+    /// Sets the name of the record's database.
+    #[must_use]
+    pub fn with_database(self, database: Option<String>) -> Self {
+        Self { database, ..self }
+    }
+
+    /// Sets the databases that contain the record.
+    #[must_use]
+    pub fn with_sources(self, sources: Vec<RecordSource>) -> Self {
+        Self { sources, ..self }
     }
 
     /// Sets the name of the record's database.

@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyList;
 use pythonize::pythonize;
-use z3950::asn1::apdu::OperationStatus;
 use z3950::asn1::describe::Describe;
 use z3950::asn1::es::item_order::Contact;
 use z3950::asn1::es::update::Action;
+use z3950::asn1::format::facets::{FacetField, FacetList};
 use z3950::find::{Event, SearchTarget, Wanted};
 use z3950::lookup::{Identifier, Preferences};
 use z3950::plan::Fallback;
@@ -23,9 +24,10 @@ use crate::error::{Error, to_python};
 use crate::options::Options;
 use crate::process::{Local, shared};
 use crate::query::Query;
-use crate::record::Record;
+use crate::record::{Received, Record};
 use crate::request::Request;
 use crate::result_set::{ResultSet, Slots};
+use crate::values::{Description, ScanTerm, Target, TaskResult};
 
 /// An open connection, which is shared with its result sets.
 pub(crate) struct Open {
@@ -78,7 +80,7 @@ pub(crate) fn get(py: Python<'_>, url: String, options: &Options) -> PyResult<Re
     }
     let client = options.client(py, &url)?;
     Ok(Request::about(url.clone(), async move {
-        client.get(url).await.map(Record::from)
+        client.get(url).await.map(Received)
     }))
 }
 
@@ -196,7 +198,7 @@ pub(crate) fn remark(identifier: &str, is_found: bool) -> Option<String> {
 #[pyfunction]
 pub(crate) fn targets(py: Python<'_>) -> PyResult<Vec<Target>> {
     let shared = shared(py)?;
-    let profiles = shared.client(py)?.profiles().iter();
+    let profiles = shared.usual_client(py)?.profiles().iter();
     let targets = profiles.map(|(name, entry)| {
         let profile = &entry.profile;
         Target {
@@ -241,9 +243,11 @@ impl Connection {
         open.is_none_or(|open| open.is_closed.load(Ordering::Acquire))
     }
 
-    fn search(&self, query: &Query, first: u64) -> PyResult<Request> {
+    fn search(&self, query: &Query, first: u64, facets: Vec<(String, i64)>) -> PyResult<Request> {
         let (open, query) = (Arc::clone(self.0.get()?), query.meant.clone());
-        let handle = open.handle()?;
+        let facets = facets.iter();
+        let facets = facets.map(|(name, limit)| FacetField::request(name, *limit));
+        let handle = open.handle()?.with_facets(FacetList(facets.collect()));
         Ok(Request::new(async move {
             let hits = handle.search_first(query, first).await?;
             Ok(ResultSet::new(open, hits))
@@ -269,7 +273,7 @@ impl Connection {
     fn get(&self, docid: Vec<u8>) -> PyResult<Request> {
         let handle = self.handle()?;
         Ok(Request::new(async move {
-            handle.get(docid).await.map(Record::from)
+            handle.get(docid).await.map(Received)
         }))
     }
 
@@ -290,12 +294,13 @@ impl Connection {
                 return Err(PyValueError::new_err(words));
             }
         };
-        let records = records.iter().map(|record| record.as_marc().cloned());
+        let records = records.iter().map(|record| record.as_marc());
         let records: Option<Vec<_>> = records.collect();
         let records = records.ok_or_else(|| Error::new_err("only MARC records can be updated"))?;
         let handle = self.handle()?;
         Ok(Request::once(async move {
-            let done = handle.update(action, &records).await?;
+            let records = records.iter().map(|record| &**record);
+            let done = handle.update(action, records).await?;
             Ok(TaskResult::of(done.status))
         }))
     }
@@ -331,12 +336,11 @@ impl Connection {
         Ok(Request::new(async move {
             if handle.target().endpoint.is_sru() {
                 let description = handle.describe().await?;
-                let xml = String::from_utf8_lossy(&description.xml).into_owned();
-                return Ok(Values(vec![xml.into()]));
+                return Ok(Explained::Sru(description.into()));
             }
             let found = handle.explain(&options).await?;
             let records = found.records.iter();
-            Ok(Values(
+            Ok(Explained::Records(
                 records.map(|record| record.describe().to_json()).collect(),
             ))
         }))
@@ -357,85 +361,21 @@ impl Connection {
     }
 }
 
-/// JSON values that are converted to Python objects.
-struct Values(Vec<serde_json::Value>);
+/// What a server says about itself: one description, or records that become dicts and lists.
+enum Explained {
+    Sru(Description),
+    Records(Vec<serde_json::Value>),
+}
 
-impl<'py> IntoPyObject<'py> for Values {
+impl<'py> IntoPyObject<'py> for Explained {
     type Target = PyAny;
     type Output = Bound<'py, PyAny>;
     type Error = PyErr;
 
     fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
-        Ok(pythonize(py, &self.0)?)
-    }
-}
-
-/// A term of an index: the term to search for, the term to display, and the number of records with it, if the server reports it.
-#[pyclass(frozen, get_all, module = "z3950")]
-pub(crate) struct ScanTerm {
-    term: String,
-    display: String,
-    count: Option<u64>,
-}
-
-#[pymethods]
-impl ScanTerm {
-    fn __str__(&self) -> &str {
-        &self.display
-    }
-
-    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let term = self.term.as_str().into_pyobject(py)?;
-        let count = self
-            .count
-            .map_or("unknown".to_owned(), |count| count.to_string());
-        Ok(format!("<ScanTerm {} ({count})>", term.repr()?))
-    }
-}
-
-/// A target that has a name: built in, or from the user's `targets.toml`.
-#[pyclass(frozen, get_all, module = "z3950")]
-pub(crate) struct Target {
-    name: String,
-    title: Option<String>,
-    address: String,
-    databases: Vec<String>,
-    note: Option<String>,
-    is_built_in: bool,
-}
-
-#[pymethods]
-impl Target {
-    fn __str__(&self) -> &str {
-        &self.name
-    }
-
-    fn __repr__(&self) -> String {
-        let databases = self.databases.join("+");
-        format!("<Target {} ({}/{databases})>", self.name, self.address)
-    }
-}
-
-/// The result of an update or an order. The status is `done` or `accepted`; a failure is raised as a `Diagnostic`.
-#[pyclass(frozen, get_all, module = "z3950")]
-pub(crate) struct TaskResult {
-    status: &'static str,
-}
-
-impl TaskResult {
-    fn of(status: OperationStatus) -> Self {
-        Self {
-            status: match status {
-                OperationStatus::DONE => "done",
-                _ => "accepted",
-            },
-        }
-    }
-}
-
-#[pymethods]
-impl TaskResult {
-    fn __repr__(&self) -> String {
-        format!("<TaskResult {}>", self.status)
+        Ok(match self {
+            Self::Sru(description) => PyList::new(py, [description])?.into_any(),
+            Self::Records(records) => pythonize(py, &records)?,
+        })
     }
 }

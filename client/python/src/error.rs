@@ -16,6 +16,7 @@ import_exception!(z3950._errors, Error);
 import_exception!(z3950._errors, NoMatch);
 import_exception!(z3950._errors, Ambiguous);
 import_exception!(z3950._errors, Diagnostic);
+import_exception!(z3950._errors, DamagedRecord);
 import_exception!(z3950._errors, Unavailable);
 import_exception!(z3950._errors, Timeout);
 import_exception!(z3950._errors, BadUrl);

@@ -12,9 +12,10 @@ use pyo3::types::{PyByteArray, PyBytes, PyIterator, PyMemoryView};
 use pyo3::{PyTraverseError, PyVisit};
 #[cfg(unix)]
 use rustix::fs::{Mode, OFlags};
-use z3950::marc::Form;
 use z3950::marc::charset::{Charset, Options, to_utf8};
 use z3950::marc::stream::{InputForm, InputRecord, RecordReader};
+use z3950::marc::table::{Columns, CopyCells, Table, TableForm};
+use z3950::marc::{Form, MarcRecord};
 
 use crate::error::{Error, guarded};
 use crate::process::Local;
@@ -258,7 +259,7 @@ fn next_of_file(
         Ok(record) => to_utf8(&record, options),
         Err(damage) => return Ok(damaged(&damage)),
     };
-    if repairs || !(incomplete || guessed || converted.is_loss()) {
+    if !(incomplete || guessed || converted.is_loss()) {
         return Ok(Next::Record(converted.record.into()));
     }
     // Notes about a record that is sound apart from them are left out.
@@ -267,10 +268,12 @@ fn next_of_file(
     let problems = problems.filter(|found| found.problem.kind.is_undecoded());
     let words = notes.chain(problems.map(ToString::to_string));
     let words: Vec<String> = words.take(SHOWN).collect();
-    Ok(damaged(&format!(
-        "{}; errors=\"repair\" takes it as it is",
-        words.join("; ")
-    )))
+    let words = words.join("; ");
+    Ok(if repairs {
+        Next::Record(Record::damaged(converted.record, words))
+    } else {
+        damaged(&format!("{words}; errors=\"repair\" takes it as it is"))
+    })
 }
 
 fn in_memory(octets: &Bound<'_, PyBytes>) -> Octets {
@@ -350,11 +353,75 @@ impl Reader {
     }
 }
 
+/// What records are written as.
+enum Written {
+    Form(Form),
+    Table(Table),
+}
+
+impl Written {
+    /// Returns the form with a name.
+    fn by_name(name: &str, columns: Option<&str>) -> PyResult<Self> {
+        let table = match name {
+            "csv" => TableForm::Csv,
+            "tsv" => TableForm::Tsv,
+            "spreadsheet" => TableForm::Spreadsheet,
+            _ if columns.is_some() => {
+                let words = "only csv, tsv and spreadsheet have columns";
+                return Err(PyTypeError::new_err(words));
+            }
+            _ => {
+                let mut forms = Form::ALL.into_iter();
+                let form = forms.find(|form| form.name() == name);
+                let known = "marc, marcxml, marcxchange, json, mrk, line, dc, brief, csv, tsv or spreadsheet";
+                return form.map(Self::Form).ok_or_else(|| unknown(name, known));
+            }
+        };
+        let columns = columns.map(str::parse::<Columns>).transpose();
+        let columns = columns.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok(Self::Table(Table::new(table, &columns.unwrap_or_default())))
+    }
+
+    fn begin(&self) -> &str {
+        match self {
+            Self::Form(form) => form.begin(),
+            Self::Table(table) => table.header(),
+        }
+    }
+
+    fn between(&self) -> &str {
+        match self {
+            Self::Form(form) => form.between(),
+            Self::Table(_) => "",
+        }
+    }
+
+    fn end(&self) -> &str {
+        match self {
+            Self::Form(form) => form.end(),
+            Self::Table(_) => "",
+        }
+    }
+
+    fn write(&self, record: &MarcRecord, copies: &[CopyCells], out: &mut Vec<u8>) -> PyResult<()> {
+        match self {
+            Self::Form(form) => {
+                let written = form.write(record, out);
+                written.map_err(|error| Error::new_err(error.to_string()))?;
+            }
+            Self::Table(table) => {
+                table.write(record, None.into(), copies, out);
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Converts records to another form, a piece at a time.
 #[pyclass(frozen, module = "z3950._z3950")]
 pub(crate) struct Converter {
     records: Py<Reader>,
-    form: Form,
+    form: Written,
     progress: Mutex<Progress>,
 }
 
@@ -369,17 +436,11 @@ enum Progress {
 #[pymethods]
 impl Converter {
     #[new]
-    fn new(records: Py<Reader>, to: &str) -> PyResult<Self> {
-        let mut forms = Form::ALL.into_iter();
-        let form = forms.find(|form| form.name() == to).ok_or_else(|| {
-            unknown(
-                to,
-                "marc, marcxml, marcxchange, json, mrk, line, dc or brief",
-            )
-        })?;
+    #[pyo3(signature = (records, to, columns=None))]
+    fn new(records: Py<Reader>, to: &str, columns: Option<&str>) -> PyResult<Self> {
         Ok(Self {
             records,
-            form,
+            form: Written::by_name(to, columns)?,
             progress: Mutex::new(Progress::Nothing),
         })
     }
@@ -406,8 +467,11 @@ impl Converter {
                     .as_marc()
                     .ok_or_else(|| Error::new_err("only MARC records can be converted"))?;
                 guarded(|| {
-                    let written = self.form.write(marc, &mut piece);
-                    written.map_err(|error| Error::new_err(error.to_string()))
+                    let copies = match &self.form {
+                        Written::Table(table) if table.has_copies() => record.copies(),
+                        _ => Vec::new(),
+                    };
+                    self.form.write(&marc, &copies, &mut piece)
                 })?;
                 *progress = Progress::Begun;
             }

@@ -9,21 +9,29 @@
 //! | `error` | the library's errors as Python exceptions; panics as exceptions |
 //! | `options` | the options of `connect` |
 //! | `connection`, `result_set` | ZOOM's objects |
-//! | `query`, `record`, `url` | values |
+//! | `query`, `record`, `url`, `values` | values |
+//! | `pickled` | values as the state that `pickle` writes |
+//! | `marc` | the fields of a record, and their changes |
 //! | `files` | files of records, read and converted |
 //! | `server` | the server used in tests |
+//! | `backend`, `service` | a server whose records a Python program has |
 
+mod backend;
 mod connection;
 mod error;
 mod files;
+mod marc;
 mod options;
+mod pickled;
 mod process;
 mod query;
 mod record;
 mod request;
 mod result_set;
 mod server;
+mod service;
 mod url;
+mod values;
 
 use pyo3::prelude::*;
 
@@ -32,17 +40,23 @@ mod _z3950 {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::connection::{Connection, ScanTerm, Target, TaskResult};
+    use crate::backend::end_calls;
+    #[pymodule_export]
+    use crate::connection::Connection;
     #[pymodule_export]
     use crate::connection::{check_target, connect, get, lookup, remark, targets};
     #[pymodule_export]
     use crate::files::{Converter, Reader};
     #[pymodule_export]
+    use crate::marc::Field;
+    #[pymodule_export]
     use crate::options::Options;
+    #[pymodule_export]
+    use crate::pickled::restored;
     #[pymodule_export]
     use crate::query::Query;
     #[pymodule_export]
-    use crate::record::{Holding, Record};
+    use crate::record::Record;
     #[pymodule_export]
     use crate::request::{Request, Started};
     #[pymodule_export]
@@ -50,7 +64,11 @@ mod _z3950 {
     #[pymodule_export]
     use crate::server::Server;
     #[pymodule_export]
+    use crate::service::Service;
+    #[pymodule_export]
     use crate::url::{FoundUrl, Url, extract, parse};
+    #[pymodule_export]
+    use crate::values::{Description, Holding, ScanTerm, SearchSource, Target, TaskResult};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -1,16 +1,23 @@
-//! The options of `connect` and of the functions without a connection: how long to wait, who asks, and in which form records are
-//! wanted.
+//! The options of `connect` and of the functions without a connection, which are those of the library's client: how servers are reached
+//! and how long to wait for them, who asks, what is known about the target, and in which form records are wanted. This is the only place
+//! where they become options of the library.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use pythonize::depythonize;
 use z3950::asn1::apdu::{IdAuthentication, IdPass};
 use z3950::asn1::oid::Oid;
-use z3950::target::Target;
+use z3950::marc::charset::Charset;
+use z3950::profile::{Profile, Resolved};
+use z3950::target::{Endpoint, Target};
+use z3950::transport::{ClientCertificate, NoProxy, Proxy, Routes, TlsOptions};
 use z3950::{Client, ClientOptions, RecordForm, Timeouts};
 
-use crate::error::BadUrl;
+use crate::error::{BadUrl, Error};
 use crate::process::shared;
 
 /// How long unused sessions are kept for the next connection to the same server.
@@ -21,12 +28,151 @@ const IDLE_TIME: Duration = Duration::from_secs(60);
 pub(crate) struct Options {
     client: ClientOptions,
     pub(crate) form: RecordForm,
+    way: Way,
+    habits: Habits,
+}
+
+/// How servers are reached. Connections in the same way share their sessions.
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Way {
+    ca_file: Option<PathBuf>,
+    certificate: Option<PathBuf>,
+    key: Option<PathBuf>,
+    insecure: bool,
+    proxy: Option<String>,
+}
+
+impl Way {
+    /// Returns whether servers are reached as the user's environment says.
+    pub(crate) fn is_usual(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Returns the routes to servers, after reading the certificates.
+    ///
+    /// # Errors
+    /// A file cannot be read or is not of PEM, or the proxy is malformed.
+    pub(crate) fn routes(&self) -> PyResult<Routes> {
+        let routes = match self.proxy.as_deref() {
+            Some("none") => Routes::default(),
+            Some(text) => Routes::default().proxy(text.parse().map_err(refused)?, NoProxy::none()),
+            None => {
+                let variable = |name: &str| std::env::var(name).ok();
+                match Proxy::from_environment(variable).map_err(refused)? {
+                    (Some(proxy), exempt) => Routes::default().proxy(proxy, exempt),
+                    (None, _) => Routes::default(),
+                }
+            }
+        };
+        let mut tls = TlsOptions::default();
+        tls.roots = self.ca_file.clone();
+        tls.insecure = self.insecure;
+        tls.certificate = self.certificate.clone().map(|chain| ClientCertificate {
+            key: self.key.clone().unwrap_or_else(|| chain.clone()),
+            chain,
+        });
+        let routes = routes.tls(tls);
+        routes.read_certificates().map_err(|error| {
+            let cause = std::error::Error::source(&error);
+            let cause = cause.map_or_else(String::new, |cause| format!(": {cause}"));
+            Error::new_err(format!("{error}{cause}"))
+        })?;
+        Ok(routes)
+    }
+}
+
+fn refused(error: impl ToString) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
+/// What is said about a target in addition to its profile, or in its place.
+#[derive(Default)]
+struct Habits {
+    charset: Option<Charset>,
+    query_charset: Option<Charset>,
+    chunk: Option<u32>,
+    /// The name of a profile, or a dict with the keys of one in `targets.toml`.
+    profile: Option<Py<PyAny>>,
+}
+
+impl Habits {
+    fn is_empty(&self) -> bool {
+        let Self {
+            charset,
+            query_charset,
+            chunk,
+            profile,
+        } = self;
+        charset.or(*query_charset).is_none() && chunk.is_none() && profile.is_none()
+    }
+
+    /// Returns the profile of a target with these habits.
+    fn apply(&self, py: Python<'_>, client: &Client, resolved: &Resolved) -> PyResult<Profile> {
+        let known = &resolved.profile;
+        let mut profile = match &self.profile {
+            None => known.clone(),
+            Some(given) => match given.bind(py).cast::<PyDict>() {
+                Ok(keys) => of_keys(keys, known)?,
+                Err(_) => named(given.bind(py), client, known)?,
+            },
+        };
+        profile.record_charset = self.charset.or(profile.record_charset);
+        profile.query_charset = self.query_charset.or(profile.query_charset);
+        profile.chunk = self.chunk.or(profile.chunk);
+        Ok(profile)
+    }
+}
+
+/// Returns a profile with the keys of `targets.toml`, for the address of another one.
+fn of_keys(keys: &Bound<'_, PyDict>, known: &Profile) -> PyResult<Profile> {
+    let all = keys.copy()?;
+    for (name, value) in [
+        ("host", known.host.to_string()),
+        ("port", known.port.to_string()),
+        ("tls", known.tls.to_string()),
+    ] {
+        if all.contains(name)? {
+            let words = format!("{name} of a profile is {value}, as the target says: leave it out");
+            return Err(PyTypeError::new_err(words));
+        }
+    }
+    all.set_item("host", known.host.to_string())?;
+    all.set_item("port", known.port)?;
+    all.set_item("tls", known.tls)?;
+    let mut profile: Profile =
+        depythonize(&all).map_err(|error| PyValueError::new_err(format!("profile: {error}")))?;
+    profile.sru = profile.sru.or_else(|| known.sru.clone());
+    Ok(profile)
+}
+
+/// Returns a profile with a name, for the address of another one. Credentials are for their own server alone.
+fn named(name: &Bound<'_, PyAny>, client: &Client, known: &Profile) -> PyResult<Profile> {
+    let name: String = name.extract()?;
+    let profiles = client.profiles();
+    let (_, entry) = profiles.named(&name).ok_or_else(|| {
+        let nearest = profiles.nearest(&name).map(|(nearest, _)| nearest);
+        let hint = nearest.map_or_else(String::new, |nearest| {
+            format!("; did you mean {nearest:?}?")
+        });
+        PyValueError::new_err(format!("no profile is called {name:?}{hint}"))
+    })?;
+    let mut profile = entry.profile.clone();
+    if profile.endpoint() != known.endpoint() {
+        profile.credentials = None;
+    }
+    if known.sru.is_none() || profile.sru.is_none() {
+        profile.sru = known.sru.clone();
+    }
+    (profile.host, profile.port, profile.tls) = (known.host.clone(), known.port, known.tls);
+    Ok(profile)
 }
 
 #[pymethods]
 impl Options {
     #[new]
-    #[pyo3(signature = (timeout=Some(30.0), user=None, password=None, group=None, syntax=None, elements=None, holdings=false))]
+    #[pyo3(signature = (timeout=Some(30.0), user=None, password=None, group=None, syntax=None, elements=None, holdings=false,
+        charset=None, query_charset=None, chunk=None, profile=None, ca_file=None, certificate=None, key=None, insecure=false, proxy=None))]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords")]
     fn new(
         timeout: Option<f64>,
         user: Option<&str>,
@@ -35,22 +181,34 @@ impl Options {
         syntax: Option<&str>,
         elements: Option<String>,
         holdings: bool,
+        charset: Option<&str>,
+        query_charset: Option<&str>,
+        chunk: Option<u32>,
+        profile: Option<Py<PyAny>>,
+        ca_file: Option<PathBuf>,
+        certificate: Option<PathBuf>,
+        key: Option<PathBuf>,
+        insecure: bool,
+        proxy: Option<String>,
     ) -> PyResult<Self> {
         if holdings && syntax.is_some() {
             let words = "holdings=True has a syntax of its own: leave out syntax";
             return Err(PyValueError::new_err(words));
         }
-        let limit = timeout.map(Duration::try_from_secs_f64).transpose();
-        let limit = limit.ok().filter(|limit| *limit != Some(Duration::ZERO));
-        let limit = limit.ok_or_else(|| {
-            PyValueError::new_err("timeout is a number of seconds above 0, or None for no limit")
-        })?;
-        let mut timeouts = Timeouts::default().with_answer(limit);
-        timeouts.session = limit;
-        timeouts.connect = limit;
-        let mut client = ClientOptions::default().with_timeouts(timeouts);
-        client.cancels_dropped = true;
-        client.idle_time = Some(IDLE_TIME);
+        if key.is_some() && certificate.is_none() {
+            let words = "key belongs to a certificate: give certificate, too";
+            return Err(PyValueError::new_err(words));
+        }
+        if insecure && ca_file.is_some() {
+            let words = "insecure=True accepts any certificate: leave out ca_file";
+            return Err(PyValueError::new_err(words));
+        }
+        if chunk == Some(0) {
+            return Err(PyValueError::new_err("chunk is at least 1"));
+        }
+        let mut form = RecordForm::new(syntax.map(syntax_of).transpose()?, elements);
+        form.holdings = holdings;
+        let mut client = client_options(timeout)?;
         if user.or(password).or(group).is_some() {
             client.plan.init.id_authentication = Some(IdAuthentication::IdPass(IdPass {
                 user_id: user.map(Into::into),
@@ -58,15 +216,54 @@ impl Options {
                 group_id: group.map(Into::into),
             }));
         }
-        let syntax = syntax.map(|name| {
-            Oid::record_syntax_by_name(name.as_bytes()).ok_or_else(|| {
-                PyValueError::new_err(format!("{name:?} is not the name of a record syntax, such as usmarc, unimarc, xml, opac or sutrs"))
-            })
-        });
-        let mut form = RecordForm::new(syntax.transpose()?, elements);
-        form.holdings = holdings;
-        Ok(Self { client, form })
+        Ok(Self {
+            client,
+            form,
+            way: Way {
+                ca_file,
+                certificate,
+                key,
+                insecure,
+                proxy,
+            },
+            habits: Habits {
+                charset: charset.map(charset_of).transpose()?,
+                query_charset: query_charset.map(charset_of).transpose()?,
+                chunk,
+                profile,
+            },
+        })
     }
+}
+
+fn client_options(timeout: Option<f64>) -> PyResult<ClientOptions> {
+    let limit = timeout.map(Duration::try_from_secs_f64).transpose();
+    let limit = limit.ok().filter(|limit| *limit != Some(Duration::ZERO));
+    let limit = limit.ok_or_else(|| {
+        PyValueError::new_err("timeout is a number of seconds above 0, or None for no limit")
+    })?;
+    let mut timeouts = Timeouts::default().with_answer(limit);
+    timeouts.session = limit;
+    timeouts.connect = limit;
+    let mut client = ClientOptions::default().with_timeouts(timeouts);
+    client.cancels_dropped = true;
+    client.idle_time = Some(IDLE_TIME);
+    Ok(client)
+}
+
+fn syntax_of(name: &str) -> PyResult<Oid> {
+    Oid::record_syntax_by_name(name.as_bytes()).ok_or_else(|| {
+        PyValueError::new_err(format!(
+            "{name:?} is not the name of a record syntax, such as usmarc, unimarc, xml, opac or sutrs"
+        ))
+    })
+}
+
+fn charset_of(name: &str) -> PyResult<Charset> {
+    Charset::by_name(name).ok_or_else(|| {
+        let words = "is not the name of a character set, such as utf-8, marc-8 or iso5426";
+        PyValueError::new_err(format!("{name:?} {words}"))
+    })
 }
 
 impl Options {
@@ -74,16 +271,33 @@ impl Options {
     ///
     /// # Errors
     /// The target contains a user name or a password: they would not be sent, and those of the target's profile would not be sent
-    /// either.
+    /// either. Or an option cannot be applied.
     pub(crate) fn client(&self, py: Python<'_>, target: &str) -> PyResult<Client> {
         // An invalid target is refused when it is connected to.
-        let target = target.parse::<Target>();
-        if target.is_ok_and(|target| target.userinfo.is_some()) {
+        let parsed = target.parse::<Target>();
+        if parsed.is_ok_and(|parsed| parsed.userinfo.is_some()) {
             let words =
                 "a user and a password in a URL are not sent: give them as user= and password=";
             return Err(BadUrl::new_err(words));
         }
-        let options = self.client.clone();
-        Ok(shared(py)?.client(py)?.with_options(options))
+        let client = shared(py)?.client(py, &self.way)?;
+        let client = client.with_options(self.client.clone());
+        if self.habits.is_empty() {
+            return Ok(client);
+        }
+        let Ok(resolved) = client.profiles().resolve(target) else {
+            return Ok(client);
+        };
+        if let Endpoint::Unix(_) = resolved.endpoint {
+            let words = "charset, query_charset, chunk and profile need a target with a host";
+            return Err(PyValueError::new_err(words));
+        }
+        let profile = self.habits.apply(py, &client, &resolved)?;
+        let name = resolved.name.as_deref().unwrap_or(GIVEN);
+        let profiles = client.profiles().clone();
+        Ok(client.with_profiles(profiles.with_profile(name, profile)))
     }
 }
+
+/// The name of the profile of a target that has no other; nobody can ask for it by this name.
+const GIVEN: &str = "\0";

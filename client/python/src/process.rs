@@ -3,21 +3,25 @@
 //! The runtime has no thread of its own: a thread that waits for a request drives it, and several such threads take turns. A
 //! thread is started only for requests that continue while nobody waits: those of asyncio, and lookups that run in parallel.
 
+use std::collections::HashMap;
 use std::process;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use pyo3::prelude::*;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
-use z3950::Client;
+use z3950::{Client, ClientOptions};
 
 use crate::error::{Error, to_python};
+use crate::options::Way;
 
 /// The state shared by all requests of a process.
 pub(crate) struct Shared {
     pub(crate) runtime: Runtime,
+    /// The client with the user's targets, and those that reach servers in other ways.
     client: OnceLock<Client>,
+    others: Mutex<HashMap<Way, Client>>,
     driver: Mutex<Option<Driver>>,
 }
 
@@ -39,6 +43,7 @@ pub(crate) fn shared(_: Python<'_>) -> PyResult<Arc<Shared>> {
     let shared = Arc::new(Shared {
         runtime: Builder::new_current_thread().enable_all().build()?,
         client: OnceLock::new(),
+        others: Mutex::default(),
         driver: Mutex::new(None),
     });
     *slot = Some(Local::new(Arc::clone(&shared)));
@@ -51,8 +56,29 @@ fn existing(slot: &Option<Local<Arc<Shared>>>) -> Option<Arc<Shared>> {
 }
 
 impl Shared {
-    /// Returns the client with the user's targets, whose sessions are shared by all connections until Python exits.
-    pub(crate) fn client(&self, py: Python<'_>) -> PyResult<&Client> {
+    /// Returns the client that reaches servers in a way, with the user's targets. Its sessions are shared by all connections until
+    /// Python exits.
+    pub(crate) fn client(&self, py: Python<'_>, way: &Way) -> PyResult<Client> {
+        let usual = self.usual_client(py)?;
+        if way.is_usual() {
+            return Ok(usual.clone());
+        }
+        // The GIL is held, so no other thread makes the same client.
+        if let Some(client) = self.others().get(way) {
+            return Ok(client.clone());
+        }
+        let client = Client::with_routes(ClientOptions::default(), way.routes()?);
+        let client = client.with_profiles(usual.profiles().clone());
+        self.others().insert(way.clone(), client.clone());
+        Ok(client)
+    }
+
+    fn others(&self) -> MutexGuard<'_, HashMap<Way, Client>> {
+        self.others.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the client that reaches servers as the user's environment says.
+    pub(crate) fn usual_client(&self, py: Python<'_>) -> PyResult<&Client> {
         if let Some(client) = self.client.get() {
             return Ok(client);
         }
@@ -91,7 +117,8 @@ fn end(py: Python<'_>) {
         return;
     };
     py.detach(|| {
-        if let Some(client) = shared.client.get() {
+        let others: Vec<Client> = shared.others().values().cloned().collect();
+        for client in others.iter().chain(shared.client.get()) {
             shared.runtime.block_on(client.close_all());
         }
         if let Some(Driver { stop, thread }) = shared.take_driver() {

@@ -1,14 +1,23 @@
 //! Queries, which are built from parts or parsed from a language that is named and never guessed.
 
+use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 use std::ops::{BitAnd, BitOr, Sub};
 
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use z3950::asn1::apdu::MAX_RPN_DEPTH;
+use serde::{Deserialize, Serialize};
+use z3950::asn1::apdu::{
+    AttributeValue, AttributesPlusTerm, MAX_RPN_DEPTH, Operand, Operator, RpnQuery, RpnStructure,
+    StringOrNumeric,
+};
+use z3950::asn1::bib1::attributes::USE;
+use z3950::asn1::query::names::TABLE;
 use z3950::{Query as Meant, QueryError};
 
 use crate::error::{BadQuery, guarded};
+use crate::pickled::{Reduced, reduced};
+use crate::result_set::text_of_term;
 
 /// A query: one term in one index, or several queries joined by `&` (and), `|` (or) and `-` (and not), at most 1000 times.
 ///
@@ -24,11 +33,22 @@ use crate::error::{BadQuery, guarded};
 /// Traceback (most recent call last):
 /// z3950.BadQuery: no index is called "tilte"; did you mean "title"?
 #[pyclass(frozen, eq, hash, module = "z3950")]
-#[derive(PartialEq)]
 pub(crate) struct Query {
     pub(crate) meant: Meant,
+    /// The queries in CQL that this one is made of, and what joins them: more than PQF can say, because they have their text and sort keys.
+    steps: Option<Vec<Step>>,
     /// The number of operators; at most [`MAX_RPN_DEPTH`] if queries were joined, because the operators may all be on one path.
     operators: usize,
+}
+
+/// A step in making a query: an operand, or an operator for the two results before it.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub(crate) enum Step {
+    Pqf(String),
+    Cql(String),
+    And,
+    Or,
+    Not,
 }
 
 #[pymethods]
@@ -124,7 +144,9 @@ impl Query {
     /// Parses CQL: `dc.title="war and peace" and dc.creator=tolstoy`. `search` sorts by the keys after `sortby`.
     #[staticmethod]
     fn cql(text: &str) -> PyResult<Self> {
-        read(|| Meant::cql(text))
+        let steps = Some(vec![Step::Cql(text.to_owned())]);
+        let query = read(|| Meant::cql(text))?;
+        Ok(Self { steps, ..query })
     }
 
     /// Parses CCL (ISO 8777): `ti=(war and peace) and au=tolstoy`.
@@ -133,16 +155,85 @@ impl Query {
         read(|| Meant::ccl(text))
     }
 
+    /// What joins the two `operands`: `and`, `or`, `not` or `prox`; `None` for a query of one term.
+    #[getter]
+    fn operator(&self) -> Option<&'static str> {
+        match &self.meant.as_rpn().rpn {
+            RpnStructure::Op(_) => None,
+            RpnStructure::RpnRpnOp(joined) => Some(match joined.op {
+                Operator::And => "and",
+                Operator::Or => "or",
+                Operator::AndNot => "not",
+                Operator::Prox(_) => "prox",
+            }),
+        }
+    }
+
+    /// The two queries that are joined; empty for a query of one term.
+    #[getter]
+    fn operands(&self) -> Vec<Self> {
+        let query = self.meant.as_rpn();
+        let part = |rpn: &RpnStructure| {
+            let (attribute_set, rpn) = (query.attribute_set, rpn.clone());
+            Self::from(Meant::from(RpnQuery { attribute_set, rpn }))
+        };
+        match &query.rpn {
+            RpnStructure::Op(_) => Vec::new(),
+            RpnStructure::RpnRpnOp(joined) => vec![part(&joined.rpn1), part(&joined.rpn2)],
+        }
+    }
+
+    /// The term of a query of one term.
+    #[getter]
+    fn term(&self) -> Option<String> {
+        Some(text_of_term(&self.operand()?.term))
+    }
+
+    /// The attributes of a query of one term, by their types: `{1: 4, 5: 1}` is a title, truncated on the right.
+    #[getter]
+    fn attribute_values(&self) -> HashMap<i64, AttributeOf> {
+        let attributes = self.operand().map(|operand| &operand.attributes);
+        let attributes = attributes.into_iter().flatten();
+        let values = attributes.filter_map(|attribute| {
+            let value = match &attribute.attribute_value {
+                AttributeValue::Numeric(number) => AttributeOf::Number(*number),
+                AttributeValue::Complex(complex) => match complex.list.first()? {
+                    StringOrNumeric::String(name) => {
+                        AttributeOf::Name(name.to_string_lossy().into_owned())
+                    }
+                    StringOrNumeric::Numeric(number) => AttributeOf::Number(*number),
+                },
+            };
+            Some((attribute.attribute_type, value))
+        });
+        values.collect()
+    }
+
+    /// The name of the index of a query of one term, such as `title`; `any` without one, and `None` if it has no name.
+    #[getter]
+    fn index_name(&self) -> Option<&'static str> {
+        self.operand()?;
+        match self.attribute_values().remove(&USE) {
+            None => Some("any"),
+            Some(AttributeOf::Name(_)) => None,
+            Some(AttributeOf::Number(number)) => {
+                let mut known = TABLE.iter();
+                let known = known.find(|known| known.use_value == number);
+                known.map(|known| known.name)
+            }
+        }
+    }
+
     fn __and__(&self, other: &Self) -> PyResult<Self> {
-        self.joined(other, Meant::bitand)
+        self.joined(other, Step::And)
     }
 
     fn __or__(&self, other: &Self) -> PyResult<Self> {
-        self.joined(other, Meant::bitor)
+        self.joined(other, Step::Or)
     }
 
     fn __sub__(&self, other: &Self) -> PyResult<Self> {
-        self.joined(other, Meant::sub)
+        self.joined(other, Step::Not)
     }
 
     /// Raises an exception, because Python's `and` and `or` would drop one of two queries.
@@ -156,23 +247,80 @@ impl Query {
         self.meant.to_string()
     }
 
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        reduced::<Self>(py, &self.steps())
+    }
+
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let text = self.meant.to_string().into_pyobject(py)?;
         Ok(format!("Query.pqf({})", text.repr()?))
     }
 }
 
+/// The value of an attribute.
+#[derive(IntoPyObject)]
+pub(crate) enum AttributeOf {
+    Number(i64),
+    Name(String),
+}
+
 impl Query {
-    fn joined(&self, other: &Self, join: fn(Meant, Meant) -> Meant) -> PyResult<Self> {
+    fn operand(&self) -> Option<&AttributesPlusTerm> {
+        match &self.meant.as_rpn().rpn {
+            RpnStructure::Op(Operand::AttributesPlusTerm(operand)) => Some(operand),
+            _ => None,
+        }
+    }
+
+    fn joined(&self, other: &Self, join: Step) -> PyResult<Self> {
         let operators = self.operators.saturating_add(other.operators) + 1;
         if operators > MAX_RPN_DEPTH {
             let words = format!("more than {MAX_RPN_DEPTH} operators in a query");
             return Err(BadQuery::new_err(words));
         }
+        let (left, right) = (self.meant.clone(), other.meant.clone());
+        let meant = match join {
+            Step::Or => left.bitor(right),
+            Step::Not => left.sub(right),
+            _ => left.bitand(right),
+        };
+        let steps = self.steps.as_ref().or(other.steps.as_ref());
+        let steps = steps.map(|_| [self.steps(), other.steps(), vec![join]].concat());
         Ok(Self {
-            meant: join(self.meant.clone(), other.meant.clone()),
+            meant,
+            steps,
             operators,
         })
+    }
+
+    fn steps(&self) -> Vec<Step> {
+        let as_pqf = || vec![Step::Pqf(self.meant.to_string())];
+        self.steps.clone().unwrap_or_else(as_pqf)
+    }
+
+    /// Makes a query again.
+    pub(crate) fn restored(steps: &[Step]) -> PyResult<Self> {
+        let missing = || PyValueError::new_err("these steps make no query");
+        let mut made: Vec<Self> = Vec::new();
+        for step in steps {
+            let query = match step {
+                Step::Pqf(text) => Self::pqf(text)?,
+                Step::Cql(text) => Self::cql(text)?,
+                join => {
+                    let (right, left) = (made.pop(), made.pop());
+                    let (left, right) = (left.ok_or_else(missing)?, right.ok_or_else(missing)?);
+                    left.joined(&right, join.clone())?
+                }
+            };
+            made.push(query);
+        }
+        made.pop().filter(|_| made.is_empty()).ok_or_else(missing)
+    }
+}
+
+impl PartialEq for Query {
+    fn eq(&self, other: &Self) -> bool {
+        self.meant == other.meant
     }
 }
 
@@ -187,7 +335,11 @@ impl From<Meant> for Query {
     fn from(meant: Meant) -> Self {
         // There is one operator fewer than there are operands.
         let operators = meant.as_rpn().rpn.operands().skip(1).count();
-        Self { meant, operators }
+        Self {
+            meant,
+            steps: None,
+            operators,
+        }
     }
 }
 

@@ -1,24 +1,34 @@
 //! Records as Python reads them, from a result set or from a file.
 
+mod state;
+
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use pyo3::exceptions::{PyImportError, PyTypeError};
+use pyo3::exceptions::{PyImportError, PyKeyError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyString};
+use pyo3::types::{PyBytes, PyDict, PyIterator, PyList, PyString};
 use pythonize::pythonize;
 use z3950::asn1::oid::{OPAC, Oid};
-use z3950::asn1::record::{holdings, marc_syntax};
-use z3950::marc::crosswalk::Citation;
+use z3950::asn1::record::{RetrievedRecord, holdings, marc_syntax};
+use z3950::marc::crosswalk::{Citation, described_in_xml, dublin_core};
+use z3950::marc::record::Leader;
+use z3950::marc::table::CopyCells;
 use z3950::marc::{MarcRecord, iso2709, marcline, marcxml, text_lossless};
 
-use crate::error::{Error, guarded};
+use crate::error::{DamagedRecord, Error, guarded};
+use crate::marc::{Field, Numbered, tag_of};
+use crate::pickled::{Reduced, reduced};
+use crate::values::Holding;
 
 /// A record.
 ///
 /// Text is Unicode, whatever character set the record was written in; the `octets` of a server's record are as received.
 /// Everything is read on demand. Parts that a record does not have are `None` or empty.
+///
+/// Fields of MARC are changed in place, and so are all forms of the record but `octets`. Equal records have equal octets, or equal fields
+/// if they were changed; do not change a record that is in a set or a key of a dict.
 ///
 /// >>> import z3950
 /// >>> [record] = z3950.read(b'{"leader": "00000nam a2200000 a 4500", "fields": [{"001": "id7"}, '
@@ -27,48 +37,65 @@ use crate::error::{Error, guarded};
 /// 'Emma'
 /// >>> record.fields("245"), record.fields("245", "c"), record.fields("001")
 /// (['Emma / Jane Austen.'], ['Jane Austen.'], ['id7'])
+/// >>> record["245"]["a"] = "Emma : a novel /"
+/// >>> _ = record.add_field("650", [("a", "Love")], " 0")
+/// >>> record["245"]["a"], "650" in record, [field.tag for field in record]
+/// ('Emma : a novel /', True, ['001', '245', '650'])
 /// >>> print(record)
 /// 00000nam a2200000 a 4500
 /// 001 id7
-/// 245 10 $a Emma / $c Jane Austen.
+/// 245 10 $a Emma : a novel / $c Jane Austen.
+/// 650  0 $a Love
 /// <BLANKLINE>
 #[pyclass(frozen, module = "z3950")]
 pub(crate) struct Record {
     source: Source,
-    /// The MARC record in UTF-8, once it has been requested.
-    marc: OnceLock<Option<MarcRecord>>,
+    /// The MARC record in UTF-8, once it has been requested. The GIL is held while this is locked.
+    marc: Mutex<Marc>,
+}
+
+#[derive(Clone)]
+enum Marc {
+    Unread,
+    Missing,
+    Read(Numbered),
 }
 
 enum Source {
     Server(Box<z3950::Record>),
-    File,
+    /// A record of a file, with what is wrong with it if it was read in spite of that.
+    File(Option<String>),
 }
 
-/// A copy that a library holds. Fields that the record does not give are `None`.
-#[pyclass(frozen, get_all, module = "z3950")]
-pub(crate) struct Holding {
-    library: Option<String>,
-    location: Option<String>,
-    shelving_location: Option<String>,
-    temporary_location: Option<String>,
-    call_number: Option<String>,
-    volume: Option<String>,
-    copy: Option<String>,
-    item_id: Option<String>,
-    available: Option<bool>,
-    due: Option<String>,
-    on_hold: Option<bool>,
-    holds: Option<u32>,
-    status: Option<String>,
-    restrictions: Option<String>,
-    note: Option<String>,
+/// A record of a server, which becomes an exception if it is damaged.
+pub(crate) struct Received(pub(crate) z3950::Record);
+
+impl<'py> IntoPyObject<'py> for Received {
+    type Target = Record;
+    type Output = Bound<'py, Record>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
+        let damage = guarded(|| Ok(self.0.damage()))?;
+        let index = self.0.position().and_then(|place| place.checked_sub(1));
+        let record = Bound::new(py, Record::from(self.0))?;
+        let Some(damage) = damage else {
+            return Ok(record);
+        };
+        let which = index.map_or_else(
+            || "the record".to_owned(),
+            |index| format!("the record at index {index}"),
+        );
+        let words = format!("{which} is damaged: {damage}");
+        Err(DamagedRecord::new_err((words, record.unbind())))
+    }
 }
 
 impl From<z3950::Record> for Record {
     fn from(record: z3950::Record) -> Self {
         Self {
             source: Source::Server(Box::new(record)),
-            marc: OnceLock::new(),
+            marc: Mutex::new(Marc::Unread),
         }
     }
 }
@@ -77,43 +104,98 @@ impl From<MarcRecord> for Record {
     /// Creates a record from a record of a file, which is in UTF-8.
     fn from(record: MarcRecord) -> Self {
         Self {
-            source: Source::File,
-            marc: OnceLock::from(Some(record)),
+            source: Source::File(None),
+            marc: Mutex::new(Marc::Read(record.into())),
         }
     }
 }
 
 impl Record {
-    /// Returns the MARC record, in UTF-8.
-    pub(crate) fn as_marc(&self) -> Option<&MarcRecord> {
-        let read = || match &self.source {
-            Source::Server(record) => record.marc(),
-            Source::File => None,
-        };
-        self.marc.get_or_init(read).as_ref()
+    /// Creates a record from a record of a file that is damaged.
+    pub(crate) fn damaged(record: MarcRecord, damage: String) -> Self {
+        Self {
+            source: Source::File(Some(damage)),
+            marc: Mutex::new(Marc::Read(record.into())),
+        }
+    }
+
+    /// Returns the MARC record, in UTF-8, with the changes made so far.
+    pub(crate) fn as_marc(&self) -> Option<Arc<MarcRecord>> {
+        let record = self.numbered(|numbered| Arc::clone(&numbered.record));
+        record.ok()
+    }
+
+    /// Returns whether the fields were changed.
+    fn is_changed(&self) -> bool {
+        let marc = self.marc.lock().unwrap_or_else(PoisonError::into_inner);
+        matches!(&*marc, Marc::Read(numbered) if numbered.is_changed)
+    }
+
+    /// Does something with the MARC record.
+    ///
+    /// # Errors
+    /// The record is none of MARC.
+    pub(crate) fn numbered<T>(&self, work: impl FnOnce(&mut Numbered) -> T) -> PyResult<T> {
+        let mut marc = self.marc.lock().unwrap_or_else(PoisonError::into_inner);
+        if let (Marc::Unread, Source::Server(record)) = (&*marc, &self.source) {
+            let read = record.marc();
+            *marc = read.map_or(Marc::Missing, |record| Marc::Read(record.into()));
+        }
+        match &mut *marc {
+            Marc::Read(numbered) => Ok(work(numbered)),
+            Marc::Unread | Marc::Missing => Err(Error::new_err(
+                "this is no MARC record, so it has no fields",
+            )),
+        }
+    }
+
+    fn held(&self) -> Vec<z3950::Holding> {
+        match (&self.source, self.as_marc()) {
+            (Source::Server(record), _) if !self.is_changed() => record.holdings(),
+            (_, Some(record)) => holdings::of_marc(&record),
+            (_, None) => Vec::new(),
+        }
+    }
+
+    /// Returns the data of the copies for a table.
+    pub(crate) fn copies(&self) -> Vec<CopyCells> {
+        self.held().iter().map(z3950::Holding::cells).collect()
+    }
+
+    fn citation(&self) -> PyResult<Citation> {
+        guarded(|| {
+            Ok(match (self.as_marc(), self.as_received()) {
+                (Some(record), _) => Citation::of(&record),
+                (None, Some(record)) => record.citation(),
+                (None, None) => Citation::default(),
+            })
+        })
     }
 
     fn as_received(&self) -> Option<&z3950::Record> {
         match &self.source {
             Source::Server(record) => Some(record),
-            Source::File => None,
+            Source::File(_) => None,
         }
     }
 
     /// Returns the octets that are the same in equal records.
     fn identity(&self) -> Vec<u8> {
         match &self.source {
-            Source::Server(record) => record.octets().to_vec(),
-            Source::File => match (self.iso2709(), self.as_marc()) {
+            Source::Server(record) if !self.is_changed() => record.octets().to_vec(),
+            _ => match (self.iso2709(), self.as_marc()) {
                 (Ok(octets), _) => octets.unwrap_or_default(),
                 // The record is too long for ISO 2709.
-                (Err(_), record) => record.map(marcline::to_lines).unwrap_or_default(),
+                (Err(_), record) => {
+                    record.map_or_else(Vec::new, |record| marcline::to_lines(&record))
+                }
             },
         }
     }
 
     fn iso2709(&self) -> PyResult<Option<Vec<u8>>> {
-        let octets = self.as_marc().map(iso2709::encode).transpose();
+        let octets = self.as_marc().map(|record| iso2709::encode(&record));
+        let octets = octets.transpose();
         octets.map_err(|error| {
             Error::new_err(format!("{error}; marcxml and json have no such limit"))
         })
@@ -125,11 +207,80 @@ impl Record {
     /// The title on one line, from a MARC, XML, GRS-1 or Summary record.
     #[getter]
     fn title(&self) -> PyResult<Option<String>> {
+        Ok(self.citation()?.title)
+    }
+
+    /// The author of a MARC, MODS or Dublin Core record: its main entry.
+    #[getter]
+    fn author(&self) -> PyResult<Option<String>> {
+        Ok(self.citation()?.author)
+    }
+
+    /// The first year of publication of a MARC, MODS or Dublin Core record.
+    #[getter]
+    fn year(&self) -> PyResult<Option<u16>> {
+        Ok(self.citation()?.year)
+    }
+
+    /// The publisher of a MARC, MODS or Dublin Core record; the first of several.
+    #[getter]
+    fn publisher(&self) -> PyResult<Option<String>> {
         guarded(|| {
-            Ok(match (self.as_marc(), self.as_received()) {
-                (Some(record), _) => Citation::of(record).title,
-                (None, Some(record)) => record.title(),
+            let described = match (self.as_marc(), self.as_received()) {
+                (Some(record), _) => Some(record),
+                (None, Some(record)) => match record.retrieved() {
+                    RetrievedRecord::Xml(octets) => described_in_xml(&octets).map(Arc::new),
+                    _ => None,
+                },
                 (None, None) => None,
+            };
+            let elements = described.map(|record| dublin_core::elements(&record));
+            let mut elements = elements.unwrap_or_default().into_iter();
+            let publisher = elements.find(|(name, _)| *name == "publisher");
+            Ok(publisher.map(|(_, text)| text))
+        })
+    }
+
+    /// The ISBNs of a MARC, MODS or Dublin Core record, as 13 digits where they are valid.
+    #[getter]
+    fn isbn(&self) -> PyResult<Vec<String>> {
+        Ok(self.citation()?.identifiers.isbn)
+    }
+
+    /// The ISSNs of a MARC, MODS or Dublin Core record.
+    #[getter]
+    fn issn(&self) -> PyResult<Vec<String>> {
+        Ok(self.citation()?.identifiers.issn)
+    }
+
+    /// The leader of a MARC record: 24 characters. It can be set; the lengths in it are computed when the record is written.
+    #[getter]
+    fn leader(&self) -> Option<String> {
+        let record = self.as_marc()?;
+        Some(String::from_utf8_lossy(&record.leader.0).into_owned())
+    }
+
+    #[setter]
+    fn set_leader(&self, leader: &str) -> PyResult<()> {
+        let octets: Option<[u8; Leader::LENGTH]> = leader.as_bytes().try_into().ok();
+        let is_printable =
+            |octets: &[u8; Leader::LENGTH]| octets.iter().all(|octet| matches!(octet, b' '..=b'~'));
+        let octets = octets.filter(is_printable).ok_or_else(|| {
+            PyValueError::new_err(format!(
+                "a leader is 24 characters of ASCII, not {leader:?}"
+            ))
+        })?;
+        self.numbered(|numbered| numbered.record_mut().leader = Leader(octets))
+    }
+
+    /// What is wrong with a damaged record, of which something is missing or cannot be read. `None` if it is sound. A damaged record of a
+    /// result set is the `record` of a `DamagedRecord`; one of a file is read with `errors="repair"`.
+    #[getter]
+    fn damage(&self) -> PyResult<Option<String>> {
+        guarded(|| {
+            Ok(match &self.source {
+                Source::Server(record) => record.damage(),
+                Source::File(damage) => damage.clone(),
             })
         })
     }
@@ -140,7 +291,7 @@ impl Record {
         let name = |oid: Oid| oid.name().map_or_else(|| oid.to_string(), str::to_owned);
         match &self.source {
             Source::Server(record) => record.syntax().map(name),
-            Source::File => self.as_marc().map(marc_syntax).map(name),
+            Source::File(_) => self.as_marc().map(|record| name(marc_syntax(&record))),
         }
     }
 
@@ -148,12 +299,8 @@ impl Record {
     #[getter]
     fn holdings(&self) -> PyResult<Vec<Holding>> {
         guarded(|| {
-            let found = match (&self.source, self.as_marc()) {
-                (Source::Server(record), _) => record.holdings(),
-                (Source::File, Some(record)) => holdings::of_marc(record),
-                (Source::File, None) => Vec::new(),
-            };
-            Ok(found.into_iter().map(Holding::from).collect())
+            let found = self.held().into_iter();
+            Ok(found.map(Holding::from).collect())
         })
     }
 
@@ -169,14 +316,17 @@ impl Record {
     fn octets<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         Ok(match &self.source {
             Source::Server(record) => PyBytes::new(py, &guarded(|| Ok(record.octets()))?),
-            Source::File => PyBytes::new(py, &guarded(|| self.iso2709())?.unwrap_or_default()),
+            Source::File(_) => PyBytes::new(py, &guarded(|| self.iso2709())?.unwrap_or_default()),
         })
     }
 
     /// The record as a MARCXML document, if it is a MARC record.
     #[getter]
     fn marcxml(&self) -> PyResult<Option<String>> {
-        guarded(|| Ok(self.as_marc().map(|record| marcxml::to_xml(record).text)))
+        guarded(|| {
+            let record = self.as_marc();
+            Ok(record.map(|record| marcxml::to_xml(&record).text))
+        })
     }
 
     /// The record as dicts, lists and strings: MARC-in-JSON, the elements of an OPAC, GRS-1, Summary or Explain record, or the
@@ -188,7 +338,7 @@ impl Record {
             // An OPAC record contains more than its MARC record.
             let is_opac = received.and_then(z3950::Record::syntax) == Some(OPAC);
             match (self.as_marc(), received) {
-                (Some(record), _) if !is_opac => Ok(Some(pythonize(py, record)?)),
+                (Some(record), _) if !is_opac => Ok(Some(pythonize(py, &*record)?)),
                 (_, Some(record)) => {
                     let value = record.json();
                     Ok(value.map(|value| pythonize(py, &value)).transpose()?)
@@ -203,11 +353,9 @@ impl Record {
     fn text(&self) -> PyResult<String> {
         guarded(|| {
             Ok(match (&self.source, self.as_marc()) {
-                (Source::Server(record), _) => record.text(),
-                (Source::File, Some(record)) => {
-                    text_lossless(&marcline::to_lines(record)).into_owned()
-                }
-                (Source::File, None) => String::new(),
+                (Source::Server(record), _) if !self.is_changed() => record.text(),
+                (_, Some(record)) => text_lossless(&marcline::to_lines(&record)).into_owned(),
+                (_, None) => String::new(),
             })
         })
     }
@@ -222,6 +370,13 @@ impl Record {
     #[getter]
     fn database(&self) -> Option<&str> {
         self.as_received()?.database()
+    }
+
+    /// The databases that contain the record, if it was merged from several records.
+    #[getter]
+    fn sources(&self) -> Vec<&str> {
+        let sources = self.as_received().map_or(&[][..], z3950::Record::sources);
+        sources.iter().map(|source| &*source.database).collect()
     }
 
     /// Returns the texts of the fields with a tag. If a code is given, returns the texts of the subfields with that code.
@@ -261,6 +416,46 @@ impl Record {
         })
     }
 
+    /// Returns the fields with one of these tags, or all fields if no tags are given.
+    #[pyo3(signature = (*tags))]
+    fn get_fields(this: &Bound<'_, Self>, tags: Vec<Bound<'_, PyAny>>) -> PyResult<Vec<Field>> {
+        guarded(|| Self::fields_with(this, &tags))
+    }
+
+    /// Adds a field to a MARC record, after those with the same or a lower tag: `add_field("650", [("a", "Love")], " 0")`, or
+    /// `add_field("001", "id7")`. The content is pairs of a code and a text, a dict, or the text of a control field.
+    #[pyo3(signature = (tag, content, indicators=None))]
+    fn add_field(
+        this: &Bound<'_, Self>,
+        tag: &Bound<'_, PyAny>,
+        content: &Bound<'_, PyAny>,
+        indicators: Option<&str>,
+    ) -> PyResult<Field> {
+        guarded(|| Self::insert_field(this, tag, content, indicators))
+    }
+
+    /// Removes the fields with one of these tags from a MARC record, and returns how many they were.
+    #[pyo3(signature = (*tags))]
+    fn remove_fields(&self, tags: Vec<Bound<'_, PyAny>>) -> PyResult<usize> {
+        guarded(|| self.drop_fields(&tags))
+    }
+
+    /// Returns the first field with a tag.
+    fn __getitem__(this: &Bound<'_, Self>, tag: &Bound<'_, PyAny>) -> PyResult<Field> {
+        let found = guarded(|| Self::first_field(this, tag_of(tag)?))?;
+        found.ok_or_else(|| PyKeyError::new_err(tag.clone().unbind()))
+    }
+
+    fn __contains__(this: &Bound<'_, Self>, tag: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let found = guarded(|| Self::first_field(this, tag_of(tag)?))?;
+        Ok(found.is_some())
+    }
+
+    fn __iter__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyIterator>> {
+        let fields = guarded(|| Self::fields_with(this, &[]))?;
+        PyList::new(this.py(), fields)?.try_iter()
+    }
+
     /// Returns the record as a `pymarc.Record`. Requires the package pymarc.
     fn pymarc<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let octets = guarded(|| self.iso2709())?
@@ -298,10 +493,16 @@ impl Record {
         self.text()
     }
 
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        let state = guarded(|| self.state())?;
+        reduced::<Self>(py, &state)
+    }
+
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let title = self.title()?.into_pyobject(py)?;
         let syntax = self.syntax().unwrap_or_else(|| "no syntax".to_owned());
-        Ok(format!("<Record {} ({syntax})>", title.repr()?))
+        let damage = self.damage()?.map_or("", |_| ", damaged");
+        Ok(format!("<Record {} ({syntax}{damage})>", title.repr()?))
     }
 
     fn _repr_html_(&self) -> PyResult<String> {
@@ -312,7 +513,7 @@ impl Record {
 }
 
 /// Returns the text of a string; for another value, an exception whose message begins with what is expected.
-fn text_of<'a>(value: &'a Bound<'_, PyAny>, expected: &str) -> PyResult<Cow<'a, str>> {
+pub(crate) fn text_of<'a>(value: &'a Bound<'_, PyAny>, expected: &str) -> PyResult<Cow<'a, str>> {
     match value.cast::<PyString>() {
         Ok(text) => text.to_cow(),
         Err(_) => {
@@ -327,40 +528,4 @@ fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")
-}
-
-impl From<z3950::Holding> for Holding {
-    fn from(holding: z3950::Holding) -> Self {
-        Self {
-            library: holding.library,
-            location: holding.location,
-            shelving_location: holding.shelving_location,
-            temporary_location: holding.temporary_location,
-            call_number: holding.call_number,
-            volume: holding.volume,
-            copy: holding.copy,
-            item_id: holding.item_id,
-            available: holding.available,
-            due: holding.due,
-            on_hold: holding.on_hold,
-            holds: holding.holds,
-            status: holding.status,
-            restrictions: holding.restrictions,
-            note: holding.note,
-        }
-    }
-}
-
-#[pymethods]
-impl Holding {
-    fn __repr__(&self) -> String {
-        let available = match self.available {
-            Some(true) => "available",
-            Some(false) => "not available",
-            None => "availability unknown",
-        };
-        let places = [&self.library, &self.location, &self.call_number];
-        let places: Vec<&str> = places.into_iter().flatten().map(String::as_str).collect();
-        format!("<Holding {} ({available})>", places.join(", "))
-    }
 }

@@ -7,13 +7,17 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use tokio::sync::RwLock;
+use z3950::asn1::apdu::{StringOrNumeric, Term};
+use z3950::asn1::format::sources::SearchSources;
+use z3950::marc::charset::utf8_or_latin1;
 use z3950::{Error as Failure, SortKey};
 
 use crate::connection::Open;
 use crate::error::to_python;
 use crate::process::Local;
-use crate::record::Record;
+use crate::record::Received;
 use crate::request::Request;
+use crate::values::SearchSource;
 
 /// The number of records fetched at a time for a program that reads them one by one, in order.
 const PAGE: u64 = 20;
@@ -35,6 +39,10 @@ pub(crate) struct ResultSet {
     count: u64,
     #[pyo3(get)]
     is_estimate: bool,
+    /// The facets, each with its terms and their numbers of records.
+    #[pyo3(get)]
+    facets: Vec<(String, Vec<(String, i64)>)>,
+    found: SearchSources,
 }
 
 impl ResultSet {
@@ -42,6 +50,8 @@ impl ResultSet {
         Self {
             count: set.count(),
             is_estimate: set.is_estimate(),
+            facets: facets_of(&set),
+            found: set.sources(),
             held: Local::new(Arc::new(Held {
                 set: RwLock::new(set),
                 open,
@@ -96,13 +106,50 @@ impl Held {
     }
 }
 
+/// Returns the facets of a search by the names under which they were requested.
+fn facets_of(set: &z3950::ResultSet) -> Vec<(String, Vec<(String, i64)>)> {
+    let fields = set.found().facets().unwrap_or_default().0.into_iter();
+    let fields = fields.filter_map(|field| {
+        let name = match field.field()? {
+            StringOrNumeric::String(name) => name.to_string_lossy().into_owned(),
+            StringOrNumeric::Numeric(number) => number.to_string(),
+        };
+        let terms = field.terms.unwrap_or_default().into_iter();
+        let terms = terms.map(|term| (text_of_term(&term.term), term.count));
+        Some((name, terms.collect()))
+    });
+    fields.collect()
+}
+
+/// Returns a term as text.
+pub(crate) fn text_of_term(term: &Term) -> String {
+    match term {
+        Term::General(octets) => utf8_or_latin1(octets).into_owned(),
+        Term::CharacterString(text) => text.to_string_lossy().into_owned(),
+        Term::Numeric(number) => number.to_string(),
+        other => format!("{other:?}"),
+    }
+}
+
 #[pymethods]
 impl ResultSet {
+    /// The sources of the records.
+    #[getter]
+    fn sources(&self) -> Vec<SearchSource> {
+        self.found.sources.iter().map(SearchSource::from).collect()
+    }
+
+    /// Remarks about the search.
+    #[getter]
+    fn remarks(&self) -> Vec<String> {
+        self.found.remarks.clone()
+    }
+
     /// Fetches the record at a position, 1-based. A loop over positions makes one request for each page.
     fn record(&self, position: u64) -> PyResult<Request> {
         let held = self.shared()?;
         Ok(Request::new(async move {
-            Ok(held.record(position).await?.map(Record::from))
+            Ok(held.record(position).await?.map(Received))
         }))
     }
 
@@ -143,9 +190,13 @@ impl<'py> IntoPyObject<'py> for Slots {
     fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
         let slots = PyList::empty(py);
         for slot in self.0 {
+            let slot = match slot {
+                Ok(record) => Received(record).into_pyobject(py),
+                Err(error) => Err(to_python(&error)),
+            };
             match slot {
-                Ok(record) => slots.append(Record::from(record))?,
-                Err(error) => slots.append(to_python(&error))?,
+                Ok(record) => slots.append(record)?,
+                Err(error) => slots.append(error)?,
             }
         }
         Ok(slots)

@@ -3,17 +3,20 @@
 use std::io;
 use std::mem;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pythonize::pythonize;
 use z3950::marc::stream::{InputForm, RecordReader};
 use z3950::marc::{MarcRecord, iso2709};
+use z3950_server::access::{Access, User};
 use z3950_server::fault::Rule;
 use z3950_server::imitate::Imitated;
 use z3950_server::testing::{TestServer, TranscriptEntry, record};
+use z3950_server::tls::{ClientCertificates, Tls};
 
+use crate::backend::PythonBackend;
 use crate::error::{Error, guarded, panicked};
 use crate::process::Local;
 use crate::request::SIGNAL_TICK;
@@ -63,23 +66,59 @@ impl Given {
     }
 }
 
+/// The certificate and the key of a listener for TLS, and the authorities of clients if these need a certificate, as files.
+#[derive(FromPyObject)]
+pub(crate) struct ListenerPem(PathBuf, PathBuf, Option<PathBuf>);
+
+impl ListenerPem {
+    fn read(&self) -> PyResult<Tls> {
+        let Self(certificate, key, clients) = self;
+        let clients = match clients {
+            Some(path) => ClientCertificates::Required(std::fs::read(path)?),
+            None => ClientCertificates::default(),
+        };
+        let tls = Tls::load(certificate, key, &clients);
+        tls.map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+}
+
 #[pymethods]
 impl Server {
     #[new]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords")]
     fn new(
         py: Python<'_>,
         databases: Vec<(String, Vec<Given>)>,
         faults: Vec<String>,
         imitate: Option<&str>,
         recorded: Option<PathBuf>,
+        backend: Option<&Bound<'_, PyAny>>,
+        tls: Option<ListenerPem>,
+        users: Vec<(String, String)>,
     ) -> PyResult<Self> {
         let mut builder = TestServer::builder();
+        if let Some(tls) = tls {
+            builder = builder.tls(tls.read()?);
+        }
+        if !users.is_empty() {
+            let users = users.into_iter().map(|(name, password)| {
+                let mut user = User::default();
+                (user.name, user.password) = (name, Some(password));
+                user
+            });
+            let mut access = Access::default();
+            access.users = users.collect();
+            builder = builder.access(access);
+        }
         for fault in faults {
             let rule = fault.parse::<Rule>();
             rule.map_err(|error| PyValueError::new_err(format!("{fault:?}: {error}")))?;
             builder = builder.rule(&fault);
         }
-        let is_demo = databases.is_empty() && imitate.is_none();
+        let is_demo = databases.is_empty() && imitate.is_none() && backend.is_none();
+        if let Some(adapter) = backend {
+            builder = builder.backend(Arc::new(PythonBackend::new(adapter)?));
+        }
         if let Some(name) = imitate {
             let imitated = name.parse::<Imitated>();
             builder = builder
@@ -114,6 +153,15 @@ impl Server {
     #[getter]
     fn address(&self, py: Python<'_>) -> PyResult<String> {
         self.view(py, |server| server.addr().to_string())
+    }
+
+    /// The address of the server for TLS.
+    ///
+    /// # Errors
+    /// The server has no certificate.
+    #[getter]
+    fn tls_address(&self, py: Python<'_>) -> PyResult<String> {
+        self.view(py, |server| server.addr_tls().to_string())
     }
 
     /// Returns the APDUs of all sessions so far, as the lines of a recording.

@@ -1,11 +1,13 @@
 //! URLs as values, and URLs found in text.
 
 use pyo3::prelude::*;
+use serde::{Deserialize, Serialize};
 use z3950::marc::text_lossless;
 use z3950::url::extract::{self as found_in, FoundUrl as Place};
 use z3950::url::{Locator, Mode, Octets, Url as Scheme};
 
 use crate::error::{BadUrl, guarded};
+use crate::pickled::{Reduced, reduced};
 
 /// A URL of any scheme. `str()` returns its canonical form, in which a password is shown as `***`.
 #[pyclass(frozen, eq, hash, module = "z3950.url")]
@@ -23,6 +25,11 @@ pub(crate) fn parse(text: &str, strict: bool) -> PyResult<Url> {
 }
 
 impl Url {
+    /// Makes a URL again.
+    pub(crate) fn restored(text: &str) -> PyResult<Self> {
+        parse(text, false)
+    }
+
     fn z3950(&self) -> Option<&z3950::url::Z3950Url> {
         match self.0.url() {
             Scheme::Z3950(url) => Some(url),
@@ -102,15 +109,26 @@ impl Url {
     fn __repr__(&self) -> String {
         format!("<Url {}>", self.0.canonical())
     }
+
+    /// A password in the URL is part of the state.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        reduced::<Self>(py, &self.0.to_string_with_secrets())
+    }
 }
 
 /// A URL found in a text: in the form in which it is to be followed, and its place.
-#[pyclass(frozen, get_all, module = "z3950.url")]
+#[pyclass(frozen, get_all, eq, hash, module = "z3950.url")]
+#[derive(Deserialize, Hash, PartialEq, Serialize)]
 pub(crate) struct FoundUrl {
+    /// The URL, in the form in which it is to be followed.
     url: String,
+    /// The index of its first character in the text.
     start: usize,
+    /// The index of the character after it.
     end: usize,
+    /// Whether it stood there without `<URL:` and `>`.
     is_guess: bool,
+    /// Other URLs that may be meant, if the text can be read in several ways.
     alternates: Vec<String>,
 }
 
@@ -122,6 +140,10 @@ impl FoundUrl {
 
     fn __repr__(&self) -> String {
         format!("<FoundUrl {} at {}>", self.url, self.start)
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        reduced::<Self>(py, self)
     }
 }
 

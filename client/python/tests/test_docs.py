@@ -20,6 +20,7 @@ import z3950
 from z3950 import aio, testing, url
 
 MODULES = (z3950, aio, testing, url)
+PACKAGE = Path(__file__).parent.parent
 FLAGS = doctest.IGNORE_EXCEPTION_DETAIL
 
 
@@ -56,14 +57,20 @@ def test_everything_has_a_docstring() -> None:
 
 @pytest.mark.parametrize("page", ["README.md", "docs/coming-from.md"])
 def test_examples_of_pages_run(page: str) -> None:
-    text = (Path(__file__).parent.parent / page).read_text()
+    text = (PACKAGE / page).read_text()
     assert ">>>" in text
     check(page, text.replace("```", ""))
 
 
-def test_what_is_installed_has_its_licences_and_no_dead_links() -> None:
-    names = {file.name for file in importlib.metadata.files("z3950") or []}
-    assert {"LICENSE-APACHE", "LICENSE-MIT"} <= names
+def test_audit_r_p1_what_is_installed_has_the_text_of_its_licences() -> None:
+    files = {file.name: Path(str(file.locate())) for file in importlib.metadata.files("z3950") or [] if file.name.startswith("LICENSE-")}
+    assert sorted(files) == ["LICENSE-APACHE", "LICENSE-MIT"]
+    for name, file in files.items():
+        for copy in (file, PACKAGE / name):
+            assert copy.read_text() == (PACKAGE.parent.parent / name).read_text(), copy
+
+
+def test_what_is_installed_has_no_dead_links() -> None:
     about = importlib.metadata.metadata("z3950")
     assert about["License-Expression"] == "MIT OR Apache-2.0"
     assert "Search library catalogues" in about["Description"]

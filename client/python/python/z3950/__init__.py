@@ -13,11 +13,12 @@ War and peace : a novel usmarc []
 connect(target)   a Connection: search, scan, get, lookup, update, order, explain
 Query             title, author, isbn …, joined by &, | and -; or a text in words, pqf, cql or ccl
 ResultSet         len(hits), hits[0], hits[:10], for record in hits, hits.sort("date:desc")
-Record            title, fields("245", "a"), holdings, text, json, marc, marcxml, pymarc()
+Record            title, author, year, record["245"]["a"], holdings, text, json, marc, marcxml, pymarc()
 get, lookup       the record of a URL, and many identifiers side by side, without a connection
 read, convert     files of records in any form of MARC
+serve             a server whose records an object of yours has
 targets           the catalogues that have names, for connect("loc")
-Error             NoMatch, Ambiguous, Diagnostic, Unavailable, Timeout, BadUrl, BadQuery
+Error             NoMatch, Ambiguous, Diagnostic, DamagedRecord, Unavailable, Timeout, BadUrl, BadQuery
 
 `z3950.aio` has the same for asyncio, `z3950.url` is about URLs, `z3950.testing` has a server for tests.
 """
@@ -25,16 +26,18 @@ Error             NoMatch, Ambiguous, Diagnostic, Unavailable, Timeout, BadUrl, 
 from __future__ import annotations
 
 from ._common import Answer
-from ._errors import Ambiguous, BadQuery, BadUrl, Diagnostic, Error, NoMatch, Timeout, Unavailable
+from ._errors import Ambiguous, BadQuery, BadUrl, DamagedRecord, Diagnostic, Error, NoMatch, Timeout, Unavailable
 from ._files import convert, read
+from ._serving import Request, serve
 from ._sync import Connection, Records, ResultSet, connect, get, lookup
-from ._z3950 import Holding, Query, Record, ScanTerm, Target, TaskResult, __version__, targets
+from ._z3950 import Description, Field, Holding, Query, Record, ScanTerm, SearchSource, Target, TaskResult, __version__, targets
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from . import aio as aio
     from . import testing as testing
     from . import url as url
+    from ._types import Backend as Backend
     from ._types import ConnectOptions as ConnectOptions
     from ._types import MarcLike as MarcLike
     from ._types import Source as Source
@@ -42,20 +45,26 @@ if TYPE_CHECKING:
 __all__ = [
     "Ambiguous",
     "Answer",
+    "Backend",
     "BadQuery",
     "BadUrl",
     "ConnectOptions",
     "Connection",
+    "DamagedRecord",
+    "Description",
     "Diagnostic",
     "Error",
+    "Field",
     "Holding",
     "MarcLike",
     "NoMatch",
     "Query",
     "Record",
     "Records",
+    "Request",
     "ResultSet",
     "ScanTerm",
+    "SearchSource",
     "Source",
     "Target",
     "TaskResult",
@@ -67,16 +76,17 @@ __all__ = [
     "get",
     "lookup",
     "read",
+    "serve",
     "targets",
 ]
 
 
 # These are the names that people meet in `help` and in messages.
-for _public in (Answer, Connection, Records, ResultSet, connect, convert, get, lookup, read):
+for _public in (Answer, Connection, Records, Request, ResultSet, connect, convert, get, lookup, read, serve):
     _public.__module__ = __name__
 
 #: Modules that are imported when they are asked for, and types by the module that they are in.
-_LATER = {"aio": "", "testing": "", "url": "", "ConnectOptions": "_types", "MarcLike": "_types", "Source": "_types"}
+_LATER = {"aio": "", "testing": "", "url": "", "Backend": "_types", "ConnectOptions": "_types", "MarcLike": "_types", "Source": "_types"}
 
 if not TYPE_CHECKING:
 
@@ -91,4 +101,4 @@ if not TYPE_CHECKING:
 
 
 def __dir__() -> list[str]:
-    return sorted(globals() | _LATER)
+    return sorted({*__all__, *_LATER, *(name for name in globals() if name.startswith("__"))})

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from . import _z3950 as native
-from ._errors import BadQuery, Diagnostic, Error, Unavailable
+from ._errors import BadQuery, DamagedRecord, Diagnostic, Error, Unavailable
 from ._z3950 import Query, Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import Any
 
-    from ._types import ConnectOptions, MarcLike
+    from ._types import MarcLike
 
 #: How many records an iteration requests first, and then at a time.
 FIRST_PAGE, PAGE = 20, 200
+
+#: How many answers without any record may follow each other before an iteration that skips errors raises one.
+BARREN = 2
 
 #: The condition of Bib-1 that there is no record at a position.
 OUT_OF_RANGE = 13
@@ -22,9 +25,51 @@ OUT_OF_RANGE = 13
 #: The highest number that is sent.
 MOST = 2**63 - 1
 
-#: The names and types of `ConnectOptions`, which need not be imported for it.
-OPTIONS: dict[str, Any] = {"timeout": float | int | None} | dict.fromkeys(("user", "password", "group", "syntax", "elements"), str | None)
-OPTIONS |= {"holdings": bool}
+#: The names of `ConnectOptions`, which need not be imported for it, and what their values are.
+OPTIONS: dict[str, tuple[str, ...]] = {
+    "timeout": ("float", "int", "None"),
+    **dict.fromkeys(("user", "password", "group", "syntax", "elements", "charset", "query_charset", "proxy"), ("str", "None")),
+    **dict.fromkeys(("holdings", "insecure"), ("bool",)),
+    "chunk": ("int", "None"),
+    "profile": ("str", "Mapping", "None"),
+    **dict.fromkeys(("ca_file", "certificate", "key"), ("str", "PathLike", "None")),
+}
+
+#: The types of options.
+KINDS = {"float": float, "int": int, "str": str, "bool": bool}
+
+#: How many terms a facet has.
+TERMS = 10
+
+#: How queries in PQF begin, apart from a plain term.
+PQF = ("@attr", "@and", "@or", "@not", "@prox", "@set", "@term")
+
+#: What a setting of another library is called in this one.
+ELSEWHERE = {
+    "preferredrecordsyntax": "syntax",
+    "recordsyntax": "syntax",
+    "elementsetname": "elements",
+    "elementset": "elements",
+    "groupid": "group",
+    "userid": "user",
+    "cclqual": "profile",
+    "presentchunk": "chunk",
+}
+
+
+class Fixed:
+    """An object that has only the attributes of its class."""
+
+    __slots__ = ()
+
+    def __setattr__(self, name: str, value: object) -> None:
+        try:
+            object.__setattr__(self, name, value)
+        except AttributeError:
+            plain = name.replace("_", "").lower()
+            setting = next((known for known in OPTIONS if known.replace("_", "") == plain), ELSEWHERE.get(plain))
+            hint = f"give {setting}= to connect" if setting else "it has the attributes of its class alone"
+            raise AttributeError(f"{name!r} of a {type(self).__name__} cannot be set: {hint}") from None
 
 
 class Answer:
@@ -73,20 +118,49 @@ class Answer:
 def as_query(query: Query | str) -> Query:
     """A plain string is words; its language is never guessed."""
     if isinstance(query, str):
+        if query.lstrip().startswith(PQF):
+            raise BadQuery(f"this is PQF, and a plain string is words: write Query.pqf({query!r})", 0)
         return Query.words(query)
     if isinstance(query, Query):
         return query
     raise TypeError(f"a query is a str or a z3950.Query, not {type(query).__name__}")
 
 
-def as_options(options: ConnectOptions) -> native.Options:
-    """Options of a connection."""
+def as_options(arguments: Mapping[str, Any]) -> native.Options:
+    """The options of a connection, among the arguments of a function."""
+    options = {name: arguments[name] for name in OPTIONS}
     for name, value in options.items():
-        if (kind := OPTIONS.get(name)) is None:
-            raise TypeError(f"there is no option {name!r}; the options are {', '.join(OPTIONS)}")
-        if not isinstance(value, kind):
-            raise TypeError(f"{name} is {getattr(kind, '__name__', kind)}, not {type(value).__name__}")
+        kinds = OPTIONS[name]
+        if not any(is_a(kind, value) for kind in kinds):
+            raise TypeError(f"{name} is {' | '.join(kinds)}, not {type(value).__name__}")
+    if options["profile"] is not None and not isinstance(options["profile"], str):
+        options["profile"] = dict(options["profile"])
     return native.Options(**options)
+
+
+def is_a(kind: str, value: object) -> bool:
+    """Whether a value is of a kind. True and False are no numbers here."""
+    if kind == "PathLike":
+        return hasattr(value, "__fspath__")
+    if kind == "Mapping":
+        return hasattr(value, "keys") and hasattr(value, "__getitem__")
+    return (
+        type(value).__name__ == "NoneType"
+        if kind == "None"
+        else isinstance(value, KINDS[kind]) and (kind == "bool") == isinstance(value, bool)
+    )
+
+
+def as_facets(facets: Iterable[str] | Mapping[str, int]) -> list[tuple[str, int]]:
+    """Facets to count, each with its number of terms."""
+    if isinstance(facets, str):
+        raise TypeError(f"facets is a list of fields: write facets=[{facets!r}]")
+    numbered = facets.items() if hasattr(facets, "items") else [(name, TERMS) for name in facets]
+    for name, limit in numbered:
+        if not isinstance(name, str):
+            raise TypeError(f"a facet is a str, not {type(name).__name__}")
+        as_count(f"the number of terms of {name}", limit, least=1)
+    return list(numbered)
 
 
 def as_identifier(identifier: str) -> str:
@@ -98,7 +172,7 @@ def as_identifier(identifier: str) -> str:
 
 def as_count(name: str, number: int, least: int = 0) -> int:
     """A number of records, terms or lookups."""
-    if not isinstance(number, int):
+    if not isinstance(number, int) or isinstance(number, bool):
         raise TypeError(f"{name} is an int, not {type(number).__name__}")
     if number < least:
         raise ValueError(f"{name} is at least {least}, not {number}")
@@ -156,12 +230,14 @@ def as_octets(record: MarcLike) -> bytes:
 
 
 def as_records(records: MarcLike | Iterable[MarcLike]) -> list[Record]:
-    """One record or several."""
+    """One record or several to update."""
     from collections.abc import Mapping
 
     if isinstance(records, (Record, Mapping, bytes, bytearray, memoryview)) or hasattr(records, "as_marc"):
         records = [records]  # type: ignore[list-item]
-    return list(EachRecord(records))
+    if not (found := list(EachRecord(records))):
+        raise ValueError("there is no record to update")
+    return found
 
 
 class EachRecord:
@@ -263,11 +339,18 @@ def record_of(slot: Record | Error) -> Record:
 class Pages:
     """The records of a result set in order: which range to request next, and the records received."""
 
-    def __init__(self) -> None:
+    __slots__ = ("_barren", "_errors", "_has_ended", "_next", "_size", "_slots")
+
+    def __init__(self, errors: str) -> None:
+        if errors not in ("raise", "skip", "yield"):
+            raise ValueError(f"errors is 'raise', 'skip' or 'yield', not {errors!r}")
+        self._errors = errors
         self._next = 1
         self._size = FIRST_PAGE
         self._slots: Iterator[Record | Error] = iter(())
         self._has_ended = False
+        #: How many answers have had no record since the last one with a record.
+        self._barren = 0
 
     def next_range(self) -> tuple[int, int] | None:
         """The first position and the size of the next request; `None` at the end."""
@@ -278,16 +361,31 @@ class Pages:
         self._size = PAGE
         self._slots = iter(page)
         self._has_ended = not page
+        self._barren = self._barren + 1 if all(isinstance(slot, Error) for slot in page) else 0
 
-    def take(self) -> Record | None:
-        """The next record received. A diagnostic in the place of a record is followed by the next record, and after an `Unavailable` the
-        records from there on are requested again. Any other error ends the set, and so does a diagnostic that there are no more records."""
+    def take(self) -> Any:
+        """The next record received, or with `yield` the error in its place. An error in the place of a record is followed by the next
+        record, and after an `Unavailable` the records from there on are requested again. Any other error ends the set, and so does a
+        diagnostic that there are no more records."""
         for slot in self._slots:
-            if not isinstance(slot, Unavailable):
-                self._next += 1
-                self._has_ended |= isinstance(slot, Error) and not (isinstance(slot, Diagnostic) and slot.condition != OUT_OF_RANGE)
-            return record_of(slot)
+            if isinstance(slot, Unavailable):
+                raise slot
+            self._next += 1
+            if isinstance(slot, Error):
+                self._has_ended |= not is_of_one_record(slot)
+                if self._has_ended or self._errors == "raise":
+                    raise slot
+                if self._errors == "skip":
+                    if self._barren > BARREN:
+                        raise slot
+                    continue
+            return slot
         return None
+
+
+def is_of_one_record(error: Error) -> bool:
+    """Whether an error says nothing about the records after it."""
+    return isinstance(error, DamagedRecord) or (isinstance(error, Diagnostic) and error.condition != OUT_OF_RANGE)
 
 
 def hits_in_html(length: int, slots: list[Record | Error]) -> str:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._z3950 import Record
+
 
 class Error(Exception):
     """The base of all exceptions of this package."""
@@ -37,6 +41,18 @@ class Diagnostic(Error):
         return type(self), (str(self), self.condition, self.addinfo)
 
 
+class DamagedRecord(Error):
+    """A record of which something is missing or cannot be read."""
+
+    def __init__(self, message: str, record: Record) -> None:
+        super().__init__(message)
+        #: The record as far as it can be read; its `octets` are as received, and its `damage` says what is wrong.
+        self.record = record
+
+    def __reduce__(self) -> tuple[type[DamagedRecord], tuple[str, Record]]:
+        return type(self), (str(self), self.record)
+
+
 class Unavailable(Error, ConnectionError):
     """The server cannot be reached, or the connection was lost: try again later."""
 
@@ -63,5 +79,5 @@ class BadQuery(_Misspelt):
     """A query or an identifier that cannot be sent."""
 
 
-for _error in (Error, NoMatch, Ambiguous, Diagnostic, Unavailable, Timeout, BadUrl, BadQuery):
+for _error in (Error, NoMatch, Ambiguous, Diagnostic, DamagedRecord, Unavailable, Timeout, BadUrl, BadQuery):
     _error.__module__ = "z3950"

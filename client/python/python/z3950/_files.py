@@ -35,19 +35,26 @@ def read(
 
 def convert(
     source: Source | Iterable[MarcLike],
-    to: Literal["marc", "marcxml", "marcxchange", "json", "mrk", "line", "dc", "brief"],
+    to: Literal["marc", "marcxml", "marcxchange", "json", "mrk", "line", "dc", "brief", "csv", "tsv", "spreadsheet"],
     form: str | None = None,
     *,
+    columns: str | Iterable[str] | None = None,
     charset: str | None = None,
     errors: Literal["strict", "repair", "skip"] = "strict",
 ) -> Iterator[bytes]:
     """Records in another form, a piece at a time, of a file as for `read`, of a result set, or of a list of records, also of those of
     pymarc. Text is in UTF-8.
 
+    A table (`csv`, `tsv`, or `spreadsheet`, which is CSV whose numbers spreadsheet programs leave alone) has `columns` such as
+    `001,title,author,245c,020a,008/35-37,holdings`.
+
     >>> import io, z3950
     >>> file = io.BytesIO()
     >>> file.writelines(z3950.convert(b"=LDR  00000nam a2200000 a 4500\\n=245  10$aEmma\\n", to="marcxml"))
     >>> len(list(z3950.read(file.getvalue())))
     1
+    >>> b"".join(z3950.convert(file.getvalue(), to="csv", columns=["title", "year"]))
+    b'title,year\\r\\nEmma,\\r\\n'
     """
-    return native.Converter(native.Reader(source, form, charset, errors), to)
+    chosen = columns if columns is None or isinstance(columns, str) else ",".join(columns)
+    return native.Converter(native.Reader(source, form, charset, errors), to, chosen)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from . import _z3950 as native
 from ._common import (
     Answer,
+    Fixed,
     Pages,
     as_count,
     as_docid,
+    as_facets,
     as_hits,
     as_identifier,
     as_keys,
@@ -24,27 +26,57 @@ from ._common import (
     wanted,
 )
 from ._errors import Error
-from ._z3950 import Query, Record, ScanTerm, TaskResult
+from ._z3950 import Query, Record, ScanTerm, SearchSource, TaskResult
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
+    from os import PathLike
     from types import TracebackType
-    from typing import Any, overload
+    from typing import Any, Literal, overload
 
-    from typing_extensions import Self, Unpack
+    from typing_extensions import Self
 
-    from ._types import ConnectOptions, MarcLike
+    from ._types import MarcLike
 
 
-def connect(target: str, **options: Unpack[ConnectOptions]) -> Connection:
+def connect(
+    target: str,
+    *,
+    timeout: float | None = 30.0,
+    user: str | None = None,
+    password: str | None = None,
+    group: str | None = None,
+    syntax: str | None = None,
+    elements: str | None = None,
+    holdings: bool = False,
+    charset: str | None = None,
+    query_charset: str | None = None,
+    chunk: int | None = None,
+    profile: str | Mapping[str, Any] | None = None,
+    ca_file: str | PathLike[str] | None = None,
+    certificate: str | PathLike[str] | None = None,
+    key: str | PathLike[str] | None = None,
+    insecure: bool = False,
+    proxy: str | None = None,
+) -> Connection:
     """Connects to a target: `host:port/database`, `ssl:host/database`, a `z39.50s:` URL, an `http:` URL of SRU, or the name of
     one of `z3950.targets()`.
 
-    Options are `timeout` (seconds, 30), `user`, `password`, `group`, `syntax`, `elements` and `holdings`. A user and a password in a
-    URL are refused. The timeout is the longest silence of the server at each step, not a limit for all of them: a search whose records
-    come slowly may take longer. If as many connections are open as the target allows, usually 16, it is also that of the wait until one
-    is closed. With `holdings=True`, searches ask for the copies of the records, where the server knows of them.
+    `timeout` is the longest silence of the server at each step, in seconds, not a limit for all of them: a search whose records come
+    slowly may take longer. If as many connections are open as the target allows, usually 16, it is also that of the wait until one is
+    closed. `None` is no limit.
+
+    `user`, `password` and `group` are sent when the session begins; those in a URL are refused. Of records, `syntax` (`usmarc`, `xml` …)
+    and `elements` (`F`, `B`) say the form; with `holdings=True`, searches ask for the copies, where the server knows of them.
+
+    What the target's profile does not know: `charset` is that of records that declare another or none, `query_charset` that of queries
+    (UTF-8), `chunk` the most records in one answer. `profile` is the name of another profile to follow, or a dict with the keys of one
+    in `targets.toml`, such as `{"attributes": ["2=3"], "pause": 0.5}`.
+
+    `ca_file` has certificates in PEM to trust as well as those of the system, `certificate` and `key` are those of the client;
+    `insecure=True` accepts any certificate. Files are read once in a process. `proxy` is `http://host:port` or `socks5://host:port`, or
+    `none`; otherwise the variables `ALL_PROXY`, `HTTPS_PROXY` and `NO_PROXY` apply.
 
     >>> import z3950
     >>> from z3950.testing import Server
@@ -55,10 +87,29 @@ def connect(target: str, **options: Unpack[ConnectOptions]) -> Connection:
     1 War and peace : a novel
     >>> server.stop()
     """
-    return Connection(native.connect(target, as_options(options)).wait())
+    return Connection(native.connect(target, as_options(locals())).wait())
 
 
-def get(url: str, **options: Unpack[ConnectOptions]) -> Record:
+def get(
+    url: str,
+    *,
+    timeout: float | None = 30.0,
+    user: str | None = None,
+    password: str | None = None,
+    group: str | None = None,
+    syntax: str | None = None,
+    elements: str | None = None,
+    holdings: bool = False,
+    charset: str | None = None,
+    query_charset: str | None = None,
+    chunk: int | None = None,
+    profile: str | Mapping[str, Any] | None = None,
+    ca_file: str | PathLike[str] | None = None,
+    certificate: str | PathLike[str] | None = None,
+    key: str | PathLike[str] | None = None,
+    insecure: bool = False,
+    proxy: str | None = None,
+) -> Record:
     """The one record that a retrieval URL names, `z39.50r://host/database?docid` (RFC 2056).
 
     Raises `NoMatch` if there is none, `Ambiguous` if there are several. The URL names the form of the record, as in
@@ -70,7 +121,7 @@ def get(url: str, **options: Unpack[ConnectOptions]) -> Record:
     ...     z3950.get(server.url + "?pg1342;rs=marc").title
     'Pride and prejudice : a novel : in three volumes'
     """
-    record: Record = native.get(url, as_options(options)).wait()
+    record: Record = native.get(url, as_options(locals())).wait()
     return record
 
 
@@ -82,7 +133,22 @@ def lookup(
     fallback: bool = False,
     best: bool = False,
     all_targets: bool = False,
-    **options: Unpack[ConnectOptions],
+    timeout: float | None = 30.0,
+    user: str | None = None,
+    password: str | None = None,
+    group: str | None = None,
+    syntax: str | None = None,
+    elements: str | None = None,
+    holdings: bool = False,
+    charset: str | None = None,
+    query_charset: str | None = None,
+    chunk: int | None = None,
+    profile: str | Mapping[str, Any] | None = None,
+    ca_file: str | PathLike[str] | None = None,
+    certificate: str | PathLike[str] | None = None,
+    key: str | PathLike[str] | None = None,
+    insecure: bool = False,
+    proxy: str | None = None,
 ) -> Iterator[Answer]:
     """Looks up identifiers such as `isbn:0141439513` and `lccn:85010105`, `jobs` at a time. The answers are in the order of the
     identifiers; one that cannot be answered has an `error` and does not end the others. An answer is also false then, so look at its
@@ -101,9 +167,10 @@ def lookup(
     local:nothing 0 None
     isbn: 0 nothing follows isbn:
     """
+    asked = as_options(locals())
     from collections import deque
 
-    asked, begun = as_options(options), deque[tuple[str, native.Request | Exception]]()
+    begun = deque[tuple[str, native.Request | Exception]]()
     targets = as_targets(target, asked)
     check_lookups(identifiers, jobs, fallback=fallback, best=best, all_targets=all_targets)
 
@@ -127,11 +194,13 @@ def lookup(
     return answers()
 
 
-class Connection:
+class Connection(Fixed):
     """A connection to a target, made by `connect`. Threads may share it. If the server has closed the session, a request that changes
     nothing is repeated in a new one. If a session ended at a request, for instance with a `Timeout`, the next request opens another,
     unless the server closed it for cost or security. The session of a connection that nobody uses any more is kept for the next one for a
     minute, after which it is closed as soon as a request is made."""
+
+    __slots__ = ("__weakref__", "_native", "_target")
 
     def __init__(self, connection: native.Connection) -> None:
         self._native = connection
@@ -142,14 +211,15 @@ class Connection:
         """The server and its databases."""
         return self._target
 
-    def search(self, query: Query | str, *, first: int = 0) -> ResultSet:
+    def search(self, query: Query | str, *, first: int = 0, facets: Iterable[str] | Mapping[str, int] = ()) -> ResultSet:
         """Searches. A plain string is words with optional index names, as `Query.words` reads it; for PQF, CQL and CCL there are
         `Query.pqf`, `Query.cql` and `Query.ccl`.
 
         With `first=N`, the answer to the search brings the first N records, which saves a round trip; of more than 20, or the `chunk` of
-        the target's profile, it brings as many as these.
+        the target's profile, it brings as many as these. With `facets=["author", "date"]` or `{"author": 20}`, the server counts the terms
+        of these fields in the records found: see `ResultSet.facets`.
         """
-        return ResultSet(self._native.search(as_query(query), as_count("first", first)).wait())
+        return ResultSet(self._native.search(as_query(query), as_count("first", first), as_facets(facets)).wait())
 
     def scan(self, query: Query | str, *, size: int = 20, position: int = 1) -> list[ScanTerm]:
         """Lists terms of an index: `size` of them, with the query's term at `position`, counted from 1.
@@ -196,8 +266,8 @@ class Connection:
         return result
 
     def explain(self, category: str = "TargetInfo") -> list[Any]:
-        """What the server says about itself: the records of a category of its Explain database, such as `TargetInfo` or `DatabaseInfo`. A
-        server of SRU has one description, in XML."""
+        """What the server says about itself: the records of a category of its Explain database, such as `TargetInfo` or `DatabaseInfo`, as
+        dicts. A server of SRU has one `Description`."""
         records: list[Any] = self._native.explain(category).wait()
         return records
 
@@ -215,7 +285,7 @@ class Connection:
         return f"<Connection {self.target}{' (closed)' if self._native.is_closed else ''}>"
 
 
-class ResultSet:
+class ResultSet(Fixed):
     """What a search found. Records are numbered from 0 and fetched as they are read.
 
     Iteration and `hits[:100]` fetch many records with a request. So does `hits[i]` in a loop with ascending `i`: the record after those
@@ -230,6 +300,8 @@ class ResultSet:
     (4, 'Emma : a novel : in three volumes')
     """
 
+    __slots__ = ("__weakref__", "_native")
+
     def __init__(self, hits: native.ResultSet) -> None:
         self._native = hits
 
@@ -237,6 +309,21 @@ class ResultSet:
     def is_estimate(self) -> bool:
         """Whether the server only estimates how many records there are. Iteration gives all that there are."""
         return self._native.is_estimate
+
+    @property
+    def facets(self) -> dict[str, dict[str, int]]:
+        """For each of the facets asked for, the terms and how many of the records have them. A server may leave some out."""
+        return {name: dict(terms) for name, terms in self._native.facets}
+
+    @property
+    def sources(self) -> list[SearchSource]:
+        """Where the records come from, if the server reports several sources, and which of these failed."""
+        return self._native.sources
+
+    @property
+    def remarks(self) -> list[str]:
+        """What the server remarks on the search, in words for people."""
+        return self._native.remarks
 
     def sort(self, *keys: str) -> None:
         """Sorts the records at the server: `title`, `date:desc`, or attributes as in `1=31:desc`, the most important first."""
@@ -259,6 +346,29 @@ class ResultSet:
             return records_of(self._native.range(first, size).wait(), size, step) if size else []
         return found_at(index, self._native.record(first).wait(), len(self))
 
+    if TYPE_CHECKING:
+
+        @overload
+        def records(self, errors: Literal["raise", "skip"] = "raise") -> Iterator[Record]: ...
+
+        @overload
+        def records(self, errors: Literal["yield"]) -> Iterator[Record | Error]: ...
+
+    def records(self, errors: Literal["raise", "skip", "yield"] = "raise") -> Iterator[Record | Error]:
+        """The records in order. An error in the place of a record, which is a `Diagnostic` or a `DamagedRecord`, is raised; the next call
+        goes on after it, but a `for` loop has ended. With `errors="skip"` such records are left out, and with `errors="yield"` the
+        exception is in the place of the record. Other errors, such as `Unavailable`, are raised in any case.
+
+        >>> import z3950
+        >>> from z3950.testing import Server
+        >>> server = Server(records=[("id7", "Emma")], faults=["on present: damage truncated"])
+        >>> with server, z3950.connect(server.target) as cat:
+        ...     for record in cat.search("ti:emma").records(errors="yield"):
+        ...         print(type(record).__name__)
+        DamagedRecord
+        """
+        return Records(self._native, errors)
+
     def __iter__(self) -> Records:
         return Records(self._native)
 
@@ -274,18 +384,20 @@ class ResultSet:
             return None
 
 
-class Records:
-    """The records of a result set in order. A `Diagnostic` in the place of a record is raised, and the record after it follows. After an
-    `Unavailable`, such as a `Timeout`, the next call requests the records from there on again.
+class Records(Fixed):
+    """The records of a result set in order. A `Diagnostic` or `DamagedRecord` in the place of a record is raised, and the record after
+    it follows. After an `Unavailable`, such as a `Timeout`, the next call requests the records from there on again.
 
     One thread reads it at a time; another one gets an `Error`. Each thread can iterate over the result set by itself.
     """
 
-    def __init__(self, hits: native.ResultSet) -> None:
+    __slots__ = ("__weakref__", "_lock", "_native", "_pages")
+
+    def __init__(self, hits: native.ResultSet, errors: str = "raise") -> None:
         from threading import Lock
 
         self._native = hits
-        self._pages = Pages()
+        self._pages = Pages(errors)
         self._lock = Lock()
 
     def __iter__(self) -> Self:
@@ -299,6 +411,7 @@ class Records:
                 if (page := self._pages.next_range()) is None:
                     raise StopIteration
                 self._pages.add(self._native.range(*page).wait())
-            return record
+            found: Record = record
+            return found
         finally:
             self._lock.release()

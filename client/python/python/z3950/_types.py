@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from os import PathLike
 from typing import Any, Protocol, TypeAlias, TypedDict
 
-from ._z3950 import Record
+from ._serving import Request
+from ._z3950 import Query, Record
 
 
 class ConnectOptions(TypedDict, total=False):
@@ -23,6 +24,24 @@ class ConnectOptions(TypedDict, total=False):
     elements: str | None
     #: Whether searches ask for OPAC records, which tell of copies and whether they are available. A server without them is asked as usual.
     holdings: bool
+    #: The character set of records, instead of what they declare, such as `marc-8` or `iso5426`.
+    charset: str | None
+    #: The character set of queries, by default UTF-8.
+    query_charset: str | None
+    #: The most records in one answer.
+    chunk: int | None
+    #: A profile to follow: its name, or a dict with the keys of one in `targets.toml`.
+    profile: str | Mapping[str, Any] | None
+    #: A file in PEM with certificates to trust as well as those of the system.
+    ca_file: str | PathLike[str] | None
+    #: The client's certificate in PEM, followed by its issuers.
+    certificate: str | PathLike[str] | None
+    #: The private key of the certificate, if it is in another file.
+    key: str | PathLike[str] | None
+    #: Whether any certificate of the server is accepted.
+    insecure: bool
+    #: A proxy such as `http://host:port` or `socks5://host:port`, or `none`; by default what the environment says.
+    proxy: str | None
 
 
 class _HasMarc(Protocol):
@@ -38,3 +57,13 @@ MarcLike: TypeAlias = Record | _HasMarc | Mapping[str, Any] | bytes | bytearray 
 
 #: A path, the octets themselves, or a file that is open in binary mode.
 Source: TypeAlias = str | PathLike[str] | bytes | bytearray | memoryview | _Readable
+
+
+class Backend(Protocol):
+    """What a backend has at least: see `z3950.serve`."""
+
+    def search(self, query: Query, request: Request, /) -> Iterable[Any]:
+        """Gives the keys of the records found."""
+
+    def record(self, key: Any, request: Request, /) -> MarcLike | str | None:
+        """Gives the record with a key; `None` if there is none."""

@@ -20,14 +20,16 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Generator, Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NoReturn, overload
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, overload
 
 from . import _z3950 as native
 from ._common import (
     Answer,
+    Fixed,
     Pages,
     as_count,
     as_docid,
+    as_facets,
     as_hits,
     as_identifier,
     as_keys,
@@ -43,15 +45,16 @@ from ._common import (
     wanted,
 )
 from ._errors import Error
-from ._z3950 import Query, Record, ScanTerm, TaskResult
+from ._z3950 import Query, Record, ScanTerm, SearchSource, TaskResult
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Coroutine, Mapping
+    from os import PathLike
     from types import TracebackType
 
-    from typing_extensions import Self, Unpack
+    from typing_extensions import Self
 
-    from ._types import ConnectOptions, MarcLike
+    from ._types import MarcLike
 
 __all__ = ["Connection", "Records", "ResultSet", "connect", "get", "lookup"]
 
@@ -80,14 +83,52 @@ async def _result(request: native.Request) -> Any:
         started.cancel()
 
 
-def connect(target: str, **options: Unpack[ConnectOptions]) -> _Connecting:
+def connect(
+    target: str,
+    *,
+    timeout: float | None = 30.0,
+    user: str | None = None,
+    password: str | None = None,
+    group: str | None = None,
+    syntax: str | None = None,
+    elements: str | None = None,
+    holdings: bool = False,
+    charset: str | None = None,
+    query_charset: str | None = None,
+    chunk: int | None = None,
+    profile: str | Mapping[str, Any] | None = None,
+    ca_file: str | PathLike[str] | None = None,
+    certificate: str | PathLike[str] | None = None,
+    key: str | PathLike[str] | None = None,
+    insecure: bool = False,
+    proxy: str | None = None,
+) -> _Connecting:
     """Connects to a target: `async with connect(…) as cat`, or `cat = await connect(…)`. See `z3950.connect`."""
-    return _Connecting(target, as_options(options))
+    return _Connecting(target, as_options(locals()))
 
 
-async def get(url: str, **options: Unpack[ConnectOptions]) -> Record:
+async def get(
+    url: str,
+    *,
+    timeout: float | None = 30.0,
+    user: str | None = None,
+    password: str | None = None,
+    group: str | None = None,
+    syntax: str | None = None,
+    elements: str | None = None,
+    holdings: bool = False,
+    charset: str | None = None,
+    query_charset: str | None = None,
+    chunk: int | None = None,
+    profile: str | Mapping[str, Any] | None = None,
+    ca_file: str | PathLike[str] | None = None,
+    certificate: str | PathLike[str] | None = None,
+    key: str | PathLike[str] | None = None,
+    insecure: bool = False,
+    proxy: str | None = None,
+) -> Record:
     """The one record that a retrieval URL names. See `z3950.get`."""
-    record: Record = await _result(native.get(url, as_options(options)))
+    record: Record = await _result(native.get(url, as_options(locals())))
     return record
 
 
@@ -99,10 +140,25 @@ async def lookup(
     fallback: bool = False,
     best: bool = False,
     all_targets: bool = False,
-    **options: Unpack[ConnectOptions],
+    timeout: float | None = 30.0,
+    user: str | None = None,
+    password: str | None = None,
+    group: str | None = None,
+    syntax: str | None = None,
+    elements: str | None = None,
+    holdings: bool = False,
+    charset: str | None = None,
+    query_charset: str | None = None,
+    chunk: int | None = None,
+    profile: str | Mapping[str, Any] | None = None,
+    ca_file: str | PathLike[str] | None = None,
+    certificate: str | PathLike[str] | None = None,
+    key: str | PathLike[str] | None = None,
+    insecure: bool = False,
+    proxy: str | None = None,
 ) -> AsyncIterator[Answer]:
     """Looks up identifiers, `jobs` at a time. See `z3950.lookup`."""
-    asked, begun = as_options(options), deque[asyncio.Task[Answer]]()
+    asked, begun = as_options(locals()), deque[asyncio.Task[Answer]]()
     targets = as_targets(target, asked)
     check_lookups(identifiers, jobs, fallback=fallback, best=best, all_targets=all_targets)
 
@@ -146,8 +202,10 @@ class _Connecting:
             await self._connection.close()
 
 
-class Connection:
+class Connection(Fixed):
     """A connection to a target, made by `connect`. Tasks may share it."""
+
+    __slots__ = ("__weakref__", "_native", "_target")
 
     def __init__(self, connection: native.Connection) -> None:
         self._native = connection
@@ -158,9 +216,9 @@ class Connection:
         """The server and its databases."""
         return self._target
 
-    async def search(self, query: Query | str, *, first: int = 0) -> ResultSet:
+    async def search(self, query: Query | str, *, first: int = 0, facets: Iterable[str] | Mapping[str, int] = ()) -> ResultSet:
         """Searches. See `z3950.Connection.search`."""
-        return ResultSet(await _result(self._native.search(as_query(query), as_count("first", first))))
+        return ResultSet(await _result(self._native.search(as_query(query), as_count("first", first), as_facets(facets))))
 
     async def scan(self, query: Query | str, *, size: int = 20, position: int = 1) -> list[ScanTerm]:
         """Lists an index. See `z3950.Connection.scan`."""
@@ -215,8 +273,10 @@ class Connection:
         return f"<Connection {self.target}{' (closed)' if self._native.is_closed else ''}>"
 
 
-class ResultSet:
+class ResultSet(Fixed):
     """What a search found: `len(hits)`, `await hits[0]`, `await hits[:10]`, `async for record in hits`."""
+
+    __slots__ = ("__weakref__", "_native")
 
     def __init__(self, hits: native.ResultSet) -> None:
         self._native = hits
@@ -225,6 +285,21 @@ class ResultSet:
     def is_estimate(self) -> bool:
         """Whether the server only estimates how many records there are. Iteration gives all that there are."""
         return self._native.is_estimate
+
+    @property
+    def facets(self) -> dict[str, dict[str, int]]:
+        """For each of the facets asked for, the terms and how many of the records have them. A server may leave some out."""
+        return {name: dict(terms) for name, terms in self._native.facets}
+
+    @property
+    def sources(self) -> list[SearchSource]:
+        """Where the records come from, if the server reports several sources, and which of these failed."""
+        return self._native.sources
+
+    @property
+    def remarks(self) -> list[str]:
+        """What the server remarks on the search, in words for people."""
+        return self._native.remarks
 
     async def sort(self, *keys: str) -> None:
         """Sorts the records at the server. See `z3950.ResultSet.sort`."""
@@ -253,6 +328,17 @@ class ResultSet:
         # Without this, Python would iterate by `hits[0]`, `hits[1]`, and so on, which are awaitable.
         raise TypeError("the records of asyncio are read with `async for`")
 
+    @overload
+    def records(self, errors: Literal["raise", "skip"] = "raise") -> AsyncIterator[Record]: ...
+
+    @overload
+    def records(self, errors: Literal["yield"]) -> AsyncIterator[Record | Error]: ...
+
+    def records(self, errors: Literal["raise", "skip", "yield"] = "raise") -> AsyncIterator[Record | Error]:
+        """The records in order, for `async for`; `errors` says what becomes of an error in the place of one. See
+        `z3950.ResultSet.records`."""
+        return Records(self._native, errors)
+
     def __aiter__(self) -> Records:
         return Records(self._native)
 
@@ -260,16 +346,18 @@ class ResultSet:
         return f"<ResultSet of {counted(len(self), 'record')}>"
 
 
-class Records:
-    """The records of a result set in order. A `Diagnostic` in the place of a record is raised, and the record after it follows. After an
-    `Unavailable`, such as a `Timeout`, the next call requests the records from there on again.
+class Records(Fixed):
+    """The records of a result set in order. A `Diagnostic` or `DamagedRecord` in the place of a record is raised, and the record after
+    it follows. After an `Unavailable`, such as a `Timeout`, the next call requests the records from there on again.
 
     Tasks may share it: each gets the next record.
     """
 
-    def __init__(self, hits: native.ResultSet) -> None:
+    __slots__ = ("__weakref__", "_lock", "_native", "_pages")
+
+    def __init__(self, hits: native.ResultSet, errors: str = "raise") -> None:
         self._native = hits
-        self._pages = Pages()
+        self._pages = Pages(errors)
         self._lock = asyncio.Lock()
 
     def __aiter__(self) -> Self:
@@ -281,4 +369,5 @@ class Records:
                 if (page := self._pages.next_range()) is None:
                     raise StopAsyncIteration
                 self._pages.add(await _result(self._native.range(*page)))
-            return record
+            found: Record = record
+            return found

@@ -10,8 +10,9 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from . import _z3950 as native
-from ._common import as_octets
+from ._common import Fixed, as_octets
 from ._errors import Timeout
+from ._serving import Adapter
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -19,19 +20,23 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from ._types import MarcLike
+    from ._types import Backend, MarcLike
 
     #: A record, or the number and the title of one.
     _Given: TypeAlias = MarcLike | tuple[str | int, str]
 
 
-class Server:
+class Server(Fixed):
     """A server on 127.0.0.1, until `stop`. Without arguments it has a small catalogue of books.
 
     `records` are those of one database, `databases` of several, by name. `faults` are rules such as `on search nth=2: fail 2`, which is
     about the second search of each session; `nth-of-all=2` is the second one of all sessions together.
     `imitate` is the name of a server whose habits it has: `yaz-ztest`. `recorded` is the path of a recorded conversation that it
     replays, or records anew from the server that the environment variable `Z3950_RECORD` names; it has no `faults` but those recorded.
+    `backend` is an object with methods that have the records, as for `z3950.serve`.
+
+    With `certificate` and `key`, files in PEM, it also listens for TLS at `tls_target`; with `client_ca_file`, clients need a certificate
+    of one of these authorities. `users` are names and passwords, without which nobody is admitted.
 
     >>> import z3950
     >>> from z3950.testing import Server
@@ -47,6 +52,8 @@ class Server:
     ['initRequest', 'searchRequest', 'presentRequest', 'close']
     """
 
+    __slots__ = ("__weakref__", "_address", "_database", "_native")
+
     def __init__(
         self,
         *,
@@ -55,26 +62,41 @@ class Server:
         faults: Sequence[str] = (),
         imitate: str | None = None,
         recorded: str | PathLike[str] | None = None,
+        backend: Backend | None = None,
+        certificate: str | PathLike[str] | None = None,
+        key: str | PathLike[str] | None = None,
+        client_ca_file: str | PathLike[str] | None = None,
+        users: Mapping[str, str] | None = None,
     ) -> None:
         if isinstance(faults, str):
             raise TypeError("faults is a list of rules")
-        if sum(source is not None for source in (records, databases, imitate, recorded)) > 1:
-            raise TypeError("only one of records, databases, imitate and recorded can be given")
-        if recorded is not None and faults:
-            raise TypeError("faults cannot be given with recorded")
+        if sum(source is not None for source in (records, databases, imitate, recorded, backend)) > 1:
+            raise TypeError("only one of records, databases, imitate, recorded and backend can be given")
+        if recorded is not None and (faults or certificate or users):
+            raise TypeError("faults, certificate and users cannot be given with recorded")
+        if certificate is None and (key or client_ca_file):
+            raise TypeError("key and client_ca_file are given with certificate")
         if databases is not None and not databases:
             raise TypeError("databases has no database: leave it out for the small catalogue, or give an empty list of records")
         if records is not None:
             databases = {"cat": records}
         named = [(name, [_given(record) for record in records]) for name, records in (databases or {}).items()]
-        self._native = native.Server(named, list(faults), imitate, recorded)
+        adapter = None if backend is None else Adapter(backend)
+        pem = None if certificate is None else (certificate, key or certificate, client_ca_file)
+        self._native = native.Server(named, list(faults), imitate, recorded, adapter, pem, list((users or {}).items()))
         self._address = self._native.address
-        self._database = named[0][0] if named else "Default" if imitate or recorded else "books"
+        names = [name for name, _ in (adapter.databases if adapter else named)]
+        self._database = names[0] if names else "Default" if imitate or recorded else "books"
 
     @property
     def target(self) -> str:
         """Its address and its first database, for `z3950.connect`."""
         return f"{self._address}/{self._database}"
+
+    @property
+    def tls_target(self) -> str:
+        """The same for TLS, if the server has a `certificate`."""
+        return f"ssl:{self._native.tls_address}/{self._database}"
 
     @property
     def url(self) -> str:

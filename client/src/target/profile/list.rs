@@ -26,7 +26,7 @@ const MAX_FILE: u64 = 4 << 20;
 /// A list of profiles with names.
 #[derive(Clone, Debug, Default)]
 pub struct Profiles {
-    /// The profiles from files of the user.
+    /// The profiles from files of the user and from the program.
     own: Entries,
     /// Whether the built-in profiles are included.
     has_built_in: bool,
@@ -48,11 +48,14 @@ pub struct ProfileEntry {
 
 /// The origin of a profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Origin {
     /// The profile is built in, and has not been verified.
     BuiltIn,
     /// The profile comes from a file of the user.
     File(PathBuf),
+    /// The program has given the profile.
+    Program,
 }
 
 /// A target with its profile and databases.
@@ -141,6 +144,16 @@ impl Profiles {
         self.own.extend(entries(targets, &origin));
         self.all = OnceLock::new();
         Ok(self)
+    }
+
+    /// Adds a profile, which replaces one with the same name.
+    #[must_use]
+    pub fn with_profile(mut self, name: impl Into<String>, profile: Profile) -> Self {
+        let origin = Origin::Program;
+        self.own
+            .insert(name.into(), ProfileEntry { profile, origin });
+        self.all = OnceLock::new();
+        self
     }
 
     fn all(&self) -> &Entries {

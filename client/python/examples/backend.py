@@ -1,0 +1,35 @@
+"""Serves records that a program has, for any client of Z39.50 and SRU: `backend.py [PORT]`."""
+
+import sys
+
+import z3950
+
+BOOKS = {1: ("Emma", "Austen, Jane"), 2: ("Persuasion", "Austen, Jane"), 3: ("War and peace", "Tolstoy, Leo")}
+
+
+class Books:
+    databases = ("books",)
+
+    def search(self, query, request):
+        if query.operator:
+            left, right = (set(self.search(operand, request)) for operand in query.operands)
+            return sorted({"and": left & right, "or": left | right, "not": left - right}[query.operator])
+        place = {"title": slice(0, 1), "author": slice(1, 2)}.get(query.index_name, slice(0, 2))
+        return [key for key, row in BOOKS.items() if query.term.lower() in " ".join(row[place]).lower()]
+
+    def record(self, key, request):
+        title, author = BOOKS[key]
+        return {"leader": " " * 24, "fields": [{"001": str(key)}, data("100", author), data("245", title)]}
+
+    def scan(self, query, request):
+        return [row[1 if query.index_name == "author" else 0] for row in BOOKS.values()]
+
+
+def data(tag, text):
+    return {tag: {"ind1": " ", "ind2": " ", "subfields": [{"a": text}]}}
+
+
+if __name__ == "__main__":
+    z3950.serve(
+        Books(), port=int(sys.argv[1]) if sys.argv[1:] else 2100, listening=lambda address: print("listening on", address, flush=True)
+    )

@@ -1,0 +1,200 @@
+"""Servers whose records a Python program has: what the program's backend is asked, and what becomes of its answers."""
+
+from __future__ import annotations
+
+from . import _z3950 as native
+from ._common import as_octets
+from ._errors import Diagnostic
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from ._types import Backend
+    from ._z3950 import Query
+
+
+#: The most records of one result set.
+MOST_HITS = 10_000_000
+
+#: The condition of Bib-1 that the server cannot deliver a record.
+NOT_PRESENTED = 14
+
+#: The condition of Bib-1 for a search that a backend does not support.
+UNSUPPORTED_SEARCH = 3
+
+
+class Request:
+    """Who asks a backend, and for what."""
+
+    __slots__ = {
+        "address": "The address of the client, without its port; `None` if it has none.",
+        "after": "For `scan`: how many terms are wanted from the given one on.",
+        "before": "For `scan`: how many terms are wanted before it.",
+        "databases": "The databases that are searched, or the one of the record.",
+        "elements": "For `record`: the element set that is wanted, such as `F` or `B`.",
+        "syntax": "For `record`: the name of the record syntax that is wanted, if the client asks for one.",
+        "user": "The name of the user, if the client has said it.",
+    }
+
+    def __init__(
+        self,
+        databases: list[str],
+        address: str | None,
+        user: str | None,
+        *,
+        syntax: str | None = None,
+        elements: str | None = None,
+        before: int = 0,
+        after: int = 0,
+    ) -> None:
+        self.databases = databases
+        self.address = address
+        self.user = user
+        self.syntax = syntax
+        self.elements = elements
+        self.before = before
+        self.after = after
+
+    def __repr__(self) -> str:
+        return f"<Request by {self.user or 'anybody'} to {'+'.join(self.databases)}>"
+
+
+class Adapter:
+    """Calls a backend, and checks what it returns."""
+
+    def __init__(self, backend: object) -> None:
+        if isinstance(backend, type):
+            raise TypeError(f"a backend is an object, not a class: write {backend.__name__}()")
+        for name in ("search", "record"):
+            if not callable(getattr(backend, name, None)):
+                raise TypeError(f"a backend has the methods search and record; {type(backend).__name__} has no {name}")
+        self._backend: Any = backend
+        self.can_scan = callable(getattr(backend, "scan", None))
+        self.databases = databases_of(getattr(backend, "databases", ("Default",)))
+        when_python_exits()
+
+    def search(self, query: Query, databases: list[str], address: str | None, user: str | None) -> tuple[Sequence[Any], int]:
+        """The keys of the records that a query finds, and their number."""
+        found = checked(self._backend.search(query, Request(databases, address, user)), "search gives the keys of records")
+        if isinstance(found, (list, dict)) or not (hasattr(found, "__len__") and hasattr(found, "__getitem__")):
+            from itertools import islice
+
+            found = list(islice(found, MOST_HITS + 1))
+        if len(found) > MOST_HITS:
+            raise ValueError(f"search gives more than {MOST_HITS} keys")
+        return found, len(found)
+
+    def record(
+        self, key: Any, database: str, address: str | None, user: str | None, syntax: str | None, elements: str
+    ) -> tuple[str, bytes | str]:
+        """The form and the content of a record."""
+        given = self._backend.record(key, Request([database], address, user, syntax=syntax, elements=elements))
+        if given is None:
+            raise Diagnostic("there is no such record", NOT_PRESENTED, str(key))
+        if isinstance(given, str):
+            return ("xml" if given.lstrip().startswith("<") else "text"), given
+        [record] = native.Reader(as_octets(given), None, None, "repair")
+        if (octets := record.marc) is None:
+            raise TypeError("the record is not one of MARC")
+        return "marc", octets
+
+    def scan(
+        self, query: Query, term: str, databases: list[str], address: str | None, user: str | None, before: int, after: int
+    ) -> tuple[list[tuple[str, int | None]], list[tuple[str, int | None]], bool]:
+        """The terms before a term, those from it on, and whether it is among them."""
+        request = Request(databases, address, user, before=before, after=after)
+        found = checked(self._backend.scan(query, request), "scan gives terms, or pairs of a term and a number")
+        terms = sorted((listed(entry) for entry in found), key=lambda entry: entry[0].casefold())
+        start = term.casefold()
+        place = next((place for place, (text, _) in enumerate(terms) if text.casefold() >= start), len(terms))
+        rest = terms[place : place + after]
+        return terms[max(0, place - before) : place], rest, bool(rest) and rest[0][0].casefold() == start
+
+    def diagnostic(self, error: BaseException, otherwise: int) -> tuple[int, str]:
+        """What the client is told about an exception: a condition of Bib-1, and what is added to it."""
+        if isinstance(error, Diagnostic):
+            return otherwise if error.condition is None else error.condition, error.addinfo or ""
+        if isinstance(error, NotImplementedError):
+            return (otherwise if otherwise == NOT_PRESENTED else UNSUPPORTED_SEARCH), str(error)
+        from logging import getLogger
+
+        # The client is not told: the words may not be for strangers.
+        getLogger("z3950").error("the backend %s has failed", type(self._backend).__name__, exc_info=error)
+        return otherwise, ""
+
+
+def databases_of(given: object) -> list[tuple[str, str | None]]:
+    """The names of databases, each with its title if it has one."""
+    if isinstance(given, str) or not hasattr(given, "__iter__"):
+        raise TypeError(f"databases of a backend are a list of names, or a dict of names and titles, not {type(given).__name__}")
+    named = given.items() if hasattr(given, "items") else [(name, None) for name in given]
+    databases = list(named)
+    for name, title in databases:
+        if not isinstance(name, str) or not isinstance(title, (str, type(None))):
+            raise TypeError(f"a database has a name and a title, both str, not {name!r}: {title!r}")
+    if not databases:
+        raise ValueError("a backend has at least one database")
+    return databases
+
+
+def checked(found: Any, expected: str) -> Any:
+    """Something to iterate over or to index, which is no text."""
+    if hasattr(found, "__await__"):
+        if hasattr(found, "close"):
+            found.close()
+        raise TypeError(f"{expected}: the methods of a backend are no coroutines")
+    if isinstance(found, (str, bytes)) or not (hasattr(found, "__iter__") or hasattr(found, "__getitem__")):
+        raise TypeError(f"{expected}, not {type(found).__name__}")
+    return found
+
+
+def listed(entry: object) -> tuple[str, int | None]:
+    """A term of an index and its number of records."""
+    match entry:
+        case str() as term:
+            return term, None
+        case (str() as term, int() as count) if count >= 0 and not isinstance(count, bool):
+            return term, count
+    raise TypeError(f"scan gives terms, or pairs of a term and a number, not {entry!r}")
+
+
+_is_registered = False
+
+
+def when_python_exits() -> None:
+    """Lets calls of backends end before the interpreter does."""
+    global _is_registered
+    if not _is_registered:
+        import atexit
+
+        _is_registered = True
+        atexit.register(native.end_calls)
+
+
+def serve(backend: Backend, *, host: str = "127.0.0.1", port: int = 2100, listening: Callable[[str], object] | None = None) -> None:
+    """Serves the records of a backend by Z39.50 and SRU, until Ctrl-C, which is raised as `KeyboardInterrupt`. `listening` is called
+    with `host:port` when the server accepts connections; with `port=0`, the port is a free one. In tests, there is
+    `z3950.testing.Server(backend=…)`.
+
+    A backend is an object with methods, which threads of the server call, each with a request that says who asks:
+
+    - `search(query, request)` gives the keys of the records found: any values, in a list, a range, a generator …; `query` has either an
+      `operator` (`and`, `or`, `not`) and two `operands`, or a `term` with its `index_name` and `attribute_values`;
+    - `record(key, request)` gives one of these records: of this package or of pymarc, MARC-in-JSON, the octets of MARC in any form, or a
+      str of XML or plain text. MARC is sent in the syntax asked for: `usmarc`, `xml`, `sutrs`, `opac` or `grs-1`;
+    - `scan(query, request)`, if there is one, gives terms of an index, or pairs of a term and a number of records;
+    - `databases`, if it is there, is a list of names, or a dict of names and titles. Otherwise there is one, `Default`.
+
+    A `z3950.Diagnostic` that a method raises is sent to the client with its `condition` and `addinfo`. Any other exception is written to
+    the logger `z3950`, and the client is told that the server has failed.
+    """
+    service = native.Service(Adapter(backend), host, port)
+    try:
+        if listening is not None:
+            listening(service.address)
+        while not service.wait():
+            pass
+    finally:
+        service.stop()

@@ -1,0 +1,371 @@
+//! A server's backend in Python. The class `Adapter` of `_serving.py` calls the methods of the program's object and checks what they
+//! return; here its values become those of the server.
+//!
+//! The methods run on threads for blocking work, each with the GIL held, so that they delay no other session. An exception is a
+//! diagnostic for the client, and is reported in the log of Python.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use z3950::asn1::apdu::{
+    AttributesPlusTerm, DatabaseName, External, Operand, RpnQuery, RpnStructure, Schema, Term,
+};
+use z3950::asn1::bib1::diagnostics::Condition;
+use z3950::asn1::oid::{Oid, SUTRS, UNIMARC, USMARC, XML};
+use z3950::asn1::record::sutrs_external;
+use z3950_server::backend::{
+    Answer, Backend, Caller, DatabaseInfo, Found, HitList, Hits, RecordId, Retrieve, Retrieved,
+    Scan, ScanTerm, Scanned, Search, ready,
+};
+use z3950_server::memory::forms;
+use z3950_server::{Diagnostic, diagnostic};
+
+use crate::error::guarded;
+use crate::query::Query;
+use crate::request::SIGNAL_TICK;
+use crate::result_set::text_of_term;
+
+/// The calls of backends in progress. When Python exits, no further ones begin and those in progress end first: a thread that runs
+/// Python code when the interpreter ends would abort the process.
+struct Calls {
+    count: Mutex<usize>,
+    ended: Condvar,
+    is_closed: AtomicBool,
+}
+
+static CALLS: Calls = Calls {
+    count: Mutex::new(0),
+    ended: Condvar::new(),
+    is_closed: AtomicBool::new(false),
+};
+
+/// A call in progress.
+struct Call;
+
+impl Calls {
+    fn count(&self) -> MutexGuard<'_, usize> {
+        self.count.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn enter(&self) -> Option<Call> {
+        let mut count = self.count();
+        if self.is_closed.load(Ordering::Acquire) {
+            return None;
+        }
+        *count += 1;
+        Some(Call)
+    }
+}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        *CALLS.count() -= 1;
+        CALLS.ended.notify_all();
+    }
+}
+
+/// Waits until no backend is called any more. Called when Python exits.
+#[pyfunction]
+pub(crate) fn end_calls(py: Python<'_>) -> PyResult<()> {
+    CALLS.is_closed.store(true, Ordering::Release);
+    let wait = || {
+        let count = CALLS.count();
+        if *count == 0 {
+            return true;
+        }
+        let waited = CALLS.ended.wait_timeout(count, SIGNAL_TICK);
+        let (count, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        *count == 0
+    };
+    while !py.detach(wait) {
+        py.check_signals()?;
+    }
+    Ok(())
+}
+
+/// A backend that calls an adapter.
+pub(crate) struct PythonBackend {
+    adapter: Arc<Py<PyAny>>,
+    databases: Vec<DatabaseInfo>,
+    can_scan: bool,
+}
+
+/// What a search found: a sequence of the program's keys.
+struct Keys {
+    keys: Arc<Py<PyAny>>,
+    length: usize,
+    database: DatabaseName,
+    caller: Caller,
+}
+
+impl HitList for Keys {
+    fn len(&self) -> usize {
+        self.length
+    }
+
+    fn ids(&self, positions: Range<usize>) -> Vec<RecordId> {
+        let positions = positions.start..positions.end.min(self.length);
+        let ids = positions.filter_map(|place| u32::try_from(place).ok());
+        ids.map(RecordId).collect()
+    }
+
+    fn octets(&self) -> usize {
+        self.length.saturating_mul(size_of::<usize>())
+    }
+}
+
+/// A record as the adapter gives it.
+enum Given {
+    Marc(Vec<u8>),
+    Xml(String),
+    Text(String),
+}
+
+impl PythonBackend {
+    /// Creates a backend of an adapter.
+    pub(crate) fn new(adapter: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let names: Vec<(String, Option<String>)> = adapter.getattr("databases")?.extract()?;
+        let can_scan: bool = adapter.getattr("can_scan")?.extract()?;
+        let databases = names.into_iter().map(|(name, title)| {
+            let mut info = DatabaseInfo::default();
+            info.name = name;
+            info.title = title;
+            info.syntaxes = [USMARC].into_iter().chain(forms::SYNTAXES).collect();
+            info.scan = can_scan;
+            info
+        });
+        Ok(Self {
+            adapter: Arc::new(adapter.clone().unbind()),
+            databases: databases.collect(),
+            can_scan,
+        })
+    }
+
+    /// Calls the adapter on a thread for blocking work. An exception without a condition of its own has this one.
+    fn call<'a, T: Send + 'static>(
+        &self,
+        otherwise: Condition,
+        work: impl FnOnce(Python<'_>, &Bound<'_, PyAny>) -> PyResult<T> + Send + 'static,
+    ) -> Answer<'a, T> {
+        let adapter = Arc::clone(&self.adapter);
+        Box::pin(async move {
+            let called = tokio::task::spawn_blocking(move || {
+                let call = CALLS.enter()?;
+                let done = Python::try_attach(|py| {
+                    let adapter = adapter.bind(py);
+                    let done = guarded(|| work(py, adapter));
+                    done.map_err(|error| told(py, adapter, &error, otherwise))
+                });
+                drop(call);
+                done
+            });
+            let ended = || diagnostic(Condition::TEMPORARY_SYSTEM_ERROR, "the server is stopping");
+            called.await.ok().flatten().unwrap_or_else(|| Err(ended()))
+        })
+    }
+
+    /// Returns the names of databases.
+    ///
+    /// # Errors
+    /// Condition 235 for one that does not exist.
+    fn named(&self, databases: &[DatabaseName]) -> Result<Vec<String>, Diagnostic> {
+        let names = databases.iter().map(|name| {
+            let text = name.0.to_string_lossy();
+            let mut known = self.databases.iter().map(|known| &known.name);
+            let known = known.find(|known| known.to_lowercase() == text.to_lowercase());
+            let unknown = || diagnostic(Condition::DATABASE_DOES_NOT_EXIST, text.as_bytes());
+            known.cloned().ok_or_else(unknown)
+        });
+        names.collect()
+    }
+}
+
+/// Returns the diagnostic for an exception, as the adapter decides: a condition and additional information.
+fn told(
+    py: Python<'_>,
+    adapter: &Bound<'_, PyAny>,
+    error: &PyErr,
+    otherwise: Condition,
+) -> Diagnostic {
+    let told = adapter.call_method1("diagnostic", (error.value(py), otherwise.0));
+    match told.and_then(|told| told.extract::<(i64, String)>()) {
+        Ok((condition, addinfo)) => diagnostic(Condition(condition), addinfo),
+        Err(again) => {
+            again.write_unraisable(py, None);
+            diagnostic(otherwise, "")
+        }
+    }
+}
+
+/// The address of a caller and the name of its user, as the adapter takes them.
+fn caller_of(caller: Caller) -> (Option<String>, Option<String>) {
+    (caller.address().map(|address| address.to_string()), None)
+}
+
+impl Backend for PythonBackend {
+    fn databases(&self) -> Vec<DatabaseInfo> {
+        self.databases.clone()
+    }
+
+    fn search<'a>(&'a self, search: Search<'a>) -> Answer<'a, Found> {
+        let names = match self.named(search.databases) {
+            Ok(names) => names,
+            Err(unknown) => return ready(Err(unknown)),
+        };
+        if let Some(set) = search.query.rpn.result_sets().next() {
+            let set = set.0.as_bytes();
+            return ready(Err(diagnostic(Condition::RESULT_SET_AS_TERM, set)));
+        }
+        let query = Query::from(z3950::Query::from(search.query.clone()));
+        let caller = search.caller;
+        let database = DatabaseName::from(names.first().map_or("", String::as_str));
+        let keys = self.call(Condition::PERMANENT_SYSTEM_ERROR, move |_, adapter| {
+            let (address, user) = caller_of(caller);
+            let found = adapter.call_method1("search", (query, names, address, user))?;
+            let (keys, length): (Py<PyAny>, u32) = found.extract()?;
+            Ok((keys, length))
+        });
+        Box::pin(async move {
+            let (keys, length) = keys.await?;
+            Ok(Hits::new(Keys {
+                keys: Arc::new(keys),
+                length: usize::try_from(length).unwrap_or(usize::MAX),
+                database,
+                caller,
+            })
+            .into())
+        })
+    }
+
+    fn has_syntax(&self, syntax: &Oid) -> bool {
+        [USMARC, UNIMARC].contains(syntax) || forms::SYNTAXES.contains(syntax)
+    }
+
+    fn has_element_set(&self, name: &str, syntax: Option<&Oid>) -> bool {
+        forms::has_element_set(name, syntax)
+    }
+
+    fn element_set_of_schema(&self, schema: &Schema, syntax: Option<&Oid>) -> Option<String> {
+        forms::element_set_of_schema(schema, syntax)
+    }
+
+    fn record<'a>(&'a self, wanted: Retrieve<'a>) -> Answer<'a, Retrieved> {
+        let Some(found) = wanted.hits.downcast::<Keys>() else {
+            return ready(Err(diagnostic(Condition::SYSTEM_ERROR_PRESENTING, "")));
+        };
+        let (keys, caller) = (Arc::clone(&found.keys), found.caller);
+        let database = found.database.clone();
+        let name = database.0.to_string_lossy().into_owned();
+        let place = wanted.record.0;
+        let syntax = wanted.composition.syntax;
+        let element_set = wanted.composition.element_set(&name).to_owned();
+        let syntax_name = syntax.map(|syntax| match syntax.name() {
+            Some(name) => name.to_owned(),
+            None => syntax.to_string(),
+        });
+        let elements = element_set.clone();
+        let given = self.call(Condition::SYSTEM_ERROR_PRESENTING, move |py, adapter| {
+            let (address, user) = caller_of(caller);
+            let key = keys.bind(py).get_item(place)?;
+            let arguments = (key, name, address, user, syntax_name, elements);
+            let given = adapter.call_method1("record", arguments)?;
+            let (kind, content): (String, Bound<'_, PyAny>) = given.extract()?;
+            Ok(match kind.as_str() {
+                "marc" => Given::Marc(content.cast::<PyBytes>()?.as_bytes().to_vec()),
+                "xml" => Given::Xml(content.extract()?),
+                _ => Given::Text(content.extract()?),
+            })
+        });
+        Box::pin(async move {
+            let record = match given.await {
+                Ok(given) => in_syntax(given, syntax, &element_set),
+                // The exception is about this record alone.
+                Err(error) => Err(error),
+            };
+            Ok(Retrieved::new(database, record))
+        })
+    }
+
+    fn scan<'a>(&'a self, scan: Scan<'a>) -> Answer<'a, Scanned> {
+        let names = match self.named(scan.databases) {
+            Ok(names) => names,
+            Err(unknown) => return ready(Err(unknown)),
+        };
+        if !self.can_scan {
+            let condition = Condition::SERVICE_NOT_FOR_DATABASE;
+            return ready(Err(diagnostic(condition, "scan")));
+        }
+        if scan.step > 0 || scan.within.is_some() {
+            return ready(Err(diagnostic(Condition::SCAN_STEP_SIZE_ZERO_ONLY, "")));
+        }
+        let start: AttributesPlusTerm = scan.start.clone();
+        let text = text_of_term(&start.term);
+        let query = RpnQuery {
+            attribute_set: scan.attribute_set,
+            rpn: RpnStructure::Op(Operand::AttributesPlusTerm(start)),
+        };
+        let query = Query::from(z3950::Query::from(query));
+        let (caller, before, after) = (scan.caller, scan.before, scan.after);
+        self.call(Condition::PERMANENT_SYSTEM_ERROR, move |_, adapter| {
+            let (address, user) = caller_of(caller);
+            let arguments = (query, text, names, address, user, before, after);
+            let found = adapter.call_method1("scan", arguments)?;
+            let (before, after, exact): (Vec<Listed>, Vec<Listed>, bool) = found.extract()?;
+            let mut scanned = Scanned::default();
+            scanned.before = before.into_iter().map(term_of).collect();
+            scanned.after = after.into_iter().map(term_of).collect();
+            scanned.exact = exact;
+            Ok(scanned)
+        })
+    }
+}
+
+/// A term, and the number of its records.
+type Listed = (String, Option<usize>);
+
+fn term_of((term, count): Listed) -> ScanTerm {
+    let mut listed = ScanTerm::new(Term::General(term.into_bytes().into()));
+    listed.records = count;
+    listed
+}
+
+/// Returns a record in the syntax that was asked for.
+///
+/// # Errors
+/// Condition 238 if it cannot be converted to that syntax.
+fn in_syntax(given: Given, syntax: Option<Oid>, element_set: &str) -> Result<External, Diagnostic> {
+    let other = |available: Oid| {
+        Err(diagnostic(
+            Condition::NOT_AVAILABLE_IN_SYNTAX,
+            available.to_string(),
+        ))
+    };
+    match given {
+        Given::Marc(octets) => {
+            let octets = octets.into();
+            let stored = forms_syntax(&octets);
+            let syntax = syntax.unwrap_or(stored);
+            forms::record(&octets, stored, &syntax, element_set)
+        }
+        Given::Xml(text) => match syntax {
+            Some(syntax) if syntax != XML => other(XML),
+            _ => Ok(External::octet_aligned(XML, text.into_bytes())),
+        },
+        Given::Text(text) => match syntax {
+            Some(syntax) if syntax != SUTRS => other(SUTRS),
+            _ => sutrs_external(&text)
+                .ok_or_else(|| diagnostic(Condition::SYSTEM_ERROR_PRESENTING, "")),
+        },
+    }
+}
+
+/// Returns the syntax of a record: that of UNIMARC or MARC 21.
+fn forms_syntax(octets: &bytes::Bytes) -> Oid {
+    let parsed = z3950::marc::iso2709::parse(octets);
+    parsed.map_or(USMARC, |parsed| {
+        z3950::asn1::record::marc_syntax(&parsed.record)
+    })
+}

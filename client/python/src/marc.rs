@@ -1,0 +1,487 @@
+//! The fields of a MARC record, which are read and changed in place: `record["245"]["a"] = "Emma"`.
+
+use std::sync::Arc;
+
+use bytes::{BufMut, BytesMut};
+use pyo3::exceptions::{PyKeyError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyIterator, PyList};
+use z3950::marc::record::{FIELD_TERMINATOR, RECORD_TERMINATOR, SUBFIELD_DELIMITER, Tag};
+use z3950::marc::{Field as MarcField, MarcRecord, edit};
+
+use crate::error::Error;
+use crate::record::{Record, text_of};
+
+/// The number of indicators of a new field.
+const INDICATORS: usize = 2;
+
+/// A MARC record whose fields have numbers, by which a `Field` finds its own after others were added or removed.
+#[derive(Clone)]
+pub(crate) struct Numbered {
+    pub(crate) record: Arc<MarcRecord>,
+    numbers: Vec<usize>,
+    next: usize,
+    pub(crate) is_changed: bool,
+}
+
+impl From<MarcRecord> for Numbered {
+    fn from(record: MarcRecord) -> Self {
+        Self {
+            record: Arc::new(record),
+            numbers: Vec::new(),
+            next: 0,
+            is_changed: false,
+        }
+    }
+}
+
+impl Numbered {
+    /// Returns the numbers of the fields, in their order.
+    fn numbers(&mut self) -> &mut Vec<usize> {
+        if self.next == 0 {
+            self.next = self.record.fields.len();
+            self.numbers = (0..self.next).collect();
+        }
+        &mut self.numbers
+    }
+
+    /// Returns the record in order to change it.
+    pub(crate) fn record_mut(&mut self) -> &mut MarcRecord {
+        self.is_changed = true;
+        Arc::make_mut(&mut self.record)
+    }
+
+    fn place(&mut self, number: usize) -> Option<usize> {
+        self.numbers().iter().position(|other| *other == number)
+    }
+
+    /// Returns the numbers of the fields with one of the tags, or of all fields if no tags are given.
+    fn tagged(&mut self, tags: &[Tag], all: bool) -> Vec<usize> {
+        let numbers = self.numbers().clone();
+        let fields = numbers.into_iter().zip(&self.record.fields);
+        fields
+            .filter(|(_, field)| all || tags.contains(&field.tag))
+            .map(|(number, _)| number)
+            .collect()
+    }
+
+    fn insert(&mut self, field: MarcField) -> usize {
+        self.numbers();
+        let tag = field.tag;
+        let number = self.next;
+        self.next += 1;
+        edit::insert(self.record_mut(), field);
+        // It is the last one with its tag.
+        let fields = self.record.fields.iter();
+        let place = fields.rev().position(|other| other.tag == tag);
+        let place = self.numbers.len() - place.unwrap_or(0);
+        self.numbers.insert(place, number);
+        number
+    }
+
+    fn remove(&mut self, numbers: &[usize]) {
+        for number in numbers {
+            if let Some(place) = self.place(*number) {
+                self.record_mut().fields.remove(place);
+                self.numbers.remove(place);
+            }
+        }
+    }
+}
+
+/// A field of a MARC record: `record["245"]`. Changes of it are changes of the record.
+///
+/// >>> import z3950
+/// >>> [record] = z3950.read(b"=LDR  00000nam a2200000 a 4500\n=245  10$aEma /$cJane Austen.\n")
+/// >>> field = record["245"]
+/// >>> field["a"] = "Emma /"
+/// >>> field.tag, field.indicators, field["a"], list(field)
+/// ('245', '10', 'Emma /', [('a', 'Emma /'), ('c', 'Jane Austen.')])
+/// >>> str(record["245"]), "b" in field, field.get("b")
+/// ('Emma / Jane Austen.', False, None)
+#[pyclass(frozen, module = "z3950")]
+pub(crate) struct Field {
+    record: Py<Record>,
+    number: usize,
+}
+
+impl Field {
+    /// Returns what `read` makes of the field and the number of characters in its codes.
+    fn read<T>(&self, read: impl FnOnce(&MarcField, usize) -> T) -> PyResult<T> {
+        let record = self.record.get();
+        record.numbered(|numbered| {
+            let place = numbered.place(self.number);
+            let record = &numbered.record;
+            let field = place.and_then(|place| record.fields.get(place));
+            let field = field.ok_or_else(removed)?;
+            Ok(read(field, record.leader.code_length()))
+        })?
+    }
+
+    /// Replaces the field by what `change` makes of it.
+    fn change(
+        &self,
+        change: impl FnOnce(&MarcField, usize) -> PyResult<MarcField>,
+    ) -> PyResult<()> {
+        let changed = self.read(change)??;
+        self.record.get().numbered(|numbered| {
+            let place = numbered.place(self.number).ok_or_else(removed)?;
+            match numbered.record_mut().fields.get_mut(place) {
+                Some(field) => *field = changed,
+                None => return Err(removed()),
+            }
+            Ok(())
+        })?
+    }
+
+    fn pairs(&self) -> PyResult<Vec<(String, String)>> {
+        self.read(pairs)
+    }
+
+    /// Replaces the subfields.
+    fn put(&self, subfields: &[(String, String)]) -> PyResult<()> {
+        self.change(|field, code_length| {
+            if field.is_control() {
+                let words = format!("{} has no subfields: set its value", field.tag);
+                return Err(PyTypeError::new_err(words));
+            }
+            check_subfields(subfields, code_length)?;
+            Ok(field_of(field.tag, field.indicators(), subfields))
+        })
+    }
+}
+
+/// Writes a field of subfields. Text without a code belongs to no subfield.
+fn field_of(tag: Tag, indicators: &[u8], subfields: &[(String, String)]) -> MarcField {
+    let mut body = BytesMut::from(indicators);
+    for (code, text) in subfields {
+        if !code.is_empty() || text.is_empty() {
+            body.put_u8(SUBFIELD_DELIMITER);
+        }
+        body.put_slice(code.as_bytes());
+        body.put_slice(text.as_bytes());
+    }
+    MarcField {
+        tag,
+        body: body.freeze(),
+    }
+}
+
+fn removed() -> PyErr {
+    Error::new_err("the field was removed from its record")
+}
+
+fn pairs(field: &MarcField, code_length: usize) -> Vec<(String, String)> {
+    let text = |octets: &[u8]| String::from_utf8_lossy(octets).into_owned();
+    let subfields = field.subfields_with(code_length);
+    subfields
+        .map(|subfield| (text(subfield.code), text(subfield.data)))
+        .collect()
+}
+
+/// Refuses what would be structure in ISO 2709, and codes of another length than the leader says.
+fn check_subfields(subfields: &[(String, String)], code_length: usize) -> PyResult<()> {
+    for (index, (code, text)) in subfields.iter().enumerate() {
+        // The text before the first subfield has no code; it is kept.
+        let is_before = index == 0 && code.is_empty();
+        if !is_before && (code.chars().count() != code_length || !is_plain(code)) {
+            let words = format!("{code:?} is not the code of a subfield, such as 'a'");
+            return Err(PyValueError::new_err(words));
+        }
+        check_text(text)?;
+    }
+    Ok(())
+}
+
+fn check_text(text: &str) -> PyResult<()> {
+    let separators = [RECORD_TERMINATOR, FIELD_TERMINATOR, SUBFIELD_DELIMITER];
+    if text.bytes().any(|octet| separators.contains(&octet)) {
+        return Err(PyValueError::new_err(
+            "the text has a separator of ISO 2709 (U+001D to U+001F)",
+        ));
+    }
+    Ok(())
+}
+
+fn is_plain(text: &str) -> bool {
+    !text.chars().any(char::is_control)
+}
+
+/// Reads a tag.
+pub(crate) fn tag_of(tag: &Bound<'_, PyAny>) -> PyResult<Tag> {
+    let text = text_of(tag, "a tag is a str such as '245'")?;
+    let octets: Option<[u8; 3]> = text.as_bytes().try_into().ok();
+    octets
+        .filter(|_| is_plain(&text))
+        .map(Tag)
+        .ok_or_else(|| PyValueError::new_err(format!("{text:?} is not a tag of three characters")))
+}
+
+fn tags_of(tags: &[Bound<'_, PyAny>]) -> PyResult<Vec<Tag>> {
+    tags.iter().map(tag_of).collect()
+}
+
+fn code_of(code: &Bound<'_, PyAny>) -> PyResult<String> {
+    Ok(text_of(code, "a code is a str such as 'a'")?.into_owned())
+}
+
+/// Reads the code of a subfield to write.
+fn new_code(code: &Bound<'_, PyAny>) -> PyResult<String> {
+    let code = code_of(code)?;
+    if code.is_empty() {
+        return Err(PyValueError::new_err("the code of a subfield is empty"));
+    }
+    Ok(code)
+}
+
+/// Reads the subfields of a field: pairs of a code and a text, or a dict.
+fn subfields_of(given: &Bound<'_, PyAny>) -> PyResult<Vec<(String, String)>> {
+    let pairs = match given.cast::<PyDict>() {
+        Ok(dict) => dict.items().into_any(),
+        Err(_) => given.clone(),
+    };
+    let wanted = |_| {
+        PyTypeError::new_err(
+            "subfields are pairs of a code and a text, such as [('a', 'Emma'), ('c', 'Austen')]",
+        )
+    };
+    pairs
+        .try_iter()
+        .map_err(wanted)?
+        .map(|pair| pair?.extract().map_err(wanted))
+        .collect()
+}
+
+fn indicators_of(text: &str, count: usize) -> PyResult<()> {
+    let is_printable = text.bytes().all(|octet| matches!(octet, b' '..=b'~'));
+    if text.len() == count && is_printable {
+        return Ok(());
+    }
+    let words = format!("{text:?} is not {count} indicators, such as '10' or '  '");
+    Err(PyValueError::new_err(words))
+}
+
+#[pymethods]
+impl Field {
+    /// The tag, such as `245`.
+    #[getter]
+    fn tag(&self) -> PyResult<String> {
+        self.read(|field, _| field.tag.to_string())
+    }
+
+    /// The indicators, such as `10`. They can be set.
+    #[getter]
+    fn indicators(&self) -> PyResult<String> {
+        self.read(|field, _| String::from_utf8_lossy(field.indicators()).into_owned())
+    }
+
+    #[setter]
+    fn set_indicators(&self, indicators: &str) -> PyResult<()> {
+        self.change(|field, code_length| {
+            if field.is_control() {
+                let words = format!("{} has no indicators", field.tag);
+                return Err(PyTypeError::new_err(words));
+            }
+            indicators_of(indicators, INDICATORS.max(field.indicators().len()))?;
+            let subfields = pairs(field, code_length);
+            Ok(field_of(field.tag, indicators.as_bytes(), &subfields))
+        })
+    }
+
+    /// The text of a control field, such as 001; `None` for a field of subfields. It can be set.
+    #[getter]
+    fn value(&self) -> PyResult<Option<String>> {
+        self.read(|field, _| {
+            let value = field.value()?;
+            Some(String::from_utf8_lossy(value).into_owned())
+        })
+    }
+
+    #[setter]
+    fn set_value(&self, value: String) -> PyResult<()> {
+        check_text(&value)?;
+        self.change(|field, _| {
+            if !field.is_control() {
+                let words = format!("{} has subfields: set those", field.tag);
+                return Err(PyTypeError::new_err(words));
+            }
+            Ok(MarcField::control(field.tag, value))
+        })
+    }
+
+    /// The codes and texts of the subfields, in order. They can be set, also by a dict.
+    #[getter]
+    fn subfields(&self) -> PyResult<Vec<(String, String)>> {
+        self.pairs()
+    }
+
+    #[setter]
+    fn set_subfields(&self, subfields: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.put(&subfields_of(subfields)?)
+    }
+
+    /// Returns the text of the first subfield with a code; the default if there is none.
+    #[pyo3(signature = (code, default=None))]
+    fn get<'py>(
+        &self,
+        py: Python<'py>,
+        code: &Bound<'py, PyAny>,
+        default: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        Ok(match self.first(&code_of(code)?)? {
+            Some(text) => Some(text.into_pyobject(py)?.into_any()),
+            None => default,
+        })
+    }
+
+    /// Adds a subfield at the end.
+    fn add(&self, code: &Bound<'_, PyAny>, text: String) -> PyResult<()> {
+        let mut subfields = self.pairs()?;
+        subfields.push((new_code(code)?, text));
+        self.put(&subfields)
+    }
+
+    /// Removes the field from its record.
+    fn remove(&self) -> PyResult<()> {
+        self.record
+            .get()
+            .numbered(|numbered| numbered.remove(&[self.number]))
+    }
+
+    fn __getitem__(&self, code: &Bound<'_, PyAny>) -> PyResult<String> {
+        let found = self.first(&code_of(code)?)?;
+        found.ok_or_else(|| PyKeyError::new_err(code.clone().unbind()))
+    }
+
+    /// Replaces the text of the first subfield with a code, or adds a subfield at the end.
+    fn __setitem__(&self, code: &Bound<'_, PyAny>, text: String) -> PyResult<()> {
+        let code = new_code(code)?;
+        let mut subfields = self.pairs()?;
+        match subfields.iter_mut().find(|(other, _)| *other == code) {
+            Some((_, old)) => *old = text,
+            None => subfields.push((code, text)),
+        }
+        self.put(&subfields)
+    }
+
+    /// Removes all subfields with a code.
+    fn __delitem__(&self, code: &Bound<'_, PyAny>) -> PyResult<()> {
+        let wanted = code_of(code)?;
+        let mut subfields = self.pairs()?;
+        let count = subfields.len();
+        subfields.retain(|(other, _)| *other != wanted);
+        if subfields.len() == count {
+            return Err(PyKeyError::new_err(code.clone().unbind()));
+        }
+        self.put(&subfields)
+    }
+
+    fn __contains__(&self, code: &Bound<'_, PyAny>) -> PyResult<bool> {
+        Ok(self.first(&code_of(code)?)?.is_some())
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        PyList::new(py, self.pairs()?)?.try_iter()
+    }
+
+    fn __str__(&self) -> PyResult<String> {
+        if let Some(value) = self.value()? {
+            return Ok(value);
+        }
+        let texts = self.pairs()?.into_iter().map(|(_, text)| text);
+        Ok(texts.collect::<Vec<_>>().join(" "))
+    }
+
+    fn __repr__(&self) -> PyResult<String> {
+        if let Some(value) = self.value()? {
+            return Ok(format!("<Field {} {value}>", self.tag()?));
+        }
+        let subfields = self.pairs()?.into_iter();
+        let subfields = subfields.map(|(code, text)| format!(" ${code} {text}"));
+        let (tag, indicators) = (self.tag()?, self.indicators()?);
+        Ok(format!(
+            "<Field {tag} {indicators}{}>",
+            subfields.collect::<String>()
+        ))
+    }
+}
+
+impl Field {
+    fn first(&self, code: &str) -> PyResult<Option<String>> {
+        self.read(|field, code_length| {
+            let mut subfields = field.subfields_with(code_length);
+            let found = subfields.find(|subfield| subfield.code == code.as_bytes())?;
+            Some(String::from_utf8_lossy(found.data).into_owned())
+        })
+    }
+}
+
+/// The methods of a record that are about its fields.
+impl Record {
+    pub(crate) fn first_field(this: &Bound<'_, Self>, tag: Tag) -> PyResult<Option<Field>> {
+        let numbers = this
+            .get()
+            .numbered(|numbered| numbered.tagged(&[tag], false));
+        let number = numbers.ok().and_then(|numbers| numbers.first().copied());
+        Ok(number.map(|number| Field {
+            record: this.clone().unbind(),
+            number,
+        }))
+    }
+
+    pub(crate) fn fields_with(
+        this: &Bound<'_, Self>,
+        tags: &[Bound<'_, PyAny>],
+    ) -> PyResult<Vec<Field>> {
+        let tags = tags_of(tags)?;
+        let all = tags.is_empty();
+        let numbers = this.get().numbered(|numbered| numbered.tagged(&tags, all));
+        let fields = numbers.unwrap_or_default().into_iter();
+        Ok(fields
+            .map(|number| Field {
+                record: this.clone().unbind(),
+                number,
+            })
+            .collect())
+    }
+
+    pub(crate) fn insert_field(
+        this: &Bound<'_, Self>,
+        tag: &Bound<'_, PyAny>,
+        content: &Bound<'_, PyAny>,
+        indicators: Option<&str>,
+    ) -> PyResult<Field> {
+        let tag = tag_of(tag)?;
+        let number = if let Ok(value) = content.extract::<String>() {
+            check_text(&value)?;
+            let field = MarcField::control(tag, value);
+            if !field.is_control() || indicators.is_some() {
+                let words = format!("{tag} has subfields: give pairs of a code and a text");
+                return Err(PyTypeError::new_err(words));
+            }
+            this.get().numbered(|numbered| numbered.insert(field))?
+        } else {
+            let indicators = indicators.unwrap_or("  ");
+            indicators_of(indicators, INDICATORS)?;
+            let subfields = subfields_of(content)?;
+            this.get().numbered(|numbered| {
+                check_subfields(&subfields, numbered.record.leader.code_length())?;
+                let field = field_of(tag, indicators.as_bytes(), &subfields);
+                Ok::<_, PyErr>(numbered.insert(field))
+            })??
+        };
+        Ok(Field {
+            record: this.clone().unbind(),
+            number,
+        })
+    }
+
+    pub(crate) fn drop_fields(&self, tags: &[Bound<'_, PyAny>]) -> PyResult<usize> {
+        let tags = tags_of(tags)?;
+        self.numbered(|numbered| {
+            let numbers = numbered.tagged(&tags, false);
+            numbered.remove(&numbers);
+            numbers.len()
+        })
+    }
+}

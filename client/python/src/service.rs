@@ -1,0 +1,120 @@
+//! A server of a backend in Python, which runs in a thread of its own until it is stopped.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use pyo3::prelude::*;
+use tokio::runtime::Builder;
+use tokio::sync::oneshot;
+use z3950_server::{Limits, Offer, Server as Listener, Target};
+
+use crate::backend::PythonBackend;
+use crate::error::{Error, guarded};
+use crate::process::Local;
+use crate::request::SIGNAL_TICK;
+
+/// A server that listens until it is stopped.
+#[pyclass(frozen, module = "z3950._z3950")]
+pub(crate) struct Service {
+    running: Local<Mutex<Option<Running>>>,
+    address: SocketAddr,
+}
+
+struct Running {
+    stop: oneshot::Sender<()>,
+    /// Nothing is sent; the channel closes when the server ends.
+    ended: Receiver<()>,
+    thread: JoinHandle<()>,
+}
+
+#[pymethods]
+impl Service {
+    #[new]
+    fn new(py: Python<'_>, adapter: &Bound<'_, PyAny>, host: String, port: u16) -> PyResult<Self> {
+        let mut offer = Offer::default();
+        offer.implementation_name = Some("z3950 for Python".to_owned());
+        let backend = Arc::new(PythonBackend::new(adapter)?);
+        let target = Target::new(backend, Limits::default()).with_offer(offer);
+        let started = py.detach(|| guarded(|| Ok(start(target, host, port)?)))?;
+        let (address, running) = started;
+        Ok(Self {
+            running: Local::new(Mutex::new(Some(running))),
+            address,
+        })
+    }
+
+    /// The address on which the server listens, `HOST:PORT`.
+    #[getter]
+    fn address(&self) -> String {
+        self.address.to_string()
+    }
+
+    /// Waits a short time for the server to end. Returns whether it has.
+    fn wait(&self, py: Python<'_>) -> PyResult<bool> {
+        let running = self.running.get()?;
+        Ok(py.detach(|| {
+            let running = running.lock().unwrap_or_else(PoisonError::into_inner);
+            let wait = |running: &Running| running.ended.recv_timeout(SIGNAL_TICK);
+            running.as_ref().map(wait) != Some(Err(RecvTimeoutError::Timeout))
+        }))
+    }
+
+    /// Stops the server. Calls of the backend that are in progress go on, but nobody waits for them.
+    fn stop(&self, py: Python<'_>) -> PyResult<()> {
+        let Some(running) = self.running.here() else {
+            return Ok(());
+        };
+        let ended = py.detach(|| {
+            let running = running
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take();
+            running.map_or(Ok(()), |Running { stop, thread, .. }| {
+                drop(stop);
+                thread.join()
+            })
+        });
+        ended.map_err(|_| Error::new_err("the server has failed"))
+    }
+}
+
+/// Starts a server on an address of a host.
+fn start(target: Target, host: String, port: u16) -> io::Result<(SocketAddr, Running)> {
+    let (stop, stopped) = oneshot::channel::<()>();
+    let (tell_bound, bound) = mpsc::channel();
+    let (end, ended) = mpsc::channel();
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    let run = move || {
+        runtime.block_on(async {
+            let server = Listener::new(target).and_bind((host, port)).await;
+            let address = |server: &Listener| server.local_addrs().first().copied();
+            // The receiver waits for this.
+            match server {
+                Err(error) => drop(tell_bound.send(Err(error))),
+                Ok(server) => {
+                    let address = address(&server).ok_or(io::ErrorKind::AddrNotAvailable.into());
+                    drop(tell_bound.send(address));
+                    server.run(async { drop(stopped.await) }).await;
+                }
+            }
+        });
+        // A call of the backend may never end.
+        runtime.shutdown_background();
+        drop(end);
+    };
+    let thread = thread::Builder::new()
+        .name("z3950 server".to_owned())
+        .spawn(run)?;
+    let address = bound.recv().map_err(io::Error::other)??;
+    Ok((
+        address,
+        Running {
+            stop,
+            ended,
+            thread,
+        },
+    ))
+}

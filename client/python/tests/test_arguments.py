@@ -1,0 +1,236 @@
+"""What is misspelt, or does nothing, is refused with a hint."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import socket
+import threading
+import weakref
+from pathlib import Path
+from typing import Any
+
+import pytest
+import z3950
+from conftest import EMMA, MakeServer
+from z3950 import _z3950 as native
+from z3950 import aio
+from z3950.testing import Server
+
+TLS = Path(__file__).parent / "tls"
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("preferredRecordSyntax", "give syntax= to connect"),
+        ("elementSetName", "give elements= to connect"),
+        ("timeout", "give timeout= to connect"),
+        ("user", "give user= to connect"),
+        ("nonsense", "the attributes of its class alone"),
+        ("target", "the attributes of its class alone"),
+        ("__nonsense__", "the attributes of its class alone"),
+    ],
+)
+def test_audit_r_p3_attributes_that_do_nothing_are_refused(demo: Server, cat: z3950.Connection, name: str, hint: str) -> None:
+    hits = cat.search("ti:emma")
+
+    async def others() -> list[object]:
+        async with aio.connect(demo.target) as other:
+            found = await other.search("ti:emma")
+            return [other, found, found.records()]
+
+    for thing in [demo, cat, hits, hits.records(), *asyncio.run(others())]:
+        if hasattr(thing, name) != (name == "target"):
+            continue
+        with pytest.raises(AttributeError, match=hint):
+            setattr(thing, name, "XML")
+        assert weakref.ref(thing)() is thing
+        assert not hasattr(thing, "__dict__")
+
+
+def test_audit_r_p3_values_of_the_native_half_are_fixed_too(cat: z3950.Connection) -> None:
+    [record] = cat.search("ti:emma")
+    for value in (record, z3950.Query.any("war"), cat.scan("ti:emma")[0], z3950.targets()[0], z3950.url.parse("http://lib.example/")):
+        with pytest.raises(AttributeError):
+            value.nonsense = 1  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("query", ["@attr 1=4 emma", " @and war peace", "@attrset bib-1 @attr 1=4 emma", "@not a b", "@set 1", "@prox x"])
+def test_audit_r_p3_pqf_is_not_taken_for_words(demo: Server, cat: z3950.Connection, query: str) -> None:
+    async def search() -> None:
+        async with aio.connect(demo.target) as other:
+            await other.search(query)
+
+    for ask in (lambda: cat.search(query), lambda: cat.scan(query), lambda: asyncio.run(search())):
+        with pytest.raises(z3950.BadQuery, match=r"Query\.pqf\('"):
+            ask()
+    assert len(cat.search(z3950.Query.pqf("@attr 1=4 emma"))) == 1
+    assert len(cat.search(z3950.Query.words("@attr 1=4 emma"))) == 0
+
+
+def test_audit_r_p3_a_word_with_an_at_sign_is_a_word(cat: z3950.Connection) -> None:
+    assert len(cat.search("ann@lib.example")) == 0
+    assert len(cat.search("@example")) == 0
+
+
+def test_audit_r_p4_options_are_spelled_in_every_signature() -> None:
+    options = set(inspect.get_annotations(z3950.ConnectOptions))
+    native_ones = inspect.signature(native.Options).parameters
+    assert list(native_ones) == list(inspect.signature(z3950.connect).parameters)[1:]
+    for function in (z3950.connect, z3950.get, z3950.lookup, aio.connect, aio.get, aio.lookup):
+        parameters = inspect.signature(function).parameters
+        assert options <= set(parameters)
+        assert not [name for name, one in parameters.items() if one.kind is one.VAR_KEYWORD]
+        assert parameters["timeout"].default == 30
+        assert {name: parameters[name].default for name in options - {"timeout"}} == {
+            name: native_ones[name].default for name in options - {"timeout"}
+        }
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"timeout": True}, TypeError, "timeout is float \\| int \\| None, not bool"),
+        ({"timeout": "5"}, TypeError, "timeout is float \\| int \\| None, not str"),
+        ({"holdings": 1}, TypeError, "holdings is bool, not int"),
+        ({"chunk": True}, TypeError, "chunk is int \\| None, not bool"),
+        ({"chunk": 0}, ValueError, "chunk is at least 1"),
+        ({"chunk": -1}, OverflowError, "convert|range|negative"),
+        ({"charset": "nonsense"}, ValueError, "not the name of a character set"),
+        ({"query_charset": "nonsense"}, ValueError, "not the name of a character set"),
+        ({"charset": 5}, TypeError, "charset is str \\| None, not int"),
+        ({"profile": "nonsense"}, ValueError, "no profile is called"),
+        ({"profile": {"nonsense": 1}}, ValueError, "nonsense"),
+        ({"profile": {"host": "lib.example"}}, TypeError, "leave it out"),
+        ({"profile": 5}, TypeError, "profile is str \\| Mapping \\| None, not int"),
+        ({"ca_file": "nowhere.pem"}, z3950.Error, "nowhere.pem"),
+        ({"ca_file": __file__}, z3950.Error, "no certificate in"),
+        ({"ca_file": 5}, TypeError, "ca_file is str \\| PathLike \\| None, not int"),
+        ({"certificate": TLS / "ca.pem", "key": TLS / "server-key.pem"}, z3950.Error, "does not belong to the certificate"),
+        ({"key": TLS / "server-key.pem"}, ValueError, "give certificate, too"),
+        ({"insecure": True, "ca_file": TLS / "ca.pem"}, ValueError, "leave out ca_file"),
+        ({"proxy": "ftp://proxy.example"}, ValueError, "only http and socks5"),
+        ({"nonsense": 1}, TypeError, "nonsense"),
+    ],
+)
+def test_audit_r_p4_wrong_options_are_refused(demo: Server, options: dict[str, Any], error: Any, words: str) -> None:
+    with pytest.raises(error, match=words):
+        z3950.connect(demo.target, **options)
+    with pytest.raises(error, match=words):
+        aio.connect(demo.target, **options)
+    assert demo.apdus == []
+
+
+def test_audit_r_p4_a_private_authority_and_a_client_certificate(z3950_server: MakeServer) -> None:
+    server = z3950_server(certificate=TLS / "server.pem", key=TLS / "server-key.pem", client_ca_file=TLS / "ca.pem")
+    with z3950.connect(server.tls_target, ca_file=TLS / "ca.pem", certificate=TLS / "client.pem", key=str(TLS / "client-key.pem")) as cat:
+        assert cat.search("ti:emma")[0].title == EMMA
+    with z3950.connect(server.tls_target, insecure=True, certificate=TLS / "client.pem", key=TLS / "client-key.pem") as cat:
+        assert len(cat.search("ti:emma")) == 1
+    for options in ({"ca_file": TLS / "ca.pem"}, {"certificate": TLS / "client.pem", "key": TLS / "client-key.pem"}, {}):
+        with pytest.raises(z3950.Unavailable):
+            z3950.connect(server.tls_target, **options)  # type: ignore[arg-type]
+
+
+def test_audit_r_p4_connections_made_in_the_same_way_share_sessions(z3950_server: MakeServer) -> None:
+    server = z3950_server(certificate=TLS / "server.pem", key=TLS / "server-key.pem")
+    for _ in range(3):
+        list(z3950.lookup(server.tls_target, ["local:pg1342"], ca_file=TLS / "ca.pem"))
+    assert [said["apdu"] for said in server.apdus].count("initRequest") == 1
+
+
+def test_audit_r_p4_users_are_admitted(z3950_server: MakeServer) -> None:
+    server = z3950_server(users={"ann": "sesame"})
+    with z3950.connect(server.target, user="ann", password="sesame") as cat:
+        assert len(cat.search("ti:emma")) == 1
+    for options in ({}, {"user": "ann", "password": "wrong"}, {"user": "bob", "password": "sesame"}):
+        with pytest.raises(z3950.Diagnostic):
+            z3950.connect(server.target, **options)  # type: ignore[arg-type]
+
+
+def test_audit_r_p4_a_proxy_is_used(demo: Server) -> None:
+    asked: list[bytes] = []
+
+    def refuse() -> None:
+        stream, _ = listener.accept()
+        with stream:
+            asked.append(stream.recv(4096))
+            stream.sendall(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=refuse)
+        thread.start()
+        with pytest.raises(z3950.Unavailable):
+            z3950.connect("lib.example:210/cat", proxy=f"http://127.0.0.1:{listener.getsockname()[1]}")
+        thread.join()
+    assert asked[0].startswith(b"CONNECT lib.example:210 ")
+    z3950.connect(demo.target, proxy="none").close()
+
+
+def test_audit_r_p4_charsets_and_chunks_are_those_given(z3950_server: MakeServer) -> None:
+    latin1 = b"".join(z3950.convert([{"leader": " " * 24, "fields": [{"001": "1"}, {"245": {"subfields": [{"a": "Jane"}]}}]}], to="marc"))
+    server = z3950_server(records=[latin1] + [(number, "Emma é") for number in range(50)])
+    with z3950.connect(server.target, chunk=7) as cat:
+        assert len(list(cat.search("ti:emma"))) == 50
+    asked = [said["value"]["numberOfRecordsRequested"] for said in server.apdus if said["apdu"] == "presentRequest"]
+    assert max(asked) == 7
+    with z3950.connect(server.target, charset="iso5426") as cat:
+        assert cat.search("ti:emma")[0].title != "Emma é"
+    with z3950.connect(server.target, query_charset="iso-8859-1") as cat:
+        cat.search("ti:é")
+    [query] = [said["value"]["query"] for said in server.apdus if said["apdu"] == "searchRequest"][-1:]
+    assert "é" not in str(query)
+
+
+def test_audit_r_p4_profiles_are_followed(demo: Server) -> None:
+    with z3950.connect(demo.target, profile={"attributes": ["2=3", "5=100"], "record_syntax": "xml"}) as cat:
+        assert cat.search("ti:emma")[0].syntax == "xml"
+    [search] = [said["value"]["query"] for said in demo.apdus if said["apdu"] == "searchRequest"]
+    assert "5=100" in search
+    with z3950.connect(demo.target, profile="loc") as cat:
+        assert len(cat.search("ti:emma")) == 1
+    [answer] = z3950.lookup(demo.target, ["local:pg1342"], profile={"element_set": "B"}, syntax="usmarc")
+    assert answer.hits == 1
+
+
+def test_audit_r_p4_facets_are_counted(demo: Server, cat: z3950.Connection) -> None:
+    hits = cat.search("au:austen", facets={"author": 3, "date": 2})
+    assert set(hits.facets) == {"author", "date"}
+    assert max(hits.facets["author"].values()) == 4
+    assert len(hits.facets["date"]) <= 2
+    assert "author" in cat.search("au:austen", facets=["author"]).facets
+    assert cat.search("au:austen").facets == {}
+    assert (hits.sources, hits.remarks, hits[0].sources) == ([], [], [])
+
+    async def counted() -> dict[str, dict[str, int]]:
+        async with aio.connect(demo.target) as other:
+            return (await other.search("au:austen", facets=["author"])).facets
+
+    assert "author" in asyncio.run(counted())
+    for facets in ("author", [1], {"author": 0}, {"author": True}):
+        with pytest.raises((TypeError, ValueError)):
+            cat.search("au:austen", facets=facets)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("number", [True, False])
+def test_audit_r_p7_true_is_no_number(demo: Server, cat: z3950.Connection, number: bool) -> None:
+    for ask in (
+        lambda: cat.search("x", first=number),
+        lambda: cat.scan("x", size=number),
+        lambda: cat.scan("x", position=number),
+        lambda: z3950.lookup(demo.target, [], jobs=number),
+    ):
+        with pytest.raises(TypeError, match="is an int, not bool"):
+            ask()
+
+
+def test_audit_r_p7_an_update_of_nothing_is_refused(demo: Server, cat: z3950.Connection) -> None:
+    async def update() -> None:
+        async with aio.connect(demo.target) as other:
+            await other.update([])
+
+    for ask in (lambda: cat.update([]), lambda: cat.update(iter(())), lambda: cat.update(b""), lambda: asyncio.run(update())):
+        with pytest.raises(ValueError, match="there is no record to update"):
+            ask()
+    assert "extendedServicesRequest" not in [said["apdu"] for said in demo.apdus]
