@@ -1,6 +1,7 @@
 //! The client, which takes URLs and targets, and returns records, sessions and connections (RFC 2056 §3, §4). It has
 //! what requests share: options, profiles, and the pool of sessions.
 
+mod builder;
 mod demand;
 mod gopher;
 mod sessions;
@@ -11,6 +12,7 @@ use std::time::Duration;
 use z3950_asn1::apdu::{IdAuthentication, InitializeRequest};
 use z3950_asn1::via::Via;
 
+pub use self::builder::{ClientBuilder, ConnectOptions};
 use crate::connection::Connection;
 use crate::error::Error;
 #[cfg(feature = "sru")]
@@ -22,7 +24,9 @@ use crate::pool::{Key, Pool, Sharing};
 use crate::protocol::session::{Repeat, SessionOptions};
 use crate::record::Record;
 use crate::retrieve::{self, Outcome, Retrieval};
-use crate::target::profile::{Credentials, CredentialsError, Profile, ProfileError, Profiles};
+use crate::target::profile::{
+    Credentials, CredentialsError, Profile, ProfileError, Profiles, TargetLimits,
+};
 #[cfg(feature = "proxy")]
 use crate::transport::Proxy;
 use crate::transport::{Resolve, Routes, Timeouts};
@@ -41,6 +45,8 @@ pub struct ClientOptions {
     /// The time for which unused sessions are kept, such as those of dropped connections. With `None`, they are kept
     /// until the server ends them, or until [`Client::close_all`].
     pub idle_time: Option<Duration>,
+    /// The maximum number of sessions in use with each server whose profile sets none; 16 with `None`.
+    pub max_sessions: Option<usize>,
     /// Whether retrievals and [`Client::close_all`] wait for the server's answer to Close, which costs a round trip.
     pub awaits_close: bool,
     /// Whether dropping the future of an operation cancels the operation, at a server that grants triggerResourceCtrl. See
@@ -80,6 +86,12 @@ impl Client {
         Self::with(ClientOptions::default())
     }
 
+    /// Starts to build a client with credentials, profiles, certificates or limits, which does not depend on its
+    /// environment either.
+    pub fn builder() -> ClientBuilder {
+        ClientBuilder::default()
+    }
+
     /// Creates a client with the user's configuration: it accepts the names of built-in targets and of those in the
     /// user's `targets.toml`, and with the feature `proxy` it uses the proxy set in the environment. When a target
     /// needs a password, it is obtained from the source named in `targets.toml`.
@@ -97,7 +109,7 @@ impl Client {
         let routes = match Proxy::from_environment(|name| std::env::var(name).ok()) {
             Ok((Some(proxy), exempt)) => routes.proxy(proxy, exempt),
             Ok((None, _)) => routes,
-            Err(error) => return Err(Error::Route(error.to_string())),
+            Err(error) => return Err(Error::Route(Arc::new(error.into()))),
         };
         Ok(Self::with_routes(ClientOptions::default(), routes).with_profiles(profiles))
     }
@@ -198,14 +210,15 @@ impl Client {
     /// # Errors
     /// See [`PlanError`].
     pub async fn plan(&self, url: &Z3950Url) -> Result<Plan, PlanError> {
-        let plan = plan::plan(url, &self.options.plan)?;
-        let Some((_, entry)) = self.profiles.of_url(url) else {
-            return Ok(plan);
-        };
-        let plan = plan.with_profile(&entry.profile);
+        let mut plan = plan::plan(url, &self.options.plan)?;
+        let mut credentials = self.profiles.login(url.host(), url.port());
+        if let Some((_, entry)) = self.profiles.of_url(url) {
+            plan = plan.with_profile(&entry.profile);
+            credentials = credentials.or(entry.profile.credentials.as_ref());
+        }
         let is_anonymous =
             plan.options.init.id_authentication.is_none() && url.userinfo().is_none();
-        match &entry.profile.credentials {
+        match credentials {
             Some(credentials) if is_anonymous && !self.has_gateway() => {
                 match self.authentication(credentials).await {
                     Ok(authentication) => Ok(plan.with_authentication(authentication)),
@@ -240,7 +253,7 @@ impl Client {
             return Ok(Outcome::Failed(Error::PortRefused(port)).into());
         }
         let options = self.options_of(plan);
-        let (endpoint, limits) = (plan.endpoint(), plan.limits());
+        let (endpoint, limits) = (plan.endpoint(), self.limits(plan.profile()));
         let sharing = if self.options.keep_open {
             Sharing::WithOthers
         } else {
@@ -334,18 +347,38 @@ impl Client {
     /// [`Error::Target`], [`Error::Credentials`], or another error if the server cannot be reached or refuses the
     /// session.
     pub async fn connect(&self, target: impl AsRef<str>) -> Result<Connection, Error> {
+        self.connect_with(target, ConnectOptions::default()).await
+    }
+
+    /// Connects to a target with credentials or time limits of its own.
+    ///
+    /// # Errors
+    /// The errors of [`connect`](Self::connect).
+    pub async fn connect_with(
+        &self,
+        target: impl AsRef<str>,
+        options: ConnectOptions,
+    ) -> Result<Connection, Error> {
+        let client = match options.timeouts {
+            Some(timeouts) => self.with_options((*self.options).clone().with_timeouts(timeouts)),
+            None => self.clone(),
+        };
         let target = self.profiles.resolve(target.as_ref());
-        let target = target.map_err(target_error)?;
+        let mut target = target.map_err(target_error)?;
         let plan = self.options.plan.clone();
         let mut init = plan.init.clone();
         match &target.userinfo {
+            _ if options.credentials.is_some() => init.id_authentication = None,
             Some(userinfo) if plan.allow_url_credentials => {
                 init.id_authentication = Some(id_pass(userinfo));
             }
             Some(_) => tracing::warn!("the user and password in the URL are not sent"),
             None => {}
         }
-        let lease = self.lease(&target, init).await?;
+        if options.credentials.is_some() {
+            target.profile.credentials = options.credentials;
+        }
+        let lease = client.lease(&target, init).await?;
         Ok(Connection::new(plan, target, lease))
     }
 
@@ -361,6 +394,16 @@ impl Client {
         let charset = charset.and_then(|(_, entry)| entry.profile.record_charset);
         let record = self.retrieve(&url).await?.into_record()?;
         Ok(record.with_charset(charset))
+    }
+
+    /// Returns the limits for the sessions with a server.
+    fn limits(&self, profile: Option<&Profile>) -> TargetLimits {
+        let mut limits = profile.map_or_else(TargetLimits::default, TargetLimits::from);
+        let has_own = profile.is_some_and(|profile| profile.sessions.is_some());
+        if let Some(most) = self.options.max_sessions.filter(|_| !has_own) {
+            limits.sessions = most;
+        }
+        limits
     }
 
     fn session_options(

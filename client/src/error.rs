@@ -3,6 +3,7 @@
 
 mod fault;
 mod gateway;
+mod route;
 mod sources;
 mod sru;
 
@@ -22,6 +23,11 @@ use crate::target::profile::{CredentialsError, ProfileError};
 use crate::url::{BuildError, UrlError};
 pub use fault::ProtocolFault;
 pub use gateway::GatewayError;
+#[cfg(feature = "proxy")]
+pub use route::ProxyError;
+pub use route::RouteError;
+#[cfg(feature = "tls")]
+pub use route::{PemPlace, TlsError};
 pub use sources::FailedSources;
 pub use sru::SruFault;
 
@@ -128,9 +134,9 @@ pub enum Error {
     /// The item is in a result set of another connection, from which it cannot be ordered. Nothing was sent.
     #[error("the result set belongs to another connection")]
     ForeignResultSet,
-    /// A route to the server cannot be used, such as the proxy set in the environment.
-    #[error("{0}")]
-    Route(String),
+    /// There is no route to the server, for example because the certificates for TLS cannot be used. Nothing was sent.
+    #[error(transparent)]
+    Route(Arc<RouteError>),
     /// The session had ended before the request, so nothing was sent.
     #[error("the session has ended")]
     Ended {

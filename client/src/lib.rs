@@ -19,10 +19,26 @@
 //! # }
 //! ```
 //!
+//! A program gives credentials, certificates and limits itself; nothing is read from files or the environment:
+//!
+//! ```no_run
+//! # #[cfg(feature = "tls")]
+//! # async fn example(authority: &str) -> Result<(), z3950::Error> {
+//! use z3950::{Client, Credentials, Pem, TlsOptions};
+//!
+//! let client = Client::builder()
+//!     .credentials("lib.example", Credentials::password("ann", "secret"))
+//!     .tls(TlsOptions::new().with_roots(Pem::text(authority)))
+//!     .build()?;
+//! let catalogue = client.connect("ssl:lib.example:2100/books").await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! The names are those of ZOOM, the abstract API that all bindings of Z39.50 follow:
 //!
-//! - [`Client`] connects to servers and keeps sessions for reuse. [`Client::new`] does not depend on its environment;
-//!   [`Client::from_user_config`] reads the user's `targets.toml`.
+//! - [`Client`] connects to servers and keeps sessions for reuse. [`Client::new`] and [`Client::builder`] do not depend on
+//!   the environment; [`Client::from_user_config`] reads the user's `targets.toml`.
 //! - [`Connection`] searches, scans, looks up, retrieves, updates and orders.
 //! - [`Query`] is built from parts or read from PQF, CQL, CCL or words.
 //! - [`ResultSet`] pages automatically; [`Record`] returns title, text, JSON, MARC and holdings; [`ScanSet`] lists terms.
@@ -90,7 +106,7 @@ pub mod url;
 #[cfg(test)]
 mod testing;
 
-pub use client::{Client, ClientOptions};
+pub use client::{Client, ClientBuilder, ClientOptions, ConnectOptions};
 pub use connection::Connection;
 pub use error::{Diagnostics, Error, Phase};
 pub use find::LookupResult;
@@ -98,7 +114,7 @@ pub use find::LookupResult;
 pub use gateway::{Gateway, GatewayAddressError};
 pub use open::Opened;
 pub use plan::{Plan, PlanError, PlanOptions, plan};
-pub use pool::{Lease, SessionDemand};
+pub use pool::{Lease, PoolStatus, SessionDemand};
 pub use protocol::{pager, service, session};
 pub use query::{Query, QueryError, QueryErrorKind};
 pub use record::{Holding, Record, RecordSource};
@@ -107,5 +123,9 @@ pub use retrieve::{Outcome, Retrieval};
 pub use scan_set::{ScanSet, ScanTerm};
 pub use session::{Session, SessionOptions};
 pub use target::adapt::RecordForm;
-pub use target::profile::{self, TargetLimits};
+pub use target::profile::{self, Credentials, Profile, Profiles, TargetLimits};
 pub use transport::Timeouts;
+#[cfg(feature = "proxy")]
+pub use transport::{NoProxy, Proxy};
+#[cfg(feature = "tls")]
+pub use transport::{Pem, TlsOptions};

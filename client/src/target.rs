@@ -258,7 +258,7 @@ fn databases(names: &str) -> Vec<DatabaseName> {
     names.map(DatabaseName::from).collect()
 }
 
-fn malformed(text: &str, error: UrlError) -> TargetError {
+pub(crate) fn malformed(text: &str, error: UrlError) -> TargetError {
     TargetError::Malformed {
         text: redacted(text),
         error,

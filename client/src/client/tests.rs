@@ -1,5 +1,6 @@
 //! Tests of the outcomes of URLs, with a scripted server for each scenario (RFC 2056 §3, §4).
 
+mod builder;
 mod fallback;
 mod faults;
 mod leases;

@@ -151,7 +151,7 @@ impl HttpClient {
         }
         self.kept = None;
         let route = self.routes.to(&self.endpoint, self.proxy.as_deref());
-        let route = route.map_err(|error| unavailable(Phase::Connect, error))?;
+        let route = route.map_err(|error| Error::Route(Arc::new(error)))?;
         let (host, port) = (self.endpoint.host(), self.endpoint.port());
         let stream = route.connect(&host, port, timeouts).await?;
         let builder = http1::Builder::new().max_buf_size(MAX_HEAD).clone();

@@ -18,7 +18,7 @@ use tokio_socks::tcp::Socks5Stream;
 
 use super::connect::{BoxStream, Connect, Connecting};
 use super::timeouts::Timeouts;
-use crate::error::{Cause, Error, Phase};
+use crate::error::{Cause, Error, Phase, ProxyError};
 use crate::url::{Host, Mode, Octets, Userinfo, host_and_port, userinfo};
 
 /// A proxy, given as `http://[user:password@]host[:port]` or `socks5://…`.
@@ -34,15 +34,6 @@ pub struct Proxy {
 enum Kind {
     Http,
     Socks5,
-}
-
-/// The error for a malformed proxy.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{text} is not a proxy: {reason}")]
-pub struct ProxyError {
-    /// The malformed text, without credentials.
-    text: String,
-    reason: &'static str,
 }
 
 impl FromStr for Proxy {

@@ -140,8 +140,8 @@ fn has_all(words: &[String], name: &str, entry: &ProfileEntry) -> bool {
 /// Returns the line for a profile, such as `loc  lx2.loc.gov:210/LCDB  Library of Congress`.
 fn summary(name: &str, entry: &ProfileEntry) -> String {
     let mark = match entry.origin {
-        Origin::BuiltIn => "",
         Origin::File(_) => " *",
+        _ => "",
     };
     let place = format!(
         "{}/{}",
@@ -212,6 +212,7 @@ fn object(name: &str, entry: &ProfileEntry) -> Value {
     let origin = match &entry.origin {
         Origin::BuiltIn => "built in, unverified".to_owned(),
         Origin::File(path) => path.display().to_string(),
+        _ => "given by the program".to_owned(),
     };
     let docid = profile.docid.iter().map(ToString::to_string);
     let indexes = profile.indexes.iter();

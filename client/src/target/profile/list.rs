@@ -12,9 +12,9 @@ use z3950_asn1::apdu::DatabaseName;
 use z3950_asn1::input;
 use z3950_asn1::query::nearest;
 
-use super::{Profile, SruOptions};
+use super::{Credentials, Profile, SruOptions};
 use crate::target::{self, Endpoint, Target, TargetError};
-use crate::url::{self, Host, Userinfo, Z3950Url};
+use crate::url::{self, Host, Mode, Userinfo, Z3950Url};
 
 /// The built-in targets file.
 const BUILT_IN: &str = include_str!("targets.toml");
@@ -26,8 +26,10 @@ const MAX_FILE: u64 = 4 << 20;
 /// A list of profiles with names.
 #[derive(Clone, Debug, Default)]
 pub struct Profiles {
-    /// The profiles from files of the user.
+    /// The profiles from files of the user and from the program.
     own: Entries,
+    /// The credentials that the program gives for hosts, or for one port of a host.
+    logins: Vec<(Host, Option<u16>, Credentials)>,
     /// Whether the built-in profiles are included.
     has_built_in: bool,
     /// All profiles together, which are computed when they are first needed.
@@ -48,11 +50,14 @@ pub struct ProfileEntry {
 
 /// The origin of a profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Origin {
     /// The profile is built in, and has not been verified.
     BuiltIn,
     /// The profile comes from a file of the user.
     File(PathBuf),
+    /// The program has given the profile.
+    Program,
 }
 
 /// A target with its profile and databases.
@@ -139,6 +144,44 @@ impl Profiles {
         self.own.extend(entries(targets, &origin));
         self.all = OnceLock::new();
         Ok(self)
+    }
+
+    /// Adds a profile, which replaces one with the same name.
+    #[must_use]
+    pub fn with_profile(mut self, name: impl Into<String>, profile: Profile) -> Self {
+        let origin = Origin::Program;
+        self.own
+            .insert(name.into(), ProfileEntry { profile, origin });
+        self.all = OnceLock::new();
+        self
+    }
+
+    /// Sets the credentials for a server, given as `host` for all its ports or as `host:port`. They replace those of
+    /// profiles. Credentials for one port come before those for all.
+    ///
+    /// # Errors
+    /// [`ProfileError::Target`], if the text is not a host.
+    pub fn with_credentials(
+        mut self,
+        host: &str,
+        credentials: Credentials,
+    ) -> Result<Self, ProfileError> {
+        let (host, port) = url::host_and_port(host, Mode::Lenient)
+            .map_err(|error| target::malformed(host, error))?;
+        self.logins
+            .retain(|login| (&login.0, login.1) != (&host, port));
+        self.logins.push((host, port, credentials));
+        Ok(self)
+    }
+
+    /// Returns the credentials that the program gives for a server.
+    pub(crate) fn login(&self, host: &Host, port: u16) -> Option<&Credentials> {
+        let of_port = |wanted: Option<u16>| {
+            let mut logins = self.logins.iter();
+            logins.find(|login| login.0 == *host && login.1 == wanted)
+        };
+        let login = of_port(Some(port)).or_else(|| of_port(None));
+        login.map(|(_, _, credentials)| credentials)
     }
 
     fn all(&self) -> &Entries {
@@ -229,7 +272,7 @@ impl Profiles {
                 databases: target::databases(named_databases),
                 ..Target::new(entry.profile.endpoint())
             };
-            return Ok(Resolved::new(Some(name), target, entry.profile.clone()));
+            return Ok(self.resolved(Some(name), target, entry.profile.clone()));
         }
         let mut target: Target = text.parse()?;
         if url::classify(text).is_some()
@@ -244,15 +287,23 @@ impl Profiles {
     /// Resolves a parsed target.
     pub fn resolve_target(&self, target: Target) -> Resolved {
         match self.at(&target.endpoint, &target.databases) {
-            Some((name, entry)) => Resolved::new(Some(name), target, entry.profile.clone()),
+            Some((name, entry)) => self.resolved(Some(name), target, entry.profile.clone()),
             None => {
                 let endpoint = &target.endpoint;
                 let tls = matches!(endpoint, Endpoint::Tls(..) | Endpoint::Https(..));
                 let mut profile = Profile::at(endpoint.host(), endpoint.port(), tls);
                 profile.sru = endpoint.is_sru().then(SruOptions::default);
-                Resolved::new(None, target, profile)
+                self.resolved(None, target, profile)
             }
         }
+    }
+
+    fn resolved(&self, name: Option<&str>, target: Target, mut profile: Profile) -> Resolved {
+        let endpoint = &target.endpoint;
+        if let Some(credentials) = self.login(&endpoint.host(), endpoint.port()) {
+            profile.credentials = Some(credentials.clone());
+        }
+        Resolved::new(name, target, profile)
     }
 
     /// Returns a profile whose name, or a word in its title, is similar to an unknown name.

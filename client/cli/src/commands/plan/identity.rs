@@ -54,8 +54,8 @@ impl PlannedIdentity {
                     source: "profile",
                     profile: Some(name.to_owned()),
                     file: match &entry.origin {
-                        Origin::BuiltIn => None,
                         Origin::File(path) => Some(path.display().to_string()),
+                        _ => None,
                     },
                     ..identity
                 })
