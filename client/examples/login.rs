@@ -1,15 +1,14 @@
 //! Logs in over TLS to a server whose certificate was issued by a private authority, which is in memory.
 
-use std::error::Error;
-
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use z3950::error::Report;
 use z3950::{Client, Credentials, Pem, Query, TlsOptions};
 use z3950_server::testing::TestServer;
 use z3950_server::tls::{ClientCertificates, Tls};
 use z3950_server::{Access, User};
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Box<dyn Error>> {
+async fn main() -> Result<(), Report> {
     let (server, authority) = server()?;
     let target = format!("ssl:localhost:{}/books", server.addr_tls().port());
 
@@ -24,7 +23,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// Starts a server that admits only Ann, and returns it with the certificate of its authority.
-fn server() -> Result<(TestServer, String), Box<dyn Error>> {
+fn server() -> Result<(TestServer, String), Report> {
     let mut authority = CertificateParams::new(Vec::new())?;
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     let authority = CertifiedIssuer::self_signed(authority, KeyPair::generate()?)?;

@@ -222,7 +222,7 @@ impl Client {
             Some(credentials) if is_anonymous && !self.has_gateway() => {
                 match self.authentication(credentials).await {
                     Ok(authentication) => Ok(plan.with_authentication(authentication)),
-                    Err(error) => Err(PlanError::Credentials(error.to_string())),
+                    Err(error) => Err(PlanError::Credentials(Arc::new(error))),
                 }
             }
             _ => Ok(plan),

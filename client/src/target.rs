@@ -127,6 +127,7 @@ pub enum TargetError {
     Empty,
     /// The host, the port or the URL is malformed.
     #[error("{text} is not a target")]
+    #[non_exhaustive]
     Malformed {
         /// The malformed text.
         text: String,

@@ -258,8 +258,9 @@ impl HttpClient {
         phase: Phase,
         request: &HttpRequest,
     ) -> Result<hyper::Request<Full<Bytes>>, Error> {
-        let unusable =
-            |error: hyper::http::Error| Error::fault(phase, SruFault::Http(error.to_string()));
+        let unusable = |error: hyper::http::Error| {
+            Error::fault(phase, SruFault::Http(error.to_string().into()))
+        };
         let (method, body) = match &request.body {
             Some((_, octets)) => (Method::POST, octets.clone()),
             None => (Method::GET, Bytes::new()),
@@ -460,7 +461,7 @@ fn of_http(phase: Phase, error: &hyper::Error) -> Error {
     let is_http = error.is_parse() || error.is_parse_status();
     if is_http && !error.is_incomplete_message() {
         let words = chain(error);
-        return Error::fault(phase, SruFault::Http(words));
+        return Error::fault(phase, SruFault::Http(words.into()));
     }
     if error.is_closed() || error.is_canceled() || error.is_incomplete_message() {
         Error::Unavailable {

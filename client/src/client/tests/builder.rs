@@ -146,8 +146,10 @@ async fn audit_r_l6_a_connection_may_have_its_own_credentials_and_limits() {
 #[tokio::test(start_paused = true)]
 async fn audit_r_l6_the_sessions_of_a_client_are_counted() {
     let scripted = Scripted::new([vec![accepted()], vec![accepted()]]);
-    let mut options = ClientOptions::default();
-    options.max_sessions = Some(1);
+    let options = ClientOptions {
+        max_sessions: Some(1),
+        ..ClientOptions::default()
+    };
     let client = Client::with_routes(options, Routes::fixed(scripted));
     let counts = || {
         let status = client.pool_status();

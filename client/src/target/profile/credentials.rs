@@ -59,7 +59,7 @@ pub enum CredentialsError {
     Command(#[source] std::io::Error),
     /// The command failed or printed nothing.
     #[error("the password command returned no password: {0}")]
-    NoPassword(String),
+    NoPassword(ExitStatus),
     /// The command was still running at the deadline, and was killed.
     #[error("the password command did not finish before the deadline")]
     Deadline,
@@ -149,7 +149,7 @@ impl Credentials {
         let text = String::from_utf8_lossy(&printed);
         match text.lines().next() {
             Some(line) if status.success() && !line.is_empty() => Ok(Some(line.to_owned())),
-            _ => Err(CredentialsError::NoPassword(status.to_string())),
+            _ => Err(CredentialsError::NoPassword(status)),
         }
     }
 }

@@ -2,6 +2,7 @@
 //! line is the name of a profile, or an address whose profile is found by its host.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -84,6 +85,7 @@ pub struct Resolved {
 pub enum ProfileError {
     /// The file cannot be read.
     #[error("cannot read {}", .path.display())]
+    #[non_exhaustive]
     Read {
         /// The path of the file.
         path: PathBuf,
@@ -93,15 +95,45 @@ pub enum ProfileError {
     },
     /// The file is not a valid targets file.
     #[error("{} is not a valid targets file: {error}", .path.display())]
+    #[non_exhaustive]
     Malformed {
         /// The path of the file.
         path: PathBuf,
-        /// The fault, with its line and column.
-        error: String,
+        /// The fault and its place.
+        error: FileFault,
     },
     /// The text is neither the name of a profile nor an address.
     #[error(transparent)]
     Target(#[from] TargetError),
+}
+
+/// The fault of a targets file. `Display` begins with its place, as in `line 3, column 1: …`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileFault {
+    /// The line and the column, in characters, both from 1; `None` if the fault is that of the whole file.
+    place: Option<(usize, usize)>,
+    words: String,
+}
+
+impl FileFault {
+    /// Returns the line of the fault, from 1; `None` if the fault is that of the whole file.
+    pub fn line(&self) -> Option<usize> {
+        self.place.map(|(line, _)| line)
+    }
+
+    /// Returns the fault in words, without its place.
+    pub fn message(&self) -> &str {
+        &self.words
+    }
+}
+
+impl fmt::Display for FileFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some((line, column)) = self.place {
+            write!(f, "line {line}, column {column}: ")?;
+        }
+        f.write_str(&self.words)
+    }
 }
 
 #[derive(Deserialize)]
@@ -367,8 +399,8 @@ impl Resolved {
     }
 }
 
-/// Returns the fault with its position, but without the text of the file, which may contain passwords.
-fn fault(text: &str, error: &toml::de::Error) -> String {
+/// Returns the fault with its place, but without the text of the file, which may contain passwords.
+fn fault(text: &str, error: &toml::de::Error) -> FileFault {
     let message = error.message();
     let words = match message.rsplit_once(", expected ") {
         Some((found, expected)) if found.starts_with("invalid ") => {
@@ -378,12 +410,12 @@ fn fault(text: &str, error: &toml::de::Error) -> String {
         _ => message.to_owned(),
     };
     let before = error.span().and_then(|span| text.get(..span.start));
-    let Some(before) = before else {
-        return words;
-    };
-    let line = before.matches('\n').count() + 1;
-    let last = before.rsplit('\n').next().unwrap_or_default();
-    format!("line {line}, column {}: {words}", last.chars().count() + 1)
+    let place = before.map(|before| {
+        let line = before.matches('\n').count() + 1;
+        let last = before.rsplit('\n').next().unwrap_or_default();
+        (line, last.chars().count() + 1)
+    });
+    FileFault { place, words }
 }
 
 #[cfg(test)]
