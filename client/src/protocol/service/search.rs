@@ -101,19 +101,17 @@ impl SearchOptions {
             .clone()
             .map(ElementSetNames::GenericElementSetName);
         SearchRequest {
-            reference_id: None,
             small_set_upper_bound: self.small_set_upper_bound,
             large_set_lower_bound: self.large_set_lower_bound,
             medium_set_present_number: self.medium_set_present_number,
             replace_indicator: self.replace,
             result_set_name: self.result_set.clone(),
-            database_names: self.databases.clone(),
             small_set_element_set_names: element_set.clone(),
             medium_set_element_set_names: element_set,
             preferred_record_syntax: self.record_syntax,
-            query,
             additional_search_info: self.additional_search_info.clone(),
             other_info: self.other_info.clone(),
+            ..SearchRequest::new(self.databases.iter().cloned(), query)
         }
     }
 }
