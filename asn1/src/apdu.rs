@@ -16,6 +16,7 @@ mod other_information;
 mod present;
 mod query;
 mod records;
+mod requests;
 mod resource;
 mod rpn;
 mod scan;

@@ -126,6 +126,13 @@ macro_rules! character_string {
                 write!(f, "{:?}", self.to_string_lossy())
             }
         }
+
+        impl fmt::Display for $name {
+            /// Writes the text, which is read as ISO 8859-1 if it is not UTF-8. Control characters are not escaped.
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(&self.to_string_lossy())
+            }
+        }
     };
 }
 

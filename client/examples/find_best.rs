@@ -1,11 +1,12 @@
 //! Looks up an ISBN at two targets, with fallbacks, chooses the best record, and prints what happens.
 
+use z3950::error::Report;
 use z3950::find::{Event, Wanted};
 use z3950::plan::Fallback;
 use z3950::{Client, lookup::Preferences};
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), z3950::Error> {
+async fn main() -> Result<(), Report> {
     let client = Client::from_user_config()?;
     let names = std::env::args().skip(1).collect::<Vec<_>>();
     let targets = names.iter().take(2).map(|name| client.target(name));

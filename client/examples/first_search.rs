@@ -3,13 +3,12 @@
 //! Run it with `cargo run --example first_search -- lx2.loc.gov:210/LCDB "war and peace"`. Without arguments, it
 //! searches a test server.
 
-use std::error::Error;
-
+use z3950::error::Report;
 use z3950::{Client, Query};
 use z3950_server::testing::TestServer;
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Box<dyn Error>> {
+async fn main() -> Result<(), Report> {
     let server = TestServer::demo();
     let mut arguments = std::env::args().skip(1);
     let target = arguments.next();

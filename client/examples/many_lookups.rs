@@ -1,13 +1,12 @@
 //! Looks up many identifiers in parallel, with at most four sessions.
 
-use std::error::Error;
-
 use futures_util::stream::{self, StreamExt};
 use z3950::Client;
+use z3950::error::Report;
 use z3950_server::testing::TestServer;
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn Error>> {
+async fn main() -> Result<(), Report> {
     let server = TestServer::demo();
     let target = format!("{}/books", server.addr());
     let client = Client::new();

@@ -3,6 +3,7 @@
 //! Run it with `cargo run --example retrieve_url -- 'z39.50r://lib.example/cat?id7;rs=marc'`. Without a URL, it
 //! retrieves a record from a test server.
 
+use z3950::error::chain;
 use z3950::{Client, Error};
 use z3950_server::testing::TestServer;
 
@@ -15,8 +16,9 @@ async fn main() {
     match Client::new().get(&url).await {
         Ok(record) => print!("{}", record.text()),
         Err(Error::NoMatch) => eprintln!("the catalogue has no such record"),
-        Err(Error::Ambiguous { hits }) => eprintln!("{hits} records have that docid"),
+        Err(Error::Ambiguous { hits, .. }) => eprintln!("{hits} records have that docid"),
         Err(Error::Refused { diagnostics, .. }) => eprintln!("the server refused: {diagnostics}"),
-        Err(error) => eprintln!("no answer: {error}"),
+        Err(error) if error.is_transient() => eprintln!("try again later: {}", chain(&error)),
+        Err(error) => eprintln!("{}", chain(&error)),
     }
 }

@@ -2,15 +2,15 @@
 //!
 //! Run it with `cargo run --example stream_large_set -- records.mrc`.
 
-use std::error::Error;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 
+use z3950::error::{Report, chain};
 use z3950::{Client, Query};
 use z3950_server::testing::TestServer;
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Box<dyn Error>> {
+async fn main() -> Result<(), Report> {
     let server = TestServer::demo();
     // Without an argument, the file is in a temporary folder, which is removed when the program ends.
     let folder = tempfile::tempdir()?;
@@ -32,7 +32,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
             }
             // A record that the server cannot send does not end the stream.
             Err(error) => {
-                eprintln!("{error}");
+                eprintln!("{}", chain(&error));
                 failed += 1;
             }
         }

@@ -1,7 +1,6 @@
 //! Tests your own code against a misbehaving server: the search succeeds, but the second record is missing.
 
-use std::error::Error;
-
+use z3950::error::Report;
 use z3950::{Client, Query};
 use z3950_server::testing::{TestServer, record};
 
@@ -21,7 +20,7 @@ async fn titles(target: &str) -> Result<Vec<String>, z3950::Error> {
 }
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Box<dyn Error>> {
+async fn main() -> Result<(), Report> {
     let server = TestServer::builder()
         .database(
             "cat",

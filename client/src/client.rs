@@ -1,6 +1,7 @@
 //! The client, which takes URLs and targets, and returns records, sessions and connections (RFC 2056 §3, §4). It has
 //! what requests share: options, profiles, and the pool of sessions.
 
+mod builder;
 mod demand;
 mod gopher;
 mod sessions;
@@ -11,6 +12,7 @@ use std::time::Duration;
 use z3950_asn1::apdu::{IdAuthentication, InitializeRequest};
 use z3950_asn1::via::Via;
 
+pub use self::builder::{ClientBuilder, ConnectOptions};
 use crate::connection::Connection;
 use crate::error::{Error, Phase};
 #[cfg(feature = "sru")]
@@ -24,7 +26,7 @@ use crate::record::Record;
 use crate::retrieve::{self, Outcome, Retrieval};
 use crate::target::adapt::RecordForm;
 use crate::target::profile::{
-    Credentials, CredentialsError, Profile, ProfileError, Profiles, Resolved,
+    Credentials, CredentialsError, Profile, ProfileError, Profiles, Resolved, TargetLimits,
 };
 use crate::target::{TargetError, redacted};
 #[cfg(feature = "proxy")]
@@ -46,6 +48,8 @@ pub struct ClientOptions {
     /// The time for which unused sessions are kept, such as those of dropped connections. With `None`, they are kept
     /// until the server ends them, or until [`Client::close_all`].
     pub idle_time: Option<Duration>,
+    /// The maximum number of sessions in use with each server whose profile sets none; 16 with `None`.
+    pub max_sessions: Option<usize>,
     /// Whether retrievals and [`Client::close_all`] wait for the server's answer to Close, which costs a round trip.
     pub awaits_close: bool,
     /// Whether dropping the future of an operation cancels the operation, at a server that grants triggerResourceCtrl. See
@@ -103,6 +107,12 @@ impl Client {
         Self::with(ClientOptions::default())
     }
 
+    /// Starts to build a client with credentials, profiles, certificates or limits, which does not depend on its
+    /// environment either.
+    pub fn builder() -> ClientBuilder {
+        ClientBuilder::default()
+    }
+
     /// Creates a client with the user's configuration: it accepts the names of built-in targets and of those in the
     /// user's `targets.toml`, and with the feature `proxy` it uses the proxy set in the environment. When a target
     /// needs a password, it is obtained from the source named in `targets.toml`.
@@ -120,7 +130,7 @@ impl Client {
         let routes = match Proxy::from_environment(|name| std::env::var(name).ok()) {
             Ok((Some(proxy), exempt)) => routes.proxy(proxy, exempt),
             Ok((None, _)) => routes,
-            Err(error) => return Err(Error::Route(error.to_string())),
+            Err(error) => return Err(Error::Route(Arc::new(error.into()))),
         };
         Ok(Self::with_routes(ClientOptions::default(), routes).with_profiles(profiles))
     }
@@ -250,18 +260,19 @@ impl Client {
     /// # Errors
     /// See [`PlanError`].
     pub async fn plan(&self, url: &Z3950Url) -> Result<Plan, PlanError> {
-        let plan = plan::plan(url, &self.options.plan)?;
-        let Some((_, entry)) = self.profiles.of_url(url) else {
-            return Ok(plan);
-        };
-        let plan = plan.with_profile(&entry.profile);
+        let mut plan = plan::plan(url, &self.options.plan)?;
+        let mut credentials = self.profiles.login(url.host(), url.port());
+        if let Some((_, entry)) = self.profiles.of_url(url) {
+            plan = plan.with_profile(&entry.profile);
+            credentials = credentials.or(entry.profile.credentials.as_ref());
+        }
         let is_anonymous =
             plan.options.init.id_authentication.is_none() && url.userinfo().is_none();
-        match &entry.profile.credentials {
+        match credentials {
             Some(credentials) if is_anonymous && !self.has_gateway() => {
                 match self.authentication(credentials).await {
                     Ok(authentication) => Ok(plan.with_authentication(authentication)),
-                    Err(error) => Err(PlanError::Credentials(error.to_string())),
+                    Err(error) => Err(PlanError::Credentials(Arc::new(error))),
                 }
             }
             _ => Ok(plan),
@@ -322,7 +333,7 @@ impl Client {
             return Ok(Outcome::Failed(Error::PortRefused(port)).into());
         }
         let options = self.options_of(plan);
-        let (endpoint, limits) = (plan.endpoint(), plan.limits());
+        let (endpoint, limits) = (plan.endpoint(), self.limits(plan.profile()));
         let sharing = if self.options.keep_open {
             Sharing::WithOthers
         } else {
@@ -422,12 +433,37 @@ impl Client {
     /// one with credentials that are not to be sent; [`Error::Credentials`], or another error if the server cannot be
     /// reached or refuses the session.
     pub async fn connect(&self, target: impl AsRef<str>) -> Result<Connection, Error> {
-        let (target, init) = self.resolve(target.as_ref())?;
-        let plan = self.options.plan.clone();
+        self.connect_with(target, ConnectOptions::default()).await
+    }
+
+    /// Connects to a target with credentials or time limits of its own.
+    ///
+    /// # Errors
+    /// The errors of [`connect`](Self::connect).
+    pub async fn connect_with(
+        &self,
+        target: impl AsRef<str>,
+        options: ConnectOptions,
+    ) -> Result<Connection, Error> {
+        let client = match options.timeouts {
+            Some(timeouts) => self.with_options((*self.options).clone().with_timeouts(timeouts)),
+            None => self.clone(),
+        };
+        let (target, init) = match options.credentials {
+            None => self.resolve(target.as_ref())?,
+            Some(credentials) => {
+                let mut target = self.server(target.as_ref())?;
+                target.profile.credentials = Some(credentials);
+                let mut init = self.options.plan.init.clone();
+                init.id_authentication = None;
+                (target, init)
+            }
+        };
+        let plan = client.options.plan.clone();
         let form = target.url.as_ref().map(|url| form_of(url, &plan));
         let form = form.transpose()?.unwrap_or_default();
-        let lease = self.lease(&target, init).await?;
-        let limit = self.options.timeouts.call;
+        let lease = client.lease(&target, init).await?;
+        let limit = client.options.timeouts.call;
         Ok(Connection::new(plan, target, lease, limit).with_form(form))
     }
 
@@ -436,15 +472,21 @@ impl Client {
     /// # Errors
     /// [`Error::Target`] for text that is no target, or has a part that would have no effect.
     pub(crate) fn resolve(&self, text: &str) -> Result<(Resolved, InitializeRequest), Error> {
-        let target = self.profiles.resolve(text).map_err(target_error)?;
-        if target.url.as_ref().is_some_and(|url| url.docid().is_some()) {
-            return Err(target_error(TargetError::Record(redacted(text)).into()));
-        }
+        let target = self.server(text)?;
         let mut init = self.options.plan.init.clone();
         if let Some(authentication) = self.url_credentials(&target)? {
             init.id_authentication = Some(authentication);
         }
         Ok((target, init))
+    }
+
+    /// Resolves a target that names a server, and no record.
+    fn server(&self, text: &str) -> Result<Resolved, Error> {
+        let target = self.profiles.resolve(text).map_err(target_error)?;
+        if target.url.as_ref().is_some_and(|url| url.docid().is_some()) {
+            return Err(target_error(TargetError::Record(redacted(text)).into()));
+        }
+        Ok(target)
     }
 
     /// Returns the record named by a retrieval URL, such as `z39.50r://host/database?docid` (RFC 2056 §4).
@@ -459,6 +501,16 @@ impl Client {
         let charset = charset.and_then(|(_, entry)| entry.profile.record_charset);
         let record = self.retrieve(&url).await?.into_record()?;
         Ok(record.with_charset(charset))
+    }
+
+    /// Returns the limits for the sessions with a server.
+    fn limits(&self, profile: Option<&Profile>) -> TargetLimits {
+        let mut limits = profile.map_or_else(TargetLimits::default, TargetLimits::from);
+        let has_own = profile.is_some_and(|profile| profile.sessions.is_some());
+        if let Some(most) = self.options.max_sessions.filter(|_| !has_own) {
+            limits.sessions = most;
+        }
+        limits
     }
 
     fn session_options(

@@ -3,6 +3,10 @@
 
 mod fault;
 mod gateway;
+mod proxy;
+mod questions;
+mod report;
+mod route;
 mod sources;
 mod sru;
 
@@ -20,20 +24,46 @@ use crate::lookup::identifier::IdentifierError;
 use crate::plan::notice::PlanError;
 use crate::target::profile::{CredentialsError, ProfileError};
 use crate::url::{BuildError, UrlError};
-pub use fault::ProtocolFault;
+pub use fault::{Detail, ProtocolFault};
 pub use gateway::GatewayError;
+pub use proxy::ProxyRefusal;
+pub use report::{Report, chain};
+#[cfg(feature = "proxy")]
+pub use route::ProxyError;
+pub use route::RouteError;
+#[cfg(feature = "tls")]
+pub use route::{PemPlace, TlsError};
 pub use sources::FailedSources;
 pub use sru::SruFault;
 
 /// The reason why a request failed.
 ///
-/// `Display` describes one level; [`source`](std::error::Error::source) returns the next level. Text from the server is
-/// not escaped, so escape it before it reaches a terminal.
+/// `Display` says what happened in one level; [`source`](std::error::Error::source) returns its cause. [`chain`] writes
+/// both on one line, and a `main` that returns [`Report`] prints them. Text from the server is not escaped, so escape it
+/// before it reaches a terminal.
+///
+/// To decide what to do, ask the error rather than match its variants: [`is_timeout`](Self::is_timeout),
+/// [`is_connect`](Self::is_connect), [`is_transient`](Self::is_transient),
+/// [`is_connection_lost`](Self::is_connection_lost), [`diagnostics`](Self::diagnostics), [`code`](Self::code).
+///
+/// ```
+/// # async fn example(catalogue: &z3950::Connection) -> Result<u64, z3950::Error> {
+/// let hits = match catalogue.search(z3950::Query::title("emma")).await {
+///     Err(error) if error.is_transient() => {
+///         eprintln!("{}; trying once more", z3950::error::chain(&error));
+///         catalogue.search(z3950::Query::title("emma")).await?
+///     }
+///     hits => hits?,
+/// };
+/// # Ok(hits.count())
+/// # }
+/// ```
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The server cannot be reached, or the connection was lost; it may help to try again later (RFC 1736 §3).
     #[error("{}", unavailable(*phase, cause))]
+    #[non_exhaustive]
     Unavailable {
         /// The phase in which the connection failed.
         phase: Phase,
@@ -46,6 +76,7 @@ pub enum Error {
     InitRejected(#[from] InitRejected),
     /// The server refused a request, usually with diagnostics. The session continues.
     #[error("{phase} failed: {diagnostics}")]
+    #[non_exhaustive]
     Refused {
         /// The service that was refused.
         phase: Phase,
@@ -54,6 +85,7 @@ pub enum Error {
     },
     /// The server or the client violated the protocol.
     #[error("protocol error during {phase}")]
+    #[non_exhaustive]
     ProtocolError {
         /// The phase in which the violation occurred.
         phase: Phase,
@@ -63,6 +95,7 @@ pub enum Error {
     },
     /// The server sent a Close (Z39.50-2003 §3.2.11).
     #[error("{}", closed(*phase, *reason, info.as_deref()))]
+    #[non_exhaustive]
     ProtocolClosed {
         /// The phase in which the server sent the Close.
         phase: Phase,
@@ -73,6 +106,7 @@ pub enum Error {
     },
     /// The server challenged the client, which could not respond (Z39.50-2003 §3.2.5).
     #[error("the server asked for credentials during {phase}, but none were given")]
+    #[non_exhaustive]
     AccessRefused {
         /// The phase in which the server sent the challenge.
         phase: Phase,
@@ -85,6 +119,7 @@ pub enum Error {
     Incomplete(FailedSources),
     /// The docid matches several records.
     #[error("{hits} records match, so none is delivered")]
+    #[non_exhaustive]
     Ambiguous {
         /// The number of matching records.
         hits: u64,
@@ -128,11 +163,12 @@ pub enum Error {
     /// The item is in a result set of another connection, from which it cannot be ordered. Nothing was sent.
     #[error("the result set belongs to another connection")]
     ForeignResultSet,
-    /// A route to the server cannot be used, such as the proxy set in the environment.
-    #[error("{0}")]
-    Route(String),
+    /// There is no route to the server, for example because the certificates for TLS cannot be used. Nothing was sent.
+    #[error(transparent)]
+    Route(Arc<RouteError>),
     /// The session had ended before the request, so nothing was sent.
     #[error("the session has ended")]
+    #[non_exhaustive]
     Ended {
         /// The reason why the session ended; `None` if the client closed it.
         #[source]
@@ -141,6 +177,19 @@ pub enum Error {
 }
 
 impl Error {
+    /// Creates the error for a server that cannot be reached or a connection that was lost, as a connector returns it.
+    pub fn unavailable(phase: Phase, cause: Cause) -> Self {
+        Self::Unavailable { phase, cause }
+    }
+
+    /// Creates the error for a request that the server refused.
+    pub fn refused(phase: Phase, diagnostics: impl Into<Diagnostics>) -> Self {
+        Self::Refused {
+            phase,
+            diagnostics: diagnostics.into(),
+        }
+    }
+
     /// Creates a protocol error in a phase.
     pub fn fault(phase: Phase, fault: impl Into<ProtocolFault>) -> Self {
         Self::ProtocolError {
@@ -149,50 +198,14 @@ impl Error {
         }
     }
 
-    /// Returns the server's diagnostics, if any.
-    pub fn diagnostics(&self) -> &[DiagRec] {
-        match self {
-            Self::Refused { diagnostics, .. } => &diagnostics.0,
-            Self::InitRejected(rejected) => &rejected.diagnostics.0,
-            Self::Incomplete(failed) => &failed.diagnostics().0,
-            _ => &[],
-        }
+    /// Creates the error for a challenge of the server that could not be answered.
+    pub fn access_refused(phase: Phase) -> Self {
+        Self::AccessRefused { phase }
     }
 
-    /// Returns whether a new session may help: the connection was lost, the server closed an idle session, or the
-    /// session ended during another request, for example because its answer was late.
-    ///
-    /// After [`Error::Ended`], nothing was sent. After other errors, the server may have performed the request, so only
-    /// a request that changes nothing may be repeated.
-    pub fn is_connection_lost(&self) -> bool {
-        match self {
-            Self::Ended { cause } => cause.as_ref().is_some_and(|cause| match **cause {
-                Self::Unavailable { .. } | Self::ProtocolError { .. } => true,
-                Self::ProtocolClosed { reason, .. } => !matches!(
-                    reason,
-                    CloseReason::COST_LIMIT | CloseReason::SECURITY_VIOLATION
-                ),
-                _ => cause.is_connection_lost(),
-            }),
-            Self::Unavailable { phase, cause } => {
-                !matches!(phase, Phase::Resolve | Phase::Connect)
-                    && matches!(
-                        cause,
-                        Cause::Disconnected
-                            | Cause::CutOff(_)
-                            | Cause::AnotherAnswer(_)
-                            | Cause::RuntimeEnded
-                            | Cause::Other(_)
-                    )
-            }
-            Self::ProtocolClosed { reason, .. } => !matches!(
-                *reason,
-                CloseReason::COST_LIMIT
-                    | CloseReason::SECURITY_VIOLATION
-                    | CloseReason::PROTOCOL_ERROR
-            ),
-            _ => false,
-        }
+    /// Creates the error for a request to a session that the client has closed.
+    pub fn ended() -> Self {
+        Self::Ended { cause: None }
     }
 
     /// Returns the time that the server asks the client to wait before the next request.
@@ -368,15 +381,16 @@ pub enum Cause {
     Handshake(#[source] Arc<io::Error>),
     /// The SRU server or the gateway answered with an HTTP status that may be temporary, such as 503.
     #[error("HTTP status {status}{}", asked_to_wait(*retry_after))]
+    #[non_exhaustive]
     HttpStatus {
         /// The status code with its usual reason phrase.
         status: String,
         /// The time that the server asks the client to wait (`Retry-After`, RFC 9110 §10.2.3).
         retry_after: Option<Duration>,
     },
-    /// The proxy refused to connect, with this message.
+    /// The proxy refused to connect.
     #[error("{0}")]
-    Proxy(String),
+    Proxy(ProxyRefusal),
     /// Another transport error.
     #[error("transport failure")]
     Other(#[source] Arc<io::Error>),
@@ -520,23 +534,6 @@ impl fmt::Display for Diagnostics {
         }
         Ok(())
     }
-}
-
-/// Returns an error and its causes on one line. A cause that repeats the words before it replaces them: `connection
-/// refused (os error 111)` instead of `connection refused: connection refused (os error 111)`.
-pub fn chain(error: &dyn std::error::Error) -> String {
-    let mut parts = vec![error.to_string()];
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let words = error.to_string();
-        let last = parts.last().map(|last| last.to_lowercase());
-        if last.is_some_and(|last| words.to_lowercase().starts_with(&last)) {
-            parts.pop();
-        }
-        parts.push(words);
-        cause = error.source();
-    }
-    parts.join(": ")
 }
 
 #[cfg(test)]

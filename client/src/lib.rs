@@ -19,10 +19,26 @@
 //! # }
 //! ```
 //!
+//! A program gives credentials, certificates and limits itself; nothing is read from files or the environment:
+//!
+//! ```no_run
+//! # #[cfg(feature = "tls")]
+//! # async fn example(authority: &str) -> Result<(), z3950::Error> {
+//! use z3950::{Client, Credentials, Pem, TlsOptions};
+//!
+//! let client = Client::builder()
+//!     .credentials("lib.example", Credentials::password("ann", "secret"))
+//!     .tls(TlsOptions::new().with_roots(Pem::text(authority)))
+//!     .build()?;
+//! let catalogue = client.connect("ssl:lib.example:2100/books").await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! The names are those of ZOOM, the abstract API that all bindings of Z39.50 follow:
 //!
-//! - [`Client`] connects to servers and keeps sessions for reuse. [`Client::new`] does not depend on its environment;
-//!   [`Client::from_user_config`] reads the user's `targets.toml`.
+//! - [`Client`] connects to servers and keeps sessions for reuse. [`Client::new`] and [`Client::builder`] do not depend on
+//!   the environment; [`Client::from_user_config`] reads the user's `targets.toml`.
 //! - [`Connection`] searches, scans, looks up, retrieves, updates and orders.
 //! - [`Query`] is built from parts or read from PQF, CQL, CCL or words.
 //! - [`ResultSet`] pages automatically; [`Record`] returns title, text, JSON, MARC and holdings; [`ScanSet`] lists terms.
@@ -37,7 +53,19 @@
 //! - `sru`: the same services over HTTP;
 //! - [`transport`]: names, sockets, TLS, proxies, timeouts.
 //!
-//! [`asn1`] and [`marc`] re-export the packages whose types appear in the signatures.
+//! What the methods take and return is at the root, so that an update or an order needs no other path:
+//!
+//! ```no_run
+//! use z3950::{Action, Connection, MarcRecord, Order, ResultSet, TaskResult};
+//!
+//! # async fn example(books: &Connection, hits: &ResultSet, record: &MarcRecord) -> Result<(), z3950::Error> {
+//! let inserted: TaskResult = books.update(Action::RECORD_INSERT, [record]).await?;
+//! let ordered = books.order(hits, 1, Order::default()).await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! [`asn1`] and [`marc`] re-export the packages of these types.
 //!
 //! # Features
 //!
@@ -90,25 +118,49 @@ pub mod url;
 #[cfg(test)]
 mod testing;
 
-pub use client::{Client, ClientOptions};
+pub use client::{Client, ClientBuilder, ClientOptions, ConnectOptions};
 pub use connection::Connection;
 pub use error::{Diagnostics, Error, Phase};
-pub use find::LookupResult;
+pub use find::{Event, Events, LookupResult, SearchTarget, Wanted};
 #[cfg(feature = "sru")]
 pub use gateway::{Gateway, GatewayAddressError};
+pub use lookup::{Identifier, Preferences, Publication};
 pub use open::Opened;
-pub use plan::{Plan, PlanError, PlanOptions, plan};
-pub use pool::{Lease, SessionDemand};
+pub use plan::{Fallback, Plan, PlanError, PlanOptions, plan};
+pub use pool::{Lease, PoolStatus, SessionDemand};
 pub use protocol::{pager, service, session};
 pub use query::{Query, QueryError, QueryErrorKind};
 pub use record::{Holding, Record, RecordSource};
 pub use result_set::{Records, ResultSet, SortKey, SortKeyError};
 pub use retrieve::{Outcome, Retrieval};
 pub use scan_set::{ScanSet, ScanTerm};
+pub use service::explain::{ExplainOptions, ExplainResult};
+pub use service::extended::{Order, TaskResult};
+pub use service::scan::{ScanOptions, ScanResult};
+pub use service::search::{SearchOptions, SearchResult};
 pub use session::{Session, SessionOptions};
+#[cfg(feature = "sru")]
+pub use sru::SruDescription;
 pub use target::adapt::RecordForm;
-pub use target::profile::{self, TargetLimits};
-pub use transport::Timeouts;
+pub use target::profile::{self, Credentials, Profile, Profiles, Resolved, TargetLimits};
+pub use target::{Endpoint, Target};
+pub use transport::{Connect, Resolve, Routes, Timeouts};
+#[cfg(feature = "proxy")]
+pub use transport::{NoProxy, Proxy};
+#[cfg(feature = "tls")]
+pub use transport::{Pem, TlsOptions};
+pub use url::{Host, Z3950Url};
+pub use z3950_asn1::apdu::{
+    AttributeElement, DiagRec, External, IdAuthentication, InitializeRequest, PresentRequest,
+    RpnQuery, ScanRequest, SearchRequest, SortKeySpec,
+};
+pub use z3950_asn1::es::update::Action;
+pub use z3950_asn1::format::facets::FacetList;
+pub use z3950_asn1::oid::Oid;
+pub use z3950_asn1::types::InternationalString;
+pub use z3950_marc::MarcRecord;
+pub use z3950_marc::charset::Charset;
+pub use z3950_marc::crosswalk::Citation;
 
 /// The code blocks of the README.
 #[cfg(doctest)]

@@ -6,9 +6,9 @@ mod idle;
 mod lease;
 mod opener;
 mod shared;
+mod status;
 
 use std::collections::HashMap;
-use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -22,7 +22,8 @@ use self::idle::IdleSessions;
 pub use self::lease::Lease;
 use self::opener::Opener;
 use self::shared::SharedSessions;
-use crate::error::{Cause, Error, Phase};
+pub use self::status::PoolStatus;
+use crate::error::{Error, Phase};
 use crate::pace::Clock;
 use crate::protocol::session::{Session, SessionOptions, WeakSession};
 use crate::target::Endpoint;
@@ -84,10 +85,7 @@ impl Pool {
         proxy: Option<&str>,
     ) -> Result<Arc<dyn Connect>, Error> {
         let connector = self.routes.to(endpoint, proxy);
-        connector.map_err(|error| Error::Unavailable {
-            phase: Phase::Connect,
-            cause: Cause::Other(Arc::new(io::Error::other(error))),
-        })
+        connector.map_err(|error| Error::Route(Arc::new(error)))
     }
 
     /// Lends a session: an idle session that was opened with the same options, or a new session, which is opened

@@ -130,6 +130,7 @@ pub enum TargetError {
     Empty,
     /// The host, the port or the URL is malformed.
     #[error("{text} is not a target")]
+    #[non_exhaustive]
     Malformed {
         /// The malformed text.
         text: String,
@@ -274,7 +275,7 @@ fn databases(names: &str) -> Vec<DatabaseName> {
     names.map(DatabaseName::from).collect()
 }
 
-fn malformed(text: &str, error: UrlError) -> TargetError {
+pub(crate) fn malformed(text: &str, error: UrlError) -> TargetError {
     TargetError::Malformed {
         text: redacted(text),
         error,

@@ -39,12 +39,17 @@ use tokio_rustls::TlsConnector;
 use self::connect::not_connected;
 pub use self::connect::{BoxFuture, BoxStream, ByteStream, Connect, Connecting};
 #[cfg(feature = "proxy")]
-pub use self::proxy::{NoProxy, Proxied, Proxy, ProxyError};
+pub use self::proxy::{NoProxy, Proxied, Proxy};
 use self::timeouts::Limit;
 pub use self::timeouts::Timeouts;
 #[cfg(feature = "tls")]
-pub use self::tls::{ClientCertificate, Remedy, Tls, TlsError, TlsOptions, is_alert, remedy};
+pub use self::tls::{ClientCertificate, Pem, Remedy, Tls, TlsOptions, is_alert, remedy};
+#[cfg(feature = "proxy")]
+pub use crate::error::ProxyError;
+pub use crate::error::RouteError;
 use crate::error::{Cause, Error, Phase};
+#[cfg(feature = "tls")]
+pub use crate::error::{PemPlace, TlsError};
 use crate::target::Endpoint;
 use crate::url::Host;
 
@@ -67,23 +72,6 @@ pub struct Routes {
 /// The function passed to [`Routes::wrapped`], which wraps a connector.
 type Wrap = Arc<dyn Fn(Arc<dyn Connect>) -> Arc<dyn Connect> + Send + Sync>;
 
-/// The reason why there is no route to an endpoint.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum RouteError {
-    /// The TLS options cannot be applied.
-    #[cfg(feature = "tls")]
-    #[error(transparent)]
-    Tls(#[from] TlsError),
-    /// The proxy in a `connect:` target is malformed.
-    #[cfg(feature = "proxy")]
-    #[error(transparent)]
-    Proxy(#[from] ProxyError),
-    /// The endpoint needs this feature, which is not compiled in.
-    #[error("{0} is not built into this program")]
-    NotBuiltIn(&'static str),
-}
-
 impl Routes {
     /// Creates routes that connect by TCP to the addresses found by `resolver`.
     pub fn with_resolver(resolver: impl Resolve + 'static) -> Self {
@@ -99,6 +87,12 @@ impl Routes {
             fixed: Some(Arc::new(connector)),
             ..Self::default()
         }
+    }
+
+    /// Sets the resolver of host names.
+    pub fn resolver(mut self, resolver: impl Resolve + 'static) -> Self {
+        self.tcp = Tcp::new(resolver);
+        self
     }
 
     /// Sets the TLS options.

@@ -41,7 +41,7 @@ pub(crate) fn to_python_about(target: &str, error: &Failure) -> PyErr {
 fn in_words(error: &Failure, words: String) -> PyErr {
     match error {
         Failure::NoMatch => NoMatch::new_err(words),
-        Failure::Ambiguous { hits } => Ambiguous::new_err((words, *hits)),
+        Failure::Ambiguous { hits, .. } => Ambiguous::new_err((words, *hits)),
         Failure::Refused { diagnostics, .. } => refused(words, diagnostics),
         Failure::InitRejected(rejected) => refused(words, &rejected.diagnostics),
         Failure::Unavailable {

@@ -56,7 +56,7 @@ impl Request {
             task.await
                 .unwrap_or_else(|ended| match ended.try_into_panic() {
                     Ok(panic) => resume_unwind(panic),
-                    Err(_) => Err(Failure::Ended { cause: None }),
+                    Err(_) => Err(Failure::ended()),
                 })
         })
     }

@@ -44,7 +44,7 @@ impl Client {
         sharing: Sharing,
     ) -> Result<Lease, Error> {
         let options = self.options_at(target, init).await?;
-        let limits = TargetLimits::from(&target.profile);
+        let limits = self.limits(Some(&target.profile));
         let (endpoint, proxy) = (&target.endpoint, target.proxy.as_deref());
         let lease = self.pool.lend(endpoint, proxy, options, &limits, sharing);
         lease.await
@@ -97,7 +97,7 @@ impl Client {
     /// [`ClientOptions`](super::ClientOptions).
     ///
     /// # Errors
-    /// The errors of [`Session::connect`], and an error in phase Connect if a route cannot be used, for example if a
+    /// The errors of [`Session::connect`], and [`Error::Route`] if there is no route to the server, for example if a
     /// certificate file for TLS is missing.
     pub async fn session(
         &self,
@@ -112,7 +112,7 @@ impl Client {
     /// themselves. No connection is made yet.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] if a route cannot be used, for example if a certificate file for TLS is missing.
+    /// [`Error::Route`] if there is no route to the server, for example if a certificate file for TLS is missing.
     pub fn connector(
         &self,
         endpoint: &Endpoint,

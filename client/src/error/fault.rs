@@ -1,6 +1,8 @@
 //! Violations of Z39.50-2003 by a server. A violation ends the session, in version 3 with Close(protocolError). After
 //! the last four violations, however, the session continues.
 
+use std::fmt;
+
 use z3950_asn1::error::{DecodeError, EncodeError, FrameError};
 
 use super::sru::SruFault;
@@ -26,7 +28,7 @@ pub enum ProtocolFault {
     NoReferenceId,
     /// A count is negative, or differs from the number of records or entries received or requested.
     #[error("{0}")]
-    Count(String),
+    Count(Detail),
     /// A record is a fragment, although segmentation is not in effect.
     #[error("a fragment of a record, although segmentation was not negotiated")]
     Fragment,
@@ -44,6 +46,7 @@ pub enum ProtocolFault {
     Sru(#[from] SruFault),
     /// A result set was different after a reconnection.
     #[error("the size of the result set has changed from {was} to {is} records")]
+    #[non_exhaustive]
     ResultSetChanged {
         /// The number of records before the reconnection.
         was: u64,
@@ -56,6 +59,28 @@ pub enum ProtocolFault {
     /// The server did not grant this option in Init, so nothing was sent.
     #[error("the server does not offer {0}")]
     NotGranted(&'static str),
+}
+
+/// Words about an error for people, which programs cannot match, because they may change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Detail(String);
+
+impl From<String> for Detail {
+    fn from(words: String) -> Self {
+        Self(words)
+    }
+}
+
+impl From<&str> for Detail {
+    fn from(words: &str) -> Self {
+        Self(words.to_owned())
+    }
+}
+
+impl fmt::Display for Detail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
 }
 
 impl ProtocolFault {

@@ -25,6 +25,7 @@ pub enum GatewayError {
     NoAnswer(String),
     /// The gateway itself cannot be reached.
     #[error("cannot reach the gateway {gateway}")]
+    #[non_exhaustive]
     Unreachable {
         /// The address of the gateway.
         gateway: String,

@@ -3,7 +3,6 @@
 use std::fmt;
 
 use z3950_asn1::apdu::{AddInfo, DefaultDiagFormat, DiagRec};
-use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::format::sources::SearchSources;
 
 use super::{Diagnostics, Error};
@@ -15,14 +14,6 @@ pub struct FailedSources {
     sources: SearchSources,
     diagnostics: Diagnostics,
 }
-
-/// Conditions that may be temporary.
-const TEMPORARY: [Condition; 4] = [
-    Condition::DATABASE_UNAVAILABLE,
-    Condition::TEMPORARY_SYSTEM_ERROR,
-    Condition::TEMPORARILY_OUT_OF_RESOURCES,
-    Condition::TOO_MANY_SESSIONS,
-];
 
 impl FailedSources {
     /// Returns all sources of the database, including those that answered.
@@ -38,8 +29,7 @@ impl FailedSources {
     /// Returns whether at least one source is temporarily unavailable. If not, all failed sources have refused the
     /// search.
     pub fn is_unavailable(&self) -> bool {
-        let mut temporary = TEMPORARY.into_iter();
-        temporary.any(|condition| self.diagnostics.has(condition.0))
+        self.diagnostics.is_temporary()
     }
 }
 

@@ -2,12 +2,15 @@
 
 use z3950_asn1::sru::ResponseError;
 
+use super::fault::Detail;
+
 /// The fault in the response of an SRU server.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SruFault {
     /// The HTTP status is that of an error, and the body is not an SRU response (RFC 9110 §15).
     #[error("HTTP status {status}{}", titled(title))]
+    #[non_exhaustive]
     Status {
         /// The status code with its usual reason phrase.
         status: String,
@@ -34,7 +37,7 @@ pub enum SruFault {
     Redirects(usize),
     /// The response is not HTTP, or cannot be read.
     #[error("not an HTTP response: {0}")]
-    Http(String),
+    Http(Detail),
     /// The response to an explain request contains no description.
     #[error("the server has no description of the database")]
     Undescribed,
@@ -43,6 +46,7 @@ pub enum SruFault {
     Operation(&'static str),
     /// The server counted records, but did not send them.
     #[error("the server counts {hits} records and sends none from {start} on")]
+    #[non_exhaustive]
     Missing {
         /// The number of records counted by the server.
         hits: u64,
@@ -64,6 +68,7 @@ pub enum SruFault {
     },
     /// Other records came than were asked for.
     #[error("the server sends record {sent} in place of record {asked}")]
+    #[non_exhaustive]
     Misplaced {
         /// The position of the first requested record.
         asked: u64,
@@ -72,6 +77,7 @@ pub enum SruFault {
     },
     /// The requested records cannot be reached, because earlier responses do not extend to them.
     #[error("the server counts {hits} records, but its answers do not advance after record {end}")]
+    #[non_exhaustive]
     Stalled {
         /// The number of records counted by the server.
         hits: u64,

@@ -2,14 +2,16 @@
 //! (RFC 2056 §4, §6; RFC 1738 §6).
 
 use std::fmt;
+use std::sync::Arc;
 
 use z3950_asn1::oid::Oid;
 use z3950_asn1::query::nearest;
 
+use crate::target::profile::CredentialsError;
 use crate::url::{self, Octets};
 
 /// The reason why no request can be sent for a URL.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
     /// The URL is for a retrieval but has no docid, so it has no meaning (RFC 2056 §4).
@@ -20,15 +22,16 @@ pub enum PlanError {
     NoSupportedRecordSyntax(Vec<Octets>),
     /// A hint in the URL cannot be followed, although this is required.
     #[error("the hint {hint} cannot be followed: {}", Unsupported(.values))]
+    #[non_exhaustive]
     HintUnsatisfiable {
         /// The keyword of the hint.
         hint: &'static str,
         /// The values of the hint.
         values: Vec<Octets>,
     },
-    /// The credentials of the server's profile cannot be obtained, for this reason.
-    #[error("cannot get the credentials for the server: {0}")]
-    Credentials(String),
+    /// The credentials of the server's profile cannot be obtained.
+    #[error("cannot get the credentials for the server")]
+    Credentials(#[source] Arc<CredentialsError>),
     /// The URL has a user name or a password, which must be sent only if the user allows it.
     #[error(
         "the user and password in the URL are not sent: allow_url_credentials allows it, or give them apart from the URL, in init or a profile"

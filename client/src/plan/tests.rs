@@ -300,7 +300,8 @@ fn the_first_supported_syntax_is_chosen() {
         let syntaxes = outcome
             .as_ref()
             .map(|plan| plan.record_syntaxes.as_slice())
-            .map_err(Clone::clone);
+            .map_err(|error| format!("{error:?}"));
+        let expected = expected.map_err(|error| format!("{error:?}"));
         assert_eq!(syntaxes, expected, "{tail}");
         let said = outcome
             .iter()
@@ -444,11 +445,8 @@ fn a_retrieval_needs_a_docid() {
             "z39.50r://lib.example/cat",
             "z39.50r://lib.example/cat;rs=sutrs+marc",
         ] {
-            assert_eq!(
-                plan(&url(text), &options),
-                Err(PlanError::NoDocid),
-                "{text}"
-            );
+            let planned = plan(&url(text), &options);
+            assert!(matches!(planned, Err(PlanError::NoDocid)), "{text}");
         }
         assert!(plan(&url("z39.50s://lib.example/cat"), &options).is_ok());
     }

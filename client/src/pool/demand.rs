@@ -56,6 +56,10 @@ impl fmt::Debug for SessionDemand {
 }
 
 impl SessionsWanted {
+    pub(super) fn waiting(self) -> usize {
+        self.waiting
+    }
+
     fn is_open(&self) -> bool {
         self.waiting > self.promised
     }

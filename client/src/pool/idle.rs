@@ -86,7 +86,11 @@ impl IdleSessions {
 
     /// Returns whether there are no open sessions.
     pub(super) fn is_empty(&self) -> bool {
-        self.open().sessions.is_empty()
+        self.len() == 0
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.open().sessions.len()
     }
 
     /// Removes and returns the sessions whose time has passed. Also returns the time at which the next session has to

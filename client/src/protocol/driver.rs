@@ -269,7 +269,7 @@ fn examine_present(
         .fold(request.number_of_records_requested, i64::saturating_add);
     if i64::try_from(came).is_ok_and(|came| came > asked.max(0)) {
         let words = format!("more records than requested: {came} for {asked}");
-        return Err(ProtocolFault::Count(words));
+        return Err(ProtocolFault::Count(words.into()));
     }
     Ok(())
 }
@@ -280,7 +280,7 @@ fn examine_scan(request: &ScanRequest, response: &ScanResponse) -> Result<(), Pr
     let announced = response.number_of_entries_returned;
     if announced < 0 {
         let words = format!("numberOfEntriesReturned is {announced}");
-        return Err(ProtocolFault::Count(words));
+        return Err(ProtocolFault::Count(words.into()));
     }
     let entries = response.entries.as_ref();
     let came = entries
@@ -289,12 +289,12 @@ fn examine_scan(request: &ScanRequest, response: &ScanResponse) -> Result<(), Pr
     let is_refusal = entries.is_some_and(|entries| entries.nonsurrogate_diagnostics.is_some());
     if usize::try_from(announced) != Ok(came) && !(is_refusal && came == 0) {
         let words = format!("numberOfEntriesReturned is {announced}, but {came} entries came");
-        return Err(ProtocolFault::Count(words));
+        return Err(ProtocolFault::Count(words.into()));
     }
     let asked = request.number_of_terms_requested;
     if i64::try_from(came).is_ok_and(|came| came > asked.max(0)) {
         let words = format!("more entries than requested: {came} for {asked}");
-        return Err(ProtocolFault::Count(words));
+        return Err(ProtocolFault::Count(words.into()));
     }
     Ok(())
 }

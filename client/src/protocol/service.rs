@@ -168,7 +168,7 @@ fn result_record(named: NamePlusRecord) -> Option<ResultRecord> {
 pub(super) fn count(records: Option<&Records>, announced: i64) -> Result<usize, ProtocolFault> {
     if announced < 0 {
         let words = format!("numberOfRecordsReturned is {announced}");
-        return Err(ProtocolFault::Count(words));
+        return Err(ProtocolFault::Count(words.into()));
     }
     let came = match records {
         Some(Records::ResponseRecords(records)) => {
@@ -197,7 +197,7 @@ pub(super) fn count(records: Option<&Records>, announced: i64) -> Result<usize, 
 /// Returns the fault for a response whose number of records differs from the stated number.
 pub(super) fn miscounted(announced: i64, came: usize) -> ProtocolFault {
     let words = format!("numberOfRecordsReturned is {announced}, but {came} records came");
-    ProtocolFault::Count(words)
+    ProtocolFault::Count(words.into())
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use z3950_asn1::types::InternationalString;
 
 use super::OutcomeName;
 use crate::error::{Cause, Error, GatewayError, Phase};
+use crate::plan::notice::PlanError;
 use crate::protocol::service::{ResultRecord, SubstituteForm};
 use crate::record::Record;
 
@@ -78,38 +79,7 @@ impl Outcome {
         match self {
             Self::Delivered(_) => OutcomeName::Delivered,
             Self::RecordDiagnostic { .. } => OutcomeName::RecordRefused,
-            Self::Failed(error) => match error {
-                Error::NoMatch => OutcomeName::NoMatch,
-                Error::Incomplete(failed) if !failed.is_unavailable() => OutcomeName::SearchRefused,
-                Error::Ambiguous { .. } => OutcomeName::Ambiguous,
-                Error::Refused {
-                    phase: Phase::Search,
-                    ..
-                } => OutcomeName::SearchRefused,
-                Error::Refused {
-                    phase: Phase::Sort, ..
-                } => OutcomeName::SortRefused,
-                Error::Refused {
-                    phase: Phase::Scan, ..
-                } => OutcomeName::ScanRefused,
-                Error::Refused { .. } => OutcomeName::PresentRefused,
-                Error::InitRejected(_) => OutcomeName::InitRejected,
-                Error::ProtocolError { .. } => OutcomeName::ProtocolError,
-                Error::ProtocolClosed { .. } => OutcomeName::Closed,
-                Error::AccessRefused { .. } => OutcomeName::AccessRefused,
-                Error::PortRefused(_) => OutcomeName::PortRefused,
-                Error::Gateway(error) => match error {
-                    GatewayError::Url(_) => OutcomeName::NotSent,
-                    GatewayError::Forbidden(_) => OutcomeName::AccessRefused,
-                    GatewayError::Form(_) => OutcomeName::NotWritten,
-                    GatewayError::Refused(_) => OutcomeName::SearchRefused,
-                    GatewayError::NoAnswer(_) | GatewayError::Unreachable { .. } => {
-                        OutcomeName::Unavailable
-                    }
-                    GatewayError::NoGateway(_) => OutcomeName::ProtocolError,
-                },
-                _ => OutcomeName::Unavailable,
-            },
+            Self::Failed(error) => error.code(),
         }
     }
 
@@ -133,6 +103,58 @@ impl Outcome {
                 diagnostics: diagnostic.into(),
             }),
             Self::Failed(error) => Err(error),
+        }
+    }
+}
+
+impl Error {
+    /// Returns a stable name of what happened, for programs, reports and metrics; see [`OutcomeName::as_str`].
+    pub fn code(&self) -> OutcomeName {
+        match self {
+            Self::NoMatch => OutcomeName::NoMatch,
+            Self::Incomplete(failed) if !failed.is_unavailable() => OutcomeName::SearchRefused,
+            Self::Ambiguous { .. } => OutcomeName::Ambiguous,
+            Self::Refused { phase, .. } => match phase {
+                Phase::Search => OutcomeName::SearchRefused,
+                Phase::Sort => OutcomeName::SortRefused,
+                Phase::Scan => OutcomeName::ScanRefused,
+                Phase::ExtendedServices => OutcomeName::TaskFailed,
+                _ => OutcomeName::PresentRefused,
+            },
+            Self::InitRejected(_) => OutcomeName::InitRejected,
+            Self::ProtocolError { .. } if self.is_not_offered() => OutcomeName::NotGranted,
+            Self::ProtocolError { .. } => OutcomeName::ProtocolError,
+            Self::ProtocolClosed { .. } => OutcomeName::Closed,
+            Self::AccessRefused { .. } => OutcomeName::AccessRefused,
+            Self::PortRefused(_) => OutcomeName::PortRefused,
+            Self::Credentials(_) | Self::Plan(PlanError::Credentials(_)) => {
+                OutcomeName::NoCredentials
+            }
+            Self::Gateway(error) => match error {
+                GatewayError::Url(_) => OutcomeName::NotSent,
+                GatewayError::Forbidden(_) => OutcomeName::AccessRefused,
+                GatewayError::Form(_) => OutcomeName::NotWritten,
+                GatewayError::Refused(_) => OutcomeName::SearchRefused,
+                GatewayError::NoAnswer(_) | GatewayError::Unreachable { .. } => {
+                    OutcomeName::Unavailable
+                }
+                GatewayError::NoGateway(_) => OutcomeName::ProtocolError,
+            },
+            Self::Ended { cause: Some(cause) } => cause.code(),
+            Self::Unavailable { .. } | Self::Incomplete(_) | Self::Ended { cause: None } => {
+                OutcomeName::Unavailable
+            }
+            Self::Target(_)
+            | Self::Route(_)
+            | Self::Url(_)
+            | Self::Build(_)
+            | Self::Plan(_)
+            | Self::Query(_)
+            | Self::Term(_)
+            | Self::Identifier(_)
+            | Self::Unwritable(_)
+            | Self::NotOneTerm
+            | Self::ForeignResultSet => OutcomeName::NotSent,
         }
     }
 }

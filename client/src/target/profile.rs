@@ -48,7 +48,7 @@ use z3950_marc::charset::Charset;
 pub use self::credentials::{Credentials, CredentialsError};
 pub use self::habits::{Attributes, HabitError};
 pub use self::indexes::Indexes;
-pub use self::list::{Origin, ProfileEntry, ProfileError, Profiles, Resolved};
+pub use self::list::{FileFault, Origin, ProfileEntry, ProfileError, Profiles, Resolved};
 pub use self::sru::{SruMethod, SruMethodError, SruOptions, sru_version};
 use crate::target::{Endpoint, http};
 use crate::url::{DEFAULT_PORT, Host, Mode};

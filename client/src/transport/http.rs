@@ -151,7 +151,7 @@ impl HttpClient {
         }
         self.kept = None;
         let route = self.routes.to(&self.endpoint, self.proxy.as_deref());
-        let route = route.map_err(|error| unavailable(Phase::Connect, error))?;
+        let route = route.map_err(|error| Error::Route(Arc::new(error)))?;
         let (host, port) = (self.endpoint.host(), self.endpoint.port());
         let stream = route.connect(&host, port, timeouts).await?;
         let builder = http1::Builder::new().max_buf_size(MAX_HEAD).clone();
@@ -258,8 +258,9 @@ impl HttpClient {
         phase: Phase,
         request: &HttpRequest,
     ) -> Result<hyper::Request<Full<Bytes>>, Error> {
-        let unusable =
-            |error: hyper::http::Error| Error::fault(phase, SruFault::Http(error.to_string()));
+        let unusable = |error: hyper::http::Error| {
+            Error::fault(phase, SruFault::Http(error.to_string().into()))
+        };
         let (method, body) = match &request.body {
             Some((_, octets)) => (Method::POST, octets.clone()),
             None => (Method::GET, Bytes::new()),
@@ -457,7 +458,7 @@ fn of_http(phase: Phase, error: &hyper::Error) -> Error {
     let is_http = error.is_parse() || error.is_parse_status();
     if is_http && !error.is_incomplete_message() {
         let words = chain(error);
-        return Error::fault(phase, SruFault::Http(words));
+        return Error::fault(phase, SruFault::Http(words.into()));
     }
     if error.is_closed() || error.is_canceled() || error.is_incomplete_message() {
         Error::Unavailable {

@@ -18,7 +18,7 @@ use tokio_socks::tcp::Socks5Stream;
 
 use super::connect::{BoxStream, Connect, Connecting};
 use super::timeouts::Timeouts;
-use crate::error::{Cause, Error, Phase};
+use crate::error::{Cause, Error, Phase, ProxyError, ProxyRefusal};
 use crate::url::{Host, Mode, Octets, Userinfo, host_and_port, userinfo};
 
 /// A proxy, given as `http://[user:password@]host[:port]` or `socks5://…`.
@@ -34,15 +34,6 @@ pub struct Proxy {
 enum Kind {
     Http,
     Socks5,
-}
-
-/// The error for a malformed proxy.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{text} is not a proxy: {reason}")]
-pub struct ProxyError {
-    /// The malformed text, without credentials.
-    text: String,
-    reason: &'static str,
 }
 
 impl FromStr for Proxy {
@@ -244,7 +235,8 @@ impl Proxied {
         let response = sender.send_request(request).await?;
         let status = response.status();
         if !status.is_success() {
-            return Ok(Err(format!("{} answered {status}", self.proxy)));
+            let code = status.as_u16();
+            return Ok(Err(ProxyRefusal::of_status(&self.proxy, code, &status)));
         }
         let stream = hyper::upgrade::on(response).await?;
         Ok(Ok(Box::new(TokioIo::new(stream))))
@@ -268,14 +260,14 @@ impl Proxied {
         match connected {
             Ok(stream) => Ok(Ok(Box::new(stream.into_inner()))),
             Err(tokio_socks::Error::Io(error)) => Err(error.into()),
-            Err(error) => Ok(Err(format!("{}: {error}", self.proxy))),
+            Err(error) => Ok(Err(ProxyRefusal::of_socks(&self.proxy, &error))),
         }
     }
 }
 
 /// The result of a proxy's handshake: a stream through the proxy, the refusal of the proxy, or the error of a
 /// connection that ended.
-type Tunnel = Result<Result<BoxStream, String>, Box<dyn std::error::Error + Send + Sync>>;
+type Tunnel = Result<Result<BoxStream, ProxyRefusal>, Box<dyn std::error::Error + Send + Sync>>;
 
 impl Connect for Proxied {
     fn connect<'a>(&'a self, host: &'a Host, port: u16, timeouts: &'a Timeouts) -> Connecting<'a> {

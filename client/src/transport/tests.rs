@@ -17,7 +17,7 @@ fn certificates_are_read_once_and_only_for_tls() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("roots.pem");
     let routes = Routes::default().tls(TlsOptions {
-        roots: Some(file.clone()),
+        roots: Some(Pem::file(&file)),
         ..TlsOptions::default()
     });
     let host: Host = "lib.example".parse().expect("a host");
@@ -30,7 +30,7 @@ fn certificates_are_read_once_and_only_for_tls() {
     std::fs::remove_file(&file).expect("removed");
     assert!(routes.to(&secured, None).is_ok());
     let others = routes.tls(TlsOptions {
-        roots: Some(file),
+        roots: Some(Pem::file(file)),
         ..TlsOptions::default()
     });
     assert!(others.to(&secured, None).is_err());

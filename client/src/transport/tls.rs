@@ -1,69 +1,28 @@
 //! TLS (RFC 8446, RFC 5246) over another connector. The server's certificate is verified against the system's roots unless
 //! verification is turned off.
 
+mod options;
 mod verify;
 
-use std::error::Error as StdError;
 use std::io;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustls_native_certs::load_native_certs;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::client::WebPkiServerVerifier;
 use tokio_rustls::rustls::crypto::{CryptoProvider, ring};
-use tokio_rustls::rustls::pki_types::pem::{self, PemObject};
-use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{self, ClientConfig, HandshakeKind, RootCertStore};
-use z3950_asn1::{input, pem as pem_file};
 
+use self::options::ReadPem;
+pub use self::options::{ClientCertificate, Pem, TlsOptions};
 pub(crate) use self::verify::Distrust;
 pub use self::verify::Remedy;
 use self::verify::{Trusted, Verifier};
 use super::connect::{BoxStream, Connect, Connecting};
 use super::timeouts::Timeouts;
-use crate::error::{Cause, Error, Phase};
+use crate::error::{Cause, Error, PemPlace, Phase, TlsError};
 use crate::url::Host;
-
-/// The certificates to trust, and the client's own certificate.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct TlsOptions {
-    /// A PEM file with certificates that are trusted in addition to the system's roots.
-    pub roots: Option<PathBuf>,
-    /// Whether to accept any certificate. The connection is then encrypted, but the server is not authenticated.
-    pub insecure: bool,
-    /// The client certificate for servers that request one.
-    pub certificate: Option<ClientCertificate>,
-}
-
-/// A client certificate and its key, as PEM files.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ClientCertificate {
-    /// The file with the certificate, followed by its issuers.
-    pub chain: PathBuf,
-    /// The file with the private key. It may be the same file as `chain`.
-    pub key: PathBuf,
-}
-
-/// The error for options that cannot be applied.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum TlsError {
-    /// A file does not contain the expected items.
-    #[error("no {what} in {}, which holds {found}", .path.display())]
-    Missing {
-        /// The expected items.
-        what: &'static str,
-        /// The path of the file.
-        path: PathBuf,
-        /// The actual contents of the file.
-        found: String,
-    },
-    /// A file or the system's roots cannot be used.
-    #[error("{0}")]
-    Unusable(String, #[source] Option<Box<dyn StdError + Send + Sync>>),
-}
 
 /// Creates the TLS configuration, which all connections with the same options share. Reads the certificate files and
 /// the system's roots. The configuration keeps TLS sessions for resumption, if servers allow it.
@@ -147,11 +106,11 @@ fn config(options: &TlsOptions) -> Result<ClientConfig, TlsError> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
-        .map_err(|error| unusable(NOT_SET_UP, error))?;
+        .map_err(|error| TlsError::Setup(error.into()))?;
     let trusted = if options.insecure {
         Trusted::Any
     } else {
-        named(options.roots.as_deref(), Arc::clone(&provider))?
+        trusted(options.roots.as_ref(), Arc::clone(&provider))?
     };
     let verifier = Arc::new(Verifier { provider, trusted });
     let builder = builder.dangerous();
@@ -159,95 +118,53 @@ fn config(options: &TlsOptions) -> Result<ClientConfig, TlsError> {
     let Some(ClientCertificate { chain, key }) = &options.certificate else {
         return Ok(builder.with_no_client_auth());
     };
-    let certificates = certificates(chain)?;
-    let octets = read(key)?;
-    let private_key = PrivateKeyDer::from_pem_slice(&octets).map_err(|error| match error {
-        pem::Error::NoItemsFound => missing("private key", key, &octets),
-        error => damaged(key, error),
-    })?;
+    let chain = ReadPem::read(chain, "the client certificate")?;
+    let certificates = chain.certificates()?;
+    let key = ReadPem::read(key, "the client's private key")?;
     builder
-        .with_client_auth_cert(certificates, private_key)
+        .with_client_auth_cert(certificates, key.key()?)
         .map_err(|error| match error {
-            rustls::Error::InconsistentKeys(_) => {
-                let (key, chain) = (key.display(), chain.display());
-                let words = format!(
-                    "the private key in {key} does not belong to the certificate in {chain}: name the key that this certificate was made with"
-                );
-                TlsError::Unusable(words, None)
-            }
-            error => rejected(chain, error),
+            rustls::Error::InconsistentKeys(_) => TlsError::KeyMismatch {
+                key: key.place,
+                chain: chain.place,
+            },
+            error => unusable(&chain.place, 1, error),
         })
 }
 
-/// Returns the trusted certificates: the system's roots and the certificates in a file.
-fn named(file: Option<&Path>, provider: Arc<CryptoProvider>) -> Result<Trusted, TlsError> {
+/// Returns the trusted certificates: the system's roots and the given certificates.
+fn trusted(given: Option<&Pem>, provider: Arc<CryptoProvider>) -> Result<Trusted, TlsError> {
     let mut store = RootCertStore::empty();
     let system = load_native_certs();
     for error in &system.errors {
         tracing::info!(%error, "a certificate of the system cannot be read");
     }
     store.add_parsable_certificates(system.certs);
-    let mut named = Vec::new();
-    if let Some(path) = file {
-        named = certificates(path)?;
-        for certificate in &named {
+    let mut certificates = Vec::new();
+    if let Some(pem) = given {
+        let pem = ReadPem::read(pem, "the trusted certificates")?;
+        certificates = pem.certificates()?;
+        for (number, certificate) in (1..).zip(&certificates) {
             let added = store.add(certificate.clone());
-            added.map_err(|error| rejected(path, error))?;
+            added.map_err(|error| unusable(&pem.place, number, error))?;
         }
     }
     if store.is_empty() {
-        let words = "this system has no trusted CA certificates; name a file of them";
-        return Err(TlsError::Unusable(words.to_owned(), None));
+        return Err(TlsError::NoRoots);
     }
     let roots = WebPkiServerVerifier::builder_with_provider(Arc::new(store), provider).build();
     Ok(Trusted::Named {
-        roots: roots.map_err(|error| unusable(NOT_SET_UP, error))?,
-        certificates: named,
+        roots: roots.map_err(|error| TlsError::Setup(error.into()))?,
+        certificates,
     })
 }
 
-fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
-    let octets = read(path)?;
-    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&octets).collect();
-    let found = found.map_err(|error| damaged(path, error))?;
-    if found.is_empty() {
-        Err(missing("certificate", path, &octets))
-    } else {
-        Ok(found)
+fn unusable(pem: &PemPlace, number: usize, error: rustls::Error) -> TlsError {
+    TlsError::Certificate {
+        pem: pem.clone(),
+        number,
+        source: error.into(),
     }
-}
-
-/// The maximum size of a certificate file in octets. The bundle of all Web authorities has about 250,000 octets.
-const MAX_FILE: u64 = 16 << 20;
-
-fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
-    let octets = input::read(path, MAX_FILE);
-    octets.map_err(|error| unusable(format!("cannot use {}", path.display()), error))
-}
-
-fn missing(what: &'static str, path: &Path, octets: &[u8]) -> TlsError {
-    TlsError::Missing {
-        what,
-        path: path.to_owned(),
-        found: pem_file::contents(octets),
-    }
-}
-
-fn damaged(path: &Path, error: pem::Error) -> TlsError {
-    unusable(format!("the PEM in {} is damaged", path.display()), error)
-}
-
-fn rejected(path: &Path, error: rustls::Error) -> TlsError {
-    unusable(
-        format!("cannot use the certificate in {}", path.display()),
-        error,
-    )
-}
-
-const NOT_SET_UP: &str = "TLS cannot be set up";
-
-fn unusable(words: impl Into<String>, error: impl StdError + Send + Sync + 'static) -> TlsError {
-    TlsError::Unusable(words.into(), Some(Box::new(error)))
 }
 
 #[cfg(test)]

@@ -34,7 +34,7 @@ pub(crate) fn open(config: &Config) -> Result<Option<Arc<RecordedTarget>>, Failu
         return Err(Failure::cannot(&what, "it is this server itself"));
     }
     let mut options = TlsOptions::default();
-    options.roots = config.upstream_ca.clone();
+    options.roots = config.upstream_ca.clone().map(Into::into);
     let routes = Routes::default().tls(options);
     let connector = routes.to(&endpoint, None);
     Ok(Some(Arc::new(RecordedTarget {

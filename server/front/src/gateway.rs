@@ -45,7 +45,7 @@ use crate::choices::{Catalogues, SearchForm};
 use crate::layout::{PageLayout, redirect, style};
 use crate::lock::lock;
 use crate::own::{admitted, own_client};
-use crate::text::{clean, encoded};
+use crate::text::{chain, clean, encoded};
 
 /// The name that stands for all databases of a server, unless one of them has it.
 const ALL_DATABASES: &str = "Default";
@@ -302,10 +302,7 @@ impl Gateway {
         let outcome = match retrieval {
             Ok(retrieval) => retrieval.outcome,
             Err(error @ PlanError::Credentials(_)) => {
-                return Err(GatewayFailure::new(
-                    StatusCode::BAD_GATEWAY,
-                    error.to_string(),
-                ));
+                return Err(GatewayFailure::new(StatusCode::BAD_GATEWAY, chain(&error)));
             }
             Err(error) => return Err(GatewayFailure::bad(error.to_string())),
         };

@@ -272,7 +272,7 @@ async fn a_docid_gives_a_record_or_a_reason() {
     assert!(matches!(cat.get("9").await, Err(Error::NoMatch)));
     assert!(matches!(
         cat.get("2").await,
-        Err(Error::Ambiguous { hits: 2 })
+        Err(Error::Ambiguous { hits: 2, .. })
     ));
 
     let client = Client::new();

@@ -18,6 +18,7 @@ fn examples_run() {
         ("client", "stream_large_set", "236 of 236 records written"),
         ("client", "find_best", "pg2600 (127.0.0.1"),
         ("client", "many_lookups", "local:pg11: Alice"),
+        ("client", "login", "1 found"),
         ("client", "test_against_server", "2 of 3 records came"),
         ("server", "serve_files", "1 found"),
         ("server", "first_test", "searchRequest"),

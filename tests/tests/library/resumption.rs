@@ -52,9 +52,7 @@ impl Certified {
 
     /// Returns options that trust the certificate.
     fn options(&self) -> TlsOptions {
-        let mut options = TlsOptions::default();
-        options.roots = Some(self.file("cert.pem"));
-        options
+        TlsOptions::new().with_roots(self.file("cert.pem"))
     }
 
     fn client(&self) -> Client {

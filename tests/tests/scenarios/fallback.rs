@@ -98,7 +98,7 @@ async fn no_fallback_delivers_one_of_several_records() {
     assert!(
         matches!(
             retrieval.outcome,
-            Outcome::Failed(Error::Ambiguous { hits: 2 })
+            Outcome::Failed(Error::Ambiguous { hits: 2, .. })
         ),
         "{:?}",
         retrieval.outcome

@@ -105,10 +105,10 @@ fn scenarios() -> Vec<Scenario> {
             .sends(&[&INIT, &SEARCH, &PRESENT, &CLOSE]),
         Scenario::new("S-05", "z39.50r://lib.example/cat?nosuch").gives(|outcome| matches!(outcome, Outcome::Failed(Error::NoMatch))),
         Scenario::new("S-06", "z39.50r://lib.example/cat?dup")
-            .gives(|outcome| matches!(outcome, Outcome::Failed(Error::Ambiguous { hits: 2 }))),
+            .gives(|outcome| matches!(outcome, Outcome::Failed(Error::Ambiguous { hits: 2, .. }))),
         Scenario::new("S-07", "z39.50r://lib.example/cat?dup")
             .fault(When::search(), Fault::PushRecords(1))
-            .gives(|outcome| matches!(outcome, Outcome::Failed(Error::Ambiguous { hits: 2 }))),
+            .gives(|outcome| matches!(outcome, Outcome::Failed(Error::Ambiguous { hits: 2, .. }))),
         Scenario::new("S-08", "z39.50r://lib.example/nosuchdb?x").gives(|outcome| {
             matches!(outcome, Outcome::Failed(Error::Refused { phase: Phase::Search, .. })) && condition(outcome) == Some((235, "nosuchdb".into()))
         }),
@@ -310,7 +310,8 @@ async fn s_22_what_is_unavailable_says_why() {
             outcome,
             Outcome::Failed(Error::Unavailable {
                 phase: Phase::Connect,
-                cause: Cause::Refused(_)
+                cause: Cause::Refused(_),
+                ..
             })
         ),
         "{outcome:?}"
@@ -327,7 +328,8 @@ async fn s_22_what_is_unavailable_says_why() {
             outcome,
             Outcome::Failed(Error::Unavailable {
                 phase: Phase::Resolve,
-                cause: Cause::Dns(_)
+                cause: Cause::Dns(_),
+                ..
             })
         ),
         "{outcome:?}"
@@ -342,6 +344,7 @@ async fn s_22_what_is_unavailable_says_why() {
         let Outcome::Failed(Error::Unavailable {
             phase: found,
             cause: Cause::Timeout(_),
+            ..
         }) = outcome
         else {
             panic!("{outcome:?}")

@@ -87,7 +87,7 @@ async fn z_4_3_hits_are_counted_over_all_databases() {
     };
     let both = retrieved(&start(Faults::new())).await;
     assert!(
-        matches!(both, Outcome::Failed(Error::Ambiguous { hits: 2 })),
+        matches!(both, Outcome::Failed(Error::Ambiguous { hits: 2, .. })),
         "{both:?}"
     );
     for condition in [Condition::COMBINATION, Condition::TOO_MANY_DATABASES] {
@@ -96,6 +96,7 @@ async fn z_4_3_hits_are_counted_over_all_databases() {
             Outcome::Failed(Error::Refused {
                 phase: Phase::Search,
                 diagnostics,
+                ..
             }) => {
                 assert_eq!(diagnostics.condition(), Some(condition.0));
             }

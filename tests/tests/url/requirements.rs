@@ -364,6 +364,7 @@ async fn section_5_inputs_are_restricted() {
         Outcome::Failed(Error::Refused {
             phase: Phase::Search,
             diagnostics,
+            ..
         }) => assert_eq!(diagnostics.condition(), Some(235)),
         outcome => panic!("{outcome:?}"),
     }

@@ -242,7 +242,7 @@ pub(crate) fn timeouts(options: &Network) -> Timeouts {
 /// anything is sent.
 pub(crate) async fn routes(options: &Network) -> Result<Routes, Failure> {
     let mut tls = TlsOptions::default();
-    tls.roots = options.ca_file.clone();
+    tls.roots = options.ca_file.clone().map(Into::into);
     tls.insecure = options.insecure;
     tls.certificate = certificate(options)?;
     let names_files = tls.roots.is_some() || tls.certificate.is_some();
@@ -290,8 +290,8 @@ fn unusable(options: &Network, error: &TlsError) -> Failure {
 fn certificate(options: &Network) -> Result<Option<ClientCertificate>, Failure> {
     match (&options.certificate, &options.key) {
         (Some(chain), key) => Ok(Some(ClientCertificate {
-            chain: chain.clone(),
-            key: key.as_ref().unwrap_or(chain).clone(),
+            chain: chain.clone().into(),
+            key: key.as_ref().unwrap_or(chain).clone().into(),
         })),
         (None, None) => Ok(None),
         (None, Some(_)) => Err(Failure::Usage("--key needs --certificate".into())),

@@ -7,6 +7,7 @@ use clap::Args;
 use tracing::info;
 use z3950::Error;
 use z3950::client::{Client, ClientOptions};
+use z3950::error::chain;
 use z3950::find::{Ending, Event};
 use z3950::plan::{Caution, Plan};
 use z3950::retrieve::Outcome;
@@ -260,7 +261,7 @@ impl Retriever {
         }
         match self.client.plan(&url).await {
             Ok(plan) => Ok((url, plan)),
-            Err(error) => Err(format!("{url}: {error}")),
+            Err(error) => Err(format!("{url}: {}", chain(&error))),
         }
     }
 

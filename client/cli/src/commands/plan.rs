@@ -8,6 +8,7 @@ use std::sync::Arc;
 use clap::Args;
 use serde_json::{Value, json};
 use z3950::client::{Client, ClientOptions};
+use z3950::error::chain;
 use z3950::plan::{Caution, Plan, Strategy, Warning};
 use z3950::transport::Timeouts;
 use z3950::url::{Kind, Octets, Z3950Url};
@@ -100,10 +101,12 @@ fn refuse(
     error: &dyn std::error::Error,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
+    let words = chain(error);
+    let message = format!("{url}: {words}");
     let answer = object(url, None, None)?
         .with("offset", offset)
-        .with("message", error.to_string());
-    answer.or_error(arguments.json, &format!("{url}: {error}"), output)?;
+        .with("message", words);
+    answer.or_error(arguments.json, &message, output)?;
     Ok(Exit::Usage)
 }
 

@@ -320,7 +320,8 @@ pub(crate) fn is_unresolved(error: &Error) -> bool {
         error,
         Error::Unavailable {
             phase: Phase::Resolve,
-            cause: Cause::Dns(_)
+            cause: Cause::Dns(_),
+            ..
         }
     )
 }

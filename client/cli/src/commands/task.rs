@@ -119,10 +119,7 @@ pub(crate) fn show(
 
 /// Returns the message for a task that the server refused.
 pub(crate) fn refusal(diagnostics: &Diagnostics) -> String {
-    let refused = Error::Refused {
-        phase: Phase::ExtendedServices,
-        diagnostics: diagnostics.clone(),
-    };
+    let refused = Error::refused(Phase::ExtendedServices, diagnostics.clone());
     report::explain(&refused).1
 }
 

@@ -15,13 +15,14 @@ use crate::console::password;
 
 /// Returns an error with all its causes, on one line, and its exit code.
 pub(crate) fn explain(error: &Error) -> (Exit, String) {
-    let name = outcome_name(error);
+    let name = error.code();
     let words = match (error, name) {
         (Error::ProtocolError { fault, .. }, OutcomeName::NotGranted) => fault.to_string(),
         (
             Error::Unavailable {
                 phase: Phase::Resolve,
                 cause: Cause::Dns(reason),
+                ..
             },
             _,
         ) => {
@@ -38,28 +39,8 @@ pub(crate) fn explain(error: &Error) -> (Exit, String) {
 /// Returns the message for a result that cannot be sorted because the server does not offer Sort; `None` for other
 /// errors.
 pub(crate) fn unsorted(error: &Error) -> Option<String> {
-    let is_lack = outcome_name(error) == OutcomeName::NotGranted;
+    let is_lack = error.is_not_offered();
     is_lack.then(|| "the server does not offer sort: the records are in its own order".to_owned())
-}
-
-/// Returns the outcome of an error.
-pub(crate) fn outcome_name(error: &Error) -> OutcomeName {
-    match error {
-        Error::ProtocolError {
-            fault: ProtocolFault::NotGranted(_),
-            ..
-        } => OutcomeName::NotGranted,
-        Error::Refused {
-            phase: Phase::ExtendedServices,
-            ..
-        } => OutcomeName::TaskFailed,
-        Error::Credentials(_) => OutcomeName::NoCredentials,
-        Error::Target(_) | Error::Url(_) | Error::Build(_) | Error::Plan(_) => OutcomeName::NotSent,
-        Error::Query(_) | Error::Term(_) | Error::NotOneTerm => OutcomeName::NotSent,
-        Error::ForeignResultSet => OutcomeName::NotSent,
-        Error::Identifier(_) | Error::Route(_) | Error::Unwritable(_) => OutcomeName::NotSent,
-        error => Outcome::from(error.clone()).name(),
-    }
 }
 
 /// Returns the message and the exit code for an outcome other than a delivered record.
@@ -85,10 +66,12 @@ fn advised(message: String, advice: Option<&str>) -> String {
 fn advice(error: &Error) -> Option<&'static str> {
     match error {
         Error::InitRejected(_) if password::is_missing() => Some(NO_PASSWORD),
-        Error::Unavailable { phase, cause } => lost(*phase, cause),
-        Error::ProtocolError { phase, fault } => broken(*phase, fault),
+        Error::Unavailable { phase, cause, .. } => lost(*phase, cause),
+        Error::ProtocolError { phase, fault, .. } => broken(*phase, fault),
         Error::AccessRefused { .. } => Some(ASKED),
-        Error::Ended { cause: Some(cause) } => advice(cause),
+        Error::Ended {
+            cause: Some(cause), ..
+        } => advice(cause),
         Error::Gateway(GatewayError::Unreachable { error, .. }) => advice(error),
         // The message already names the fault of each source, so it needs no advice.
         Error::Incomplete(_) => None,
@@ -120,7 +103,7 @@ fn lost(phase: Phase, cause: &Cause) -> Option<&'static str> {
             "check host and port, and whether a firewall or a proxy blocks the connection"
         }
         (Phase::Connect, Cause::Other(_)) => "check host and port, or the path of the socket",
-        (Phase::Proxy, Cause::Proxy(words)) if words.contains("407") => {
+        (Phase::Proxy, Cause::Proxy(refusal)) if refusal.status() == Some(407) => {
             "the proxy wants credentials: --proxy http://user:password@host:port"
         }
         (Phase::Proxy, _) => "check the proxy; --proxy none connects directly",
@@ -237,7 +220,7 @@ mod tests {
 
     #[test]
     fn errors_name_the_attempt_the_cause_and_a_remedy() {
-        let lost = |phase, cause| Error::Unavailable { phase, cause };
+        let lost = Error::unavailable;
         let io =
             |kind: io::ErrorKind, words: &str| Arc::new(io::Error::new(kind, words.to_owned()));
         let refused = io(
@@ -246,10 +229,11 @@ mod tests {
         );
         let second = Duration::from_secs(1);
         let not_an_apdu = |octet| Scanner::new(100).scan(&[octet]).expect_err("no APDU");
-        let diagnostic = |condition| Error::Refused {
-            phase: Phase::Search,
-            diagnostics: DiagRec::DefaultFormat(DefaultDiagFormat::bib1(condition, "x")).into(),
+        let refusal = |condition, addinfo: &str| {
+            let diagnostic = DefaultDiagFormat::bib1(condition, addinfo);
+            Error::refused(Phase::Search, DiagRec::DefaultFormat(diagnostic))
         };
+        let diagnostic = |condition| refusal(condition, "x");
         for (error, exit, words) in [
             (
                 lost(Phase::Connect, Cause::Refused(refused)),
@@ -306,14 +290,7 @@ mod tests {
                 "Search failed: diagnostic 235 (there is no database of this name): x; check the database",
             ),
             (
-                Error::Refused {
-                    phase: Phase::Search,
-                    diagnostics: DiagRec::DefaultFormat(DefaultDiagFormat::bib1(
-                        238,
-                        "x (SRU diagnostic 66: no such schema)",
-                    ))
-                    .into(),
-                },
+                refusal(238, "x (SRU diagnostic 66: no such schema)"),
                 Exit::Refused,
                 "Search failed: diagnostic 238 (the record is not available in the syntax asked for): x (SRU diagnostic 66: no such schema); try another schema with --element-set; z3950 explain URL lists them",
             ),
@@ -328,9 +305,7 @@ mod tests {
                 "protocol error during Search: not an HTTP response: invalid; the port may speak TLS: try https://, or another protocol than HTTP",
             ),
             (
-                Error::AccessRefused {
-                    phase: Phase::Search,
-                },
+                Error::access_refused(Phase::Search),
                 Exit::Refused,
                 "the server asked for credentials during Search, but none were given; give them with --user and --password-env, or use z3950 open at a terminal, which prompts for them",
             ),

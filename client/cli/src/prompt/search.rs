@@ -20,7 +20,7 @@ use super::waiting::{Request, request};
 use crate::commands::facets::{say_details, say_facets};
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
-use crate::console::report::{outcome_name, unsorted};
+use crate::console::report::unsorted;
 use crate::render::{counted, shown};
 
 /// The number of titles to list at a time.
@@ -126,7 +126,7 @@ impl Prompt {
     ) -> CommandResult {
         self.found(name, result.count());
         let mut exit = match result.count() {
-            Some(0) => outcome_name(&Error::of_nothing(&result.sources())).into(),
+            Some(0) => Error::of_nothing(&result.sources()).code().into(),
             hits => of_hits(hits),
         };
         if lists_titles {

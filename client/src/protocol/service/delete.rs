@@ -1,8 +1,8 @@
 //! Delete: removes result sets that the client no longer needs (Z39.50-2003 §3.2.4).
 
 use z3950_asn1::apdu::{
-    DeleteFunction, DeleteResultSetRequest, DeleteResultSetResponse, DeleteSetStatus, ListStatus,
-    Options, OtherInformation, ResultSetId,
+    DeleteResultSetRequest, DeleteResultSetResponse, DeleteSetStatus, ListStatus, Options,
+    OtherInformation,
 };
 use z3950_asn1::types::InternationalString;
 
@@ -24,18 +24,9 @@ pub enum Delete {
 /// Makes a request without additional information.
 impl From<Delete> for DeleteResultSetRequest {
     fn from(sets: Delete) -> Self {
-        let (delete_function, result_set_list) = match sets {
-            Delete::Sets(names) => (
-                DeleteFunction::LIST,
-                Some(names.into_iter().map(ResultSetId).collect()),
-            ),
-            Delete::All => (DeleteFunction::ALL, None),
-        };
-        Self {
-            reference_id: None,
-            delete_function,
-            result_set_list,
-            other_info: None,
+        match sets {
+            Delete::Sets(names) => Self::new(names),
+            Delete::All => Self::all(),
         }
     }
 }

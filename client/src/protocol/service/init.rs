@@ -29,13 +29,12 @@ pub const IMPLEMENTED: Options = Options(Bits::of(&[
 /// Returns the default Init request, which offers everything that this client implements.
 pub fn offer() -> InitializeRequest {
     InitializeRequest {
-        protocol_version: ProtocolVersion::UP_TO_3,
         options: IMPLEMENTED,
         preferred_message_size: PREFERRED_MESSAGE_SIZE.into(),
         exceptional_record_size: EXCEPTIONAL_RECORD_SIZE.into(),
         implementation_name: Some("z3950".into()),
         implementation_version: Some(env!("CARGO_PKG_VERSION").into()),
-        ..InitializeRequest::default()
+        ..InitializeRequest::new()
     }
 }
 

@@ -101,19 +101,17 @@ impl SearchOptions {
             .clone()
             .map(ElementSetNames::GenericElementSetName);
         SearchRequest {
-            reference_id: None,
             small_set_upper_bound: self.small_set_upper_bound,
             large_set_lower_bound: self.large_set_lower_bound,
             medium_set_present_number: self.medium_set_present_number,
             replace_indicator: self.replace,
             result_set_name: self.result_set.clone(),
-            database_names: self.databases.clone(),
             small_set_element_set_names: element_set.clone(),
             medium_set_element_set_names: element_set,
             preferred_record_syntax: self.record_syntax,
-            query,
             additional_search_info: self.additional_search_info.clone(),
             other_info: self.other_info.clone(),
+            ..SearchRequest::new(self.databases.iter().cloned(), query)
         }
     }
 }
@@ -234,7 +232,7 @@ impl Session {
 
     /// Ends the session because of a wrong count in a search response, and returns the error.
     pub(crate) async fn miscounted(&self, words: String) -> Error {
-        let fault = ProtocolFault::Count(words);
+        let fault = ProtocolFault::Count(words.into());
         let farewell = Close::new(CloseReason::PROTOCOL_ERROR, Some(&fault.to_string()));
         // An error means that the session has already ended in another way.
         let _ = self.close_with(farewell).await;

@@ -1,5 +1,5 @@
-//! Credentials by reference: a targets file names an environment variable or a command that returns the password, but
-//! never contains the password itself (Z39.50-2003 §3.2.1.1.6, idAuthentication).
+//! Credentials (Z39.50-2003 §3.2.1.1.6, idAuthentication). A program may give the password itself. A targets file names
+//! an environment variable or a command that returns the password, but never contains the password.
 
 use std::fmt;
 use std::io;
@@ -18,7 +18,14 @@ const QUIET: Duration = Duration::from_millis(500);
 /// The maximum number of octets that are kept from the output of a password command.
 const MAX_OUTPUT: u64 = 64 * 1024;
 
-/// The credentials for a target, and the source of the password.
+/// The credentials for a target, and the password or its source.
+///
+/// ```
+/// use z3950::Credentials;
+///
+/// let reader = Credentials::password("ann", "secret");
+/// assert_eq!(format!("{reader:?}"), "<redacted>");
+/// ```
 #[derive(Clone, Default, Deserialize, PartialEq, Eq, Hash)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
@@ -27,6 +34,9 @@ pub struct Credentials {
     pub user: Option<String>,
     /// The group, if any.
     pub group: Option<String>,
+    /// The password, if a program gives it. A targets file cannot.
+    #[serde(skip)]
+    given: Option<String>,
     /// The environment variable that contains the password.
     pub password_env: Option<String>,
     /// A shell command whose first line of output is the password.
@@ -49,13 +59,44 @@ pub enum CredentialsError {
     Command(#[source] std::io::Error),
     /// The command failed or printed nothing.
     #[error("the password command returned no password: {0}")]
-    NoPassword(String),
+    NoPassword(ExitStatus),
     /// The command was still running at the deadline, and was killed.
     #[error("the password command did not finish before the deadline")]
     Deadline,
 }
 
 impl Credentials {
+    /// Creates credentials of a user name and a password.
+    pub fn password(user: impl Into<String>, password: impl Into<String>) -> Self {
+        Self {
+            user: Some(user.into()),
+            given: Some(password.into()),
+            ..Self::default()
+        }
+    }
+
+    /// Creates credentials that authenticate anonymously.
+    pub fn anonymous() -> Self {
+        Self {
+            anonymous: true,
+            ..Self::default()
+        }
+    }
+
+    /// Sets the group of the user.
+    #[must_use]
+    pub fn with_group(mut self, group: impl Into<String>) -> Self {
+        self.group = Some(group.into());
+        self
+    }
+
+    /// Sends user name and password as one string, `user/password`, as some servers expect.
+    #[must_use]
+    pub fn as_one_string(mut self) -> Self {
+        self.open = true;
+        self
+    }
+
     /// Returns the value for Init. Reads the environment, or runs the command, which is killed at the deadline.
     ///
     /// # Errors
@@ -67,7 +108,7 @@ impl Credentials {
         if self.anonymous {
             return Ok(IdAuthentication::Anonymous);
         }
-        let password = self.password(deadline).await?;
+        let password = self.found_password(deadline).await?;
         if self.open {
             let words = [self.user.clone(), password];
             let text: Vec<String> = words.into_iter().flatten().collect();
@@ -81,10 +122,13 @@ impl Credentials {
         }))
     }
 
-    async fn password(
+    async fn found_password(
         &self,
         deadline: Option<Instant>,
     ) -> Result<Option<String>, CredentialsError> {
+        if self.given.is_some() {
+            return Ok(self.given.clone());
+        }
         if let Some(name) = &self.password_env {
             let value = std::env::var(name);
             return value
@@ -105,7 +149,7 @@ impl Credentials {
         let text = String::from_utf8_lossy(&printed);
         match text.lines().next() {
             Some(line) if status.success() && !line.is_empty() => Ok(Some(line.to_owned())),
-            _ => Err(CredentialsError::NoPassword(status.to_string())),
+            _ => Err(CredentialsError::NoPassword(status)),
         }
     }
 }
@@ -194,5 +238,16 @@ mod tests {
             assert_eq!(found.ok(), authentication, "{text}");
         }
         assert_eq!(format!("{:?}", read("user = 'u'")), "<redacted>");
+        for (given, authentication) in [
+            (Credentials::password("u", "s"), id_pass("u", Some("s"))),
+            (
+                Credentials::password("u", "s").as_one_string(),
+                IdAuthentication::Open("u/s".into()),
+            ),
+            (Credentials::anonymous(), IdAuthentication::Anonymous),
+        ] {
+            let found = given.authentication(None).await;
+            assert_eq!(found.ok(), Some(authentication), "audit_r_l6");
+        }
     }
 }

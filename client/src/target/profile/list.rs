@@ -2,6 +2,7 @@
 //! line is the name of a profile, or an address whose profile is found by its host.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -12,9 +13,9 @@ use z3950_asn1::apdu::DatabaseName;
 use z3950_asn1::input;
 use z3950_asn1::query::nearest;
 
-use super::{Profile, SruOptions};
+use super::{Credentials, Profile, SruOptions};
 use crate::target::{self, Endpoint, Target, TargetError};
-use crate::url::{self, Host, Userinfo, Z3950Url};
+use crate::url::{self, Host, Mode, Userinfo, Z3950Url};
 
 /// The built-in targets file.
 const BUILT_IN: &str = include_str!("targets.toml");
@@ -28,6 +29,8 @@ const MAX_FILE: u64 = 4 << 20;
 pub struct Profiles {
     /// The profiles from files of the user and from the program.
     own: Entries,
+    /// The credentials that the program gives for hosts, or for one port of a host.
+    logins: Vec<(Host, Option<u16>, Credentials)>,
     /// Whether the built-in profiles are included.
     has_built_in: bool,
     /// All profiles together, which are computed when they are first needed.
@@ -84,6 +87,7 @@ pub struct Resolved {
 pub enum ProfileError {
     /// The file cannot be read.
     #[error("cannot read {}", .path.display())]
+    #[non_exhaustive]
     Read {
         /// The path of the file.
         path: PathBuf,
@@ -93,15 +97,45 @@ pub enum ProfileError {
     },
     /// The file is not a valid targets file.
     #[error("{} is not a valid targets file: {error}", .path.display())]
+    #[non_exhaustive]
     Malformed {
         /// The path of the file.
         path: PathBuf,
-        /// The fault, with its line and column.
-        error: String,
+        /// The fault and its place.
+        error: FileFault,
     },
     /// The text is neither the name of a profile nor an address.
     #[error(transparent)]
     Target(#[from] TargetError),
+}
+
+/// The fault of a targets file. `Display` begins with its place, as in `line 3, column 1: …`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileFault {
+    /// The line and the column, in characters, both from 1; `None` if the fault is that of the whole file.
+    place: Option<(usize, usize)>,
+    words: String,
+}
+
+impl FileFault {
+    /// Returns the line of the fault, from 1; `None` if the fault is that of the whole file.
+    pub fn line(&self) -> Option<usize> {
+        self.place.map(|(line, _)| line)
+    }
+
+    /// Returns the fault in words, without its place.
+    pub fn message(&self) -> &str {
+        &self.words
+    }
+}
+
+impl fmt::Display for FileFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some((line, column)) = self.place {
+            write!(f, "line {line}, column {column}: ")?;
+        }
+        f.write_str(&self.words)
+    }
 }
 
 #[derive(Deserialize)]
@@ -154,6 +188,34 @@ impl Profiles {
             .insert(name.into(), ProfileEntry { profile, origin });
         self.all = OnceLock::new();
         self
+    }
+
+    /// Sets the credentials for a server, given as `host` for all its ports or as `host:port`. They replace those of
+    /// profiles. Credentials for one port come before those for all.
+    ///
+    /// # Errors
+    /// [`ProfileError::Target`], if the text is not a host.
+    pub fn with_credentials(
+        mut self,
+        host: &str,
+        credentials: Credentials,
+    ) -> Result<Self, ProfileError> {
+        let (host, port) = url::host_and_port(host, Mode::Lenient)
+            .map_err(|error| target::malformed(host, error))?;
+        self.logins
+            .retain(|login| (&login.0, login.1) != (&host, port));
+        self.logins.push((host, port, credentials));
+        Ok(self)
+    }
+
+    /// Returns the credentials that the program gives for a server.
+    pub(crate) fn login(&self, host: &Host, port: u16) -> Option<&Credentials> {
+        let of_port = |wanted: Option<u16>| {
+            let mut logins = self.logins.iter();
+            logins.find(|login| login.0 == *host && login.1 == wanted)
+        };
+        let login = of_port(Some(port)).or_else(|| of_port(None));
+        login.map(|(_, _, credentials)| credentials)
     }
 
     fn all(&self) -> &Entries {
@@ -244,7 +306,7 @@ impl Profiles {
                 databases: target::databases(named_databases),
                 ..Target::new(entry.profile.endpoint())
             };
-            return Ok(Resolved::new(Some(name), target, entry.profile.clone()));
+            return Ok(self.resolved(Some(name), target, entry.profile.clone()));
         }
         let mut target: Target = text.parse()?;
         if url::classify(text).is_some()
@@ -259,15 +321,23 @@ impl Profiles {
     /// Resolves a parsed target.
     pub fn resolve_target(&self, target: Target) -> Resolved {
         match self.at(&target.endpoint, &target.databases) {
-            Some((name, entry)) => Resolved::new(Some(name), target, entry.profile.clone()),
+            Some((name, entry)) => self.resolved(Some(name), target, entry.profile.clone()),
             None => {
                 let endpoint = &target.endpoint;
                 let tls = matches!(endpoint, Endpoint::Tls(..) | Endpoint::Https(..));
                 let mut profile = Profile::at(endpoint.host(), endpoint.port(), tls);
                 profile.sru = endpoint.is_sru().then(SruOptions::default);
-                Resolved::new(None, target, profile)
+                self.resolved(None, target, profile)
             }
         }
+    }
+
+    fn resolved(&self, name: Option<&str>, target: Target, mut profile: Profile) -> Resolved {
+        let endpoint = &target.endpoint;
+        if let Some(credentials) = self.login(&endpoint.host(), endpoint.port()) {
+            profile.credentials = Some(credentials.clone());
+        }
+        Resolved::new(name, target, profile)
     }
 
     /// Returns a profile whose name, or a word in its title, is similar to an unknown name.
@@ -332,8 +402,8 @@ impl Resolved {
     }
 }
 
-/// Returns the fault with its position, but without the text of the file, which may contain passwords.
-fn fault(text: &str, error: &toml::de::Error) -> String {
+/// Returns the fault with its place, but without the text of the file, which may contain passwords.
+fn fault(text: &str, error: &toml::de::Error) -> FileFault {
     let message = error.message();
     let words = match message.rsplit_once(", expected ") {
         Some((found, expected)) if found.starts_with("invalid ") => {
@@ -343,12 +413,12 @@ fn fault(text: &str, error: &toml::de::Error) -> String {
         _ => message.to_owned(),
     };
     let before = error.span().and_then(|span| text.get(..span.start));
-    let Some(before) = before else {
-        return words;
-    };
-    let line = before.matches('\n').count() + 1;
-    let last = before.rsplit('\n').next().unwrap_or_default();
-    format!("line {line}, column {}: {words}", last.chars().count() + 1)
+    let place = before.map(|before| {
+        let line = before.matches('\n').count() + 1;
+        let last = before.rsplit('\n').next().unwrap_or_default();
+        (line, last.chars().count() + 1)
+    });
+    FileFault { place, words }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Tests with valid and invalid certificates. Only a valid certificate is accepted, unless verification is turned off.
 
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType, IsCa, KeyPair,
@@ -9,6 +10,8 @@ use rcgen::{
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::server::WebPkiClientVerifier;
 use tokio_rustls::rustls::{CertificateError, OtherError, ServerConfig};
 
@@ -117,7 +120,7 @@ async fn heard_by_name(host: &str, address: SocketAddr, options: &TlsOptions) ->
 
 fn trusting(authority: &Authority) -> TlsOptions {
     TlsOptions {
-        roots: Some(authority.root()),
+        roots: Some(authority.root().into()),
         ..TlsOptions::default()
     }
 }
@@ -217,7 +220,7 @@ async fn audit_c3_a_named_certificate_is_accepted_within_its_dates_and_for_its_n
         let file = folder.path().join("named.pem");
         std::fs::write(&file, &certificate.0).expect("written");
         let options = TlsOptions {
-            roots: Some(file),
+            roots: Some(file.into()),
             ..TlsOptions::default()
         };
         let found = heard(server(certificate, None).await, &options).await;
@@ -233,7 +236,7 @@ async fn audit_c3_a_named_certificate_is_accepted_within_its_dates_and_for_its_n
         let file = folder.path().join("named.pem");
         std::fs::write(&file, &certificate.0).expect("written");
         let options = TlsOptions {
-            roots: Some(file),
+            roots: Some(file.into()),
             ..TlsOptions::default()
         };
         let address = server(certificate, None).await;
@@ -257,7 +260,7 @@ async fn audit_c3_a_named_certificate_needs_no_authority() {
     let file = known.folder.path().join("named.pem");
     std::fs::write(&file, &certificate.0).expect("written");
     let options = TlsOptions {
-        roots: Some(file),
+        roots: Some(file.into()),
         ..TlsOptions::default()
     };
     let found = heard(server(certificate, None).await, &options).await;
@@ -268,7 +271,7 @@ async fn audit_c3_a_named_certificate_needs_no_authority() {
     });
     std::fs::write(known.folder.path().join("late.pem"), &late.0).expect("written");
     let late_options = TlsOptions {
-        roots: Some(known.folder.path().join("late.pem")),
+        roots: Some(known.folder.path().join("late.pem").into()),
         ..TlsOptions::default()
     };
     let found = heard(server(late, None).await, &late_options).await;
@@ -356,7 +359,7 @@ async fn audit_r_x5_the_subject_of_an_authority_is_refused_in_words() {
             let certificate = named(vec![HOST.to_owned()]);
             let certificate = certificate.self_signed(&key).expect("a certificate");
             let options = TlsOptions {
-                roots: Some(file),
+                roots: Some(file.into()),
                 ..TlsOptions::default()
             };
             let address = server((certificate.pem(), key), None).await;
@@ -399,8 +402,8 @@ async fn a_client_shows_its_certificate() {
     let without = trusting(&servers);
     let with = TlsOptions {
         certificate: Some(ClientCertificate {
-            chain: file.clone(),
-            key: file,
+            chain: file.clone().into(),
+            key: file.into(),
         }),
         ..without.clone()
     };
@@ -428,7 +431,7 @@ fn files_that_cannot_be_used_are_named() {
         (Path::new("nosuch.pem"), "cannot use nosuch.pem"),
     ] {
         let options = TlsOptions {
-            roots: Some(path.to_owned()),
+            roots: Some(Pem::file(path)),
             ..TlsOptions::default()
         };
         let error = Tls::new(Tcp::default(), &options).err().expect("refused");
@@ -445,13 +448,86 @@ fn files_that_cannot_be_used_are_named() {
     ] {
         let options = TlsOptions {
             certificate: Some(ClientCertificate {
-                chain: shown.clone(),
-                key: key.clone(),
+                chain: Pem::file(&shown),
+                key: Pem::file(key),
             }),
             insecure: true,
             ..TlsOptions::default()
         };
         let error = Tls::new(Tcp::default(), &options).err().expect("refused");
         assert!(error.to_string().contains(words), "audit_d16: {error}");
+    }
+}
+
+/// PEM from memory serves as well as a file, for authorities and for the client's own certificate.
+#[tokio::test]
+async fn audit_r_l6_certificates_are_taken_from_memory() {
+    let (servers, clients) = (Authority::new(), Authority::new());
+    let (chain, key) = clients.certify("client.example", unchanged);
+    let options = TlsOptions::new()
+        .with_roots(Pem::text(servers.issuer.pem()))
+        .with_certificate(Pem::text(chain), Pem::text(key.serialize_pem()));
+    let address = server(servers.certify(HOST, unchanged), Some(&clients)).await;
+    assert_eq!(heard(address, &options).await, "hello");
+    assert!(!format!("{options:?}").contains("BEGIN"));
+}
+
+#[test]
+fn audit_r_l6_pem_that_cannot_be_used_is_located() {
+    let (chain, key) = by_itself(&[HOST], HOST, unchanged);
+    let key = key.serialize_pem();
+    let (another, _) = by_itself(&[HOST], HOST, unchanged);
+    let lines = chain.lines().count();
+    let no_end = chain.replace("-----END CERTIFICATE-----", "");
+    let no_base64 = chain.replacen("\nM", "\n!", 1);
+    let no_certificate = "-----BEGIN CERTIFICATE-----\nMA==\n-----END CERTIFICATE-----\n";
+    let roots = |pem: &str| TlsOptions::new().with_roots(Pem::text(pem));
+    let own = |chain: &str, key: &str| {
+        TlsOptions::new().with_certificate(Pem::text(chain), Pem::text(key))
+    };
+    let twice = format!("{chain}{no_base64}");
+    for (options, words) in [
+        (
+            roots(""),
+            "no certificate in the PEM of the trusted certificates, which holds nothing: it is empty".to_owned(),
+        ),
+        (
+            roots(&key),
+            "no certificate in the PEM of the trusted certificates, which holds a private key".into(),
+        ),
+        (
+            own("ca.pem", &key),
+            "no certificate in the PEM of the client certificate, which holds nothing in PEM".into(),
+        ),
+        (
+            own(&chain, &chain),
+            "no private key in the PEM of the client's private key, which holds a certificate".into(),
+        ),
+        (
+            roots(&format!("# my CA\n{no_end}{chain}")),
+            "the PEM of the trusted certificates is damaged: the section that begins in line 2 has no end".into(),
+        ),
+        (
+            roots(&twice),
+            format!(
+                "the PEM of the trusted certificates is damaged: the section that begins in line {} is not base64",
+                lines + 1
+            ),
+        ),
+        (
+            roots("-----BEGIN CERTIFICATE\n"),
+            "the section that begins in line 1 does not begin as PEM does".into(),
+        ),
+        (
+            roots(&format!("{chain}{no_certificate}")),
+            "cannot use certificate 2 in the PEM of the trusted certificates".into(),
+        ),
+        (
+            own(&another, &key),
+            "the private key in the PEM of the client's private key does not belong to the certificate in the PEM of the client certificate".into(),
+        ),
+    ] {
+        let error = Tls::new(Tcp::default(), &options).err().expect("refused");
+        assert!(error.to_string().contains(&words), "{error}: {words}");
     }
 }

@@ -132,7 +132,7 @@ impl GatewayFailure {
         };
         let hits = match outcome {
             Outcome::Failed(Error::NoMatch) => Some(0),
-            Outcome::Failed(Error::Ambiguous { hits }) => Some(*hits),
+            Outcome::Failed(Error::Ambiguous { hits, .. }) => Some(*hits),
             _ => None,
         };
         Self {
@@ -191,6 +191,7 @@ impl GatewayFailure {
         let Outcome::Failed(Error::Unavailable {
             phase: Phase::Resolve,
             cause: Cause::Dns(error),
+            ..
         }) = outcome
         else {
             return None;

@@ -182,10 +182,7 @@ mod tests {
     fn what_the_system_says_is_not_repeated() {
         let kind = io::ErrorKind::ConnectionRefused;
         let system = io::Error::new(kind, "Connection refused (os error 111)");
-        let error = Error::Unavailable {
-            phase: Phase::Connect,
-            cause: Cause::Refused(Arc::new(system)),
-        };
+        let error = Error::unavailable(Phase::Connect, Cause::Refused(Arc::new(system)));
         let failure = of_error(&error);
         let words = failure.addinfo.to_string_lossy().into_owned();
         assert_eq!(words, "cannot connect: connection refused");

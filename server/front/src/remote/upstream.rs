@@ -312,7 +312,7 @@ impl Upstream {
         F: Future<Output = Result<T, Error>>,
     {
         let Some(slot) = self.slots.get(turn.slot) else {
-            return Err(Error::Ended { cause: None });
+            return Err(Error::ended());
         };
         let mut state = slot.state.lock().await;
         loop {

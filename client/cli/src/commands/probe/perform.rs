@@ -251,10 +251,7 @@ impl Attempts<'_> {
                 }
             }
             Some(ResultRecord::Diagnostic { diagnostic, .. }) => {
-                let refused = Error::Refused {
-                    phase: Phase::Present,
-                    diagnostics: diagnostic.clone().into(),
-                };
+                let refused = Error::refused(Phase::Present, diagnostic.clone());
                 return Err(refused.into());
             }
             None => "no record came".to_owned(),

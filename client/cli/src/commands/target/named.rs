@@ -12,7 +12,7 @@ use z3950_marc::charset::Charset;
 
 use crate::answer::{Answer, Envelope, is_part};
 use crate::console::exit::Exit;
-use crate::console::report::{explain, outcome_name};
+use crate::console::report::explain;
 use crate::render::{numbered, shown};
 use z3950::error::chain;
 
@@ -133,7 +133,7 @@ impl Unanswered {
             ending.sources = failed.sources().clone();
         }
         Answer::from(ending)
-            .ended(outcome_name(&self.error))
+            .ended(self.error.code())
             .saying(self.explain().1)
             .diagnosed(self.error.diagnostics())
     }

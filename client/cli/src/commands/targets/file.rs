@@ -35,10 +35,7 @@ pub(super) fn replace(lock: &Lock, text: &str) -> Result<(), Failure> {
         .with_file(draft.path())
         .map_err(|error| match error {
             // The user did not write the new section, so the message omits its line number.
-            ProfileError::Malformed { error, .. } => Failure::Usage(match error.split_once(": ") {
-                Some((place, words)) if place.starts_with("line ") => words.to_owned(),
-                _ => error,
-            }),
+            ProfileError::Malformed { error, .. } => Failure::Usage(error.message().to_owned()),
             other => connection::usage(&other),
         })?;
     draft.persist(Existing::Replace, true)?;

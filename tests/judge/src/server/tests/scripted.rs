@@ -51,10 +51,10 @@ impl<R: Fn(&Apdu) -> Does + Send + Sync + 'static> Connect for Scripted<R> {
         Box::pin(async move {
             if self.is_dead.load(Ordering::Relaxed) {
                 let error = std::io::Error::from(std::io::ErrorKind::ConnectionRefused);
-                return Err(Error::Unavailable {
-                    phase: Phase::Connect,
-                    cause: Cause::Refused(Arc::new(error)),
-                });
+                return Err(Error::unavailable(
+                    Phase::Connect,
+                    Cause::Refused(Arc::new(error)),
+                ));
             }
             let (near, far) = duplex(16 << 10);
             let (rule, is_dead) = (Arc::clone(&self.rule), Arc::clone(&self.is_dead));
