@@ -159,8 +159,8 @@ impl ResultSet {
         Ok(Request::new(async move {
             let set = held.set.read().await;
             let end = first.saturating_add(count);
-            let records = set.range(first..end).into_stream();
-            Ok(Slots(records.collect().await))
+            let records = set.range(first..end);
+            Ok(Slots(StreamExt::collect(records).await))
         }))
     }
 

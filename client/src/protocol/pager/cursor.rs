@@ -10,7 +10,7 @@ use crate::protocol::service::ResultRecord;
 use crate::protocol::service::search::SearchResult;
 
 /// The position of a sequential reader of a result set.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Cursor {
     /// The position after the last fetched record.
     next: u64,
@@ -48,6 +48,11 @@ impl Cursor {
         self.come.pop_front()
     }
 
+    /// Returns whether no further record can be fetched.
+    pub(crate) fn is_at_end(&self) -> bool {
+        self.left == 0
+    }
+
     /// Ends the stream of records.
     pub(crate) fn end(&mut self) {
         self.left = 0;
@@ -58,7 +63,7 @@ impl Cursor {
         if let Some(record) = self.buffered() {
             return Some(Ok(record));
         }
-        if self.left == 0 {
+        if self.is_at_end() {
             return None;
         }
         match pager.fetch(self.next, self.left).await {

@@ -1,0 +1,39 @@
+//! Returns a stream of records from a function, with nothing else to keep: the stream owns its result set and session.
+
+use std::error::Error;
+
+use futures_util::{Stream, StreamExt, TryStreamExt};
+use z3950::{Client, Query};
+use z3950_server::testing::TestServer;
+
+/// The titles of all books about a subject, in the order in which the catalogue sends them.
+async fn titles(
+    client: &Client,
+    target: &str,
+    subject: &str,
+) -> Result<impl Stream<Item = Result<String, z3950::Error>> + Send + 'static, z3950::Error> {
+    let catalogue = client.connect(target).await?;
+    let hits = catalogue.search(Query::subject(subject)).await?;
+    let records = hits.into_stream();
+    Ok(records.map_ok(|record| record.title().unwrap_or_default()))
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let server = TestServer::demo();
+    let client = Client::new();
+    let titles = titles(&client, &format!("{}/books", server.addr()), "fiction").await?;
+
+    // Another task can read it, or a web service can send it as the body of its answer.
+    let reader = tokio::spawn(async move {
+        let mut numbered = titles.take(5).enumerate();
+        while let Some((index, title)) = numbered.next().await {
+            println!("{}. {}", index + 1, title?);
+        }
+        Ok::<_, z3950::Error>(())
+    });
+    reader.await??;
+    // Not all records were read; the client closes the session all the same.
+    client.close_all().await;
+    Ok(())
+}

@@ -1,0 +1,78 @@
+//! What a result set shares with the streams of its records: the connection, the name of the set, and the pager
+//! (Z39.50-2003 §3.1.6).
+
+use std::sync::{self, Arc, PoisonError};
+
+use tokio::sync::{Mutex, MutexGuard};
+use z3950_asn1::types::InternationalString;
+
+use crate::connection::inner::{Inner, Name, Turn};
+use crate::error::Error;
+use crate::protocol::pager::{Pager, PagerOptions};
+use crate::protocol::service::search::SearchResult;
+use crate::record::Record;
+
+/// A result set, which lives as long as its last user.
+pub(super) struct SharedSet {
+    pub(super) found: SearchResult,
+    /// It has a handle to the session, so it is dropped before the connection, which returns the session to the pool.
+    pager: Mutex<Pager>,
+    /// The form to request from now on; `None` if it has not changed.
+    form: sync::Mutex<Option<PagerOptions>>,
+    name: Name,
+    pub(super) connection: Arc<Inner>,
+}
+
+impl SharedSet {
+    pub(super) fn new(connection: Arc<Inner>, name: Name, pager: Pager) -> Self {
+        Self {
+            found: pager.found().clone(),
+            pager: Mutex::new(pager),
+            form: sync::Mutex::default(),
+            name,
+            connection,
+        }
+    }
+
+    /// Returns the name of the set at the server.
+    pub(super) fn name(&self) -> InternationalString {
+        self.name.name()
+    }
+
+    /// Requests further records in the form given by these options.
+    pub(super) fn set_form(&self, options: PagerOptions) {
+        *self.form.lock().unwrap_or_else(PoisonError::into_inner) = Some(options);
+    }
+
+    /// Waits for the right to use the set, and repeats its search if another set has replaced it at the server. The set
+    /// can be used until both returned values are dropped.
+    ///
+    /// # Errors
+    /// The errors of [`Pager::search_again`].
+    pub(super) async fn turn(&self) -> Result<(MutexGuard<'_, Pager>, Turn), Error> {
+        let mut pager = self.pager.lock().await;
+        let form = self
+            .form
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        if let Some(form) = form {
+            pager.set_form(form);
+        }
+        let mut turn = self.name.turn().await;
+        if turn.is_taken() {
+            pager.search_again().await?;
+            turn.take();
+        }
+        Ok((pager, turn))
+    }
+
+    /// Returns the record at a 1-based position.
+    pub(super) async fn record(&self, position: u64) -> Result<Record, Error> {
+        let record = self.connection.until_closed(async {
+            let (mut pager, _turn) = self.turn().await?;
+            pager.record(position).await
+        });
+        self.connection.record(record.await?, position)
+    }
+}
