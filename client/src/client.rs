@@ -70,6 +70,7 @@ impl Default for ClientOptions {
             timeouts: Timeouts::default(),
             keep_open: false,
             idle_time: None,
+            max_sessions: None,
             awaits_close: false,
             cancels_dropped: false,
             max_repeats: 1,

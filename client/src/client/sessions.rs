@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::plan::id_pass;
 use crate::pool::{Lease, Sharing};
 use crate::protocol::session::{Session, SessionOptions};
-use crate::target::profile::{ProfileError, Resolved, TargetLimits};
+use crate::target::profile::{ProfileError, Resolved};
 use crate::target::{Endpoint, TargetError};
 use crate::transport::Connect;
 
