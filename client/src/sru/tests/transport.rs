@@ -184,6 +184,22 @@ async fn credentials_of_a_url_are_sent_if_that_is_allowed() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn audit_r_l2_a_search_that_ends_its_connection_is_sent_twice_at_most() {
+    for (answered, sent) in [(vec![], 1), (vec![found(1, [])], 2)] {
+        let peer = Peer::new(answered.clone());
+        let cat = peer.connect().await;
+        for _ in &answered {
+            cat.search(Query::any("a")).await.expect("hits");
+        }
+        let error = cat.search(Query::any("b")).await.expect_err("lost");
+        assert!(error.is_connection_lost(), "{error}");
+        let asked = peer.asked();
+        let lost = asked.iter().filter(|line| line.contains("query=b"));
+        assert_eq!(lost.count(), sent, "{asked:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_server_that_asks_to_wait_is_given_time() {
     let busy = |header: &str| {
         let status = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0";
