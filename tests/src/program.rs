@@ -20,7 +20,7 @@ fn build() -> PathBuf {
     cargo_build(&tests, "--bins")
 }
 
-/// Returns the folder with the examples of both libraries, built in the profile of the tests.
+/// Returns the folder with the examples of the libraries, built in the profile of the tests.
 pub fn examples() -> PathBuf {
     cargo_build(&["build", "--examples"], "--examples").join("examples")
 }

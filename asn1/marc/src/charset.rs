@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `label` | [`Charset::by_name`]: the common names of character sets |
 //! | `choose` | [`choose()`]: detects the set by the leader, UNIMARC 100, or the octets |
+//! | `declared` | records in UTF-8 that do not say so |
 //! | `record` | [`to_utf8`], [`to_charset`]: complete records |
 //! | `marc8`, `iso5426` | the library sets, with tables that `asn1/marc/tables/generate.py` writes |
 //! | `danmarc` | ISO 8859-1 with escapes, the set of danMARC2 |
@@ -15,6 +16,7 @@ mod choose;
 mod cluster;
 mod combine;
 mod danmarc;
+mod declared;
 mod foreign;
 mod iso5426;
 mod label;
@@ -36,6 +38,7 @@ use unicode_normalization::{UnicodeNormalization, is_nfc, is_nfd};
 
 pub(crate) use self::choose::unimarc_sets;
 pub use self::choose::{Choice, Reason, choose};
+pub(crate) use self::declared::{declares_utf8, undeclared_utf8};
 pub use self::problem::{Problem, ProblemKind};
 pub use self::record::{Converted, FieldProblem, to_charset, to_utf8};
 

@@ -1,11 +1,43 @@
-//! Changes of records: fields and subfields are deleted, and fields are added as people type them.
+//! Records edited and built: fields are changed, added, deleted and made of text, and what would not be a field is refused.
+//!
+//! ```
+//! # fn main() -> Result<(), z3950_marc::EditError> {
+//! use z3950_marc::MarcRecord;
+//!
+//! let mut record = MarcRecord::builder()
+//!     .control("001", "pg158")
+//!     .data("245", "10", [("a", "Ema /"), ("c", "Jane Austen.")])
+//!     .build()?;
+//! record.field_mut("245")?.set("a", "Emma /")?;
+//! record.insert_ordered("650 #0 $a Villages $v Fiction.")?;
+//! record.remove("650$v")?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! All text that comes in is UTF-8. If it has other characters than ASCII and the record does not say that it is in UTF-8 (MARC 21
+//! leader/09; UNIMARC 100 $a), the record is converted to UTF-8, or the change is refused if that would lose data. The members of
+//! [`MarcRecord`] and [`Field`] are octets, which nobody checks.
+
+mod build;
+mod error;
+mod field;
+mod line;
 
 use std::fmt;
 use std::str::FromStr;
 
 use bytes::{BufMut, BytesMut};
 
-use crate::record::{Field, MarcRecord, SUBFIELD_DELIMITER, Tag, split_characters};
+pub use self::build::RecordBuilder;
+pub use self::error::EditError;
+pub use self::field::FieldMut;
+pub use self::line::FieldError;
+use crate::charset::{Options, declares_utf8, to_utf8};
+use crate::record::{
+    FIELD_TERMINATOR, Field, MarcRecord, RECORD_TERMINATOR, SUBFIELD_DELIMITER, Tag,
+    split_characters,
+};
 use crate::select::{Place, SelectError, TagPattern};
 
 /// Fields or subfields to delete: `852`, `9XX`, `852$x`, `852xz`.
@@ -148,8 +180,101 @@ impl LocalTags {
     }
 }
 
+impl MarcRecord {
+    /// Returns the first field with this tag, to be changed: `record.field_mut("245")?.set("a", "Emma /")?`. The fields themselves are in
+    /// [`MarcRecord::fields`].
+    ///
+    /// # Errors
+    /// [`EditError::NoField`] if there is none.
+    pub fn field_mut(&mut self, tag: impl AsRef<[u8]>) -> Result<FieldMut<'_>, EditError> {
+        let tag = tag.as_ref();
+        let place = self.fields.iter().position(|field| field.tag.0 == tag);
+        place
+            .and_then(|place| FieldMut::at(self, place))
+            .ok_or_else(|| EditError::NoField(String::from_utf8_lossy(tag).into_owned()))
+    }
+
+    /// Changes each field with a tag, in which an `X` stands for any character: `650`, `6XX`. Returns their number.
+    ///
+    /// # Errors
+    /// [`EditError::Tag`], and the first error of `edit`; fields before it are changed already.
+    pub fn edit_fields(
+        &mut self,
+        tags: &str,
+        mut edit: impl FnMut(&mut FieldMut<'_>) -> Result<(), EditError>,
+    ) -> Result<usize, EditError> {
+        let tags = TagPattern::read(tags).ok_or_else(|| EditError::Tag(tags.to_owned()))?;
+        let mut count = 0;
+        for place in 0..self.fields.len() {
+            if let Some(mut field) = FieldMut::at(self, place)
+                && tags.matches(field.tag)
+            {
+                edit(&mut field)?;
+                count += 1;
+            }
+        }
+        Ok(count)
+    }
+
+    /// Adds a field, or text such as `650 #0 $a Villages.`, behind the last field with its tag, or else before the first one with a
+    /// higher tag.
+    ///
+    /// # Errors
+    /// [`EditError::Line`] for other text, [`EditError::Separator`] and [`EditError::NotUtf8`] for octets that the record cannot take, and
+    /// [`EditError::Charset`] for text in UTF-8 if the record is in another set and cannot be converted.
+    pub fn insert_ordered<F>(&mut self, field: F) -> Result<(), EditError>
+    where
+        F: TryInto<Field>,
+        EditError: From<F::Error>,
+    {
+        let field = field.try_into()?;
+        let is_terminator = |octet: &u8| matches!(*octet, FIELD_TERMINATOR | RECORD_TERMINATOR);
+        if field.body.iter().any(is_terminator) {
+            return Err(EditError::Separator(field.tag));
+        }
+        match std::str::from_utf8(&field.body) {
+            Ok(text) if text.is_ascii() => {}
+            Ok(_) => make_utf8(self)?,
+            Err(_) if declares_utf8(self) => return Err(EditError::NotUtf8(field.tag)),
+            Err(_) => {}
+        }
+        insert(self, field);
+        Ok(())
+    }
+
+    /// Deletes fields, or subfields with the fields that have no other: `852`, `9XX`, `245$c`. Returns whether there were any. For many
+    /// records, read a [`Deletion`] once.
+    ///
+    /// # Errors
+    /// [`EditError::Deletion`] if the text says something else.
+    pub fn remove(&mut self, what: &str) -> Result<bool, EditError> {
+        Ok(what.parse::<Deletion>()?.apply(self))
+    }
+
+    /// Starts a new record, which is a MARC 21 monograph in UTF-8 unless its builder gets another leader.
+    pub fn builder() -> RecordBuilder {
+        RecordBuilder::default()
+    }
+}
+
+/// Converts a record that is to have text in UTF-8, unless it says that it is in UTF-8.
+fn make_utf8(record: &mut MarcRecord) -> Result<(), EditError> {
+    if declares_utf8(record) {
+        return Ok(());
+    }
+    let converted = to_utf8(record, &Options::default());
+    let mut problems = converted.problems.into_iter();
+    match problems.find(|problem| problem.problem.kind.is_undecoded()) {
+        Some(problem) => Err(EditError::Charset(problem)),
+        None => {
+            *record = converted.record;
+            Ok(())
+        }
+    }
+}
+
 /// Adds a field behind the last one with its tag, or else before the first one with a higher tag.
-pub fn insert(record: &mut MarcRecord, field: Field) {
+fn insert(record: &mut MarcRecord, field: Field) {
     let is_same = |other: &Field| other.tag == field.tag;
     let same = record
         .fields
@@ -159,115 +284,6 @@ pub fn insert(record: &mut MarcRecord, field: Field) {
     let place = same.or_else(|| record.fields.iter().position(|other| other.tag > field.tag));
     let place = place.unwrap_or(record.fields.len());
     record.fields.insert(place, field);
-}
-
-/// The reason why text is not a field.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{text:?} is not a field such as '852 __ $a Main library' or '003 DE-1': {reason}")]
-#[non_exhaustive]
-pub struct FieldError {
-    /// The text.
-    pub text: String,
-    /// What is wrong with it.
-    pub reason: &'static str,
-}
-
-/// Reads a field as people type it: `852 __ $a Main library $b Annex`, `650 #0$aWar.`, `=650  \0$aWar.`, `003 DE-1`.
-///
-/// A blank indicator is `#`, `_`, a backslash or a blank; without any indicator, both are blank. A dollar sign before a small letter
-/// or a digit begins a subfield; `{dollar}` is a dollar sign in text. Blanks around values do not count.
-///
-/// # Errors
-/// [`FieldError`] for other text, control characters and empty values.
-pub fn parse_field(text: &str) -> Result<Field, FieldError> {
-    read_field(text).map_err(|reason| FieldError {
-        text: text.to_owned(),
-        reason,
-    })
-}
-
-fn read_field(text: &str) -> Result<Field, &'static str> {
-    if text.contains(char::is_control) {
-        return Err("it has control characters");
-    }
-    let text = text.trim();
-    let text = text.strip_prefix('=').unwrap_or(text);
-    let (tag, rest) = split_tag(text).ok_or("it does not begin with a tag")?;
-    if !rest.starts_with(' ') && !rest.starts_with('$') {
-        return Err("a blank is missing after the tag");
-    }
-    if tag.is_control() {
-        let value = rest.trim();
-        if value.starts_with('$') {
-            return Err("a control field has no subfields");
-        }
-        let value = value.replace("{dollar}", "$");
-        return Ok(Field::control(tag, value.into_bytes()));
-    }
-    let begin = rest.find('$').ok_or("it has no subfield")?;
-    let (head, data) = rest.split_at_checked(begin).ok_or("it has no subfield")?;
-    let indicators = indicators(head)?;
-    let subfields = subfields(data)?;
-    let subfields = subfields.iter().map(|(code, value)| (code, value));
-    Ok(Field::data(tag, indicators, subfields))
-}
-
-/// Splits text after its tag.
-fn split_tag(text: &str) -> Option<(Tag, &str)> {
-    let (tag, rest) = text.split_at_checked(3)?;
-    let octets: [u8; 3] = tag.as_bytes().try_into().ok()?;
-    let is_tag = |octet: &u8| octet.is_ascii_digit() || octet.is_ascii_uppercase();
-    let is_leader = matches!(tag, "LDR" | "000");
-    (octets.iter().all(is_tag) && !is_leader).then_some((Tag(octets), rest))
-}
-
-/// Reads what is between the tag and the first subfield.
-fn indicators(head: &str) -> Result<[u8; 2], &'static str> {
-    let is_known = |octet: &u8| {
-        octet.is_ascii_lowercase() || octet.is_ascii_digit() || b"#_\\| ".contains(octet)
-    };
-    if !head.bytes().all(|octet| is_known(&octet)) {
-        return Err("an indicator is a digit, a small letter, |, or for a blank # or _");
-    }
-    let head = head.strip_prefix(' ').unwrap_or(head);
-    let found = match *head.trim().as_bytes() {
-        [] => [b' ', b' '],
-        [first, second] => [first, second],
-        // Where a single one stands says which one it is.
-        [one] if head.starts_with(' ') => [b' ', one],
-        [one] => [one, b' '],
-        _ => return Err("it has more than two indicators"),
-    };
-    Ok(found.map(|octet| match octet {
-        b'#' | b'_' | b'\\' => b' ',
-        octet => octet,
-    }))
-}
-
-/// Reads subfields, the first of which begins with the text.
-fn subfields(data: &str) -> Result<Vec<(String, String)>, &'static str> {
-    let mut subfields: Vec<(String, String)> = Vec::new();
-    for part in data.split('$').skip(1) {
-        let mut characters = part.chars();
-        let code = characters.next();
-        match code.filter(|code| code.is_ascii_lowercase() || code.is_ascii_digit()) {
-            Some(code) => subfields.push((code.to_string(), characters.as_str().to_owned())),
-            None => match subfields.last_mut() {
-                Some((_, value)) => {
-                    value.push('$');
-                    value.push_str(part);
-                }
-                None => return Err("a subfield code is a small letter or a digit"),
-            },
-        }
-    }
-    for (_, value) in &mut subfields {
-        *value = value.trim().replace("{dollar}", "$");
-    }
-    if subfields.iter().any(|(_, value)| value.is_empty()) {
-        return Err("a subfield is empty");
-    }
-    Ok(subfields)
 }
 
 #[cfg(test)]
@@ -355,60 +371,6 @@ mod tests {
     }
 
     #[test]
-    fn r_f15_fields_are_read_as_people_type_them() {
-        for (text, expected) in [
-            (
-                "852 __ $a Main library $b Annex",
-                "=852  \\\\$aMain library$bAnnex",
-            ),
-            ("852 ## $a Main", "=852  \\\\$aMain"),
-            ("852 $a Main", "=852  \\\\$aMain"),
-            ("852$aMain", "=852  \\\\$aMain"),
-            ("852    $a Main", "=852  \\\\$aMain"),
-            ("852 1  $a Main", "=852  1\\$aMain"),
-            ("852 1 $a Main", "=852  1\\$aMain"),
-            ("852  1 $a Main", "=852  \\1$aMain"),
-            ("852 1_$aMain", "=852  1\\$aMain"),
-            ("=852  8\\$aMain$x3{dollar}5", "=852  8\\$aMain$x3{dollar}5"),
-            (
-                "852 __ $a 5 US$ $b $ $c x",
-                "=852  \\\\$a5 US{dollar}$b{dollar}$cx",
-            ),
-            ("003 DE-1", "=003  DE-1"),
-            ("=003  DE-1", "=003  DE-1"),
-            ("CAT __ $a X", "=CAT  \\\\$aX"),
-            ("852 |1 $a ü", "=852  |1$aü"),
-        ] {
-            let field = parse_field(text).unwrap_or_else(|error| panic!("{error}"));
-            let record = MarcRecord {
-                fields: vec![field],
-                ..MarcRecord::default()
-            };
-            let written = mrk::to_mrk(&record);
-            assert_eq!(written.lines().nth(1), Some(expected), "{text}");
-        }
-        for (text, words) in [
-            ("", "tag"),
-            ("85", "tag"),
-            ("LDR 00000", "tag"),
-            ("8é2 $a x", "tag"),
-            ("852", "a blank is missing"),
-            ("852x $a x", "a blank is missing"),
-            ("852 __ Main", "no subfield"),
-            ("852 123 $a Main", "more than two"),
-            ("852 A_ $a Main", "an indicator is"),
-            ("852 __ $A Main", "a subfield code"),
-            ("852 __ $a $b x", "empty"),
-            ("852 __ $a x\u{1f}by", "control characters"),
-            ("003 ", "a blank is missing"),
-            ("003 $a x", "no subfields"),
-        ] {
-            let error = parse_field(text).expect_err(text).to_string();
-            assert!(error.contains(words), "{text}: {error}");
-        }
-    }
-
-    #[test]
     fn r_f15_fields_are_added_in_the_order_of_tags() {
         for (text, before) in [
             ("852 $a New", "=901"),
@@ -418,7 +380,7 @@ mod tests {
             ("ZZZ $a New", ""),
         ] {
             let mut record = record();
-            insert(&mut record, parse_field(text).expect("a field"));
+            record.insert_ordered(text).expect("a field");
             let written = mrk::to_mrk(&record);
             let mut lines = written
                 .lines()

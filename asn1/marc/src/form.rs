@@ -1,5 +1,6 @@
 //! The forms in which records are written, each with the text that joins several records into one document.
 
+use super::charset::undeclared_utf8;
 use super::crosswalk::brief::brief_text;
 use super::crosswalk::dublin_core;
 use super::iso2709::{self, Iso2709Error};
@@ -140,6 +141,7 @@ impl Form {
                 remarks
                     .notes
                     .extend(layout::restructured(&record.leader, &written));
+                remarks.notes.extend(undeclared_utf8(record));
             }
             Self::MarcXml | Self::MarcXchange => {
                 let written = match self {

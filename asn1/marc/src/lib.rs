@@ -1,6 +1,9 @@
 #![forbid(unsafe_code)]
-//! Reads, repairs, converts and writes bibliographic records in MARC, in all their common forms. Octets are not
-//! changed, and octets that are not UTF-8 are shown as `\xNN`; [`charset`] converts records to UTF-8.
+#![doc = include_str!("../README.md")]
+//!
+//! # Modules
+//!
+//! Octets are not changed, and octets that are not UTF-8 are shown as `\xNN`; [`charset`] converts records to UTF-8.
 //!
 //! | module | what it holds |
 //! |---|---|
@@ -10,14 +13,15 @@
 //! | [`marcxml`] | MARCXML, both written and read |
 //! | [`marcjson`] | MARC-in-JSON, both written and read |
 //! | [`mrk`] | MARCMaker text that people edit, both written and read |
-//! | [`stream`] | records from a file or pipe, one at a time, in any form |
+//! | [`stream`] | records from and to a file or pipe, one at a time, in any form |
 //! | `remarks` | [`Remarks`]: the repairs and omissions of a lenient reader |
 //! | `form` | [`Form`]: records written to one document, in any form |
 //! | [`charset`] | MARC-8, ISO 5426 and the other character sets of records and queries |
 //! | [`crosswalk`] | a record as ISBD lines, Dublin Core, MODS, a citation or labelled lines |
 //! | [`table`] | records as rows of CSV and TSV |
 //! | [`select`] | parts of records, and conditions on them |
-//! | [`edit`], [`order`], [`counts`] | fields deleted and added, records compared for sorting, fields counted |
+//! | [`edit`] | records edited and built |
+//! | [`order`], [`counts`] | records compared for sorting, fields counted |
 //! | [`standard_number`] | ISBN, ISSN, LCCN and OCLC numbers, checked and in one form |
 //! | [`fold`] | text as titles and names are compared |
 //! | [`text`], [`xmltext`] | octets as text without loss, and in XML |
@@ -68,6 +72,7 @@ mod mutation;
 #[cfg(test)]
 mod random;
 
+pub use self::edit::{EditError, FieldMut, RecordBuilder};
 pub use self::form::{Form, WriteError};
 pub use self::iso2709::{Iso2709Error, Parsed, Repair, RepairKind};
 pub use self::record::{

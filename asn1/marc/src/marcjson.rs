@@ -5,7 +5,8 @@ mod members;
 
 use bytes::{BufMut, Bytes, BytesMut};
 use serde_core::{
-    Deserialize,
+    Deserialize, Deserializer,
+    de::Error,
     ser::{Serialize, SerializeMap, Serializer},
 };
 use serde_json::Value;
@@ -46,6 +47,15 @@ impl Serialize for MarcRecord {
     }
 }
 
+/// MARC-in-JSON, as [`from_json`] reads it: `serde_json::from_str`, `from_reader`, or within a larger value. Errors name the place in the
+/// record, as in `fields[2].245.subfields is not an array`. It needs a format that describes itself, as JSON does.
+impl<'de> Deserialize<'de> for MarcRecord {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let json = Json::deserialize(deserializer)?;
+        of_json(json).map_err(D::Error::custom)
+    }
+}
+
 /// The reason why text is not a MARC-in-JSON record.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -76,9 +86,7 @@ pub enum MarcJsonError {
 /// # Errors
 /// [`MarcJsonError`] for text that is not JSON (or nested deeper than 128 levels) and for JSON of another shape.
 pub fn from_json(text: &str) -> Result<MarcRecord, MarcJsonError> {
-    let mut json: Json = serde_json::from_str(text)?;
-    json.replace_separators();
-    Reading::strict().record(&json)
+    of_json(serde_json::from_str(text)?)
 }
 
 /// Reads a record as [`from_json`] does, but repairs what it refuses, with remarks: a leader of another length is padded or cut
@@ -107,7 +115,11 @@ pub(crate) fn from_json_lenient(
 /// # Errors
 /// [`MarcJsonError::Shape`] for a value that is not a record.
 pub fn from_value(value: &Value) -> Result<MarcRecord, MarcJsonError> {
-    let mut json = Json::deserialize(value)?;
+    of_json(Json::deserialize(value)?)
+}
+
+/// Reads a record strictly.
+fn of_json(mut json: Json) -> Result<MarcRecord, MarcJsonError> {
     json.replace_separators();
     Reading::strict().record(&json)
 }
@@ -388,199 +400,4 @@ fn shape(path: &str, expected: &'static str) -> MarcJsonError {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    const LEADER: &str = r#""leader":"00000nam a2200000   4500""#;
-
-    fn check(field: Field, json: &str) {
-        let record = MarcRecord {
-            leader: Leader::default(),
-            fields: vec![field],
-        };
-        assert_eq!(
-            to_json(&record),
-            format!("{{{LEADER},\"fields\":[{json}]}}")
-        );
-        assert_eq!(from_json(&to_json(&record)).expect(json), record, "{json}");
-    }
-
-    #[test]
-    fn fields_in_json() {
-        check(Field::control(b"001", " pg1342"), r#"{"001":" pg1342"}"#);
-        check(
-            Field::data(b"245", "10", [("a", "Emma /"), ("c", "J. \"A\".")]),
-            r#"{"245":{"ind1":"1","ind2":"0","subfields":[{"a":"Emma /"},{"c":"J. \"A\"."}]}}"#,
-        );
-        check(
-            Field::data(b"650", " 0", [("a", "a"), ("a", ""), ("", "")]),
-            r#"{"650":{"ind1":" ","ind2":"0","subfields":[{"a":"a"},{"a":""},{"":""}]}}"#,
-        );
-        check(
-            Field::control(b"500", "  "),
-            r#"{"500":{"ind1":" ","ind2":" ","subfields":[]}}"#,
-        );
-        check(
-            Field::control(b"500", "1\x1Fax"),
-            r#"{"500":{"ind1":"1","ind2":"","subfields":[{"a":"x"}]}}"#,
-        );
-        check(
-            Field::control(b"500", "é23\x1Fax"),
-            r#"{"500":{"ind1":"é","ind2":"2","ind3":"3","subfields":[{"a":"x"}]}}"#,
-        );
-        check(
-            Field::control(b"500", "10text\x1Fax"),
-            r#"{"500":{"ind1":"1","ind2":"0","ind3":"t","ind4":"e","ind5":"x","ind6":"t","subfields":[{"a":"x"}]}}"#,
-        );
-        check(
-            Field::control(b"500", "10text alone"),
-            r#"{"500":{"ind1":"1","ind2":"0","subfields":[{"":"text alone"}]}}"#,
-        );
-        check(
-            Field::control(b"FMT", &b"\x00 \\xE9"[..]),
-            r#"{"FMT":"\u0000 \\xE9"}"#,
-        );
-    }
-
-    #[test]
-    fn other_writers_json() {
-        let json = format!(
-            "{{\"fields\":[{{\"001\":\"x\",\"005\":\"y\"}},{{\"245\":{{\"subfields\":[{{\"a\":\"A\",\"b\":\"B\"}}],\"ind2\":\"4\"}}}}],{LEADER}}}"
-        );
-        let record = from_json(&json).expect("readable");
-        let fields = [
-            Field::control(b"001", "x"),
-            Field::control(b"005", "y"),
-            Field::data(b"245", " 4", [("a", "A"), ("b", "B")]),
-        ];
-        assert_eq!(record.fields, fields);
-    }
-
-    #[test]
-    fn repeated_names() {
-        let read = |json: &str| from_json(json).map_err(|error| error.to_string());
-        let json = format!(
-            "{{{LEADER},\"fields\":[{{\"001\":\"A\",\"001\":\"B\"}},{{\"650\":{{\"ind1\":\" \",\"ind2\":\"0\",\"subfields\":[{{\"a\":\"War\",\"x\":\"History\",\"x\":\"Fiction\"}}]}}}}]}}"
-        );
-        let fields = [
-            Field::control(b"001", "A"),
-            Field::control(b"001", "B"),
-            Field::data(
-                b"650",
-                " 0",
-                [("a", "War"), ("x", "History"), ("x", "Fiction")],
-            ),
-        ];
-        assert_eq!(read(&json).map(|record| record.fields), Ok(fields.into()));
-        for (json, message) in [
-            (
-                format!("{{{LEADER},{LEADER},\"fields\":[]}}"),
-                "leader is given twice",
-            ),
-            (
-                format!("{{\"fields\":[],{LEADER},\"fields\":[]}}"),
-                "fields is given twice",
-            ),
-            (
-                format!(
-                    "{{{LEADER},\"fields\":[{{\"245\":{{\"subfields\":[],\"subfields\":[]}}}}]}}"
-                ),
-                "fields[0].245.subfields is given twice",
-            ),
-            (
-                format!(
-                    "{{{LEADER},\"fields\":[{{\"245\":{{\"ind1\":\"1\",\"ind1\":\"0\",\"subfields\":[]}}}}]}}"
-                ),
-                "fields[0].245.ind1 is given twice",
-            ),
-        ] {
-            assert_eq!(read(&json), Err(message.to_owned()), "{json}");
-        }
-    }
-
-    fn refused(fields: &str, message: &str) {
-        let json = format!("{{{LEADER},\"fields\":{fields}}}");
-        assert_eq!(from_json(&json).unwrap_err().to_string(), message, "{json}");
-    }
-
-    #[test]
-    fn input_that_is_not_a_record() {
-        assert_eq!(from_json("{").unwrap_err().to_string(), "not JSON");
-        assert_eq!(
-            from_json(&"[".repeat(1_000_000)).unwrap_err().to_string(),
-            "not JSON"
-        );
-        let no_leader = from_json("{\"leader\":\"short\"}").unwrap_err();
-        assert_eq!(no_leader.to_string(), "leader is not a string of 24 octets");
-        refused("7", "fields is not an array");
-        refused("[7]", "fields[0] is not an object");
-        refused(
-            r#"[{"001":7}]"#,
-            "fields[0].001 is not a string or an object",
-        );
-        refused(
-            r#"[{"01":"x"}]"#,
-            "fields[0].01 is not a tag of three octets",
-        );
-        refused(
-            r#"[{"245":{"ind1":1}}]"#,
-            "fields[0].245.ind1 is not a string",
-        );
-        refused(r#"[{"245":{}}]"#, "fields[0].245.subfields is not an array");
-        refused(
-            r#"[{"245":{"subfields":[1]}}]"#,
-            "fields[0].245.subfields[0] is not an object",
-        );
-        refused(
-            r#"[{"245":{"subfields":[{"a":1}]}}]"#,
-            "fields[0].245.subfields[0] is not an object of strings",
-        );
-    }
-
-    #[test]
-    fn shapes_that_would_read_as_something_else() {
-        let data = |members: &str| format!("[{{\"245\":{{{members}}}}}]");
-        let path = "fields[0].245";
-        refused(
-            "[{\"001\":\"A\"},{}]",
-            "fields[1] is not an object with a field",
-        );
-        refused(
-            &data(r#""ind1":"00","subfields":[]"#),
-            &format!("{path}.ind1 is not one character"),
-        );
-        refused(
-            &data(r#""subfields":[{"a":"A"},{}]"#),
-            &format!("{path}.subfields[1] is not an object with a subfield"),
-        );
-        for subfields in [r#"{"ab":"q"}"#, r#"{"a":"A"},{"":"w"}"#] {
-            let last = subfields.matches('{').count() - 1;
-            refused(
-                &data(&format!("\"subfields\":[{subfields}]")),
-                &format!(
-                    "{path}.subfields[{last}] is not a subfield whose code has the length that the leader says"
-                ),
-            );
-        }
-        // An empty indicator before another indicator is a blank.
-        let json = format!(
-            "{{{LEADER},\"fields\":{}}}",
-            data(r#""ind1":"","ind2":"4","subfields":[{"a":"A"}]"#)
-        );
-        let record = from_json(&json).expect("readable");
-        assert_eq!(record.fields, [Field::data(b"245", " 4", [("a", "A")])]);
-        let long = json.replace("a22", "a23").replace("{\"a\"", "{\"aa\"");
-        let record = from_json(&long).expect("readable");
-        assert_eq!(record.fields, [Field::data(b"245", " 4", [("aa", "A")])]);
-    }
-
-    proptest! {
-        #[test]
-        fn every_field_comes_back(tag in "[0-9A-Z]{3}", body in "([\\PC\\x1F\\\\x]|\\\\x[0-9A-F]{2}){0,40}") {
-            let tag: [u8; 3] = tag.as_bytes().try_into().expect("three");
-            let record = MarcRecord { leader: Leader::default(), fields: vec![Field::control(&tag, body)] };
-            prop_assert_eq!(from_json(&to_json(&record)).expect("ours"), record);
-        }
-    }
-}
+mod tests;

@@ -2,6 +2,7 @@
 //! 21, UNIMARC). Nothing is decoded, tidied or regrouped here: odd tags, odd codes, repeated fields and empty subfields
 //! are kept.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use bytes::{BufMut, Bytes, BytesMut};
@@ -36,10 +37,14 @@ impl MarcRecord {
             .filter(move |field| field.tag.0 == tag.as_ref())
     }
 
+    /// Returns the first field with this tag.
+    pub fn field(&self, tag: impl AsRef<[u8]>) -> Option<&Field> {
+        self.fields_by_tag(tag).next()
+    }
+
     /// Returns the trimmed value of the first field 001, with which a docid search compares its term.
     pub fn control_number(&self) -> Option<&[u8]> {
-        let field = self.fields_by_tag("001").next()?;
-        Some(field.body.trim_ascii())
+        Some(self.field("001")?.body.trim_ascii())
     }
 
     /// Resets the code length in the leader to 1 if the fields contradict a greater length. Returns whether it was
@@ -242,7 +247,8 @@ impl Field {
 
     /// Creates a data field: `Field::data(b"245", "10", [("a", "Emma /"), ("c", "Jane Austen.")])`.
     ///
-    /// Separators inside the values are accepted here; [`super::iso2709::encode`] refuses them.
+    /// Nothing is checked: a delimiter inside a value begins another subfield, and [`super::iso2709::encode`] refuses terminators.
+    /// [`Field::try_data`] checks its arguments.
     pub fn data<C, V>(
         tag: impl Into<Tag>,
         indicators: impl AsRef<[u8]>,
@@ -312,6 +318,11 @@ impl Field {
         self.subfields()
             .find(|subfield| subfield.code == code.as_ref())
             .map(|subfield| subfield.data)
+    }
+
+    /// Returns the data of the first subfield with this code for people to read, with `\xNN` for octets that are not UTF-8.
+    pub fn text(&self, code: impl AsRef<[u8]>) -> Option<Cow<'_, str>> {
+        self.subfield(code).map(text_lossless)
     }
 
     /// Returns the indicators, and the octets after them.

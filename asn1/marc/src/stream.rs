@@ -1,5 +1,5 @@
-//! Reads records from a file or a pipe, one at a time and in constant memory, in any supported form. A damaged record
-//! never affects its neighbours: each form has its own way to find the beginning of the next record.
+//! Reads records from a file or a pipe, one at a time and in constant memory, in any supported form, and writes them. A damaged
+//! record never affects its neighbours: each form has its own way to find the beginning of the next record.
 
 mod guess;
 mod json;
@@ -8,6 +8,7 @@ mod marc;
 mod octets;
 pub mod rows;
 mod window;
+mod write;
 mod xml;
 
 #[cfg(test)]
@@ -26,6 +27,7 @@ use self::lines::LineCutter;
 use self::marc::MarcCutter;
 pub use self::window::{GUESS_OCTETS, MAX_RECORD};
 use self::window::{RawRecord, Window};
+pub use self::write::{RecordWriter, RecordWriterError};
 use self::xml::XmlCutter;
 use super::marcxml::{self, MarcXmlError};
 use super::record::MarcRecord;

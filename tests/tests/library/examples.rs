@@ -1,4 +1,4 @@
-//! Runs the examples of both libraries, and compares their output with that documented.
+//! Runs the examples of the libraries, and compares their output with that documented.
 
 use std::path::Path;
 
@@ -13,6 +13,23 @@ fn examples_run() {
     let server = TestServer::demo();
     let catalogue = format!("{}/books", server.addr());
     for (library, name, said) in [
+        (
+            "asn1/marc",
+            "edit_record",
+            "=100  1\\$aAusten, Jane,$d1775-1817.$eécrivaine\n=245  10$aEmma : a novel /",
+        ),
+        ("asn1/marc", "build_record", "octets: Emma & co. $a1"),
+        (
+            "asn1/marc",
+            "convert_file",
+            "=245  10$aEmma /$cJane Austen.",
+        ),
+        (
+            "asn1/marc",
+            "repair_records",
+            "10\u{1f}aGrün /\u{1f}cAnna Ott.",
+        ),
+        ("asn1/marc", "crosswalk", "<dc:title>Emma</dc:title>"),
         ("client", "first_search", "War and peace"),
         ("client", "retrieve_url", "Pride and prejudice"),
         ("client", "stream_large_set", "236 of 236 records written"),

@@ -132,4 +132,8 @@ impl<'de> Visitor<'de> for AnyValue {
     fn visit_unit<E>(self) -> Result<Json, E> {
         Ok(Json::Other)
     }
+
+    fn visit_none<E>(self) -> Result<Json, E> {
+        Ok(Json::Other)
+    }
 }

@@ -19,15 +19,11 @@ fn record(number: &str) -> MarcRecord {
 
 /// Returns a document with these records in a form.
 fn document(form: Form, numbers: &[&str]) -> Vec<u8> {
-    let mut out = form.begin().as_bytes().to_vec();
-    for (index, number) in numbers.iter().enumerate() {
-        if index > 0 {
-            out.extend(form.between().as_bytes());
-        }
-        form.write(&record(number), &mut out).expect("short");
+    let mut writer = RecordWriter::new(Vec::new(), form);
+    for number in numbers {
+        writer.write(&record(number)).expect("short");
     }
-    out.extend(form.end().as_bytes());
-    out
+    writer.finish().expect("a vector takes it")
 }
 
 /// A source that returns one octet at a time, like a slow pipe.

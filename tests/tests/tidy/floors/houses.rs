@@ -35,6 +35,7 @@ pub(super) const HOUSES: &[House] = &[
             "crosswalk",
             "crosswalk::labels",
             "charset::record",
+            "charset::declared",
             "charset::choose",
             "charset::label",
             "charset::marc8",

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgGroup, Args};
 use z3950_marc::charset::Charset;
-use z3950_marc::edit::{Deletion, parse_field};
+use z3950_marc::edit::Deletion;
 use z3950_marc::order::SortKeys;
 use z3950_marc::select::Condition;
 use z3950_marc::stream::InputForm;
@@ -83,7 +83,7 @@ pub(crate) struct Convert {
     pub(super) delete: Vec<Deletion>,
 
     /// Add a field to each record: '852 __ $a Main library'; may be repeated.
-    #[arg(long, value_name = "FIELD", value_parser = parse_field, hide_short_help = true)]
+    #[arg(long, value_name = "FIELD", hide_short_help = true)]
     pub(super) add: Vec<Field>,
 
     /// Sort by columns of --fields, such as title,-year; - is for descending order. The records wait in a temporary file.

@@ -1,7 +1,6 @@
 //! What is done to each record before it is written: some are chosen, fields are deleted and added.
 
-use z3950_marc::MarcRecord;
-use z3950_marc::edit::insert;
+use z3950_marc::{EditError, MarcRecord};
 
 use super::Convert;
 use crate::render::counted;
@@ -40,13 +39,12 @@ impl<'a> Revision<'a> {
     }
 
     /// Deletes and adds fields.
-    pub(super) fn revise(&mut self, record: &mut MarcRecord) {
+    pub(super) fn revise(&mut self, record: &mut MarcRecord) -> Result<(), EditError> {
         for (deletion, has_deleted) in self.arguments.delete.iter().zip(&mut self.has_deleted) {
             *has_deleted |= deletion.apply(record);
         }
-        for field in &self.arguments.add {
-            insert(record, field.clone());
-        }
+        let mut fields = self.arguments.add.iter();
+        fields.try_for_each(|field| record.insert_ordered(field.clone()))
     }
 
     /// Returns what is said at the end: how many records were chosen, and what no record had.

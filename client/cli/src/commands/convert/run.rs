@@ -307,7 +307,10 @@ impl Run<'_> {
             self.note(&place, &notes, is_loss);
             return Ok(());
         }
-        self.revision.revise(&mut record);
+        if let Err(error) = self.revision.revise(&mut record) {
+            notes.push(error.to_string());
+            is_loss = true;
+        }
         self.put(place, record, notes, is_loss)
     }
 

@@ -1,0 +1,151 @@
+//! Fields and records made of text that is checked.
+
+use super::{EditError, field, make_utf8};
+use crate::record::{Field, Leader, MarcRecord, Tag};
+
+impl TryFrom<&str> for Tag {
+    type Error = EditError;
+
+    /// Reads three digits or capital letters. `000` and `LDR` are names of the leader.
+    fn try_from(text: &str) -> Result<Self, EditError> {
+        let is_tag = |octet: u8| octet.is_ascii_digit() || octet.is_ascii_uppercase();
+        let is_leader = matches!(text, "LDR" | "000");
+        match text.as_bytes().try_into() {
+            Ok(octets) if text.bytes().all(is_tag) && !is_leader => Ok(Tag(octets)),
+            _ => Err(EditError::Tag(text.to_owned())),
+        }
+    }
+}
+
+impl TryFrom<&str> for Leader {
+    type Error = EditError;
+
+    /// Reads 24 printable characters of ASCII.
+    fn try_from(text: &str) -> Result<Self, EditError> {
+        match text.as_bytes().try_into() {
+            Ok(octets) if text.bytes().all(|octet| matches!(octet, b' '..=b'~')) => {
+                Ok(Leader(octets))
+            }
+            _ => Err(EditError::Leader(text.to_owned())),
+        }
+    }
+}
+
+impl Field {
+    /// Creates a control field (`00X`, or a tag that is not a number) of text in UTF-8: `Field::try_control("001", "pg158")`.
+    ///
+    /// # Errors
+    /// [`EditError`] for a wrong tag, the tag of a data field, and control characters.
+    pub fn try_control(tag: &str, value: &str) -> Result<Self, EditError> {
+        let tag = Tag::try_from(tag)?;
+        field::check_text(tag, None, value)?;
+        let field = Field::control(tag, value.to_owned());
+        if !field.is_control() {
+            return Err(EditError::DataField(tag));
+        }
+        Ok(field)
+    }
+
+    /// Creates a data field of text in UTF-8: `Field::try_data("245", "10", [("a", "Emma /"), ("c", "Jane Austen.")])`.
+    ///
+    /// # Errors
+    /// [`EditError`] for a wrong tag, the tag of a control field, indicators that are not two, codes that are not one character, control
+    /// characters, and no subfields.
+    pub fn try_data<C, V>(
+        tag: &str,
+        indicators: &str,
+        subfields: impl IntoIterator<Item = (C, V)>,
+    ) -> Result<Self, EditError>
+    where
+        C: AsRef<str>,
+        V: AsRef<str>,
+    {
+        let tag = Tag::try_from(tag)?;
+        if tag.is_control() {
+            return Err(EditError::ControlField(tag));
+        }
+        field::check_indicators(indicators, field::USUAL_INDICATORS)?;
+        let body = field::body_of(tag, indicators.as_bytes(), subfields, 1)?;
+        Ok(Field { tag, body })
+    }
+}
+
+/// Builds a record field by field, in the order given: [`MarcRecord::builder`]. The first fault is the error of
+/// [`build`](RecordBuilder::build).
+#[derive(Clone, Debug)]
+#[must_use = "a builder makes a record by `build`"]
+pub struct RecordBuilder(Result<MarcRecord, EditError>);
+
+impl Default for RecordBuilder {
+    fn default() -> Self {
+        Self(Ok(MarcRecord::default()))
+    }
+}
+
+impl RecordBuilder {
+    /// Sets the leader, also from text: `00000cam a2200000 i 4500`. Lengths are computed when the record is written.
+    pub fn leader<L>(self, leader: L) -> Self
+    where
+        L: TryInto<Leader>,
+        EditError: From<L::Error>,
+    {
+        self.with(|record| {
+            record.leader = leader.try_into()?;
+            Ok(())
+        })
+    }
+
+    /// Adds a control field, as [`Field::try_control`] makes it.
+    pub fn control(self, tag: &str, value: &str) -> Self {
+        self.field_of(|| Field::try_control(tag, value))
+    }
+
+    /// Adds a data field, as [`Field::try_data`] makes it.
+    pub fn data<C, V>(
+        self,
+        tag: &str,
+        indicators: &str,
+        subfields: impl IntoIterator<Item = (C, V)>,
+    ) -> Self
+    where
+        C: AsRef<str>,
+        V: AsRef<str>,
+    {
+        self.field_of(|| Field::try_data(tag, indicators, subfields))
+    }
+
+    /// Adds a field, or text as people type it: `650 #0 $a Villages.`
+    pub fn field<F>(self, field: F) -> Self
+    where
+        F: TryInto<Field>,
+        EditError: From<F::Error>,
+    {
+        self.field_of(|| Ok(field.try_into()?))
+    }
+
+    /// Returns the record. If its text has other characters than ASCII, it says that it is in UTF-8.
+    ///
+    /// # Errors
+    /// The first [`EditError`] of the leader and the fields, in the order given.
+    pub fn build(self) -> Result<MarcRecord, EditError> {
+        let mut record = self.0?;
+        if record.fields.iter().any(|field| !field.body.is_ascii()) {
+            make_utf8(&mut record)?;
+        }
+        Ok(record)
+    }
+
+    fn field_of(self, field: impl FnOnce() -> Result<Field, EditError>) -> Self {
+        self.with(|record| {
+            record.fields.push(field()?);
+            Ok(())
+        })
+    }
+
+    fn with(self, change: impl FnOnce(&mut MarcRecord) -> Result<(), EditError>) -> Self {
+        Self(self.0.and_then(|mut record| {
+            change(&mut record)?;
+            Ok(record)
+        }))
+    }
+}

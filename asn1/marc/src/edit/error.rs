@@ -1,0 +1,74 @@
+//! Why a change of a record is refused.
+
+use std::convert::Infallible;
+
+use super::{DeletionError, FieldError};
+use crate::charset::FieldProblem;
+use crate::record::Tag;
+
+/// The reason why a record is not changed, or not built.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum EditError {
+    /// No field of the record has this tag.
+    #[error("the record has no field {0}")]
+    NoField(String),
+    /// The text is not a tag (ISO 2709 §4.4).
+    #[error("{0:?} is not a tag: three digits or capital letters, but not 000 or LDR")]
+    Tag(String),
+    /// The text is not a leader (ISO 2709 §4.3).
+    #[error("{0:?} is not a leader: 24 characters of ASCII")]
+    Leader(String),
+    /// The text does not consist of indicators (MARC 21 Specifications for Record Structure).
+    #[error("{0:?} are not two indicators: each is a digit, a small letter, | or a blank")]
+    Indicators(String),
+    /// The text is not a subfield code as long as the leader says.
+    #[error("{code:?} is not a subfield code: {length} without blanks and control characters")]
+    Code {
+        /// The text.
+        code: String,
+        /// The length of a code in characters: [`Leader::code_length`](crate::Leader::code_length).
+        length: usize,
+    },
+    /// The text has a control character of ASCII, such as a separator of ISO 2709 or a line end.
+    #[error("the text of {place} has the control character U+{:04X}", u32::from(*.character))]
+    Control {
+        /// The field or subfield: `001`, `245$a`.
+        place: String,
+        /// The first such character.
+        character: char,
+    },
+    /// The octets of a field have a terminator of ISO 2709.
+    #[error("field {0} has a terminator of ISO 2709 in its text")]
+    Separator(Tag),
+    /// A control field has neither indicators nor subfields.
+    #[error("{0} is a control field, which has a value instead of indicators and subfields")]
+    ControlField(Tag),
+    /// A data field has no value of its own.
+    #[error("{0} is a data field, which has indicators and subfields instead of a value")]
+    DataField(Tag),
+    /// A data field has at least one subfield.
+    #[error("field {0} would have no subfield left")]
+    NoSubfield(Tag),
+    /// A field that is to get a subfield has text that belongs to none, and would be taken for indicators.
+    #[error("field {0} has text before its first subfield, so all its subfields have to be set")]
+    BareText(Tag),
+    /// The record is not in UTF-8, as the new text is, and cannot be converted without loss.
+    #[error("the record cannot be converted to UTF-8: {0}")]
+    Charset(FieldProblem),
+    /// The octets of a new field are not UTF-8, as the record says that it is.
+    #[error("field {0} is not in UTF-8, as the record is")]
+    NotUtf8(Tag),
+    /// The text is not a field as people type it.
+    #[error(transparent)]
+    Line(#[from] FieldError),
+    /// The text does not say what to delete.
+    #[error(transparent)]
+    Deletion(#[from] DeletionError),
+}
+
+impl From<Infallible> for EditError {
+    fn from(never: Infallible) -> Self {
+        match never {}
+    }
+}
