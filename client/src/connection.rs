@@ -283,9 +283,13 @@ impl Connection {
     /// Returns the Z39.50 session, for services without a method of the connection. The session must not be used after
     /// the connection is dropped.
     ///
-    /// Returns `None` after the connection is closed, and for protocols other than Z39.50, which are not supported yet.
+    /// Returns `None` after the connection is closed, and for an SRU server.
     pub async fn as_z3950(&self) -> Option<Session> {
-        self.inner.session().await
+        if self.is_sru() {
+            None
+        } else {
+            self.inner.session().await
+        }
     }
 
     /// Returns the target, with its endpoint, databases and profile.

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`Tcp`] | to the addresses of a host, IPv6 and IPv4 in turn |
 //! | [`Unix`] | to a Unix socket |
-//! | [`Tls`] | through another connector, then verifies the server |
+//! | `Tls` | through another connector, then verifies the server (feature `tls`) |
 //! | `Proxied` | through an HTTP or SOCKS5 proxy (feature `proxy`) |
 //!
 //! [`Routes`] combines them for an endpoint.

@@ -114,7 +114,7 @@ impl Inner {
     }
 
     /// Returns the session in use; `None` after the connection is closed.
-    pub(super) async fn session(&self) -> Option<Session> {
+    pub(crate) async fn session(&self) -> Option<Session> {
         Some(self.lease.lock().await.as_ref()?.session())
     }
 

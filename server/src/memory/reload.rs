@@ -67,7 +67,7 @@ impl MemoryBackend {
     /// databases may be added, changed and removed.
     ///
     /// # Errors
-    /// Those of [`MemoryBackend::reload`], and [`LoadError::OtherSaves`].
+    /// Those of [`MemoryBackend::reload`], and `LoadError::OtherSaves` (feature `save`).
     pub fn reload_as(
         &self,
         builder: MemoryBackendBuilder,

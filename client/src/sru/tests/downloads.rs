@@ -195,7 +195,7 @@ async fn audit_r_d3_diagnostics_beside_records_are_kept() {
         with(found_xml(0, [])),
     ]);
     let connection = peer.connect().await;
-    let session = connection.as_z3950().await.expect("open");
+    let session = connection.inner.session().await.expect("open");
     let options = SearchOptions {
         databases: vec!["db".into()],
         ..SearchOptions::default()

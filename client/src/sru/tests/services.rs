@@ -129,7 +129,7 @@ async fn facets_are_counted_in_2_0() {
     let search = async |target: &str, peer: &Peer| {
         let client = peer.client_with(Timeouts::default(), targets);
         let connection = client.connect(target).await.expect("a connection");
-        let session = connection.as_z3950().await.expect("a session");
+        let session = connection.inner.session().await.expect("a session");
         let wanted = FacetList(vec![
             FacetField::request("author", 3),
             FacetField::of_use(21, 5, 1, false),

@@ -126,10 +126,16 @@ async fn a_request_that_is_given_up_does_not_disturb_the_next() {
 }
 
 #[tokio::test]
+async fn audit_r_l15_a_server_of_sru_has_no_session_of_z3950() {
+    let connection = Peer::new([]).connect().await;
+    assert!(connection.as_z3950().await.is_none());
+}
+
+#[tokio::test]
 async fn requests_that_sru_does_not_have_are_refused_here() {
     let peer = Peer::new([]);
     let connection = peer.connect().await;
-    let session = connection.as_z3950().await.expect("a session");
+    let session = connection.inner.session().await.expect("a session");
     let error = session.resource_report(Default::default()).await;
     assert!(
         chain(&error.expect_err("refused")).ends_with("the server does not offer resourceReport")
