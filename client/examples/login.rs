@@ -3,9 +3,9 @@
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use z3950::error::Report;
 use z3950::{Client, Credentials, Pem, Query, TlsOptions};
+use z3950_server::access::{Access, User};
 use z3950_server::testing::TestServer;
 use z3950_server::tls::{ClientCertificates, Tls};
-use z3950_server::{Access, User};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Report> {

@@ -1,6 +1,7 @@
 //! The errors of sessions, with their phase and cause. The server's diagnostics are kept as data. Services and phases
 //! are those of Z39.50-2003 §3.2.
 
+mod detail;
 mod fault;
 mod gateway;
 mod proxy;
@@ -24,7 +25,8 @@ use crate::lookup::identifier::IdentifierError;
 use crate::plan::notice::PlanError;
 use crate::target::profile::{CredentialsError, ProfileError};
 use crate::url::{BuildError, UrlError};
-pub use fault::{Detail, ProtocolFault};
+pub use detail::Detail;
+pub use fault::ProtocolFault;
 pub use gateway::GatewayError;
 pub use proxy::ProxyRefusal;
 pub use report::{Report, chain};

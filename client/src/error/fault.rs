@@ -1,10 +1,9 @@
 //! Violations of Z39.50-2003 by a server. A violation ends the session, in version 3 with Close(protocolError). After
 //! the last four violations, however, the session continues.
 
-use std::fmt;
-
 use z3950_asn1::error::{DecodeError, EncodeError, FrameError};
 
+use super::detail::Detail;
 use super::sru::SruFault;
 
 /// A violation of the protocol by one side.
@@ -59,28 +58,6 @@ pub enum ProtocolFault {
     /// The server did not grant this option in Init, so nothing was sent.
     #[error("the server does not offer {0}")]
     NotGranted(&'static str),
-}
-
-/// Words about an error for people, which programs cannot match, because they may change.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Detail(String);
-
-impl From<String> for Detail {
-    fn from(words: String) -> Self {
-        Self(words)
-    }
-}
-
-impl From<&str> for Detail {
-    fn from(words: &str) -> Self {
-        Self(words.to_owned())
-    }
-}
-
-impl fmt::Display for Detail {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
 }
 
 impl ProtocolFault {

@@ -2,7 +2,7 @@
 
 use z3950_asn1::sru::ResponseError;
 
-use super::fault::Detail;
+use super::detail::Detail;
 
 /// The fault in the response of an SRU server.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -229,6 +229,7 @@ pub(super) const HOUSES: &[House] = &[
             "transport::timeouts",
             "error",
             "error::sru",
+            "error::detail",
             "plan::notice",
             "lookup::identifier",
             "target::profile::list",
