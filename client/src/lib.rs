@@ -22,7 +22,7 @@
 //! The names are those of ZOOM, the abstract API that all bindings of Z39.50 follow:
 //!
 //! - [`Client`] connects to servers and keeps sessions for reuse. [`Client::new`] does not depend on its environment;
-//!   [`Client::from_user_config`] reads the user's `targets.toml`.
+//!   [`Client::from_user_config`] reads the user's `targets.toml`. `blocking::Client` needs no `async`.
 //! - [`Connection`] searches, scans, looks up, retrieves, updates and orders.
 //! - [`Query`] is built from parts or read from PQF, CQL, CCL or words.
 //! - [`ResultSet`] pages automatically; [`Record`] returns title, text, JSON, MARC and holdings; [`ScanSet`] lists terms.
@@ -41,7 +41,7 @@
 //!
 //! # Features
 //!
-//! `tls` (on by default): TLS; `sru`: the same searches at SRU servers, and retrieval by gateways; `proxy`: HTTP CONNECT and
+//! `tls` (on by default): TLS; `blocking` (on by default): the client without `async`; `sru`: the same searches at SRU servers, and retrieval by gateways; `proxy`: HTTP CONNECT and
 //! SOCKS5; `html`: URLs in HTML.
 //!
 //! # Stability
@@ -63,6 +63,8 @@
 pub use z3950_asn1 as asn1;
 pub use z3950_marc as marc;
 
+#[cfg(feature = "blocking")]
+pub mod blocking;
 pub mod client;
 mod connection;
 pub mod error;
