@@ -23,7 +23,7 @@ use crate::protocol::session::{Repeat, SessionOptions};
 use crate::record::Record;
 use crate::retrieve::{self, Outcome, Retrieval};
 use crate::target::profile::{Credentials, CredentialsError, Profile, ProfileError, Profiles};
-#[cfg(feature = "proxy")]
+#[cfg(all(feature = "profiles", feature = "proxy"))]
 use crate::transport::Proxy;
 use crate::transport::{Resolve, Routes, Timeouts};
 use crate::url::{Mode, Z3950Url};
@@ -86,6 +86,7 @@ impl Client {
     ///
     /// # Errors
     /// [`Error::Target`] for an invalid `targets.toml`, [`Error::Route`] for an invalid proxy.
+    #[cfg(feature = "profiles")]
     pub fn from_user_config() -> Result<Self, Error> {
         let built_in = Profiles::built_in();
         let profiles = match Profiles::user_file().filter(|path| path.exists()) {

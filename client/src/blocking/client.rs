@@ -33,6 +33,7 @@ impl Client {
     ///
     /// # Errors
     /// Fails if the configuration is invalid.
+    #[cfg(feature = "profiles")]
     pub fn from_user_config() -> Result<Self, Error> {
         crate::Client::from_user_config().map(Self::from)
     }
