@@ -29,7 +29,7 @@ use crate::target::profile::{
     Credentials, CredentialsError, Profile, ProfileError, Profiles, Resolved, TargetLimits,
 };
 use crate::target::{TargetError, redacted};
-#[cfg(feature = "proxy")]
+#[cfg(all(feature = "profiles", feature = "proxy"))]
 use crate::transport::Proxy;
 use crate::transport::timeouts::Limit;
 use crate::transport::{Resolve, Routes, Timeouts};
@@ -120,6 +120,7 @@ impl Client {
     ///
     /// # Errors
     /// [`Error::Target`] for an invalid `targets.toml`, [`Error::Route`] for an invalid proxy.
+    #[cfg(feature = "profiles")]
     pub fn from_user_config() -> Result<Self, Error> {
         let built_in = Profiles::built_in();
         let profiles = match Profiles::user_file().filter(|path| path.exists()) {

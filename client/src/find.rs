@@ -46,8 +46,8 @@ impl Client {
     /// use z3950::{Client, lookup::Preferences};
     ///
     /// # async fn example() -> Result<(), z3950::Error> {
-    /// let client = Client::from_user_config()?;
-    /// let targets = [client.target("loc")?, client.target("bnf")?];
+    /// let client = Client::new();
+    /// let targets = [client.target("lx2.loc.gov:210/LCDB")?, client.target("z3950.bnf.fr:2211/TOUT-UTF8")?];
     /// let wanted = Wanted::identifier("isbn:9780141439518")?.fallback(Fallback::ALL).best(Preferences::default());
     /// let mut events = client.find(targets, wanted);
     /// while let Some(event) = events.next().await {

@@ -38,7 +38,8 @@
 //! The names are those of ZOOM, the abstract API that all bindings of Z39.50 follow:
 //!
 //! - [`Client`] connects to servers and keeps sessions for reuse. [`Client::new`] and [`Client::builder`] do not depend on
-//!   the environment; [`Client::from_user_config`] reads the user's `targets.toml`.
+//!   the environment; with the feature `profiles`, `Client::from_user_config` reads the user's `targets.toml`.
+//!   `blocking::Client` needs no `async`.
 //! - [`Connection`] searches, scans, looks up, retrieves, updates and orders.
 //! - [`Query`] is built from parts or read from PQF, CQL, CCL or words.
 //! - [`ResultSet`] pages automatically; [`Record`] returns title, text, JSON, MARC and holdings; [`ScanSet`] lists terms.
@@ -69,16 +70,23 @@
 //!
 //! # Features
 //!
-//! `tls` (on by default): TLS; `sru`: the same searches at SRU servers, and retrieval by gateways; `proxy`: HTTP CONNECT and
-//! SOCKS5; `html`: URLs in HTML.
+//! - `tls` (on by default): TLS;
+//! - `blocking` (on by default): the client without `async`;
+//! - `sru`: the same searches at SRU servers, and retrieval by gateways;
+//! - `profiles`: the built-in targets, the user's `targets.toml`, and the commands in it that print passwords;
+//! - `proxy`: HTTP CONNECT and SOCKS5;
+//! - `html`: URLs in HTML;
+//! - `suggest`: errors about an unknown name suggest the nearest known one.
+//!
+//! Records as JSON have their members in alphabetical order, or with `preserve_order` of `serde_json` in that of the record.
 //!
 //! # Stability
 //!
 //! Documented items keep to Semantic Versioning. Types marked `#[non_exhaustive]` gain fields and variants in minor
 //! versions: make options with `default()` or `new` and set their fields, and end each `match` with a wildcard arm.
 //! Semantic Versioning covers the names of [`retrieve::OutcomeName`] and the results of methods called `code`, but not
-//! `Debug` output, logs, and the wording of messages. `bytes` 1, `serde_json` 1 and `tokio` 1 are part of the
-//! interface. The minimum supported Rust version is 1.90; raising it requires a minor version.
+//! `Debug` output, logs, and the wording of messages. `bytes` 1, `futures-core` 0.3, `serde_json` 1 and `tokio` 1 are
+//! part of the interface. The minimum supported Rust version is 1.90; raising it requires a minor version.
 
 // Nothing sent by a peer may end the program; `.clippy.toml` exempts tests.
 #![deny(
@@ -91,6 +99,8 @@
 pub use z3950_asn1 as asn1;
 pub use z3950_marc as marc;
 
+#[cfg(feature = "blocking")]
+pub mod blocking;
 pub mod client;
 mod connection;
 pub mod error;

@@ -1,5 +1,6 @@
 //! Finds the known name most similar to a word, for suggestions about an unknown index, qualifier, attribute set or command.
 
+#[cfg(feature = "suggest")]
 use strsim::osa_distance;
 
 /// The maximum length in characters of a word that is compared with the candidates.
@@ -10,7 +11,8 @@ const MAX_LENGTH: usize = 64;
 /// A candidate is similar if at most a third of the word's letters (but at least one letter) have to be changed,
 /// removed, added or swapped with their neighbour. If there is none, the shortest candidate that begins with the word
 /// is returned, for a word of at least two letters. The last resort is the shortest candidate from which the word
-/// results by leaving out letters, for a word of at least three letters: `ttl` for `title`.
+/// results by leaving out letters, for a word of at least three letters: `ttl` for `title`. Without the feature `suggest`,
+/// only these two are found.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let length = word.chars().take(MAX_LENGTH + 1).count();
     if !(1..=MAX_LENGTH).contains(&length) {
@@ -40,6 +42,12 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         }
     }
     best.map(|(_, candidate)| candidate)
+}
+
+/// Without the feature `suggest`, no two words are similar.
+#[cfg(not(feature = "suggest"))]
+fn osa_distance(_: &str, _: &str) -> usize {
+    usize::MAX
 }
 
 /// Returns whether a word results from another word by leaving out letters after the first letter.

@@ -30,8 +30,11 @@
 //! | `indexes` | the attributes of searches in an index |
 //! | `habits` | default attributes of query operands |
 //! | `sru` | the options for a server over SRU |
+//! | `command` | commands that print a password |
 //! | `credentials` | passwords by reference: an environment variable or a command |
 
+#[cfg(feature = "profiles")]
+mod command;
 mod credentials;
 mod habits;
 mod indexes;

@@ -105,7 +105,7 @@ const NOT_MISSPELT: [&str; 7] = [
 
 /// Returns the known scheme that differs from this scheme by one letter that was omitted, added, changed or transposed.
 fn similar(scheme: &str) -> Option<&'static str> {
-    let is_typo = |known: &&str| strsim::osa_distance(scheme, known) == 1;
+    let is_typo = |known: &&str| differs_by_one_letter(scheme, known);
     let known = KNOWN.into_iter().filter(|known| *known != PREFIX);
     if NOT_MISSPELT.contains(&scheme) {
         None
@@ -113,6 +113,17 @@ fn similar(scheme: &str) -> Option<&'static str> {
         // If several schemes match, the first is used, because the list begins with the most common schemes.
         known.into_iter().find(is_typo)
     }
+}
+
+#[cfg(feature = "suggest")]
+fn differs_by_one_letter(scheme: &str, known: &str) -> bool {
+    strsim::osa_distance(scheme, known) == 1
+}
+
+/// Without the feature `suggest`, no scheme is taken for a misspelt one.
+#[cfg(not(feature = "suggest"))]
+fn differs_by_one_letter(_: &str, _: &str) -> bool {
+    false
 }
 
 /// A URL with its fragment.

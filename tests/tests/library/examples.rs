@@ -34,6 +34,7 @@ fn examples_run() {
         ("client", "retrieve_url", "Pride and prejudice"),
         ("client", "stream_large_set", "236 of 236 records written"),
         ("client", "stream", "5. "),
+        ("client", "blocking", "1 found by ISBN"),
         ("client", "find_best", "pg2600 (127.0.0.1"),
         ("client", "many_lookups", "local:pg11: Alice"),
         ("client", "login", "1 found"),

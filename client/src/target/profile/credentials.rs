@@ -1,22 +1,13 @@
 //! Credentials (Z39.50-2003 §3.2.1.1.6, idAuthentication). A program may give the password itself. A targets file names
 //! an environment variable or a command that returns the password, but never contains the password.
 
-use std::fmt;
-use std::io;
-use std::pin::pin;
-use std::process::{ExitStatus, Stdio};
-use std::time::Duration;
-
 use serde::Deserialize;
-use tokio::io::{AsyncReadExt, copy, sink};
-use tokio::process::Command;
-use tokio::time::{Instant, timeout, timeout_at};
+use std::fmt;
+use tokio::time::{Instant, timeout_at};
 use z3950_asn1::apdu::{IdAuthentication, IdPass};
 
-/// The time after which a password command that is still running is logged.
-const QUIET: Duration = Duration::from_millis(500);
-/// The maximum number of octets that are kept from the output of a password command.
-const MAX_OUTPUT: u64 = 64 * 1024;
+#[cfg(feature = "profiles")]
+use super::command::run;
 
 /// The credentials for a target, and the password or its source.
 ///
@@ -154,31 +145,10 @@ impl Credentials {
     }
 }
 
-/// Runs a command to its end and returns the beginning of its output. Further output is read and discarded, because the
-/// command could fail if its pipe were closed. The command stays in the foreground of the terminal, so that it can
-/// prompt.
-async fn run(command: &str) -> io::Result<(Vec<u8>, ExitStatus)> {
-    let mut child = Command::new("sh")
-        .args(["-c", command])
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::inherit())
-        .kill_on_drop(true)
-        .spawn()?;
-    let mut ended = pin!(async {
-        let mut printed = Vec::new();
-        if let Some(mut stdout) = child.stdout.take() {
-            let mut beginning = (&mut stdout).take(MAX_OUTPUT);
-            beginning.read_to_end(&mut printed).await?;
-            copy(&mut stdout, &mut sink()).await?;
-        }
-        Ok((printed, child.wait().await?))
-    });
-    if let Ok(ended) = timeout(QUIET, &mut ended).await {
-        return ended;
-    }
-    tracing::warn!("waiting for the password command");
-    ended.await
+#[cfg(not(feature = "profiles"))]
+async fn run(_: &str) -> std::io::Result<(Vec<u8>, std::process::ExitStatus)> {
+    let reason = "password commands need the feature `profiles` of z3950";
+    Err(std::io::Error::new(std::io::ErrorKind::Unsupported, reason))
 }
 
 impl fmt::Debug for Credentials {
@@ -190,6 +160,8 @@ impl fmt::Debug for Credentials {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     /// Tests that a password command is killed at the deadline, even if it has closed its output, or has a child that

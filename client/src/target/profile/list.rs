@@ -4,12 +4,17 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
-use std::path::{Path, PathBuf};
+#[cfg(feature = "profiles")]
+use std::path::Path;
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
+#[cfg(feature = "profiles")]
 use etcetera::{BaseStrategy, choose_base_strategy};
+#[cfg(feature = "profiles")]
 use serde::Deserialize;
 use z3950_asn1::apdu::DatabaseName;
+#[cfg(feature = "profiles")]
 use z3950_asn1::input;
 use z3950_asn1::query::nearest;
 
@@ -17,11 +22,17 @@ use super::{Credentials, Profile, SruOptions};
 use crate::target::{self, Endpoint, Target, TargetError};
 use crate::url::{self, Host, Mode, Userinfo, Z3950Url};
 
-/// The built-in targets file.
-const BUILT_IN: &str = include_str!("targets.toml");
+/// The built-in targets file; empty without the feature `profiles`.
+const BUILT_IN: &str = if cfg!(feature = "profiles") {
+    include_str!("targets.toml")
+} else {
+    ""
+};
 /// The path of the user's targets file, relative to the configuration directory.
+#[cfg(feature = "profiles")]
 const FILE: &str = "z3950/targets.toml";
 /// The maximum size of a targets file in octets.
+#[cfg(feature = "profiles")]
 const MAX_FILE: u64 = 4 << 20;
 
 /// A list of profiles with names.
@@ -138,6 +149,7 @@ impl fmt::Display for FileFault {
     }
 }
 
+#[cfg(feature = "profiles")]
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -147,12 +159,14 @@ struct File {
 
 impl Profiles {
     /// Returns the path of the user's targets file, which may not exist; `None` if there is no home directory.
+    #[cfg(feature = "profiles")]
     pub fn user_file() -> Option<PathBuf> {
         let folders = choose_base_strategy().ok()?;
         Some(folders.config_dir().join(FILE))
     }
 
     /// Returns the built-in profiles.
+    #[cfg(feature = "profiles")]
     pub fn built_in() -> Self {
         Self {
             has_built_in: true,
@@ -164,6 +178,7 @@ impl Profiles {
     ///
     /// # Errors
     /// Fails if the file cannot be read or is not a valid targets file.
+    #[cfg(feature = "profiles")]
     pub fn with_file(mut self, path: &Path) -> Result<Self, ProfileError> {
         let read = |error| ProfileError::Read {
             path: path.to_owned(),
@@ -222,6 +237,7 @@ impl Profiles {
         self.all.get_or_init(|| {
             let mut all = Entries::new();
             // A test checks the built-in list; an error in it would leave only the user's targets.
+            #[cfg(feature = "profiles")]
             if self.has_built_in
                 && let Ok(File { targets }) = toml::from_str(BUILT_IN)
             {
@@ -360,6 +376,7 @@ impl Profiles {
     }
 }
 
+#[cfg(feature = "profiles")]
 fn entries(
     targets: BTreeMap<String, Profile>,
     origin: &Origin,
@@ -403,6 +420,7 @@ impl Resolved {
 }
 
 /// Returns the fault with its place, but without the text of the file, which may contain passwords.
+#[cfg(feature = "profiles")]
 fn fault(text: &str, error: &toml::de::Error) -> FileFault {
     let message = error.message();
     let words = match message.rsplit_once(", expected ") {

@@ -166,6 +166,11 @@ pub(super) const HOUSES: &[House] = &[
         package: "client",
         floors: &[
             "testing",
+            "blocking",
+            "blocking::client",
+            "blocking::connection",
+            "blocking::result_set",
+            "blocking::runtime",
             "find::connection",
             "find",
             "find::url",

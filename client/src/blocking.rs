@@ -1,0 +1,45 @@
+//! The same client without `async`: each call waits until its answer has come.
+//!
+//! ```no_run
+//! use z3950::Query;
+//! use z3950::blocking::Client;
+//!
+//! # fn example() -> Result<(), z3950::Error> {
+//! let catalogue = Client::new().connect("lx2.loc.gov:210/LCDB")?;
+//! let hits = catalogue.search(Query::title("war and peace") & Query::author("tolstoy"))?;
+//! println!("{} found", hits.count());
+//! for record in &hits {
+//!     println!("{}", record?.title().unwrap_or_default());
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The names are those of the asynchronous types, whose pages say more; [`ResultSet`], [`Records`] and [`Events`] are read
+//! by iterators. A client with credentials, profiles, TLS options or routes is made as an asynchronous
+//! [`Client`](crate::Client), and converted by [`Client::from`].
+//!
+//! Each client has one thread, which starts with its first request, is shared by its clones, connections and result
+//! sets, and ends with the last of them. Between calls, this thread answers servers and closes sessions. Calls can be
+//! made from several threads at the same time.
+//!
+//! A call from asynchronous code works, but the other tasks of its thread wait as well. Use the asynchronous
+//! [`Client`](crate::Client) there, or `tokio::task::spawn_blocking`.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `client` | the client, and the events of a search at several targets |
+//! | `connection` | searches, scans, lookups, retrievals, updates and orders |
+//! | `result_set` | result sets, and iterators over their records |
+//! | `runtime` | the thread that the others share |
+
+mod client;
+mod connection;
+mod result_set;
+mod runtime;
+#[cfg(test)]
+mod tests;
+
+pub use self::client::{Client, Events};
+pub use self::connection::Connection;
+pub use self::result_set::{Records, ResultSet};

@@ -1,0 +1,92 @@
+//! The thread that drives the sessions of a client, and the wait of other threads for an answer.
+
+use std::io;
+use std::pin::pin;
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+
+use tokio::runtime::{Builder, Handle};
+use tokio::sync::oneshot;
+use tokio::task::unconstrained;
+
+use crate::error::{Cause, Error, Phase};
+
+/// The runtime of a client. Its thread starts with the first request, and ends with the last user of the runtime.
+#[derive(Debug, Default)]
+pub(super) struct Runtime(OnceLock<Result<Driver, Arc<io::Error>>>);
+
+#[derive(Debug)]
+struct Driver {
+    handle: Handle,
+    /// Nothing is sent; the thread ends when this is dropped.
+    _running: oneshot::Sender<()>,
+}
+
+impl Runtime {
+    /// Waits for the end of work, which may use the runtime.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`], if the thread cannot be started.
+    pub(super) fn wait<T>(&self, work: impl Future<Output = T>) -> Result<T, Error> {
+        let started = self.0.get_or_init(|| start().map_err(Arc::new));
+        let driver = started.as_ref().map_err(|error| Error::Unavailable {
+            phase: Phase::Connect,
+            cause: Cause::Other(Arc::clone(error)),
+        })?;
+        let _entered = driver.handle.enter();
+        Ok(wait(work))
+    }
+
+    /// Waits for the end of work that may fail.
+    ///
+    /// # Errors
+    /// The error of the work, and those of [`wait`](Self::wait).
+    pub(super) fn run<T>(&self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+        self.wait(work)?
+    }
+}
+
+fn start() -> io::Result<Driver> {
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    let handle = runtime.handle().clone();
+    let (running, ended) = oneshot::channel::<()>();
+    let drive = move || {
+        // An error means that the runtime has no more users.
+        let _ = runtime.block_on(ended);
+        // A name that is still being looked up is not waited for.
+        runtime.shutdown_background();
+    };
+    thread::Builder::new().name("z3950".into()).spawn(drive)?;
+    Ok(Driver {
+        handle,
+        _running: running,
+    })
+}
+
+/// Polls work in this thread until it has ended. Unlike [`Handle::block_on`], it does not panic in asynchronous code.
+/// There, the work is not counted as work of the task that waits, which could never yield.
+fn wait<T>(work: impl Future<Output = T>) -> T {
+    let mut work = pin!(unconstrained(work));
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut context = Context::from_waker(&waker);
+    loop {
+        if let Poll::Ready(result) = work.as_mut().poll(&mut context) {
+            return result;
+        }
+        thread::park();
+    }
+}
+
+/// Wakes the thread that waits.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.0.unpark();
+    }
+}

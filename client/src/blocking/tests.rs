@@ -1,0 +1,118 @@
+//! Tests of calls that wait: from threads, from asynchronous code, and at the end of the client.
+
+use std::sync::mpsc;
+
+use z3950_asn1::apdu::{Apdu, PresentStatus, Records as ResponseRecords};
+
+use super::runtime::Runtime;
+use super::*;
+use crate::find::{Event, Wanted};
+use crate::testing::*;
+use crate::transport::Routes;
+use crate::{ClientOptions, Error, Query};
+
+/// Returns a client whose server follows a script after Init.
+fn client(turns: Vec<Turn>) -> Client {
+    let script = [vec![accepted()], turns].concat();
+    let routes = Routes::fixed(std::sync::Arc::new(Scripted::new([script])));
+    crate::Client::with_routes(ClientOptions::default(), routes).into()
+}
+
+fn searched(hits: i64) -> Turn {
+    send(found(hits, Vec::new()))
+}
+
+fn chunk(count: usize) -> Apdu {
+    let records = ResponseRecords::ResponseRecords(vec![marc(); count]);
+    presented(PresentStatus::SUCCESS, Some(records)).into()
+}
+
+/// Returns the records of a search, with nothing else that keeps the connection.
+fn records_of(client: &Client) -> Result<Records, Error> {
+    let hits = client
+        .connect("lib.example/cat")?
+        .search(Query::title("emma"))?;
+    assert_eq!(hits.count(), 30);
+    Ok(hits.into_iter())
+}
+
+#[test]
+fn audit_r_l13_records_are_iterated() {
+    let client = client(vec![
+        searched(30),
+        send(chunk(20)),
+        send(chunk(10)),
+        searched(30),
+    ]);
+    let records = records_of(&client).expect("records");
+    let positions = records.map(|record| record.expect("a record").position());
+    assert!(positions.eq((1..=30).map(Some)));
+    // The session went back to the client.
+    drop(records_of(&client).expect("a search in the same session"));
+    client.close_all();
+}
+
+#[test]
+fn audit_r_l13_one_connection_serves_several_threads() {
+    let client = client((0..8).map(|_| searched(1)).collect());
+    let cat = client.connect("lib.example/cat").expect("a connection");
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| cat.search(Query::title("emma")).expect("hits"));
+        }
+    });
+    cat.close().expect("was open");
+}
+
+/// Makes more requests than a task of tokio may make without a pause.
+fn many_requests() {
+    const MANY: usize = 300;
+    let one_each = std::iter::repeat_with(|| one(marc())).take(MANY);
+    let client = client(std::iter::once(searched(1)).chain(one_each).collect());
+    let cat = client.connect("lib.example/cat").expect("a connection");
+    let hits = cat.search(Query::title("emma")).expect("hits");
+    for _ in 0..MANY {
+        hits.record(1).expect("a record");
+    }
+}
+
+#[tokio::test]
+async fn audit_r_l13_calls_from_asynchronous_code_work() {
+    many_requests();
+    let blocking = tokio::task::spawn_blocking(many_requests);
+    blocking.await.expect("no panic");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn audit_r_l13_calls_from_a_task_work() {
+    let task = tokio::spawn(async { many_requests() });
+    task.await.expect("no panic");
+}
+
+#[test]
+fn audit_r_l13_events_are_iterated() {
+    let client = client(vec![searched(2), send(chunk(2))]);
+    let target = client.target("lib.example/cat").expect("a target");
+    let wanted = Wanted::query(Query::title("emma"));
+    let events = client.find([target], wanted).expect("events");
+    let events: Vec<_> = events.collect();
+    let is_record = |event: &&Event| matches!(event, Event::Record { .. });
+    assert_eq!(events.iter().filter(is_record).count(), 2);
+    assert!(matches!(events.last(), Some(Event::Ended(_))));
+}
+
+#[test]
+fn audit_r_l13_the_thread_ends_with_its_last_user() {
+    let runtime = Runtime::default();
+    let (sender, receiver) = mpsc::channel::<()>();
+    let task = async {
+        tokio::spawn(async move {
+            let _held = sender;
+            std::future::pending::<()>().await;
+        });
+    };
+    runtime.wait(task).expect("a thread");
+    drop(runtime);
+    // This waits for the end of the thread, which ends the task.
+    receiver.recv().expect_err("nothing was sent");
+}
