@@ -1,8 +1,10 @@
 //! Credentials (Z39.50-2003 §3.2.1.1.6, idAuthentication). A program may give the password itself. A targets file names
 //! an environment variable or a command that returns the password, but never contains the password.
 
-use serde::Deserialize;
 use std::fmt;
+use std::process::ExitStatus;
+
+use serde::Deserialize;
 use tokio::time::{Instant, timeout_at};
 use z3950_asn1::apdu::{IdAuthentication, IdPass};
 
