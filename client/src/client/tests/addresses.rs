@@ -56,7 +56,7 @@ async fn audit_r_l4_credentials_in_a_url_are_sent_or_an_error() {
         assert!(words.contains("allow_url_credentials"), "{words}");
         assert!(!words.contains("secret"), "{words}");
     }
-    let not_sent = |error: &PlanError| *error == PlanError::CredentialsNotSent;
+    let not_sent = |error: &PlanError| matches!(error, PlanError::CredentialsNotSent);
     let opened = client
         .open(&url(URL_CREDENTIALS))
         .await
