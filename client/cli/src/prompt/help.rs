@@ -105,8 +105,8 @@ fn on_screen(text: &str, indent: usize, output: &Output) -> String {
 
 /// The text at the end of the list of commands.
 const HELP: &str = "
-help COMMAND shows the arguments and examples of a command, help queries the syntax of queries
-The first letters of a command are enough, as f for find and sh for show; of several, the first one above is meant
+help COMMAND shows the arguments and examples of a command, help queries the syntax of queries; \
+the first letters of a command are enough, as f for find
 ";
 
 /// The text at the end of the list of usual commands.

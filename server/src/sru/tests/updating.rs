@@ -154,7 +154,7 @@ async fn records_that_would_lose_data_are_refused() {
             one.replace("00000nam a2200000 a 4500", "x"),
             "12 the leader has 1 octets instead of 24",
         ),
-        (one.replace("One", "&e;"), "12 entity e is not known"),
+        (one.replace("One", "&e;"), "12 entity e is none of the five"),
     ] {
         let request = request(UpdateAction::Create, "", &text);
         let (_, response) = answer(session, "books", request).await;
