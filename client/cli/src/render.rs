@@ -351,8 +351,11 @@ fn written(
     let mut octets = Vec::new();
     let failure = match style.write(record, context, &mut octets) {
         Ok(written) => {
-            is_loss |= written.is_loss;
-            notes.extend(written.notes);
+            // A reader of text sees all of it, even what a program would take for structure.
+            if !style.format().is_to_read() {
+                is_loss |= written.is_loss;
+                notes.extend(written.notes);
+            }
             None
         }
         Err(error) => Some(error.to_string()),

@@ -260,7 +260,10 @@ fn titles_are_listed_in_scripts_too() {
     for (commands, words) in [
         ("titles\n", "there is no result set"),
         ("find ti:nosuchword\ntitles\n", "the result set is empty"),
-        ("find ti:war\ntitles 0\n", "usage: titles [all|N|N-LAST|N+M[+SET]]"),
+        (
+            "find ti:war\ntitles 0\n",
+            "usage: titles [all|N|N-LAST|N+M[+SET]]",
+        ),
         ("find ti:war\ntitles 1+1+9\n", "diagnostic 30"),
     ] {
         let ran = demo("localhost/books", commands, &[]);
