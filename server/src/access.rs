@@ -1,21 +1,51 @@
 //! Access control: admission to sessions, and the rights of users (Z39.50-2003 §3.2.1.1.2 id/authentication, §3.2.5 access
 //! control).
+//!
+//! Who the users are is up to an [`Authenticate`]: the [`UserList`] of [`Access::users`], or a program's own, such as a directory
+//! or a table of a database.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use z3950_server::access::{Authenticate, Login, User};
+//! use z3950_server::backend::{Answer, Condition, diagnostic, ready};
+//! use z3950_server::testing::TestServer;
+//!
+//! /// Admits members of the staff, with the password of the day.
+//! struct Staff;
+//!
+//! impl Authenticate for Staff {
+//!     fn authenticate<'a>(&'a self, login: Login<'a>) -> Answer<'a, User> {
+//!         let is_known = login.user.ends_with("@staff") && login.password == b"open sesame";
+//!         ready(if is_known {
+//!             Ok(User::new(login.user))
+//!         } else {
+//!             Err(diagnostic(Condition::BAD_USER_ID_OR_PASSWORD, login.user))
+//!         })
+//!     }
+//! }
+//!
+//! let server = TestServer::builder().demo().authenticate(Arc::new(Staff)).start();
+//! ```
 
 use std::fmt;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use z3950_asn1::apdu::{IdAuthentication, IdPass};
 
+use crate::backend::{Answer, ready};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
+use crate::limits::Limits;
 use crate::passwords::{PasswordChecks, PasswordHash};
 
 /// The rules for opening a session. By default, everybody may open one, with or without credentials.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Access {
-    /// The users; if there are none, everybody may open a session.
+    /// The users; if there are none, everybody may open a session. They are not asked if the target has an [`Authenticate`] of its
+    /// own.
     pub users: Vec<User>,
-    /// Whether clients without credentials are admitted even if users are listed.
+    /// Whether clients without credentials are admitted even if there are users.
     pub anonymous: bool,
     /// How to ask clients without credentials for them before their first operation (§3.2.5); `None` to refuse their Init
     /// instead.
@@ -49,6 +79,132 @@ pub struct User {
     pub refusal: Option<Condition>,
 }
 
+impl User {
+    /// Creates a user with this name, whose password is already checked or of no concern.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            ..Self::default()
+        }
+    }
+}
+
+/// Finds the users of a server: by passwords in a database, by a directory, by another program.
+///
+/// A login is checked before the request that brings it begins; of one address, one at a time. The check may wait; it has
+/// [`Limits::login_time`](crate::Limits::login_time), after which the client is refused, as it is if the check panics. Work that
+/// blocks a thread, such as the hashing of a password, belongs in [`backend::blocking`](crate::backend::blocking).
+///
+/// The answers to wrong logins are delayed ([`Limits::refusal_delay`](crate::Limits::refusal_delay)), and too many end the
+/// connection, whoever checks them. A session is checked once; clients of SRU send their login again with each connection.
+pub trait Authenticate: Send + Sync {
+    /// Returns the user with this login, with the rights that apply: databases, sessions and updates. Its password and hash are not
+    /// looked at. [`Caller::user`](crate::backend::Caller::user) tells its name to the backend.
+    ///
+    /// # Errors
+    /// The reason for the refusal: condition 1011 for a wrong name or password, and 1012 to 1017 for others. Each counts as a wrong
+    /// login.
+    fn authenticate<'a>(&'a self, login: Login<'a>) -> Answer<'a, User>;
+}
+
+/// A login that a client has sent.
+#[derive(Clone, Copy)]
+#[non_exhaustive]
+pub struct Login<'a> {
+    /// The userId; in an open authentication string, it is the part before its last `/`.
+    pub user: &'a str,
+    /// The groupId.
+    pub group: Option<&'a str>,
+    /// The password; empty without one.
+    pub password: &'a [u8],
+    /// The address of the client; `None` for a client on the server's host that does not have one.
+    pub address: Option<IpAddr>,
+}
+
+impl fmt::Debug for Login<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Login({}, <redacted>)", self.user)
+    }
+}
+
+impl<'a> Login<'a> {
+    /// Creates a login with a name and a password.
+    pub fn new(user: &'a str, password: &'a [u8]) -> Self {
+        Self {
+            user,
+            group: None,
+            password,
+            address: None,
+        }
+    }
+}
+
+/// A list of users, whose passwords may be hashed.
+pub struct UserList {
+    users: Vec<User>,
+    checks: PasswordChecks,
+}
+
+impl UserList {
+    /// Creates a list. At most [`Limits::password_checks`](crate::Limits::password_checks) hashed passwords are verified at once.
+    pub fn new(users: Vec<User>, limits: &Limits) -> Self {
+        Self {
+            users,
+            checks: PasswordChecks::new(limits),
+        }
+    }
+
+    /// Returns the hashes against which a password must be verified before [`find`](Self::find) compares it. If the user does not
+    /// have a hash but others do, it is one of theirs, so that the time does not tell which users there are.
+    fn hashes_for(&self, login: Login<'_>) -> Vec<PasswordHash> {
+        let hash = |user: &User| {
+            let hash = user.password_hash.as_ref();
+            hash.filter(|_| user.refusal.is_none()).cloned()
+        };
+        let named = self.users.iter().filter(|user| user.name == login.user);
+        let hashes: Vec<PasswordHash> = named.filter_map(hash).collect();
+        if hashes.is_empty() {
+            self.users.iter().find_map(hash).into_iter().collect()
+        } else {
+            hashes
+        }
+    }
+
+    /// Finds the user with a login. A hashed password counts as wrong unless it was verified lately.
+    fn find(&self, login: Login<'_>) -> Result<User, Diagnostic> {
+        let mut users = self.users.iter();
+        let user = users.find(|user| user.is(login, &self.checks));
+        let wrong = || diagnostic(Condition::BAD_USER_ID_OR_PASSWORD, login.user);
+        let user = user.ok_or_else(wrong)?;
+        match user.refusal {
+            Some(refusal) => Err(diagnostic(refusal, login.user)),
+            None => Ok(user.clone()),
+        }
+    }
+}
+
+impl fmt::Debug for UserList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.users.fmt(f)
+    }
+}
+
+impl Authenticate for UserList {
+    /// An unknown user and a wrong password give the same answer.
+    fn authenticate<'a>(&'a self, login: Login<'a>) -> Answer<'a, User> {
+        let hashes = self.hashes_for(login);
+        if hashes.is_empty() {
+            return ready(self.find(login));
+        }
+        Box::pin(async move {
+            for hash in hashes {
+                self.checks.verify(&hash, login.password).await;
+            }
+            self.find(login)
+        })
+    }
+}
+
 impl fmt::Debug for User {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "User({}, <redacted>)", self.name)
@@ -73,42 +229,31 @@ pub(crate) struct Credentials<'a> {
 }
 
 /// The result of admitting a client.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Admission {
     /// Admitted without a user name.
     Anybody,
-    /// Admitted as the user at this index of [`Access::users`].
-    User(usize),
+    /// Admitted as this user.
+    User(Arc<User>),
     /// Admitted, but must authenticate later.
     Unproved,
 }
 
 impl Access {
-    /// Decides on the admission of a client with these credentials.
+    /// Decides on the admission of a client with these credentials to a server that has users; `prove` returns the user.
     ///
     /// # Errors
     ///
-    /// Condition 1010 if credentials are required and missing, 1011 if they are wrong, 1014 for an unsupported form, or the
-    /// refusal in the user's entry.
+    /// Condition 1010 if credentials are required and missing, 1014 for an unsupported form, or the error of `prove`.
     pub(crate) fn admit(
         &self,
         credentials: Option<&IdAuthentication>,
-        checks: &PasswordChecks,
+        prove: impl FnOnce() -> Result<Arc<User>, Diagnostic>,
     ) -> Result<Admission, Diagnostic> {
-        if self.users.is_empty() {
-            return Ok(Admission::Anybody);
-        }
         match credentials {
-            None | Some(IdAuthentication::Anonymous) => match &self.challenge {
-                _ if self.anonymous => Ok(Admission::Anybody),
-                Some(_) => Ok(Admission::Unproved),
-                None => Err(diagnostic(Condition::BAD_USER_ID, "")),
-            },
-            Some(IdAuthentication::Open(text)) => {
-                self.prove(Credentials::open(text.as_bytes()), checks)
-            }
-            Some(IdAuthentication::IdPass(id_pass)) => {
-                self.prove(Credentials::from(id_pass), checks)
+            None | Some(IdAuthentication::Anonymous) => self.admit_anonymous(),
+            Some(IdAuthentication::Open(_) | IdAuthentication::IdPass(_)) => {
+                prove().map(Admission::User)
             }
             Some(IdAuthentication::Other(external)) => {
                 let syntax = external.direct_reference;
@@ -118,13 +263,16 @@ impl Access {
         }
     }
 
-    /// Returns whether [`Access::admit`] compares these credentials with the credentials of users.
-    pub(crate) fn compares(&self, credentials: Option<&IdAuthentication>) -> bool {
-        let has_password = matches!(
-            credentials,
-            Some(IdAuthentication::Open(_) | IdAuthentication::IdPass(_))
-        );
-        has_password && !self.users.is_empty()
+    /// Decides on the admission of a client without credentials to a server that has users.
+    ///
+    /// # Errors
+    /// Condition 1010 if credentials are required.
+    pub(crate) fn admit_anonymous(&self) -> Result<Admission, Diagnostic> {
+        match &self.challenge {
+            _ if self.anonymous => Ok(Admission::Anybody),
+            Some(_) => Ok(Admission::Unproved),
+            None => Err(diagnostic(Condition::BAD_USER_ID, "")),
+        }
     }
 
     /// Checks whether a client may update databases.
@@ -152,44 +300,6 @@ impl Access {
     pub(crate) fn restricts_updates(&self) -> bool {
         !self.anyone_may_update || self.users.iter().any(|user| user.update == Some(false))
     }
-
-    /// Returns the hashes against which a password must be verified before [`prove`](Self::prove) compares it. If the user does
-    /// not have a hash but others do, it is one of theirs, so that the time does not tell which users there are.
-    pub(crate) fn hashes_for(&self, given: Credentials<'_>) -> Vec<PasswordHash> {
-        let hash = |user: &User| {
-            let hash = user.password_hash.as_ref();
-            hash.filter(|_| user.refusal.is_none()).cloned()
-        };
-        let named = self.users.iter();
-        let named = named.filter(|user| user.name.as_bytes() == given.user);
-        let hashes: Vec<PasswordHash> = named.filter_map(hash).collect();
-        if hashes.is_empty() {
-            self.users.iter().find_map(hash).into_iter().collect()
-        } else {
-            hashes
-        }
-    }
-
-    /// Finds the user with these credentials. A hashed password counts as wrong unless it was verified lately.
-    ///
-    /// # Errors
-    ///
-    /// The same as for [`Access::admit`]. An unknown user and a wrong password give the same answer.
-    pub(crate) fn prove(
-        &self,
-        given: Credentials<'_>,
-        checks: &PasswordChecks,
-    ) -> Result<Admission, Diagnostic> {
-        let mut users = self.users.iter();
-        let wrong = || diagnostic(Condition::BAD_USER_ID_OR_PASSWORD, given.user);
-        let place = users
-            .position(|user| user.is(given, checks))
-            .ok_or_else(wrong)?;
-        match self.users.get(place).and_then(|user| user.refusal) {
-            Some(refusal) => Err(diagnostic(refusal, given.user)),
-            None => Ok(Admission::User(place)),
-        }
-    }
 }
 
 impl User {
@@ -201,11 +311,11 @@ impl User {
         })
     }
 
-    fn is(&self, given: Credentials<'_>, checks: &PasswordChecks) -> bool {
-        let group = self.group.as_ref();
-        self.name.as_bytes() == given.user
-            && group.is_none_or(|group| given.group == Some(group.as_bytes()))
-            && (self.refusal.is_some() || self.has_password(given.password, checks))
+    fn is(&self, login: Login<'_>, checks: &PasswordChecks) -> bool {
+        let group = self.group.as_deref();
+        self.name == login.user
+            && (group.is_none() || group == login.group)
+            && (self.refusal.is_some() || self.has_password(login.password, checks))
     }
 
     fn has_password(&self, given: &[u8], checks: &PasswordChecks) -> bool {
@@ -266,7 +376,7 @@ impl<'a> From<&'a IdPass> for Credentials<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::limits::Limits;
+    use crate::requests::now;
     use z3950_asn1::apdu::External;
     use z3950_asn1::oid::{Oid, PROMPT_1};
 
@@ -302,24 +412,30 @@ mod tests {
         })
     }
 
-    fn check(access: &Access, given: Option<IdAuthentication>, expected: Result<Admission, &str>) {
-        let checks = PasswordChecks::new(&Limits::default());
-        let admitted = access.admit(given.as_ref(), &checks).map_err(|refused| {
-            let addinfo = refused.addinfo.to_string_lossy().into_owned();
-            format!("{} {addinfo}", refused.condition)
-        });
+    /// Admits a client to a server with a list of users; returns the name of the user, `*` for anybody, or `?` for a client that
+    /// must authenticate later.
+    fn check(access: &Access, given: Option<IdAuthentication>, expected: Result<&str, &str>) {
+        let list = UserList::new(access.users.clone(), &Limits::default());
+        let prove = || {
+            let given = given.as_ref().and_then(Credentials::of).expect("a login");
+            let text = |octets| std::str::from_utf8(octets).expect("text");
+            let login = Login {
+                group: given.group.map(text),
+                ..Login::new(text(given.user), given.password)
+            };
+            now(list.authenticate(login)).map(Arc::new)
+        };
+        let admitted = match access.admit(given.as_ref(), prove) {
+            Ok(Admission::User(user)) => Ok(user.name.clone()),
+            Ok(Admission::Anybody) => Ok("*".to_owned()),
+            Ok(Admission::Unproved) => Ok("?".to_owned()),
+            Err(refused) => {
+                let addinfo = refused.addinfo.to_string_lossy().into_owned();
+                Err(format!("{} {addinfo}", refused.condition))
+            }
+        };
+        let expected = expected.map(ToOwned::to_owned);
         assert_eq!(admitted, expected.map_err(ToOwned::to_owned));
-    }
-
-    #[test]
-    fn without_users_everybody_is_admitted() {
-        for given in [
-            None,
-            Some(IdAuthentication::Anonymous),
-            Some(id_pass(None, "x", "y")),
-        ] {
-            check(&Access::default(), given, Ok(Admission::Anybody));
-        }
     }
 
     #[test]
@@ -329,16 +445,13 @@ mod tests {
         let other =
             |syntax: Oid| Some(IdAuthentication::Other(External::octet_aligned(syntax, "")));
         for (given, expected) in [
-            (pass(None, "ann", "secret"), Ok(Admission::User(0))),
-            (pass(Some("any"), "ann", "secret"), Ok(Admission::User(0))),
-            (open("ann/secret"), Ok(Admission::User(0))),
-            (open("any/ann/secret"), Ok(Admission::User(0))),
-            (
-                pass(Some("club"), "member", "secret"),
-                Ok(Admission::User(2)),
-            ),
-            (open("club/member/secret"), Ok(Admission::User(2))),
-            (open("key"), Ok(Admission::User(3))),
+            (pass(None, "ann", "secret"), Ok("ann")),
+            (pass(Some("any"), "ann", "secret"), Ok("ann")),
+            (open("ann/secret"), Ok("ann")),
+            (open("any/ann/secret"), Ok("ann")),
+            (pass(Some("club"), "member", "secret"), Ok("member")),
+            (open("club/member/secret"), Ok("member")),
+            (open("key"), Ok("key")),
             (pass(None, "member", "secret"), Err("1011 member")),
             (pass(None, "ann", "wrong!"), Err("1011 ann")),
             (pass(None, "ann", "secre"), Err("1011 ann")),
@@ -355,13 +468,13 @@ mod tests {
             anonymous: true,
             ..access()
         };
-        check(&anonymous, None, Ok(Admission::Anybody));
+        check(&anonymous, None, Ok("*"));
         check(&anonymous, pass(None, "ann", "x"), Err("1011 ann"));
         let asked = Access {
             challenge: Some(Challenge::Prompts),
             ..access()
         };
-        check(&asked, None, Ok(Admission::Unproved));
+        check(&asked, None, Ok("?"));
         check(&asked, pass(None, "ann", "x"), Err("1011 ann"));
     }
 

@@ -25,8 +25,8 @@ use crate::target::{Seat, Target};
 /// The state shared by the operations of an open session.
 pub(crate) struct Association {
     pub(crate) target: Arc<Target>,
-    /// The session as seen by the backend.
-    pub(crate) caller: Caller,
+    /// The session as seen by the backend, without its user.
+    caller: Caller,
     pub(crate) terms: Terms,
     /// The seat of the user, once the client has authenticated.
     seat: OnceLock<Seat>,
@@ -73,12 +73,15 @@ impl Association {
         via: Via,
         account: &Arc<Account>,
     ) -> Self {
-        let caller = Caller::new().with_via(via);
+        let mut caller = Caller::new().with_via(via);
+        if let Some(address) = peer {
+            caller = caller.with_address(address);
+        }
         Self {
             account: Arc::clone(account),
             result_sets: Mutex::new(ResultSets::new(&target.limits, account)),
             target,
-            caller: peer.map_or(caller, |address| caller.with_address(address)),
+            caller,
             terms,
             seat: seat.map(OnceLock::from).unwrap_or_default(),
             is_local: peer.is_none_or(|address| address.is_loopback()),
@@ -111,7 +114,16 @@ impl Association {
 
     /// Returns the authenticated user; `None` for a client without one.
     pub(crate) fn user(&self) -> Option<&User> {
-        self.seat.get().and_then(Seat::user)
+        self.seat.get().map(Seat::user)
+    }
+
+    /// Returns the session as seen by the backend.
+    pub(crate) fn caller(&self) -> Caller {
+        let caller = self.caller.clone();
+        match self.seat.get() {
+            Some(seat) => caller.with_user(seat.name()),
+            None => caller,
+        }
     }
 
     /// Returns whether the client must still authenticate.

@@ -1,7 +1,21 @@
-//! The interface between the server and its databases (Z39.50-2003 §3.1.2). The default methods answer that the service is not
-//! supported.
+//! The interface between the server and its databases (Z39.50-2003 §3.1.2): [`Backend`]. The default methods answer that the service
+//! is not supported.
+//!
+//! All that a backend of one's own needs is in this module, also the types of the standard that occur here. What may help:
+//!
+//! - [`Clause`]: a term of a query as plain values; [`RpnStructure::evaluate`](z3950_asn1::apdu::RpnStructure::evaluate) combines what
+//!   the terms of a query become;
+//! - [`blocking`]: work that blocks a thread; [`ready`]: an answer without waiting;
+//! - [`memory::forms`](crate::memory::forms): a MARC record in all syntaxes and element sets;
+//! - [`memory::index_map`](crate::memory::index_map): the access points, words and keys of MARC records, as
+//!   [`MemoryBackend`](crate::MemoryBackend) reads them; [`RecordOrder`](crate::RecordOrder) and [`TermOrder`](crate::TermOrder): its
+//!   orders of records and terms;
+//! - [`access::Authenticate`](crate::access::Authenticate): users of one's own.
+//!
+//! The examples `own_backend`, `sqlite` and `http` are complete backends.
 
 mod caller;
+mod clause;
 mod database;
 mod hits;
 
@@ -10,19 +24,21 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use z3950_asn1::apdu::{
-    AttributeList, AttributesPlusTerm, DatabaseName, External, RpnQuery, Schema, SortKeySpec, Term,
+pub use z3950_asn1::apdu::{
+    AttributeList, AttributesPlusTerm, DatabaseName, External, Operand, Operator, RpnQuery, Schema,
+    SortKeySpec, Term,
 };
-use z3950_asn1::oid::Oid;
+pub use z3950_asn1::oid::{self, Oid};
 pub use z3950_asn1::sru::RecordSource;
 
 pub use self::caller::Caller;
 pub(crate) use self::caller::network;
+pub use self::clause::Clause;
 pub use self::database::{AttributeInfo, DatabaseInfo, DatabasePart};
 pub use self::hits::{HitList, Hits, RecordId};
-pub(crate) use self::hits::{ResultSet, ids_of};
+pub(crate) use self::hits::{ResultSet, part_of};
 use crate::budget::Account;
-use crate::diagnostic::{Condition, Diagnostic, diagnostic};
+pub use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 
 /// The answer of a backend: a value, or a diagnostic. A backend that never waits returns [`ready`]. Dropping the future cancels
 /// the operation, which must not leave changes that are only partly made.
@@ -33,11 +49,42 @@ pub fn ready<'a, T: Send + 'a>(answer: Result<T, Diagnostic>) -> Answer<'a, T> {
     Box::pin(std::future::ready(answer))
 }
 
+/// Runs work that blocks a thread, such as a query of SQLite, on a thread for blocking work, so that it delays no other session.
+/// The work is not stopped if the operation is; the client gets its answer nevertheless.
+///
+/// ```
+/// use z3950_server::backend::{Answer, Found, Hits, RecordId, blocking};
+///
+/// fn search<'a>() -> Answer<'a, Found> {
+///     blocking(|| {
+///         let ids = [17, 4]; // from a library that knows nothing of futures
+///         Ok(ids.map(RecordId).into_iter().collect::<Hits>().into())
+///     })
+/// }
+/// ```
+///
+/// # Panics
+/// The answer panics if the work panics, or if it is awaited outside a Tokio runtime. A panic of a backend fails its request, and
+/// nothing else.
+pub fn blocking<'a, T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Diagnostic> + Send + 'static,
+) -> Answer<'a, T> {
+    Box::pin(async {
+        let ended = tokio::task::spawn_blocking(work).await;
+        ended.unwrap_or_else(|error| match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(_) => Err(diagnostic(Condition::TEMPORARY_SYSTEM_ERROR, "")),
+        })
+    })
+}
+
 /// Databases that can be searched, and their records.
 ///
-/// One backend serves all sessions at once. Work that takes longer than a few milliseconds or waits for anything
-/// belongs in a future that yields: the methods themselves, and futures that do not yield, block the thread that serves
-/// the connection.
+/// One backend serves all sessions at once. Work that takes longer than a few milliseconds or waits for anything belongs in a
+/// future that yields, or in [`blocking`]: the methods themselves, and futures that do not yield, block the thread that serves the
+/// connection. If a method or its future panics, its request fails with condition 2, and the session goes on.
+///
+/// Each request names its [`Caller`]: the session, the client's address, and the user.
 #[expect(unused_variables, reason = "the names document the methods")]
 pub trait Backend: Send + Sync {
     /// Returns the databases, as shown to people and in Explain. The first is the default database.
@@ -118,7 +165,7 @@ pub trait Backend: Send + Sync {
 }
 
 /// A search.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct Search<'a> {
     /// The caller that searches.
@@ -271,9 +318,11 @@ pub struct Facet {
 }
 
 /// A record to retrieve.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Retrieve<'a> {
+    /// The caller that retrieves the record.
+    pub caller: Caller,
     /// The result set of the record.
     pub hits: &'a Hits,
     /// The record within the result set.
@@ -283,9 +332,11 @@ pub struct Retrieve<'a> {
 }
 
 /// The records of a response, which are retrieved afterwards.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RetrieveMany<'a> {
+    /// The caller that retrieves the records.
+    pub caller: Caller,
     /// The result set of the records.
     pub hits: &'a Hits,
     /// The records in the order of the response; the response may not have room for all of them.
@@ -295,9 +346,10 @@ pub struct RetrieveMany<'a> {
 }
 
 impl<'a> Retrieve<'a> {
-    /// Creates a retrieval of a record of a result set.
+    /// Creates a retrieval of a record of a result set by a new caller.
     pub fn new(hits: &'a Hits, record: RecordId, composition: &'a Composition) -> Self {
         Self {
+            caller: Caller::new(),
             hits,
             record,
             composition,
@@ -306,9 +358,10 @@ impl<'a> Retrieve<'a> {
 }
 
 impl<'a> RetrieveMany<'a> {
-    /// Creates a retrieval of records of a result set.
+    /// Creates a retrieval of records of a result set by a new caller.
     pub fn new(hits: &'a Hits, records: &'a [RecordId], composition: &'a Composition) -> Self {
         Self {
+            caller: Caller::new(),
             hits,
             records,
             composition,
@@ -390,7 +443,7 @@ impl Composition {
 }
 
 /// The part of an index to scan.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct Scan<'a> {
     /// The caller that scans.
@@ -450,7 +503,7 @@ impl ScanTerm {
 }
 
 /// A sort order.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Sort<'a> {
     /// The caller that sorts.
@@ -473,9 +526,11 @@ impl<'a> Sort<'a> {
 }
 
 /// A change to a database (Z39.50-2003 Appendix EXT.1.4).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Update<'a> {
+    /// The caller that changes the database.
+    pub caller: Caller,
     /// The database.
     pub database: &'a DatabaseName,
     /// The change to make to each record.
@@ -485,13 +540,14 @@ pub struct Update<'a> {
 }
 
 impl<'a> Update<'a> {
-    /// Creates a change to records of a database.
+    /// Creates a change to records of a database by a new caller.
     pub fn new(
         database: &'a DatabaseName,
         action: UpdateAction,
         records: &'a [UpdateRecord],
     ) -> Self {
         Self {
+            caller: Caller::new(),
             database,
             action,
             records,

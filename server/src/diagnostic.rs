@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use z3950_asn1::apdu::DefaultDiagFormat;
-pub(crate) use z3950_asn1::bib1::diagnostics::Condition;
+pub use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_marc::text::is_unprintable;
 
 /// A Bib-1 diagnostic.

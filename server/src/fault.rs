@@ -43,7 +43,7 @@ mod words;
 use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -222,17 +222,25 @@ impl fmt::Debug for Alteration {
 #[derive(Clone, Debug, Default)]
 pub struct Faults {
     rules: Vec<Rule>,
-    met: Counts,
+    counts: Counts,
 }
 
-/// For each rule, the number of requests, in all sessions, that have met its conditions. A clone starts at zero, because it
-/// belongs to another server.
+/// The counts of each rule, in all sessions. A clone starts at zero, because it belongs to another server.
 #[derive(Debug, Default)]
-struct Counts(Vec<AtomicU64>);
+struct Counts(Vec<Count>);
+
+/// The counts of a rule.
+#[derive(Debug, Default)]
+struct Count {
+    /// The number of requests that have met its conditions, apart from those on the number of the request.
+    met: AtomicU64,
+    /// Whether it has struck a request.
+    has_fired: AtomicBool,
+}
 
 impl Clone for Counts {
     fn clone(&self) -> Self {
-        Self(self.0.iter().map(|_| AtomicU64::new(0)).collect())
+        Self(self.0.iter().map(|_| Count::default()).collect())
     }
 }
 
@@ -250,15 +258,29 @@ impl Faults {
     /// Adds a rule, like [`Faults::on`].
     pub fn with(mut self, rule: Rule) -> Self {
         self.rules.push(rule);
-        self.met.0.push(AtomicU64::new(0));
+        self.counts.0.push(Count::default());
         self
     }
 
     /// Adds the rules of `others` after the rules of this list.
     pub fn and(mut self, others: Self) -> Self {
         self.rules.extend(others.rules);
-        self.met.0.extend(others.met.0);
+        self.counts.0.extend(others.counts.0);
         self
+    }
+
+    /// Returns the number of rules.
+    pub fn len(&self) -> usize {
+        self.rules.len()
+    }
+
+    /// Returns the rules that have not struck any request of the server yet.
+    pub(crate) fn unfired(&self) -> impl Iterator<Item = (usize, &Rule)> {
+        let numbered = self.rules.iter().enumerate().zip(&self.counts.0);
+        numbered.filter_map(|(rule, count)| {
+            let has_fired = count.has_fired.load(Ordering::Relaxed);
+            (!has_fired).then_some(rule)
+        })
     }
 
     /// Returns whether there are no rules.

@@ -78,8 +78,8 @@ impl Guesses {
     }
 
     /// Returns whether so many answers to an address are withheld that no further password from it is checked.
-    pub(crate) fn is_silenced(&self, address: Option<IpAddr>, limits: &Limits) -> bool {
-        let longest = limits.refusal_delay.saturating_mul(LONGEST);
+    pub(crate) fn is_silenced(&self, address: Option<IpAddr>, refusal_delay: Duration) -> bool {
+        let longest = refusal_delay.saturating_mul(LONGEST);
         !longest.is_zero() && self.silence(address.map(network), Instant::now()) > longest
     }
 

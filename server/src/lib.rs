@@ -21,9 +21,10 @@
 //!
 //! - [`Server`]: listens, serves and shuts down;
 //! - [`MemoryBackend`]: MARC records from files or from memory, and the demo catalogue; saved to files with the feature `save`,
-//!   searched by regular expressions with `regex`; [`backend`] for others;
-//! - [`Target`]: what all sessions share: databases, limits, the offer, and who has access ([`access`]), by hashed
-//!   passwords with the feature `passwords`;
+//!   searched by regular expressions with `regex`;
+//! - [`backend`]: the trait for records that are elsewhere, and all that an implementation needs;
+//! - [`Target`]: what all sessions share: databases, limits, the offer, and who has access ([`access`]): users by hashed
+//!   passwords with the feature `passwords`, or by a program's own check;
 //! - [`Session`]: one session without any input or output;
 //! - [`fault`]: scripted misbehaviour; [`imitate`]: another server's habits;
 //! - [`metrics`]: what a running server counts;
@@ -60,6 +61,7 @@ pub mod access;
 mod association;
 pub mod backend;
 mod budget;
+mod caught;
 mod connection;
 mod diagnostic;
 mod explain;
@@ -73,6 +75,7 @@ pub mod imitate;
 mod limits;
 mod listener;
 mod lock;
+mod logins;
 pub mod memory;
 pub mod metrics;
 mod observer;
@@ -99,14 +102,14 @@ pub mod web;
 
 pub use association::Interrupt;
 pub use budget::KeptOctets;
-pub use diagnostic::{Diagnostic, diagnostic};
+pub use diagnostic::{Condition, Diagnostic, diagnostic};
 pub use explain::{EXPLAIN_DATABASE, ExplainDatabase};
 pub use headroom::{Headroom, HeadroomProbe};
 pub use limits::Limits;
 pub use listener::{Endpoint, Server, ServerHandle, Summary};
 #[cfg(unix)]
 pub use listener::{SocketFile, listen_unix};
-pub use memory::MemoryBackend;
+pub use memory::{MemoryBackend, RecordOrder, TermOrder, forms, index_map};
 pub use observer::{HttpMessage, Observer, Peer, SessionTotals, Unobserved};
 pub use offer::Offer;
 pub use session::{Reply, Session};

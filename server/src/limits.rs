@@ -90,6 +90,9 @@ pub struct Limits {
     /// The maximum number of hashed passwords that are verified at once, each on a thread and with the memory that its hash says; by
     /// default, 2. Further ones wait, and those of one address take turns.
     pub password_checks: usize,
+    /// The time in which a login is checked, with the time in which others of its address take their turns; by default, 10 s. After
+    /// it, the login is refused with condition 1018.
+    pub login_time: Duration,
     /// The maximum number of refused authentications in one connection; by default, 5. The last of them ends the connection.
     pub refusals: usize,
     /// The delay of the answer to a wrong password; by default, 100 ms. Zero means no delay. Each further wrong password from the
@@ -168,6 +171,7 @@ impl Default for Limits {
             read_ahead: 65_536,
             concurrent_operations: 8,
             password_checks: 2,
+            login_time: Duration::from_secs(10),
             refusals: 5,
             refusal_delay: Duration::from_millis(100),
             refused_addresses: 10_000,

@@ -23,6 +23,7 @@ use self::socket::{Accepted, Arrival, Listening, Socket, listen};
 pub use self::socket::{SocketFile, listen_unix};
 use crate::backend::Backend;
 use crate::budget::KeptOctets;
+use crate::caught;
 #[cfg(feature = "tls")]
 use crate::connection::rooms::gives_way;
 use crate::connection::stream::Transport;
@@ -96,6 +97,11 @@ impl ServerHandle {
         });
     }
 
+    /// Returns the scripted faults.
+    pub(crate) fn faults(&self) -> Arc<Faults> {
+        Arc::clone(&self.context().faults)
+    }
+
     /// Returns the counters of the server.
     pub fn metrics(&self) -> Arc<Metrics> {
         Arc::clone(&self.context().metrics)
@@ -122,9 +128,10 @@ impl ServerHandle {
 pub struct Summary {
     /// The number of accepted connections.
     pub sessions: u64,
-    /// The number of connections whose task panicked, which does not stop the server.
+    /// The number of connections whose task panicked, and of requests that failed because their backend did. Neither stops the
+    /// server.
     pub panics: u64,
-    /// The message of the first panic; `None` if no task panicked.
+    /// The message of the first panic; `None` if there was none.
     pub first_panic: Option<String>,
 }
 
@@ -322,6 +329,9 @@ impl Server {
         while let Some(ended) = sessions.join_next().await {
             summary.note(ended);
         }
+        let (panics, first) = begun.target.panics.totals();
+        summary.panics += panics;
+        summary.first_panic = first.or(summary.first_panic);
         summary
     }
 }
@@ -335,11 +345,7 @@ impl Summary {
         let Some(panic) = ended.err().and_then(|error| error.try_into_panic().ok()) else {
             return;
         };
-        let words = match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
-            (Some(words), _) => (*words).to_owned(),
-            (_, Some(words)) => words.clone(),
-            _ => "no words".to_owned(),
-        };
+        let words = caught::words(&*panic);
         error!(panic = words, "a bug in the server ended a session");
         self.panics += 1;
         self.first_panic.get_or_insert(words);

@@ -69,6 +69,7 @@ pub use self::fields::{
 };
 #[cfg(feature = "save")]
 pub use self::fold::FoldedFile;
+use self::hits::RecordNumber;
 use self::index::Work;
 #[cfg(feature = "save")]
 use self::journal::tally::JournalTally;
@@ -236,8 +237,9 @@ impl MemoryBackend {
         let Some(catalogue) = catalogue else {
             return Retrieved::new(DatabaseName::from(""), Err(lost()));
         };
-        let database = catalogue.database_of(wanted.record);
-        let segment = catalogue.index.segment(wanted.record);
+        let number = RecordNumber::of(wanted.record);
+        let database = number.map_or("", |number| catalogue.database_of(number));
+        let segment = number.and_then(|number| catalogue.index.segment(number));
         let stored = segment.and_then(|(segment, number)| segment.record(number));
         let record = stored.ok_or_else(lost).and_then(|(octets, own)| {
             let composition = wanted.composition;
@@ -291,7 +293,7 @@ impl Backend for MemoryBackend {
         let result_sets: HashMap<_, _> = result_sets.collect();
         let (caller, term_counts) = (search.caller, search.term_counts);
         let account = search.work.cloned();
-        self.0.background.answer(caller, move |slice| {
+        self.0.background.answer(caller.clone(), move |slice| {
             let search = Search {
                 caller,
                 databases: &databases,
@@ -338,7 +340,7 @@ impl Backend for MemoryBackend {
         }
         let (backend, databases) = (self.clone(), scan.databases.to_vec());
         let (start, within) = (scan.start.clone(), scan.within.cloned());
-        self.0.background.answer(scan.caller, move |slice| {
+        self.0.background.answer(scan.caller.clone(), move |slice| {
             let scan = Scan {
                 databases: &databases,
                 start: &start,
@@ -364,7 +366,7 @@ impl Backend for MemoryBackend {
             }
         }
         let (caller, inputs, keys) = (sort.caller, sort.inputs.to_vec(), sort.keys.to_vec());
-        self.0.background.answer(caller, move |slice| {
+        self.0.background.answer(caller.clone(), move |slice| {
             let sort = Sort {
                 caller,
                 inputs: &inputs,
@@ -377,11 +379,13 @@ impl Backend for MemoryBackend {
     }
 
     fn update<'a>(&'a self, update: Update<'a>) -> Answer<'a, update::Outcomes> {
-        let (database, action) = (update.database.clone(), update.action);
+        let (caller, database) = (update.caller, update.database.clone());
+        let action = update.action;
         let records: Arc<[_]> = update.records.into();
         Box::pin(async move {
             loop {
                 let quick = self.change_at_once(&Update {
+                    caller: caller.clone(),
                     database: &database,
                     action,
                     records: &records,
@@ -390,10 +394,12 @@ impl Backend for MemoryBackend {
                     Some(begun) => begun?,
                     None => {
                         let (backend, database) = (self.clone(), database.clone());
+                        let caller = caller.clone();
                         let records = Arc::clone(&records);
                         // A change is not interrupted once it has begun.
                         let begun = self.0.background.change(move || {
                             backend.change(&Update {
+                                caller,
                                 database: &database,
                                 action,
                                 records: &records,

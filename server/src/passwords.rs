@@ -1,5 +1,5 @@
 //! Hashed passwords (Argon2id of RFC 9106 in the PHC string format), and their verification. It takes tens of milliseconds and
-//! megabytes, so it happens on threads for blocking work: a few at a time, and one at a time for each address.
+//! megabytes, so it happens on threads for blocking work, a few at a time.
 //!
 //! A verified password is remembered for some minutes, because clients of SRU send it with every request. What is remembered is a
 //! fingerprint under a random key, not the password.
@@ -7,15 +7,12 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::hash::{BuildHasher, Hash, RandomState};
-use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-use crate::backend::network;
-use crate::guesses::Guesses;
 use crate::limits::Limits;
 use crate::lock::lock;
 
@@ -137,10 +134,8 @@ const MAX_REMEMBERED: usize = 4_096;
 pub(crate) struct PasswordChecks {
     keys: [RandomState; 2],
     known: Mutex<HashMap<Fingerprint, Known>>,
-    /// The permits to verify, for all addresses together. A thread keeps its permit even if the client is gone.
+    /// The permits to verify. A thread keeps its permit even if the client is gone.
     permits: Arc<Semaphore>,
-    /// The permit of each address that has a password to verify.
-    turns: Mutex<HashMap<Option<IpAddr>, Arc<Semaphore>>>,
 }
 
 /// The fingerprint of a hash and a password.
@@ -153,17 +148,6 @@ struct Known {
     until: Instant,
 }
 
-/// The verification of a password, which must have ended when the session compares the password.
-pub(crate) struct PasswordCheck {
-    checks: Arc<PasswordChecks>,
-    guesses: Arc<Guesses>,
-    limits: Limits,
-    peer: Option<IpAddr>,
-    /// The hashes that the password may have, which are several if users share a name.
-    hashes: Vec<PasswordHash>,
-    password: Vec<u8>,
-}
-
 impl PasswordChecks {
     pub(crate) fn new(limits: &Limits) -> Self {
         let permits = limits.password_checks.clamp(1, Semaphore::MAX_PERMITS);
@@ -171,7 +155,6 @@ impl PasswordChecks {
             keys: Default::default(),
             known: Mutex::default(),
             permits: Arc::new(Semaphore::new(permits)),
-            turns: Mutex::default(),
         }
     }
 
@@ -215,64 +198,23 @@ impl PasswordChecks {
         keys.map(|key| key.hash_one((hash, password)))
     }
 
-    /// Returns the permit of an address, which exists while the address has passwords to verify.
-    fn turn(&self, address: Option<IpAddr>) -> Arc<Semaphore> {
-        let mut turns = lock(&self.turns);
-        turns.retain(|_, turn| Arc::strong_count(turn) > 1);
-        let turn = turns.entry(address);
-        Arc::clone(turn.or_insert_with(|| Arc::new(Semaphore::new(1))))
-    }
-}
-
-impl PasswordCheck {
-    /// Returns the verification of a password against these hashes; `None` if it was verified against all of them lately.
-    pub(crate) fn new(
-        checks: &Arc<PasswordChecks>,
-        guesses: &Arc<Guesses>,
-        limits: &Limits,
-        peer: Option<IpAddr>,
-        mut hashes: Vec<PasswordHash>,
-        password: &[u8],
-    ) -> Option<Self> {
-        hashes.retain(|hash| checks.recall(hash, password).is_none());
-        (!hashes.is_empty()).then(|| Self {
-            checks: Arc::clone(checks),
-            guesses: Arc::clone(guesses),
-            limits: limits.clone(),
-            peer,
-            hashes,
-            password: password.to_vec(),
-        })
-    }
-
-    /// Verifies the password on a thread for blocking work, and remembers the result. Nothing is verified for an address that has
-    /// guessed too often: the session refuses its passwords unseen.
-    pub(crate) async fn run(self) {
-        let turn = self.checks.turn(self.peer.map(network));
-        let Ok(_turn) = turn.acquire().await else {
+    /// Verifies a password on a thread for blocking work, and remembers the result, unless it was verified lately.
+    pub(crate) async fn verify(&self, hash: &PasswordHash, password: &[u8]) {
+        if self.recall(hash, password).is_some() {
+            return;
+        }
+        let Ok(permit) = Arc::clone(&self.permits).acquire_owned().await else {
             return;
         };
-        for hash in self.hashes {
-            if self.guesses.is_silenced(self.peer, &self.limits) {
-                return;
-            }
-            // Another session of the same user may have been faster.
-            if self.checks.recall(&hash, &self.password).is_some() {
-                continue;
-            }
-            let Ok(permit) = Arc::clone(&self.checks.permits).acquire_owned().await else {
-                return;
-            };
-            let (verified, password) = (hash.clone(), self.password.clone());
-            let verifying = tokio::task::spawn_blocking(move || {
-                let is_right = verified.matches(&password);
-                drop(permit);
-                is_right
-            });
-            // A panic of the thread counts as a wrong password.
-            let is_right = verifying.await.unwrap_or(false);
-            self.checks.remember(&hash, &self.password, is_right);
-        }
+        let (verified, given) = (hash.clone(), password.to_vec());
+        let verifying = tokio::task::spawn_blocking(move || {
+            let is_right = verified.matches(&given);
+            drop(permit);
+            is_right
+        });
+        // A panic of the thread counts as a wrong password.
+        let is_right = verifying.await.unwrap_or(false);
+        self.remember(hash, password, is_right);
     }
 }
 

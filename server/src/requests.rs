@@ -16,8 +16,8 @@ use z3950_asn1::optional::OptionalChoice;
 pub(crate) use self::messages::*;
 use crate::access::User;
 use crate::backend::{
-    Answer, Backend, Composition, DatabaseInfo, Found, Hits, RecordId, Retrieve, Retrieved, Search,
-    Update, ready,
+    Answer, Backend, Caller, Composition, DatabaseInfo, Found, Hits, RecordId, Retrieve, Retrieved,
+    Search, Update, ready,
 };
 use crate::diagnostic::Diagnostic;
 use crate::limits::Limits;
@@ -185,7 +185,7 @@ impl Slow {
 /// Returns a record of a backend by its number, in a syntax and element set.
 pub(crate) fn record_of(
     backend: &dyn Backend,
-    record: u32,
+    record: i64,
     syntax: Option<Oid>,
     element_set: &str,
 ) -> Result<External, Diagnostic> {
@@ -195,6 +195,7 @@ pub(crate) fn record_of(
         ..Composition::full(syntax)
     };
     let wanted = Retrieve {
+        caller: Caller::new(),
         hits: &[record].into_iter().collect(),
         record,
         composition: &composition,

@@ -36,9 +36,10 @@ use self::reply::octets_in;
 use crate::access::Credentials;
 use crate::association::{Association, Interrupt, Operation};
 use crate::budget::{Account, Charge, DECODED};
+use crate::caught::caught;
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::guesses::Penalty;
-use crate::passwords::PasswordCheck;
+use crate::logins::{LoginCheck, Proof};
 use crate::service::resource;
 use crate::service::{self, Conclusion, access, init};
 use crate::target::Target;
@@ -109,12 +110,11 @@ impl Session {
     /// Answers a request. Every answer has the referenceId of its request (Z39.50-2003 §3.4). Dropping the future cancels the
     /// operation.
     pub async fn answer(&mut self, request: &Apdu) -> Reply {
-        let check = self.password_check(request);
-        let check = check.map(|check| Box::pin(check.run()));
-        if let Some(check) = check {
-            check.await;
-        }
-        match self.begin(request) {
+        let proof = match self.login_check(request) {
+            Some(check) => Box::pin(check.run()).await,
+            None => Proof::default(),
+        };
+        match self.begin(request, proof) {
             Ok(operation) => {
                 // The box keeps the futures of idle sessions small.
                 let done = Box::pin(carry_out(operation, request)).await;
@@ -124,45 +124,44 @@ impl Session {
         }
     }
 
-    /// Returns the verification of the password in a request, which must end before the request begins; `None` if there is
-    /// nothing to verify.
-    pub(crate) fn password_check(&self, request: &Apdu) -> Option<PasswordCheck> {
+    /// Returns the check of the login in a request, which must end before the request begins; `None` if there is nothing to check.
+    pub(crate) fn login_check(&self, request: &Apdu) -> Option<LoginCheck> {
+        let authenticate = self.target.authenticate()?;
         let of = |given: Credentials<'_>| {
             let target = &self.target;
-            let hashes = target.access.hashes_for(given);
-            PasswordCheck::new(
-                &target.password_checks,
-                &target.guesses,
+            LoginCheck::new(
+                &target.logins,
+                authenticate,
                 &target.limits,
                 self.peer,
-                hashes,
-                given.password,
+                given,
             )
         };
         match (&self.state, request) {
             (State::Closed, _) => None,
             (_, Apdu::InitializeRequest(request)) => {
-                of(Credentials::of(request.id_authentication.as_ref()?)?)
+                Credentials::of(request.id_authentication.as_ref()?).map(of)
             }
             (State::Open(open), Apdu::AccessControlResponse(response))
                 if open.association.is_unproved() =>
             {
-                access::with_credentials(response, of).flatten()
+                access::with_credentials(response, of)
             }
             _ => None,
         }
     }
 
-    /// Begins a request as an operation, which the caller must perform and then finish. The [`password_check`] of the request must
-    /// have run. Concurrent operations must have different referenceIds, and must not change a result set that another one uses.
+    /// Begins a request as an operation, which the caller must perform and then finish. `proof` is the result of its
+    /// [`login_check`]. Concurrent operations must have different referenceIds, and must not change a result set that another one
+    /// uses.
     ///
-    /// [`password_check`]: Self::password_check
+    /// [`login_check`]: Self::login_check
     ///
     /// # Errors
     /// The reply to a request that is not an operation, or that is refused.
-    pub(crate) fn begin(&mut self, request: &Apdu) -> Result<Operation, Reply> {
+    pub(crate) fn begin(&mut self, request: &Apdu, proof: Proof) -> Result<Operation, Reply> {
         let mut reference_id = request.reference_id().cloned();
-        let begun = self.look_at(request, &mut reference_id);
+        let begun = self.look_at(request, &mut reference_id, proof);
         begun.map_err(|reply| reply.bearing(reference_id))
     }
 
@@ -303,13 +302,14 @@ impl Session {
         &mut self,
         request: &Apdu,
         reference_id: &mut Option<ReferenceId>,
+        proof: Proof,
     ) -> Result<Operation, Reply> {
         let Established {
             association,
             pending,
         } = match (&mut self.state, request) {
             (State::Closed, _) => return Err(Reply::hang_up()),
-            (_, Apdu::InitializeRequest(request)) => return Err(self.initialize(request)),
+            (_, Apdu::InitializeRequest(request)) => return Err(self.initialize(request, proof)),
             (State::Greeting, _) => {
                 return Err(self.fault(&format_args!("{} before Init", request.name())));
             }
@@ -329,7 +329,8 @@ impl Session {
                     Some(Waiting::Request(held)) => {
                         *reference_id = held.reference_id().cloned();
                         let mut penalty = Penalty::default();
-                        let proved = access::prove(association, self.peer, response, &mut penalty);
+                        let proved =
+                            access::prove(association, self.peer, response, proof, &mut penalty);
                         let association = Arc::clone(association);
                         if let Err(why) = proved {
                             let reply = service::refuse(&held, why).into();
@@ -393,10 +394,10 @@ impl Session {
     }
 
     /// Handles Init. In an open session, Init restarts the session, as with other servers.
-    fn initialize(&mut self, request: &InitializeRequest) -> Reply {
+    fn initialize(&mut self, request: &InitializeRequest, proof: Proof) -> Reply {
         // End the previous session first, so that its seat is free for the new session.
         self.state = State::Greeting;
-        let (response, granted, penalty) = init::answer(request, &self.target, self.peer);
+        let (response, granted, penalty) = init::answer(request, &self.target, self.peer, proof);
         if let Some((terms, seat)) = granted {
             let target = Arc::clone(&self.target);
             let via = Via::of_version(request.implementation_version.as_ref());
@@ -444,11 +445,17 @@ pub(crate) fn refused(request: &Apdu, why: Diagnostic) -> Reply {
     reply.bearing(request.reference_id().cloned())
 }
 
-/// Performs an operation that was begun with this request. Dropping the future cancels the operation.
+/// Performs an operation that was begun with this request; if the backend panics, the request fails. Dropping the future cancels
+/// the operation.
 pub(crate) async fn carry_out(operation: Operation, request: &Apdu) -> Done {
     let request = operation.held.as_deref().unwrap_or(request);
-    let conclusion = service::answer(&operation, request).await;
-    let conclusion = conclusion.map_err(|why| format!("{} {why}", request.name()));
+    let conclusion = match caught(service::answer(&operation, request)).await {
+        Ok(conclusion) => conclusion.map_err(|why| format!("{} {why}", request.name())),
+        Err(panic) => {
+            let why = operation.target.panics.diagnostic(panic);
+            Ok(Conclusion::Answer(service::refuse(request, why)))
+        }
+    };
     Done::Operation(operation.reference_id.clone(), conclusion)
 }
 

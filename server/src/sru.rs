@@ -50,6 +50,8 @@ use z3950_asn1::via::Via;
 
 use self::failure::SruFailure;
 use crate::budget::Charge;
+use crate::caught::caught;
+use crate::logins::Proof;
 use crate::session::Session;
 use crate::target::Target;
 
@@ -191,7 +193,7 @@ impl SruSession {
         let context = Context {
             version: request.version,
             database: self.database(asked.database, &request),
-            is_anonymous: login.is_none() && !self.target.access.users.is_empty(),
+            is_anonymous: login.is_none() && self.target.has_logins(),
             authority: asked.authority,
             secure: asked.secure,
             takes_diagnostics_as_failure: asked.user_agent.starts_with(YAZ),
@@ -199,7 +201,11 @@ impl SruSession {
         let answered = if refused.is_empty() {
             match self.open(login, asked.via).await {
                 // The box keeps the futures of idle sessions small.
-                Ok(()) => Box::pin(self.carry_out(&context, &request)).await,
+                Ok(()) => {
+                    let panics = Arc::clone(&self.target.panics);
+                    let answered = caught(Box::pin(self.carry_out(&context, &request))).await;
+                    answered.unwrap_or_else(|panic| Err(panics.diagnostic(panic).into()))
+                }
                 Err(failure) => Err(failure),
             }
         } else {
@@ -290,10 +296,11 @@ impl SruSession {
             ..InitializeRequest::default()
         };
         let init = init.into();
-        if let Some(check) = self.session.password_check(&init) {
-            Box::pin(check.run()).await;
-        }
-        let reply = match self.session.begin(&init) {
+        let proof = match self.session.login_check(&init) {
+            Some(check) => Box::pin(check.run()).await,
+            None => Proof::default(),
+        };
+        let reply = match self.session.begin(&init, proof) {
             Err(reply) => reply,
             // Init does not begin an operation, so this does not happen.
             Ok(_) => return Err(SruFailure::unanswered()),

@@ -1,23 +1,24 @@
 //! The target: databases, limits and users, shared by all sessions of a server (Z39.50-2003 §3.1).
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock};
 
 use tokio::sync::Semaphore;
 use z3950_asn1::apdu::ProtocolVersion;
 
-use crate::access::{Access, User};
+use crate::access::{Access, Authenticate, User, UserList};
 use crate::backend::Backend;
 #[cfg(feature = "sru")]
 use crate::backend::DatabaseInfo;
 use crate::budget::{Account, Budget};
+use crate::caught::Panics;
 use crate::explain::ExplainDatabase;
 use crate::extended::Tasks;
-use crate::guesses::Guesses;
 use crate::headroom::HeadroomProbe;
 use crate::limits::Limits;
+use crate::lock::lock;
+use crate::logins::Logins;
 use crate::offer::Offer;
-use crate::passwords::PasswordChecks;
 #[cfg(feature = "sru")]
 use crate::shared_sets::SharedSets;
 
@@ -32,10 +33,13 @@ pub struct Target {
     pub(crate) limits: Limits,
     pub(crate) offer: Offer,
     pub(crate) access: Access,
-    /// The addresses that have sent wrong passwords.
-    pub(crate) guesses: Arc<Guesses>,
-    /// The verifications of hashed passwords.
-    pub(crate) password_checks: Arc<PasswordChecks>,
+    /// The check of credentials that the program has set.
+    authenticate: Option<Arc<dyn Authenticate>>,
+    /// The users listed in `access`; `None` if there are none.
+    users: Option<Arc<UserList>>,
+    pub(crate) logins: Arc<Logins>,
+    /// The panics in requests.
+    pub(crate) panics: Arc<Panics>,
     pub(crate) tasks: Arc<Tasks>,
     /// The budget for the memory that clients make the server use.
     pub(crate) budget: Arc<Budget>,
@@ -47,8 +51,8 @@ pub struct Target {
     #[cfg(feature = "sru")]
     pub(crate) shared_sets: Arc<SharedSets>,
     explain: OnceLock<Arc<dyn Backend>>,
-    /// The number of open sessions of each user.
-    sessions: Vec<Arc<AtomicUsize>>,
+    /// The number of open sessions of each user, by name and group.
+    sessions: Arc<Mutex<HashMap<UserKey, usize>>>,
 }
 
 impl Target {
@@ -61,8 +65,10 @@ impl Target {
             special: Vec::new(),
             offer: Offer::default(),
             access: Access::default(),
-            guesses: Arc::default(),
-            password_checks: Arc::new(PasswordChecks::new(&limits)),
+            authenticate: None,
+            users: None,
+            logins: Arc::default(),
+            panics: Arc::default(),
             tasks: Arc::new(tasks),
             work: budget.common_account(),
             packers: Semaphore::new(limits.large_answers.clamp(1, Semaphore::MAX_PERMITS)),
@@ -71,7 +77,7 @@ impl Target {
             budget,
             limits,
             explain: OnceLock::new(),
-            sessions: Vec::new(),
+            sessions: Arc::default(),
         }
     }
 
@@ -107,30 +113,46 @@ impl Target {
 
     /// Sets the access control, which may restrict access to a list of users.
     pub fn with_access(self, access: Access) -> Self {
-        let sessions = access.users.iter().map(|_| Arc::default()).collect();
+        let users = (!access.users.is_empty())
+            .then(|| Arc::new(UserList::new(access.users.clone(), &self.limits)));
         Self {
             access,
-            sessions,
+            users,
             ..self
         }
     }
 
-    /// Replaces another target: takes over its tasks, its memory budget and its record of wrong passwords, and counts the
-    /// sessions that users still have with it.
+    /// Sets who finds the users, in place of the list in [`Access::users`].
+    pub fn with_authenticate(self, authenticate: Arc<dyn Authenticate>) -> Self {
+        Self {
+            authenticate: Some(authenticate),
+            ..self
+        }
+    }
+
+    /// Returns who finds the users; `None` if the server does not have users.
+    pub(crate) fn authenticate(&self) -> Option<Arc<dyn Authenticate>> {
+        let list = || Some(Arc::clone(self.users.as_ref()?) as _);
+        self.authenticate.clone().or_else(list)
+    }
+
+    /// Returns whether the server has users.
+    pub(crate) fn has_logins(&self) -> bool {
+        self.authenticate.is_some() || self.users.is_some()
+    }
+
+    /// Replaces another target: takes over its tasks, its memory budget, its record of logins and panics, and counts the sessions
+    /// that users still have with it.
     pub(crate) fn succeed(&mut self, before: &Self) {
         self.tasks = Arc::clone(&before.tasks);
-        self.guesses = Arc::clone(&before.guesses);
+        self.logins = Arc::clone(&before.logins);
+        self.panics = Arc::clone(&before.panics);
+        self.sessions = Arc::clone(&before.sessions);
         self.budget = Arc::clone(&before.budget);
         self.work = Arc::clone(&before.work);
         #[cfg(feature = "sru")]
         {
             self.shared_sets = Arc::clone(&before.shared_sets);
-        }
-        for (user, sessions) in self.access.users.iter().zip(&mut self.sessions) {
-            let mut known = before.access.users.iter().zip(&before.sessions);
-            if let Some((_, open)) = known.find(|(known, _)| known.name == user.name) {
-                *sessions = Arc::clone(open);
-            }
         }
     }
 
@@ -186,38 +208,58 @@ impl Target {
     }
 }
 
+/// The name and group of a user.
+type UserKey = (String, Option<String>);
+
 /// The right of a user to have one of a limited number of sessions; dropping it frees the seat.
 pub(crate) struct Seat {
-    target: Arc<Target>,
-    user: usize,
+    user: Arc<User>,
+    name: Arc<str>,
+    sessions: Arc<Mutex<HashMap<UserKey, usize>>>,
 }
 
 impl Seat {
-    /// Returns a seat for the user at this index of the list; `None` if the user already has the maximum number of sessions.
-    pub(crate) fn take(target: &Arc<Target>, user: usize) -> Option<Self> {
-        let most = target.access.users.get(user)?.sessions;
-        let sessions = target.sessions.get(user)?;
-        let one_more = |now: usize| {
-            let allowed = most.is_none_or(|most| now < most);
-            allowed.then(|| now.saturating_add(1))
-        };
-        let taken = sessions.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more);
-        taken.is_ok().then(|| Self {
-            target: Arc::clone(target),
+    /// Returns a seat for a user; `None` if the user already has the maximum number of sessions.
+    pub(crate) fn take(target: &Target, user: Arc<User>) -> Option<Self> {
+        let mut sessions = lock(&target.sessions);
+        let open = sessions.get(&user.key()).copied().unwrap_or_default();
+        if user.sessions.is_some_and(|most| open >= most) {
+            return None;
+        }
+        sessions.insert(user.key(), open.saturating_add(1));
+        Some(Self {
+            name: user.name.as_str().into(),
             user,
+            sessions: Arc::clone(&target.sessions),
         })
     }
 
-    pub(crate) fn user(&self) -> Option<&User> {
-        self.target.access.users.get(self.user)
+    pub(crate) fn user(&self) -> &User {
+        &self.user
+    }
+
+    /// Returns the name of the user, which copies share.
+    pub(crate) fn name(&self) -> Arc<str> {
+        Arc::clone(&self.name)
     }
 }
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        if let Some(sessions) = self.target.sessions.get(self.user) {
-            sessions.fetch_sub(1, Ordering::Relaxed);
+        let mut sessions = lock(&self.sessions);
+        let key = self.user.key();
+        match sessions.get_mut(&key) {
+            Some(open) if *open > 1 => *open -= 1,
+            _ => {
+                sessions.remove(&key);
+            }
         }
+    }
+}
+
+impl User {
+    fn key(&self) -> UserKey {
+        (self.name.clone(), self.group.clone())
     }
 }
 

@@ -39,10 +39,10 @@ mod builder;
 mod draft;
 mod recorder;
 
-use std::io;
+use std::io::{self, Write as _};
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -52,6 +52,7 @@ use z3950_marc::{Field, MarcRecord};
 pub use self::builder::TestServerBuilder;
 use self::draft::RecordingDraft;
 use self::recorder::{Recorder, RecorderState};
+use crate::fault::Faults;
 use crate::listener::{Endpoint, Summary};
 use crate::lock::lock;
 use crate::recorded::RecordedHost;
@@ -61,12 +62,16 @@ use crate::transcript::{Recording, Replay, ReplayError};
 /// The maximum time for which a test waits for an event.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A running server. Dropping it stops the server, and fails the test if one of its sessions panicked.
+/// A running server, which several threads may share. Dropping it stops the server, and fails the test if a backend or a session
+/// panicked. A rule that never struck is reported on standard error then, because the test has not tested what it says.
 pub struct TestServer {
     endpoints: Vec<Endpoint>,
     recorder: Arc<Recorder>,
     stop: Option<oneshot::Sender<()>>,
-    summary: mpsc::Receiver<Summary>,
+    summary: Mutex<mpsc::Receiver<Summary>>,
+    faults: Arc<Faults>,
+    /// The number of rules at the beginning of `faults` that are not the test's.
+    habits: usize,
     /// The recording that the server writes; `None` if it does not record.
     draft: Option<RecordingDraft>,
 }
@@ -234,6 +239,21 @@ impl TestServer {
         lock(&self.recorder.state).not_recorded.clone()
     }
 
+    /// Returns the rules that have not struck any request so far, as they were written.
+    ///
+    /// ```
+    /// use z3950_server::testing::TestServer;
+    ///
+    /// let server = TestServer::builder().demo().rule("on search nth=2: fail 2").start();
+    /// // … have a client talk to it, which gives up after the first search …
+    /// assert_eq!(server.unfired_rules(), ["on search nth=2: fail 2"]);
+    /// ```
+    pub fn unfired_rules(&self) -> Vec<String> {
+        let rules = self.faults.unfired();
+        let own = rules.filter(|(number, _)| *number >= self.habits);
+        own.map(|(_, rule)| rule.to_string()).collect()
+    }
+
     /// Returns the number of connections accepted so far.
     pub fn sessions(&self) -> u64 {
         lock(&self.recorder.state).opened
@@ -304,19 +324,26 @@ impl TestServer {
 
     fn stopped(&mut self) -> Option<Summary> {
         drop(self.stop.take()?);
-        self.summary.recv_timeout(PATIENCE).ok()
+        lock(&self.summary).recv_timeout(PATIENCE).ok()
     }
 }
 
 impl Drop for TestServer {
     fn drop(&mut self) {
-        if self.stop.is_none() {
-            return;
-        }
-        let summary = self.stopped();
+        let summary = self.stop.is_some().then(|| self.stopped());
         if thread::panicking() {
             return;
         }
+        for rule in self.unfired_rules() {
+            // Written past the capture of tests, because a test that passes would hide it; a failure to write is no failure.
+            let _ = writeln!(
+                io::stderr(),
+                "warning: the rule {rule:?} of a test server never struck"
+            );
+        }
+        let Some(summary) = summary else {
+            return;
+        };
         match summary {
             Some(Summary { panics: 0, .. }) => {
                 let finished = self.draft.take().map_or(Ok(()), RecordingDraft::finish);
@@ -328,7 +355,7 @@ impl Drop for TestServer {
                 ..
             }) => {
                 panic!(
-                    "{panics} sessions panicked, first: {}",
+                    "{panics} panics in the server, first: {}",
                     first_panic.unwrap_or_default()
                 )
             }

@@ -198,7 +198,7 @@ impl RemoteDatabase {
     fn named(
         &self,
         databases: &[DatabaseName],
-        caller: Caller,
+        caller: &Caller,
     ) -> Result<Vec<Arc<Upstream>>, Diagnostic> {
         let upstreams = self.chains.upstreams(&self.options, caller.via())?;
         let name = databases.first().map(|name| name.0.to_string_lossy());

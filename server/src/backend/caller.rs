@@ -1,14 +1,17 @@
 //! The identity of callers of a backend.
 
 use std::net::{IpAddr, Ipv6Addr};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use z3950_asn1::via::Via;
 
-/// A caller of a backend: a session, or another program. A backend divides its time fairly between callers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// A caller of a backend: a session, or another program. A backend divides its time fairly between callers. Clones are the same
+/// caller.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Caller {
     number: u64,
+    user: Option<Arc<str>>,
     address: Option<IpAddr>,
     via: Via,
 }
@@ -20,9 +23,22 @@ impl Caller {
         static LAST: AtomicU64 = AtomicU64::new(0);
         Self {
             number: LAST.fetch_add(1, Ordering::Relaxed),
+            user: None,
             address: None,
             via: Via::default(),
         }
+    }
+
+    /// Sets the name of the user as whom the caller has authenticated.
+    pub fn with_user(self, name: impl Into<Arc<str>>) -> Self {
+        let user = Some(name.into());
+        Self { user, ..self }
+    }
+
+    /// Returns the name of the user as whom the caller has authenticated ([`User::name`](crate::access::User::name)); `None` for an
+    /// anonymous caller.
+    pub fn user(&self) -> Option<&str> {
+        self.user.as_deref()
     }
 
     /// Sets the address of the caller. A backend divides its time fairly between addresses, too.

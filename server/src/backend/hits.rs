@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use super::Backend;
 
-/// The identifier of a record in a result set; it is valid as long as the result set.
+/// The identifier of a record in a result set, such as the key of its row in a database. It is valid as long as the result set.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RecordId(pub u32);
+pub struct RecordId(pub i64);
 
 impl fmt::Debug for RecordId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -102,15 +102,15 @@ impl HitList for RecordIds {
     }
 
     fn ids(&self, positions: Range<usize>) -> Vec<RecordId> {
-        ids_of(&self.0, positions)
+        part_of(&self.0, positions)
     }
 }
 
 /// Returns the records at positions of a list; positions past the end are ignored.
-pub(crate) fn ids_of(records: &[RecordId], positions: Range<usize>) -> Vec<RecordId> {
+pub(crate) fn part_of<T: Copy>(records: &[T], positions: Range<usize>) -> Vec<T> {
     let end = positions.end.min(records.len());
-    let ids = records.get(positions.start..end).unwrap_or_default();
-    ids.to_vec()
+    let part = records.get(positions.start..end).unwrap_or_default();
+    part.to_vec()
 }
 
 /// The hits of a result set, and the backend that retrieves its records.

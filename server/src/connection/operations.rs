@@ -14,6 +14,7 @@ use z3950_asn1::concurrency::ResultSetUse;
 
 use crate::budget::Charge;
 use crate::fault::{Fault, Output};
+use crate::logins::Proof;
 use crate::metrics::OperationTimer;
 use crate::session::{Done, Session, carry_out};
 
@@ -36,8 +37,8 @@ pub(super) struct Asked {
 
 /// The next step for a request that has ended.
 pub(super) enum Ended {
-    /// The password in a request has been verified, and the request can begin.
-    PasswordChecked,
+    /// The login in a request has been checked, and the request can begin.
+    LoginChecked,
     /// The operation is done, and the session has to make the reply.
     Done(Asked, Done),
     /// The delay of the answer is over, and it can be sent.
@@ -47,10 +48,10 @@ pub(super) enum Ended {
 pub(super) enum OperationState {
     /// Waiting for earlier requests.
     Waiting(Asked),
-    /// The password in the request is being verified.
-    CheckingPassword(Asked, Pin<Box<dyn Future<Output = ()> + Send>>),
-    /// The password has been verified, and the request is about to begin.
-    PasswordChecked(Asked),
+    /// The login in the request is being checked.
+    CheckingLogin(Asked, Pin<Box<dyn Future<Output = Proof> + Send>>),
+    /// The login has been checked, and the request is about to begin.
+    LoginChecked(Asked, Proof),
     Running(Asked, Run),
     /// The answer to the request is delayed.
     Delayed(Arc<Apdu>, Pin<Box<Sleep>>, Box<Output>),
@@ -74,7 +75,7 @@ impl Operations {
         } else {
             begun(asked, session)
         };
-        let is_checking = matches!(operation, OperationState::CheckingPassword(..));
+        let is_checking = matches!(operation, OperationState::CheckingLogin(..));
         if !is_checking
             && let Some(ended) = poll_immediate(poll_fn(|context| operation.poll(context))).await
         {
@@ -115,7 +116,7 @@ impl Operations {
     pub(super) fn begin(&mut self, session: &mut Session) {
         for index in 0..self.list.len() {
             let (before, rest) = self.list.split_at_mut(index);
-            let Some(operation @ (OperationState::Waiting(_) | OperationState::PasswordChecked(_))) =
+            let Some(operation @ (OperationState::Waiting(_) | OperationState::LoginChecked(..))) =
                 rest.first_mut()
             else {
                 continue;
@@ -124,7 +125,9 @@ impl Operations {
                 OperationState::Waiting(asked) if !are_in_the_way(before, &asked.request) => {
                     *operation = begun(asked, session);
                 }
-                OperationState::PasswordChecked(asked) => *operation = running(asked, session),
+                OperationState::LoginChecked(asked, proof) => {
+                    *operation = running(asked, session, proof);
+                }
                 other => *operation = other,
             }
         }
@@ -140,7 +143,7 @@ impl Operations {
             if let Some(operation) = self.list.get_mut(index)
                 && let Poll::Ready(ended) = operation.poll(context)
             {
-                if !matches!(ended, Ended::PasswordChecked) {
+                if !matches!(ended, Ended::LoginChecked) {
                     self.list.remove(index);
                 }
                 return Poll::Ready(ended);
@@ -202,16 +205,17 @@ impl Run {
     }
 }
 
-/// Begins a request, or first the verification of the password in it.
+/// Begins a request, or first the check of the login in it.
 fn begun(asked: Asked, session: &mut Session) -> OperationState {
-    match session.password_check(&asked.request) {
-        Some(check) => OperationState::CheckingPassword(asked, Box::pin(check.run())),
-        None => running(asked, session),
+    match session.login_check(&asked.request) {
+        Some(check) => OperationState::CheckingLogin(asked, Box::pin(check.run())),
+        None => running(asked, session, Proof::default()),
     }
 }
 
-fn running(asked: Asked, session: &mut Session) -> OperationState {
-    let future: Pin<Box<dyn Future<Output = Done> + Send>> = match session.begin(&asked.request) {
+fn running(asked: Asked, session: &mut Session, proof: Proof) -> OperationState {
+    let begun = session.begin(&asked.request, proof);
+    let future: Pin<Box<dyn Future<Output = Done> + Send>> = match begun {
         Err(reply) => Box::pin(std::future::ready(Done::Reply(reply))),
         Ok(operation) => {
             let request = Arc::clone(&asked.request);
@@ -230,8 +234,8 @@ impl OperationState {
     fn request(&self) -> Option<&Apdu> {
         match self {
             Self::Waiting(asked)
-            | Self::CheckingPassword(asked, _)
-            | Self::PasswordChecked(asked)
+            | Self::CheckingLogin(asked, _)
+            | Self::LoginChecked(asked, _)
             | Self::Running(asked, _) => Some(&asked.request),
             Self::Delayed(request, ..) => Some(request),
             Self::Over => None,
@@ -256,10 +260,11 @@ impl OperationState {
     }
 
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Ended> {
+        let mut proof = Proof::default();
         let done = match self {
-            Self::Waiting(_) | Self::PasswordChecked(_) | Self::Over => return Poll::Pending,
-            Self::CheckingPassword(_, check) => {
-                ready!(check.as_mut().poll(context));
+            Self::Waiting(_) | Self::LoginChecked(..) | Self::Over => return Poll::Pending,
+            Self::CheckingLogin(_, check) => {
+                proof = ready!(check.as_mut().poll(context));
                 None
             }
             Self::Running(_, run) => Some(ready!(run.future.as_mut().poll(context))),
@@ -271,9 +276,9 @@ impl OperationState {
         match (std::mem::replace(self, Self::Over), done) {
             (Self::Running(asked, _), Some(done)) => Poll::Ready(Ended::Done(asked, done)),
             (Self::Delayed(_, _, output), _) => Poll::Ready(Ended::Output(*output)),
-            (Self::CheckingPassword(asked, _), _) => {
-                *self = Self::PasswordChecked(asked);
-                Poll::Ready(Ended::PasswordChecked)
+            (Self::CheckingLogin(asked, _), _) => {
+                *self = Self::LoginChecked(asked, proof);
+                Poll::Ready(Ended::LoginChecked)
             }
             _ => Poll::Pending,
         }

@@ -21,7 +21,7 @@ impl<S: Transport> Connection<'_, S> {
     pub(super) fn answer(&mut self, ended: Ended) -> Option<Output> {
         let (mut asked, mut reply) = match ended {
             Ended::Done(asked, done) => (asked, self.session.finish(done)),
-            Ended::PasswordChecked => {
+            Ended::LoginChecked => {
                 self.operations.begin(&mut self.session);
                 return None;
             }

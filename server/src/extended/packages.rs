@@ -64,15 +64,17 @@ impl PackageDatabase {
 
     fn search(&self, search: &Search<'_>) -> Result<Hits, Diagnostic> {
         let tasks = self.tasks.visible(self.user.as_deref()).into_iter();
-        let texts = tasks.map(|(number, task)| (RecordId(number), texts(&task)));
+        let texts = tasks.map(|(number, task)| (RecordId(i64::from(number)), texts(&task)));
         let found = PACKAGES.find(search, &texts.collect::<Vec<_>>())?;
         Ok(found.into_iter().collect())
     }
 
     fn retrieve(&self, wanted: &Retrieve<'_>) -> Result<External, Diagnostic> {
-        let number = wanted.record.0;
+        let RecordId(number) = wanted.record;
+        let deleted = || diagnostic(Condition::RECORD_DELETED, number.to_string());
+        let number = u32::try_from(number).map_err(|_| deleted())?;
         let task = self.tasks.of_number(number, self.user.as_deref());
-        let task = task.ok_or_else(|| diagnostic(Condition::RECORD_DELETED, number.to_string()))?;
+        let task = task.ok_or_else(deleted)?;
         let task = self.open(number, &task);
         let failed = || diagnostic(Condition::SYSTEM_ERROR_PRESENTING, number.to_string());
         let package = task.package(number).ok_or_else(failed)?;

@@ -13,7 +13,8 @@ use super::{Fault, When, kinds};
 ///
 /// - the request is `any`, `init`, `search`, `present`, `delete`, `scan`, `sort`, `access`, `resource`, `trigger`, `report`,
 ///   `extended`, `duplicate`, `close`, or the standard's name of the APDU; `http` for every HTTP request; `sru` for SRU requests,
-///   or `sru search`, `sru scan`, `sru explain` and `sru update`;
+///   or `sru search`, `sru scan`, `sru explain` and `sru update`. `search`, `scan` and `extended` are requests of both protocols:
+///   the last is an update in SRU;
 /// - the conditions are `session=N`, `nth=N`, `nth-of-all=N`, `db=NAME`, `docid=TERM` and `syntax=NAME`, like the methods of
 ///   [`When`];
 /// - the faults are listed by [`super::kinds`];
@@ -40,12 +41,12 @@ impl Rule {
     }
 }
 
-/// Writes the rule as it was written; for a rule made in code, writes only its fault.
+/// Writes the rule as it was written; for a rule made in code, writes its conditions in the same form, and `Debug` of its fault.
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.text {
             Some(text) => f.write_str(text),
-            None => write!(f, "{:?}", self.fault),
+            None => write!(f, "on {}: {:?}", self.when, self.fault),
         }
     }
 }

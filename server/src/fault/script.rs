@@ -175,15 +175,16 @@ impl Script {
 
     fn striking_where(&mut self, is_met: impl Fn(&When) -> bool) -> Vec<Rule> {
         let mut striking = Vec::new();
-        let rules = self.faults.rules.iter().zip(&self.faults.met.0);
-        for ((rule, met_by_all), met) in rules.zip(&mut self.met) {
+        let rules = self.faults.rules.iter().zip(&self.faults.counts.0);
+        for ((rule, counts), met) in rules.zip(&mut self.met) {
             let when = &rule.when;
             if is_met(when) {
                 *met += 1;
-                let of_all = met_by_all.fetch_add(1, Ordering::Relaxed) + 1;
+                let of_all = counts.met.fetch_add(1, Ordering::Relaxed) + 1;
                 if when.nth.is_none_or(|number| number == *met)
                     && when.nth_of_all.is_none_or(|number| number == of_all)
                 {
+                    counts.has_fired.store(true, Ordering::Relaxed);
                     striking.push(rule.clone());
                 }
             }

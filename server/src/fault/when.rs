@@ -1,6 +1,7 @@
 //! The requests that a fault strikes: by service, session, number, database, docid and record syntax.
 
 use std::collections::HashMap;
+use std::fmt;
 
 use z3950_asn1::apdu::{Apdu, DatabaseName, Query, SearchRequest, Term};
 use z3950_asn1::oid::Oid;
@@ -44,7 +45,8 @@ impl When {
         Self::default()
     }
 
-    /// Matches every request whose APDU has this name; see [`Apdu::name`].
+    /// Matches every request whose APDU has this name; see [`Apdu::name`]. A condition for Search, Scan or ExtendedServices also
+    /// matches the SRU requests of the same service: searchRetrieve, scan and update.
     pub fn apdu(name: &'static str) -> Self {
         Self {
             apdu: Some(name),
@@ -57,7 +59,7 @@ impl When {
         Self::apdu("initRequest")
     }
 
-    /// Matches every Search.
+    /// Matches every Search, and every searchRetrieve of SRU.
     pub fn search() -> Self {
         Self::apdu("searchRequest")
     }
@@ -67,7 +69,7 @@ impl When {
         Self::apdu("presentRequest")
     }
 
-    /// Matches every Scan.
+    /// Matches every Scan, also of SRU.
     pub fn scan() -> Self {
         Self::apdu("scanRequest")
     }
@@ -168,13 +170,55 @@ impl When {
     }
 }
 
+/// Writes the conditions in the form of a [`Rule`](super::Rule), with the standard's names of APDUs and identifiers of syntaxes.
+impl fmt::Display for When {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.apdu, self.http) {
+            (Some(apdu), _) => f.write_str(apdu)?,
+            (None, None) => f.write_str("any")?,
+            (None, Some(HttpRequests::All)) => f.write_str("http")?,
+            (None, Some(HttpRequests::Sru(None))) => f.write_str("sru")?,
+            (None, Some(HttpRequests::Sru(Some(operation)))) => write!(f, "sru {operation}")?,
+        }
+        let numbers = [
+            ("session", self.session),
+            ("nth", self.nth),
+            ("nth-of-all", self.nth_of_all),
+        ];
+        for (name, number) in numbers {
+            if let Some(number) = number {
+                write!(f, " {name}={number}")?;
+            }
+        }
+        if let Some(database) = &self.database {
+            write!(f, " db={database}")?;
+        }
+        if let Some(docid) = &self.docid {
+            write!(f, " docid={}", String::from_utf8_lossy(docid))?;
+        }
+        self.syntax
+            .map_or(Ok(()), |syntax| write!(f, " syntax={syntax}"))
+    }
+}
+
+/// The requests of Z39.50 with the SRU operations of the same service.
+#[cfg(feature = "sru")]
+const SERVICES: [(&str, &str); 3] = [
+    ("searchRequest", "searchRetrieve"),
+    ("scanRequest", "scan"),
+    ("extendedServicesRequest", "update"),
+];
+
 #[cfg(feature = "sru")]
 impl When {
     /// Returns whether an HTTP request meets all conditions, apart from those on the number of the request. A docid may be
     /// anywhere in the query.
     pub(super) fn is_met_by_http(&self, session: u64, request: &HttpSubject) -> bool {
         let is_of_kind = match self.http {
-            None => self.apdu.is_none(),
+            None => self.apdu.is_none_or(|apdu| {
+                let of_service = SERVICES.iter().find(|(known, _)| *known == apdu);
+                of_service.is_some_and(|(_, operation)| request.operation == Some(operation))
+            }),
             Some(HttpRequests::All) => true,
             Some(HttpRequests::Sru(None)) => request.operation.is_some(),
             Some(HttpRequests::Sru(operation)) => request.operation == operation,

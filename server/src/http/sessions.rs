@@ -7,7 +7,6 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tracing::{Instrument, info_span};
-use z3950_asn1::apdu::{IdAuthentication, IdPass};
 
 use crate::access::Admission;
 use crate::backend::DatabaseInfo;
@@ -104,20 +103,19 @@ impl Drop for SessionPlace {
 }
 
 impl SessionsOfRequest {
-    /// Returns the result of Init for a client with this login; `None` if it is refused.
+    /// Returns the result of Init for a client with this login, which has been admitted; `None` if it is refused.
     fn admission(&self, login: Option<&SruLogin>) -> Option<Admission> {
-        let credentials = login.map(|login| {
-            IdAuthentication::IdPass(IdPass {
-                group_id: None,
-                user_id: Some(login.user.as_str().into()),
-                password: Some(login.password.as_str().into()),
-            })
-        });
         let target = &self.context.target;
-        let admitted = target
-            .access
-            .admit(credentials.as_ref(), &target.password_checks);
-        admitted.ok()
+        if !target.has_logins() {
+            return Some(Admission::Anybody);
+        }
+        match login {
+            None => target.access.admit_anonymous().ok(),
+            Some(login) => {
+                let user = target.logins.admitted.find(&login.user, &login.password);
+                user.map(Admission::User)
+            }
+        }
     }
 }
 
@@ -126,11 +124,13 @@ impl OwnSessions for SessionsOfRequest {
         let target = &self.context.target;
         let user = match self.admission(login) {
             Some(Admission::Anybody) => None,
-            Some(Admission::User(user)) => target.access.users.get(user),
+            Some(Admission::User(user)) => Some(user),
             Some(Admission::Unproved) | None => return Vec::new(),
         };
-        let may_have =
-            |database: &DatabaseInfo| user.is_none_or(|user| user.may_have(&database.name));
+        let may_have = |database: &DatabaseInfo| {
+            let user = user.as_ref();
+            user.is_none_or(|user| user.may_have(&database.name))
+        };
         target.databases().into_iter().filter(may_have).collect()
     }
 

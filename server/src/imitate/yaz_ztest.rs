@@ -94,7 +94,7 @@ impl HitList for Positions {
     fn ids(&self, positions: Range<usize>) -> Vec<RecordId> {
         let end = positions.end.min(self.count);
         let ids =
-            (positions.start..end).map(|position| u32::try_from(position).unwrap_or(u32::MAX));
+            (positions.start..end).map(|position| i64::try_from(position).unwrap_or(i64::MAX));
         ids.map(RecordId).collect()
     }
 
@@ -137,16 +137,14 @@ impl YazZtest {
     }
 
     /// Returns a record of the demo catalogue.
-    async fn of_catalogue(&self, position: u32, syntax: Oid) -> Result<External, Diagnostic> {
+    async fn of_catalogue(&self, position: i64, syntax: Oid) -> Result<External, Diagnostic> {
         let lost = || diagnostic(Condition::SYSTEM_ERROR_PRESENTING, "");
         let hits = self.records.as_ref().ok_or_else(lost)?;
         let place = usize::try_from(position).unwrap_or_default() % RECORDS;
         let record = hits.ids(place..place + 1);
-        let wanted = Retrieve {
-            hits,
-            record: *record.first().ok_or_else(lost)?,
-            composition: &Composition::full(Some(syntax)),
-        };
+        let record = *record.first().ok_or_else(lost)?;
+        let composition = Composition::full(Some(syntax));
+        let wanted = Retrieve::new(hits, record, &composition);
         self.catalogue.record(wanted).await?.record
     }
 }
@@ -301,8 +299,8 @@ fn octets(term: &Term) -> Option<&[u8]> {
 }
 
 /// Returns the record at a position as SUTRS.
-fn text(position: u32) -> Result<External, Diagnostic> {
-    let number = u64::from(position) + 1;
+fn text(position: i64) -> Result<External, Diagnostic> {
+    let number = position.saturating_add(1);
     let text = sutrs_external(&format!("This is dummy SUTRS record number {number}\n"));
     text.ok_or_else(|| diagnostic(Condition::SYSTEM_ERROR_PRESENTING, ""))
 }

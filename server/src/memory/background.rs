@@ -284,7 +284,7 @@ mod tests {
         let background = Background::with_places(1);
         let caller = Caller::new();
         let (go, wait) = mpsc::channel::<()>();
-        let first: Answer<'static, ()> = background.answer(caller, move |_| {
+        let first: Answer<'static, ()> = background.answer(caller.clone(), move |_| {
             let _ = wait.recv();
             Ok(())
         });

@@ -11,8 +11,8 @@ use super::docid::DocidField;
 use super::fields::Fields;
 use super::forms;
 use super::index::Index;
-use crate::backend::RecordId;
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
+use crate::memory::hits::RecordNumber;
 
 /// Databases and their records. A change creates a new catalogue.
 #[derive(Debug)]
@@ -176,7 +176,7 @@ impl Catalogue {
     }
 
     /// Returns the name of the database that contains a record.
-    pub(super) fn database_of(&self, record: RecordId) -> &str {
+    pub(super) fn database_of(&self, record: RecordNumber) -> &str {
         let segment = self.index.segment(record);
         let number = segment.and_then(|(segment, number)| segment.database(number));
         number.map_or("", |number| self.name(number))

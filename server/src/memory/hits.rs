@@ -9,6 +9,22 @@ use std::ops::Range;
 pub(super) use self::part::{BITS_UNITS, Bits, LIST, Part, RECORDS_A_UNIT, SEGMENT, Union, common};
 use crate::backend::RecordId;
 
+/// The number of a record in an index: that of its segment, and that in the segment. It is half as long as a [`RecordId`], of which
+/// sorted result sets would have millions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct RecordNumber(pub(super) u32);
+
+impl RecordNumber {
+    /// Returns the record with an identifier that this backend gave; `None` for any other.
+    pub(super) fn of(record: RecordId) -> Option<Self> {
+        u32::try_from(record.0).ok().map(Self)
+    }
+
+    pub(super) fn id(self) -> RecordId {
+        RecordId(i64::from(self.0))
+    }
+}
+
 /// A set of records of an index. Parts that belong to the index are borrowed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct HitSet<'a> {
@@ -26,7 +42,7 @@ impl<'a> HitSet<'a> {
     }
 
     /// Creates a set from records in ascending order.
-    pub(super) fn of_sorted(records: impl IntoIterator<Item = RecordId>) -> HitSet<'static> {
+    pub(super) fn of_sorted(records: impl IntoIterator<Item = RecordNumber>) -> HitSet<'static> {
         let mut parts: Vec<(u16, Vec<u16>)> = Vec::new();
         for record in records {
             let (segment, number) = split(record);
@@ -80,13 +96,13 @@ impl<'a> HitSet<'a> {
     }
 
     /// Returns the records, in ascending order.
-    pub(super) fn iter(&self) -> impl Iterator<Item = RecordId> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = RecordNumber> {
         let parts = self.parts.iter();
         parts.flat_map(|(segment, part)| part.iter().map(|number| join(*segment, number)))
     }
 
     /// Returns the records at these positions, counted from 0; positions past the end are ignored.
-    pub(super) fn at(&self, places: Range<usize>) -> Vec<RecordId> {
+    pub(super) fn at(&self, places: Range<usize>) -> Vec<RecordNumber> {
         let mut found = Vec::with_capacity(places.len().min(self.len()));
         let mut before = 0;
         for (segment, part) in &self.parts {
@@ -178,14 +194,14 @@ impl<'a> HitSet<'a> {
 }
 
 /// Splits a record's identifier into the number of its segment and its number in the segment.
-pub(super) fn split(record: RecordId) -> (u16, u16) {
+pub(super) fn split(record: RecordNumber) -> (u16, u16) {
     let [a, b, c, d] = record.0.to_be_bytes();
     (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]))
 }
 
 /// Returns the identifier of a record from the number of its segment and its number in the segment.
-pub(super) fn join(segment: u16, number: u16) -> RecordId {
-    RecordId(u32::from(segment) << 16 | u32::from(number))
+pub(super) fn join(segment: u16, number: u16) -> RecordNumber {
+    RecordNumber(u32::from(segment) << 16 | u32::from(number))
 }
 
 #[cfg(test)]
@@ -215,7 +231,7 @@ mod tests {
     }
 
     fn set(numbers: &BTreeSet<u32>) -> HitSet<'static> {
-        HitSet::of_sorted(numbers.iter().copied().map(RecordId))
+        HitSet::of_sorted(numbers.iter().copied().map(RecordNumber))
     }
 
     proptest! {
@@ -228,11 +244,11 @@ mod tests {
             prop_assert_eq!(b.clone().and(a.clone()), set(&(&left & &right)));
             prop_assert_eq!(a.clone().or(b.clone()), set(&(&left | &right)));
             prop_assert_eq!(a.clone().and_not(b), set(&(&left - &right)));
-            let all: Vec<_> = left.iter().copied().map(RecordId).collect();
+            let all: Vec<_> = left.iter().copied().map(RecordNumber).collect();
             prop_assert_eq!(a.iter().collect::<Vec<_>>(), all.clone());
             let some: Vec<_> = all.iter().skip(from).take(7).copied().collect();
             prop_assert_eq!(a.at(from..from + 7), some.clone());
-            let held = |record: &RecordId| a.part(split(*record).0).is_some_and(|part| part.contains(split(*record).1));
+            let held = |record: &RecordNumber| a.part(split(*record).0).is_some_and(|part| part.contains(split(*record).1));
             prop_assert!(some.iter().all(held));
         }
     }
@@ -245,8 +261,8 @@ mod tests {
             (65_536, 1, 0),
             (u32::MAX, 65_535, 65_535),
         ] {
-            assert_eq!(split(RecordId(record)), (segment, number));
-            assert_eq!(join(segment, number), RecordId(record));
+            assert_eq!(split(RecordNumber(record)), (segment, number));
+            assert_eq!(join(segment, number), RecordNumber(record));
         }
     }
 }

@@ -32,9 +32,9 @@ use self::strings::Strings;
 use super::background::TimeSlice;
 use super::fields::{IndexId, IndexSet};
 use super::hits::{HitSet, Part, split};
-use crate::backend::RecordId;
 use crate::budget::{Account, Charge};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
+use crate::memory::hits::RecordNumber;
 
 /// The string that marks the boundaries of texts. A boundary precedes each text, in the class of the text, and one follows the
 /// last text of a record, in the class without indexes.
@@ -233,7 +233,7 @@ impl Index {
     }
 
     /// Returns the segment of a record, and the record's number in the segment.
-    pub(super) fn segment(&self, record: RecordId) -> Option<(&Arc<Segment>, u16)> {
+    pub(super) fn segment(&self, record: RecordNumber) -> Option<(&Arc<Segment>, u16)> {
         let (segment, number) = split(record);
         Some((self.segments.get(usize::from(segment))?, number))
     }

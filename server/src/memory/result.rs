@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::hits::{HitSet, join, split};
+use super::hits::{HitSet, RecordNumber, join, split};
 use super::index::{Exhausted, Index, Segment, Work};
 use super::snapshot::{Snapshot, View};
-use crate::backend::{HitList, Hits, RecordId, ids_of};
+use crate::backend::{HitList, Hits, RecordId, part_of};
 
 /// The list of hits of a result set.
 pub(super) struct ResultList {
@@ -19,7 +19,7 @@ pub(super) struct ResultList {
 enum RecordOrder {
     /// Records in the order of their numbers.
     Numbers(HitSet<'static>),
-    Sorted(Box<[RecordId]>),
+    Sorted(Box<[RecordNumber]>),
 }
 
 impl ResultList {
@@ -30,7 +30,7 @@ impl ResultList {
         })
     }
 
-    pub(super) fn sorted(snapshot: Arc<Snapshot>, records: Vec<RecordId>) -> Hits {
+    pub(super) fn sorted(snapshot: Arc<Snapshot>, records: Vec<RecordNumber>) -> Hits {
         Hits::new(Self {
             snapshot,
             records: RecordOrder::Sorted(records.into()),
@@ -50,6 +50,18 @@ impl ResultList {
         match &self.records {
             RecordOrder::Numbers(set) => 1 + set.units(),
             RecordOrder::Sorted(records) => 1 + records.len(),
+        }
+    }
+
+    /// Returns all records, in presentation order.
+    pub(super) fn numbers(&self) -> Vec<RecordNumber> {
+        self.numbers_at(0..self.len())
+    }
+
+    fn numbers_at(&self, positions: Range<usize>) -> Vec<RecordNumber> {
+        match &self.records {
+            RecordOrder::Numbers(set) => set.at(positions),
+            RecordOrder::Sorted(records) => part_of(records, positions),
         }
     }
 
@@ -74,10 +86,8 @@ impl HitList for ResultList {
     }
 
     fn ids(&self, positions: Range<usize>) -> Vec<RecordId> {
-        match &self.records {
-            RecordOrder::Numbers(set) => set.at(positions),
-            RecordOrder::Sorted(records) => ids_of(records, positions),
-        }
+        let numbers = self.numbers_at(positions);
+        numbers.into_iter().map(RecordNumber::id).collect()
     }
 
     fn octets(&self) -> usize {
@@ -139,7 +149,7 @@ fn moved(
         return Ok(set);
     }
     work.spend(set.len())?;
-    let mut new_records: Option<HashMap<*const u8, RecordId>> = None;
+    let mut new_records: Option<HashMap<*const u8, RecordNumber>> = None;
     let moved = set.iter().filter_map(|record| {
         let (segment, number) = split(record);
         if let Some(Some(segment)) = numbers.get(&segment) {
@@ -150,13 +160,13 @@ fn moved(
         let new_records = new_records.get_or_insert_with(|| by_octets(from, to));
         new_records.get(&octets.as_ptr()).copied()
     });
-    let mut moved: Vec<RecordId> = moved.collect();
+    let mut moved: Vec<RecordNumber> = moved.collect();
     moved.sort_unstable();
     Ok(HitSet::of_sorted(moved))
 }
 
 /// Returns the records of segments that only the new index has, by the address of their octets.
-fn by_octets(from: &Index, to: &Index) -> HashMap<*const u8, RecordId> {
+fn by_octets(from: &Index, to: &Index) -> HashMap<*const u8, RecordNumber> {
     let is_new =
         |segment: &Arc<Segment>| !from.segments().any(|(_, old, _)| Arc::ptr_eq(old, segment));
     let new = to.segments().filter(|(_, segment, _)| is_new(segment));

@@ -13,10 +13,11 @@ pub(super) use self::key::filed;
 use self::key::{By, Key, Missing};
 pub use self::key::{RecordOrder, SortValues};
 use super::fields::{IndexId, Kind};
+use super::hits::RecordNumber;
 use super::index::{Exhausted, Work};
 use super::result::ResultList;
 use super::snapshot::View;
-use crate::backend::{Hits, RecordId, Sort};
+use crate::backend::{HitList, Hits, Sort};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 
 /// The maximum number of records that are sorted.
@@ -29,7 +30,7 @@ pub(super) const QUICK: usize = 1000;
 /// A sort whose parameters have been checked.
 pub(super) struct Prepared {
     view: View,
-    records: Vec<RecordId>,
+    records: Vec<RecordNumber>,
     keys: Vec<Key>,
 }
 
@@ -69,7 +70,7 @@ fn merged(
     current: &View,
     inputs: &[Hits],
     work: &mut Work,
-) -> Result<(View, Vec<RecordId>), Diagnostic> {
+) -> Result<(View, Vec<RecordNumber>), Diagnostic> {
     let gone = || diagnostic(Condition::RESULT_SET_DOES_NOT_EXIST, "");
     let lists: Option<Vec<&ResultList>> = inputs.iter().map(Hits::downcast).collect();
     let lists = lists.ok_or_else(gone)?;
@@ -79,9 +80,9 @@ fn merged(
         .all(|list| Arc::ptr_eq(&list.snapshot, &first.snapshot));
     let (view, mut records) = if same {
         let mut records = Vec::new();
-        for hits in inputs {
-            work.spend(1 + hits.len() / RECORDS_A_UNIT)?;
-            records.append(&mut hits.ids(0..hits.len()));
+        for list in &lists {
+            work.spend(1 + list.len() / RECORDS_A_UNIT)?;
+            records.append(&mut list.numbers());
         }
         (first.view().ok_or_else(gone)?, records)
     } else {
@@ -112,7 +113,7 @@ const OCTETS_A_UNIT: usize = 32;
 
 /// A record with the values of its keys.
 struct Row<'a> {
-    record: RecordId,
+    record: RecordNumber,
     values: Vec<Option<Cow<'a, [u8]>>>,
 }
 
@@ -120,7 +121,7 @@ impl Prepared {
     /// Returns whether the sort is fast: there are few records, and their keys have been computed.
     pub(super) fn is_quick(&self) -> bool {
         let values = || self.keys.iter().flat_map(|key| &key.by);
-        let at_hand = |record: &RecordId| {
+        let at_hand = |record: &RecordNumber| {
             let segment = self.view.catalogue.index.segment(*record);
             segment.is_none_or(|(segment, _)| {
                 let has = |by: &By| match by {
@@ -172,7 +173,7 @@ impl Prepared {
 
     fn value(
         &self,
-        record: RecordId,
+        record: RecordNumber,
         key: &Key,
         work: &mut Work,
     ) -> Result<Option<Cow<'_, [u8]>>, Diagnostic> {
@@ -187,7 +188,7 @@ impl Prepared {
 
     fn found(
         &self,
-        record: RecordId,
+        record: RecordNumber,
         key: &Key,
         work: &mut Work,
     ) -> Result<Option<Cow<'_, [u8]>>, Exhausted> {

@@ -14,12 +14,12 @@ mod saved;
 mod sets;
 
 use super::*;
-use crate::backend::RecordId;
+use crate::memory::hits::RecordNumber;
 use crate::requests::{now, record_of};
 use crate::testing::record;
 
 /// Searches; returns the numbers of the records found, or `condition addinfo`.
-fn found(backend: &dyn Backend, databases: &[&str], query: &RpnQuery) -> Result<Vec<u32>, String> {
+fn found(backend: &dyn Backend, databases: &[&str], query: &RpnQuery) -> Result<Vec<i64>, String> {
     let databases: Vec<_> = databases
         .iter()
         .map(|name| DatabaseName::from(*name))
@@ -49,7 +49,7 @@ fn pqf(text: &str) -> RpnQuery {
         .unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-fn check(backend: &dyn Backend, databases: &[&str], text: &str, expected: &[u32]) {
+fn check(backend: &dyn Backend, databases: &[&str], text: &str, expected: &[i64]) {
     let found = found(backend, databases, &pqf(text));
     assert_eq!(found.as_deref(), Ok(expected), "{databases:?} {text}");
 }
@@ -148,7 +148,7 @@ fn databases_are_found_without_case() {
     check(&with_default, &["Default"], "war", &[0]);
     for (record, name) in [(0, "Cat"), (1, "Cat"), (2, "Книги"), (9, "")] {
         let catalogue = backend.current();
-        assert_eq!(catalogue.database_of(RecordId(record)), name);
+        assert_eq!(catalogue.database_of(RecordNumber(record)), name);
     }
     let refused = found(&backend, &["cat", "nosuchdb"], &pqf("war"));
     assert_eq!(refused, Err("235 nosuchdb".to_owned()));

@@ -154,18 +154,18 @@ impl Turns {
         }
         let begun = self.jobs.iter();
         let begun = begun.filter(|job| job.state != JobState::Queued);
-        let busy: Vec<Caller> = begun.map(|job| job.caller).collect();
+        let busy: Vec<Caller> = begun.map(|job| job.caller.clone()).collect();
         let mut of_address: HashMap<Option<IpAddr>, usize> = HashMap::new();
         for caller in &busy {
             *of_address.entry(caller.address()).or_default() += 1;
         }
-        let has_room = |caller: Caller| {
+        let has_room = |caller: &Caller| {
             let begun = of_address.get(&caller.address());
             begun.is_none_or(|begun| *begun < MOST_BEGUN_OF_ADDRESS)
         };
         let may_go = |job: &&mut Job| match job.state {
             JobState::Queued => {
-                busy.len() < MOST_BEGUN && has_room(job.caller) && !busy.contains(&job.caller)
+                busy.len() < MOST_BEGUN && has_room(&job.caller) && !busy.contains(&job.caller)
             }
             JobState::Paused => true,
             JobState::Working => false,
@@ -200,7 +200,7 @@ mod tests {
         for done in 0.. {
             for (letter, caller, slices, arrives) in jobs {
                 if *arrives == done {
-                    waiting.push((turns.enter(callers[*caller]), *letter, *slices));
+                    waiting.push((turns.enter(callers[*caller].clone()), *letter, *slices));
                 }
             }
             let given: Vec<_> = std::iter::from_fn(|| turns.next()).collect();
@@ -317,7 +317,7 @@ mod tests {
     fn jobs_are_counted() {
         let mut turns = Turns::new(2);
         let caller = Caller::new();
-        let [first, second] = [(); 2].map(|()| turns.enter(caller));
+        let [first, second] = [(); 2].map(|()| turns.enter(caller.clone()));
         let check = |turns: &Turns, running, waiting| {
             let counts = turns.counts();
             assert_eq!(

@@ -3,31 +3,12 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;
-use crate::diagnostic::{Condition, diagnostic};
 
 /// Returns a hash of `password` with low costs, from the tests of the reference implementation.
 fn hash_of_password() -> PasswordHash {
     let text =
         "$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4";
     PasswordHash::parse(text).expect("a hash")
-}
-
-/// Returns the verification of a password for a client on this host; `None` if it was verified lately.
-fn check_of(
-    checks: &Arc<PasswordChecks>,
-    guesses: &Arc<Guesses>,
-    hash: &PasswordHash,
-    password: &str,
-) -> Option<PasswordCheck> {
-    let hashes = vec![hash.clone()];
-    PasswordCheck::new(
-        checks,
-        guesses,
-        &Limits::default(),
-        None,
-        hashes,
-        password.as_bytes(),
-    )
 }
 
 #[test]
@@ -108,15 +89,16 @@ fn r_f15_only_hashes_that_can_be_verified_are_read() {
 #[tokio::test]
 async fn r_f15_a_password_is_verified_once_and_remembered() {
     let hash = hash_of_password();
-    let checks = Arc::new(PasswordChecks::new(&Limits::default()));
-    let guesses = Arc::default();
+    let checks = PasswordChecks::new(&Limits::default());
     for (password, is_right) in [("password", true), ("wrong", false)] {
-        let check = check_of(&checks, &guesses, &hash, password).expect("to be verified");
         assert_eq!(checks.recall(&hash, password.as_bytes()), None);
-        check.run().await;
+        checks.verify(&hash, password.as_bytes()).await;
         assert_eq!(checks.recall(&hash, password.as_bytes()), Some(is_right));
         assert_eq!(checks.is_right(&hash, password.as_bytes()), is_right);
-        assert!(check_of(&checks, &guesses, &hash, password).is_none());
+        // Without a permit, nothing can be verified again.
+        let held = Arc::clone(&checks.permits).acquire_many_owned(2).await;
+        checks.verify(&hash, password.as_bytes()).await;
+        drop(held);
     }
     // The same password under another hash is another secret.
     let other = PasswordHash::with_low_costs(b"password");
@@ -142,22 +124,6 @@ async fn r_f15_what_is_remembered_is_bounded_and_forgotten_in_time() {
     assert_eq!(checks.recall(&hash, b"password"), None);
 }
 
-#[tokio::test]
-async fn r_f15_one_password_of_an_address_is_verified_at_a_time() {
-    let checks = Arc::new(PasswordChecks::new(&Limits::default()));
-    let (one, other) = (IpAddr::from([127, 0, 0, 1]), IpAddr::from([127, 0, 0, 2]));
-    let turn = checks.turn(Some(one));
-    let held = turn.try_acquire().expect("free");
-    assert!(checks.turn(Some(one)).try_acquire().is_err());
-    let of_other = checks.turn(Some(other));
-    assert!(of_other.try_acquire().is_ok());
-    drop(held);
-    assert!(checks.turn(Some(one)).try_acquire().is_ok());
-    drop((turn, of_other));
-    drop(checks.turn(None));
-    assert_eq!(lock(&checks.turns).len(), 1, "unused turns are removed");
-}
-
 /// Verifications wait for a permit, of which there are as many as the limit says, and have none left over when they end.
 #[tokio::test]
 async fn r_f15_verifications_wait_for_a_permit() {
@@ -166,18 +132,18 @@ async fn r_f15_verifications_wait_for_a_permit() {
         ..Limits::default()
     };
     let checks = Arc::new(PasswordChecks::new(&limits));
-    let guesses = Arc::default();
     let hash = hash_of_password();
     let permits = Arc::clone(&checks.permits);
     let held = permits.try_acquire_many(2).expect("two permits");
     let ended = Arc::new(AtomicUsize::new(0));
     let mut tasks = tokio::task::JoinSet::new();
     for number in 0..5 {
-        let check = check_of(&checks, &guesses, &hash, &format!("guess {number}"));
-        let check = check.expect("to be verified");
+        let (checks, hash) = (Arc::clone(&checks), hash.clone());
         let ended = Arc::clone(&ended);
         tasks.spawn(async move {
-            check.run().await;
+            checks
+                .verify(&hash, format!("guess {number}").as_bytes())
+                .await;
             ended.fetch_add(1, Ordering::SeqCst);
         });
     }
@@ -191,19 +157,4 @@ async fn r_f15_verifications_wait_for_a_permit() {
     }
     assert_eq!(ended.load(Ordering::SeqCst), 5);
     assert_eq!(permits.available_permits(), 2);
-}
-
-#[tokio::test]
-async fn r_f15_nothing_is_verified_for_an_address_that_guesses_too_often() {
-    let limits = Limits::default();
-    let checks = Arc::new(PasswordChecks::new(&limits));
-    let guesses = Arc::new(Guesses::default());
-    let hash = hash_of_password();
-    let check = check_of(&checks, &guesses, &hash, "password").expect("to be verified");
-    let refuse = || Err::<(), _>(diagnostic(Condition::BAD_USER_ID_OR_PASSWORD, ""));
-    while !guesses.is_silenced(None, &limits) {
-        let _ = guesses.check(None, &limits, refuse);
-    }
-    check.run().await;
-    assert_eq!(checks.recall(&hash, b"password"), None);
 }

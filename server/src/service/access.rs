@@ -11,10 +11,11 @@ use z3950_asn1::format::prompt1::{
     Answer, Prompt, PromptId, PromptObject, PromptResponse, PromptType,
 };
 
-use crate::access::{Admission, Challenge, Credentials};
+use crate::access::{Challenge, Credentials};
 use crate::association::Association;
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::guesses::Penalty;
+use crate::logins::Proof;
 use crate::target::Seat;
 
 /// Returns the request for credentials.
@@ -43,20 +44,15 @@ pub(crate) fn prove(
     association: &Association,
     peer: Option<IpAddr>,
     response: &AccessControlResponse,
+    proof: Proof,
     penalty: &mut Penalty,
 ) -> Result<(), Diagnostic> {
     let refused = || diagnostic(Condition::ACCESS_CONTROL_FAILURE, "");
     let target = &association.target;
-    let prove = |given: Credentials<'_>| {
-        let prove = || target.access.prove(given, &target.password_checks);
-        target.guesses.check(peer, &target.limits, prove)
-    };
-    let (admission, due) = with_credentials(response, prove).ok_or_else(refused)?;
+    with_credentials(response, |_| ()).ok_or_else(refused)?;
+    let (proved, due) = target.logins.judge(peer, &target.limits, proof);
     *penalty = due;
-    let Ok(Admission::User(user)) = admission else {
-        return Err(refused());
-    };
-    let seat = Seat::take(target, user);
+    let seat = Seat::take(target, proved.map_err(|_| refused())?);
     let full = || diagnostic(Condition::TOO_MANY_SESSIONS, "");
     association.take_seat(seat.ok_or_else(full)?);
     Ok(())

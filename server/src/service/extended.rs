@@ -103,7 +103,7 @@ fn user(
     let proved = association.user().map(|user| user.name.clone());
     let named = request.user_id.as_ref().map(|user| user.to_string_lossy());
     let other = named.filter(|named| proved.as_deref() != Some(named));
-    match other.filter(|_| !association.target.access.users.is_empty()) {
+    match other.filter(|_| association.target.has_logins()) {
         Some(other) => Err(diagnostic(Condition::TASK_USER, &*other)),
         None => Ok(proved),
     }

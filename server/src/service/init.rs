@@ -19,6 +19,7 @@ use crate::access::Admission;
 use crate::association::Terms;
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::guesses::Penalty;
+use crate::logins::Proof;
 use crate::offer::Offer;
 use crate::target::{Seat, Target};
 use crate::units::count;
@@ -30,6 +31,7 @@ pub(crate) fn answer(
     request: &InitializeRequest,
     target: &Arc<Target>,
     peer: Option<IpAddr>,
+    proof: Proof,
 ) -> (Apdu, Option<(Terms, Option<Seat>)>, Penalty) {
     let offer = &target.offer;
     let protocol_version = request.protocol_version.intersection(offer.versions);
@@ -61,7 +63,7 @@ pub(crate) fn answer(
     };
     let mut penalty = Penalty::default();
     let admitted = protocol_version.highest().ok_or(None).and_then(|version| {
-        let (seat, unproved) = admit(request, target, peer, &mut penalty).map_err(Some)?;
+        let (seat, unproved) = admit(request, target, peer, proof, &mut penalty).map_err(Some)?;
         let terms = Terms {
             version,
             options: response.options,
@@ -85,6 +87,7 @@ fn admit(
     request: &InitializeRequest,
     target: &Arc<Target>,
     peer: Option<IpAddr>,
+    proof: Proof,
     penalty: &mut Penalty,
 ) -> Result<(Option<Seat>, bool), Diagnostic> {
     let access = &target.access;
@@ -95,15 +98,16 @@ fn admit(
     if let Some(address) = peer.filter(is_blocked) {
         return Err(diagnostic(Condition::ADDRESS_BLOCKED, address.to_string()));
     }
-    let credentials = request.id_authentication.as_ref();
-    let prove = || access.admit(credentials, &target.password_checks);
-    let admission = if access.compares(credentials) {
-        let (admission, due) = target.guesses.check(peer, &target.limits, prove);
+    if !target.has_logins() {
+        return Ok((None, false));
+    }
+    let prove = || {
+        let (proved, due) = target.logins.judge(peer, &target.limits, proof);
         *penalty = due;
-        admission
-    } else {
-        prove()
+        proved
     };
+    let credentials = request.id_authentication.as_ref();
+    let admission = access.admit(credentials, prove);
     match admission? {
         Admission::Anybody => Ok((None, false)),
         Admission::Unproved => Ok((None, true)),

@@ -3,7 +3,7 @@
 
 use z3950_asn1::apdu::{Apdu, Options, PresentRequest, PresentResponse, Range, Records, Segment};
 
-use super::records::{self, Packed, Sizes, most_records, pack};
+use super::records::{self, Packed, Sizes, listed, most_records, pack};
 use crate::association::{Association, Operation};
 use crate::backend::{Hits, RecordId};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
@@ -64,7 +64,7 @@ async fn present(
         request.preferred_record_syntax,
         request.record_composition.as_ref(),
     )?;
-    let wanted = wanted(&set.hits, ranges(), most_records(operation));
+    let wanted = wanted(&set.hits, ranges(), most_records(operation))?;
     let sizes = sizes(operation, request)?;
     let packed = pack(operation, &set, wanted, &composition, &sizes).await?;
     let next = position_behind(ranges(), count(packed.records));
@@ -130,14 +130,21 @@ fn positions(hits: usize, range: &Range) -> Result<std::ops::Range<usize>, Diagn
 }
 
 /// Returns the records of the ranges, but at most `most` of them.
-fn wanted<'a>(hits: &Hits, ranges: impl Iterator<Item = &'a Range>, most: usize) -> Vec<RecordId> {
+///
+/// # Errors
+/// The same as for [`listed`].
+fn wanted<'a>(
+    hits: &Hits,
+    ranges: impl Iterator<Item = &'a Range>,
+    most: usize,
+) -> Result<Vec<RecordId>, Diagnostic> {
     let mut wanted = Vec::new();
     for positions in ranges.flat_map(|range| positions(hits.len(), range)) {
         let room = most.saturating_sub(wanted.len());
         let end = positions.end.min(positions.start.saturating_add(room));
-        wanted.extend(hits.ids(positions.start..end));
+        wanted.extend(listed(hits, positions.start..end)?);
     }
-    wanted
+    Ok(wanted)
 }
 
 /// Returns the position after the first `records` records in the ranges.

@@ -2,6 +2,8 @@
 //! possible into the agreed sizes, or into segments if these are in effect (§3.3). A record that can never be sent is replaced by
 //! a diagnostic (16, 17).
 
+use std::ops::Range;
+
 use bytes::Bytes;
 use tracing::info;
 use z3950_asn1::apdu::{
@@ -15,7 +17,7 @@ use z3950_asn1::types::InternationalString;
 
 use crate::association::{Association, Operation};
 use crate::backend::{
-    Backend, Composition, RecordId, ResultSet, Retrieve, RetrieveMany, Retrieved,
+    Backend, Composition, Hits, RecordId, ResultSet, Retrieve, RetrieveMany, Retrieved,
 };
 use crate::budget::Charge;
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
@@ -219,6 +221,20 @@ fn octets_of(unit: Option<&OtherInformationUnit>) -> usize {
 /// The memory of a record in addition to its octets.
 const RECORD: usize = size_of::<NamePlusRecord>();
 
+/// Returns the records at these positions of a result set, which has them, counted from 0.
+///
+/// # Errors
+/// Condition 14 if the backend lists another number of records.
+pub(super) fn listed(hits: &Hits, positions: Range<usize>) -> Result<Vec<RecordId>, Diagnostic> {
+    let number = positions.len();
+    let ids = hits.ids(positions);
+    if ids.len() == number {
+        return Ok(ids);
+    }
+    let words = "the database does not list the records that it found";
+    Err(diagnostic(Condition::SYSTEM_ERROR_PRESENTING, words))
+}
+
 /// Packs the requested records, up to the first one that does not fit.
 ///
 /// The records are charged to the session until the response is complete. The number of large responses being packed is limited
@@ -249,6 +265,7 @@ pub(super) async fn pack(
         None
     };
     let prepared = set.backend.prepare(RetrieveMany {
+        caller: operation.caller(),
         hits: &set.hits,
         records: &wanted,
         composition,
@@ -276,6 +293,7 @@ pub(super) async fn pack(
             break;
         }
         let retrieved = set.backend.record(Retrieve {
+            caller: operation.caller(),
             hits: &set.hits,
             record,
             composition,

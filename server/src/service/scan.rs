@@ -27,7 +27,7 @@ pub(super) async fn answer(
         None => None,
     };
     let scanned = backend.scan(Scan {
-        caller: operation.caller,
+        caller: operation.caller(),
         databases: &request.database_names,
         attribute_set: request.attribute_set.unwrap_or(BIB_1),
         start: &request.term_list_and_start_point,

@@ -18,7 +18,7 @@ use z3950_asn1::oid::CQL;
 use z3950_asn1::query::{Dialects, Language};
 use z3950_asn1::types::InternationalString;
 
-use super::records::{self, Packed, Sizes, most_records, pack};
+use super::records::{self, Packed, Sizes, listed, most_records, pack};
 use crate::association::{Association, Operation};
 use crate::backend::{FacetRequest, Found, ResultSet, Search, SourceReport};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
@@ -90,7 +90,7 @@ async fn evaluate(
         Arc::ptr_eq(&set.backend, &backend).then_some(set.hits)
     };
     let search = backend.search(Search {
-        caller: operation.caller,
+        caller: operation.caller(),
         databases,
         query: &query,
         result_set: &result_set,
@@ -176,7 +176,7 @@ async fn first_records(
         syntax,
         element_sets,
     )?;
-    let wanted = set.hits.ids(0..number.min(most_records(operation)));
+    let wanted = listed(&set.hits, 0..number.min(most_records(operation)))?;
     let sizes = Sizes::of(operation);
     let packed = pack(operation, set, wanted, &composition, &sizes).await?;
     Ok(Some(packed))

@@ -56,7 +56,7 @@ async fn sort(operation: &Operation, request: &SortRequest) -> Result<usize, Dia
     let mut charge = Charge::to(&operation.target.work);
     charge.set(records.saturating_mul(octets))?;
     let sorted = backend.sort(Sort {
-        caller: operation.caller,
+        caller: operation.caller(),
         inputs: &lists,
         keys: &request.sort_sequence,
     });

@@ -2,6 +2,7 @@
 
 mod access;
 mod attributes;
+mod backends;
 mod diagnostics;
 mod init;
 mod present;

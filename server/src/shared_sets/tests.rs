@@ -11,7 +11,7 @@ fn sets(limits: &Limits) -> SharedSets {
     SharedSets::new(limits, Budget::new(limits).common_account())
 }
 
-fn set(records: u32) -> ResultSet {
+fn set(records: i64) -> ResultSet {
     let backend: Arc<dyn Backend> = Arc::new(MemoryBackend::demo());
     let hits: Hits = (0..records).map(RecordId).collect();
     ResultSet { backend, hits }
@@ -96,7 +96,7 @@ async fn the_least_recently_used_sets_make_room() {
 #[tokio::test]
 async fn octets_are_charged() {
     let limits = Limits {
-        server_octets: Some(2 * (ENTRY + 4000)),
+        server_octets: Some(2 * (ENTRY + 8000)),
         ..Limits::default()
     };
     let sets = sets(&limits);

@@ -13,6 +13,7 @@ use z3950_asn1::sru::{SruCondition, SruDiagnostic};
 use super::SruSession;
 use super::failure::SruFailure;
 use crate::diagnostic::{Condition, diagnostic};
+use crate::logins::Proof;
 use crate::session::carry_out;
 
 /// The time by which an SRU request must be answered, including all its operations.
@@ -40,7 +41,7 @@ impl SruSession {
         request: Apdu,
         deadline: Deadline,
     ) -> Result<Apdu, SruFailure> {
-        let operation = match self.session.begin(&request) {
+        let operation = match self.session.begin(&request, Proof::default()) {
             Ok(operation) => operation,
             Err(mut reply) => return reply.apdus.pop().ok_or_else(SruFailure::unanswered),
         };

@@ -15,6 +15,7 @@ use super::{Context, SruSession};
 use crate::association::Operation;
 use crate::backend::{self, Backend, Search, Update, UpdateRecord};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
+use crate::logins::Proof;
 
 impl SruSession {
     /// Answers an update. The update is never stopped, because the client could not know whether it had been made.
@@ -33,6 +34,7 @@ impl SruSession {
         let database = DatabaseName::from(context.database.as_str());
         let backend = operation.backend_of(std::slice::from_ref(&database))?;
         let outcomes = backend.update(Update {
+            caller: operation.caller(),
             database: &database,
             action: action(update.action),
             records: std::slice::from_ref(&changed),
@@ -59,14 +61,16 @@ impl SruSession {
     /// Begins an operation of the extended service.
     fn begin_update(&mut self) -> Result<Operation, SruFailure> {
         let request = ExtendedServicesRequest::create(DATABASE_UPDATE, None);
-        self.session.begin(&request.into()).map_err(|reply| {
-            let Some(Apdu::ExtendedServicesResponse(failed)) = reply.apdus.into_iter().next()
-            else {
-                return SruFailure::unanswered();
-            };
-            let why = failed.diagnostics.into_iter().flatten().next();
-            why.map_or_else(SruFailure::unanswered, |why| default_form(why).into())
-        })
+        self.session
+            .begin(&request.into(), Proof::default())
+            .map_err(|reply| {
+                let Some(Apdu::ExtendedServicesResponse(failed)) = reply.apdus.into_iter().next()
+                else {
+                    return SruFailure::unanswered();
+                };
+                let why = failed.diagnostics.into_iter().flatten().next();
+                why.map_or_else(SruFailure::unanswered, |why| default_form(why).into())
+            })
     }
 }
 

@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 #[cfg(unix)]
 use std::path::PathBuf;
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use z3950_marc::MarcRecord;
 use super::TestServer;
 use super::draft::RecordingDraft;
 use super::recorder::Recorder;
-use crate::access::Access;
+use crate::access::{Access, Authenticate};
 use crate::backend::Backend;
 use crate::fault::{Fault, Faults, When};
 use crate::imitate::Imitated;
@@ -36,6 +36,7 @@ pub struct TestServerBuilder {
     backend: Option<Arc<dyn Backend>>,
     offer: Offer,
     access: Access,
+    authenticate: Option<Arc<dyn Authenticate>>,
     imitated: Option<Imitated>,
     replayed: Option<Replay>,
     recorded: Option<Arc<dyn RecordedServer>>,
@@ -59,6 +60,7 @@ impl TestServerBuilder {
             backend: None,
             offer: Offer::default(),
             access: Access::default(),
+            authenticate: None,
             imitated: None,
             replayed: None,
             recorded: None,
@@ -109,6 +111,12 @@ impl TestServerBuilder {
     /// Sets the access control: the admission to sessions, and the rights of users.
     pub fn access(self, access: Access) -> Self {
         Self { access, ..self }
+    }
+
+    /// Sets who finds the users, in place of the list in [`Access::users`].
+    pub fn authenticate(mut self, authenticate: Arc<dyn Authenticate>) -> Self {
+        self.authenticate = Some(authenticate);
+        self
     }
 
     /// Imitates another server. The databases are those of the imitation, not those added.
@@ -242,7 +250,12 @@ impl TestServerBuilder {
             (None, None) => Target::new(Arc::new(self.databases.build()), limits),
         };
         let target = target.with_offer(self.offer).with_access(self.access);
+        let target = match self.authenticate {
+            Some(authenticate) => target.with_authenticate(authenticate),
+            None => target,
+        };
         let habits = self.imitated.map(Imitated::faults).unwrap_or_default();
+        let habit_rules = habits.len();
         let faults = habits.and(self.faults);
         let recorder = Arc::new(Recorder::default());
         let mut observers: Vec<Arc<dyn Observer>> = vec![Arc::clone(&recorder) as _];
@@ -281,7 +294,7 @@ impl TestServerBuilder {
                 None => server,
             };
             // Sending fails only if the test has ended and dropped the receiver.
-            let _ = tell_endpoints.send(server.endpoints());
+            let _ = tell_endpoints.send((server.endpoints(), server.handle().faults()));
             let summary = server.run(async { drop(stopped.await) }).await;
             let _ = tell_summary.send(summary);
             std::io::Result::Ok(())
@@ -295,11 +308,13 @@ impl TestServerBuilder {
             .spawn(run);
         let thread = thread.unwrap_or_else(|error| panic!("no thread for the server: {error}"));
         match endpoints.recv() {
-            Ok(endpoints) => TestServer {
+            Ok((endpoints, faults)) => TestServer {
                 endpoints,
                 recorder,
                 stop: Some(stop),
-                summary,
+                summary: Mutex::new(summary),
+                faults,
+                habits: habit_rules,
                 draft: self.draft,
             },
             Err(_) => panic!("the server does not start: {:?}", thread.join()),

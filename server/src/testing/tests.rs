@@ -1,5 +1,6 @@
 //! Tests of the test server over real sockets.
 
+mod blocking;
 #[cfg(feature = "tls")]
 mod tls;
 
@@ -142,21 +143,18 @@ impl Backend for Panicking {
 }
 
 #[test]
-fn a_panic_ends_one_session_and_is_reported() {
+fn a_panic_of_a_backend_is_reported() {
     let server = TestServer::builder().backend(Arc::new(Panicking)).start();
     for _ in 0..2 {
-        converse_and_lose(server.addr());
+        converse(server.addr(), &[init(), search("war")]);
+        assert_eq!(server.names().last(), Some(&"searchResponse"));
     }
-    assert!(
-        !converse(server.addr(), &[init()]).is_empty(),
-        "the server continues"
-    );
     let summary = server.stop();
     let first_panic = Some("as the test wants".to_owned());
     assert_eq!(
         summary,
         Summary {
-            sessions: 3,
+            sessions: 2,
             panics: 2,
             first_panic
         }
@@ -164,23 +162,91 @@ fn a_panic_ends_one_session_and_is_reported() {
 }
 
 #[test]
-#[should_panic(expected = "1 sessions panicked, first: as the test wants")]
+#[should_panic(expected = "1 panics in the server, first: as the test wants")]
 fn panics_fail_the_test() {
     let server = TestServer::builder().backend(Arc::new(Panicking)).start();
-    converse_and_lose(server.addr());
+    converse(server.addr(), &[init(), search("war")]);
     server.wait_for_end();
 }
 
-/// Makes the handler panic, and waits for the end or reset of the connection.
-fn converse_and_lose(address: SocketAddr) {
-    let mut stream = connect(address);
-    for request in [init(), search("war")] {
-        stream
-            .write_all(&encode(&request).expect("encodes"))
-            .expect("the server listens");
+#[test]
+fn audit_r_l9_a_test_server_can_be_shared_by_threads() {
+    fn is_sync<T: Send + Sync>(_: &T) {}
+    let server = TestServer::demo();
+    is_sync(&server);
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| converse(server.addr(), &[init()]));
+        }
+    });
+    server.wait_until(|entries| entries.len() == 4);
+}
+
+#[test]
+fn audit_r_l9_rules_that_never_fire_are_told() {
+    use crate::fault::{Fault, When};
+    let server = TestServer::builder()
+        .demo()
+        .rule("on search nth=2: fail 2")
+        .rule("on search: no-piggyback")
+        .rule("on scan: silence")
+        .fault(When::present().nth(3).database("Books"), Fault::Silence)
+        .start();
+    let written = "on presentRequest nth=3 db=books: Silence";
+    let all = [
+        "on search nth=2: fail 2",
+        "on search: no-piggyback",
+        "on scan: silence",
+        written,
+    ];
+    assert_eq!(server.unfired_rules(), all);
+    converse(server.addr(), &[init(), search("war")]);
+    assert_eq!(server.unfired_rules(), [all[0], all[2], written]);
+    converse(server.addr(), &[init(), search("war"), search("war")]);
+    assert_eq!(server.unfired_rules(), [all[2], written]);
+}
+
+/// The habits of an imitated server are no rules of the test.
+#[test]
+fn audit_r_l9_habits_are_not_told() {
+    let imitated = crate::imitate::Imitated::YazZtest;
+    let server = TestServer::builder().imitate(imitated).start();
+    assert_eq!(server.unfired_rules(), [""; 0]);
+}
+
+/// One rule strikes a service over both protocols.
+#[cfg(feature = "sru")]
+#[test]
+fn audit_r_l9_a_rule_for_searches_applies_over_sru() {
+    use std::io::{Read as _, Write as _};
+    for (rule, path, struck) in [
+        ("on search: fail 2", "/books?query=war", true),
+        (
+            "on search: fail 2",
+            "/books?scanClause=war&operation=scan",
+            false,
+        ),
+        (
+            "on scan: fail 2",
+            "/books?scanClause=war&operation=scan",
+            true,
+        ),
+        ("on scan: fail 2", "/books?operation=explain", false),
+        ("on present: fail 2", "/books?query=war", false),
+        ("on search db=books: fail 2", "/books?query=war", true),
+        ("on search db=serials: fail 2", "/books?query=war", false),
+        ("on search nth=2: fail 2", "/books?query=war", false),
+    ] {
+        let server = TestServer::builder().demo().rule(rule).start();
+        let mut stream = connect(server.addr());
+        let request = format!("GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).expect("it listens");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer");
+        let is_failure = answer.contains("info:srw/diagnostic/1/2<");
+        assert_eq!(is_failure, struck, "{rule} {path}: {answer}");
+        assert_eq!(server.unfired_rules().is_empty(), struck, "{rule}");
     }
-    let mut answers = Vec::new();
-    let _ = stream.read_to_end(&mut answers);
 }
 
 #[test]

@@ -197,6 +197,7 @@ pages! {
     r_f16_the_page_on_engines_is_followed "server/docs/engine.md"
     r_f16_the_page_on_the_gateway_is_followed "server/docs/gateway.md"
     r_f16_the_page_on_operation_is_followed "server/docs/operation.md"
+    audit_r_l10_the_page_on_own_data_is_followed "server/docs/own-data.md"
     r_f16_the_page_on_the_page_is_followed "server/docs/page.md"
     r_f16_the_page_on_remote_databases_is_followed "server/docs/remote.md"
     r_f16_the_page_on_the_server_is_followed "server/docs/server.md"

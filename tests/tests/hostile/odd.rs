@@ -211,7 +211,7 @@ struct Odd {
 }
 
 impl Odd {
-    fn octets(number: u32) -> Vec<u8> {
+    fn octets(number: i64) -> Vec<u8> {
         let mut all = documents();
         all.swap_remove(number as usize).2
     }
@@ -228,9 +228,9 @@ impl Backend for Odd {
         let query = search.query.to_string();
         let one = query.split("odd-").nth(1).map(|rest| {
             let digits = rest.chars().take_while(char::is_ascii_digit);
-            digits.collect::<String>().parse::<u32>().expect("a number")
+            digits.collect::<String>().parse::<i64>().expect("a number")
         });
-        let count = u32::try_from(documents().len()).expect("few");
+        let count = i64::try_from(documents().len()).expect("few");
         let hits: Hits = match one {
             Some(one) => [RecordId(one)].into_iter().collect(),
             None => (0..count).map(RecordId).collect(),

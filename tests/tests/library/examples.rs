@@ -48,10 +48,24 @@ fn examples_run() {
             "own_backend",
             "2 found; the second is Some(\"Persuasion\")",
         ),
+        (
+            "server",
+            "sqlite",
+            "2 found; the last is Some(\"Persuasion\")",
+        ),
+        (
+            "server",
+            "http",
+            "2 found; the last is Some(\"Persuasion\")",
+        ),
     ] {
         let text = std::fs::read_to_string(root.join(format!("{library}/examples/{name}.rs")));
         let lines = text.expect(name).lines().count();
-        assert!(lines <= 50, "{name} has {lines} lines");
+        let most = match name {
+            "sqlite" | "http" => 180,
+            _ => 50,
+        };
+        assert!(lines <= most, "{name} has {lines} lines");
         let mut example = command(folder.join(name));
         if name == "find_best" {
             example.args([&catalogue, &catalogue]);
@@ -59,5 +73,22 @@ fn examples_run() {
         let ran = program::run(&mut example, "");
         assert_eq!(ran.code, Some(0), "{name}: {}", ran.stderr);
         assert!(ran.stdout.contains(said), "{name}: {}", ran.stdout);
+    }
+}
+
+/// What the page shows is in the example, word for word.
+#[test]
+fn audit_r_l10_the_page_on_own_data_shows_the_example() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let read = |path: &str| std::fs::read_to_string(root.join(path)).expect(path);
+    let (page, example) = (
+        read("server/docs/own-data.md"),
+        read("server/examples/sqlite.rs"),
+    );
+    let blocks: Vec<&str> = page.split("```rust,no_run\n").skip(1).collect();
+    assert!(blocks.len() >= 3, "{} blocks", blocks.len());
+    for block in blocks {
+        let (block, _) = block.split_once("```").expect("an end");
+        assert!(example.contains(block), "not in the example:\n{block}");
     }
 }

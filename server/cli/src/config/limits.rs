@@ -63,6 +63,8 @@ settings! {
         "facet-terms": Number(Count, 0, |config| &mut config.limits.facet_terms);
         /// Hashed passwords that are verified at once; others wait. Each takes a processor, and the memory that its hash names.
         "password-checks": Number(Count, 1, |config| &mut config.limits.password_checks);
+        /// To check a login, with the time in which others of its address take their turns; after it, the login is refused.
+        "login-time": Number(Time, MILLISECOND, |config| &mut config.limits.login_time);
         /// Failed attempts to authenticate before the connection is closed.
         "refusals": Number(Count, 1, |config| &mut config.limits.refusals);
         /// The delay of the answer to a wrong password, which each further one from the same address doubles, up to 32 times, until a

@@ -73,7 +73,7 @@ impl EngineHits {
     }
 }
 
-/// The most positions of a list: what fits a [`RecordId`].
+/// The most positions of a list.
 const MOST_POSITIONS: usize = u32::MAX as usize;
 
 impl HitList for EngineHits {
@@ -83,7 +83,7 @@ impl HitList for EngineHits {
 
     fn ids(&self, positions: Range<usize>) -> Vec<RecordId> {
         let end = positions.end.min(self.len());
-        let positions = (positions.start..end).map_while(|at| u32::try_from(at).ok());
+        let positions = (positions.start..end).map_while(|at| i64::try_from(at).ok());
         positions.map(RecordId).collect()
     }
 

@@ -26,11 +26,19 @@ const MOST_FETCHED: usize = 4 << 20;
 /// The octets of the records that are kept until they are retrieved.
 pub(super) const CACHE_OCTETS: usize = 16 << 20;
 
+/// The position of a record, by which these lists identify it.
+fn position_of(RecordId(position): RecordId) -> Option<u32> {
+    u32::try_from(position).ok()
+}
+
 impl EngineDatabase {
     /// Fetches the records of a response that are not here.
     pub(super) async fn fetch(&self, wanted: RetrieveMany<'_>) -> Result<(), Diagnostic> {
         let hits = self.own(wanted.hits).ok_or_else(foreign)?;
-        let positions = wanted.records.iter().map(|RecordId(position)| *position);
+        let positions = wanted
+            .records
+            .iter()
+            .filter_map(|record| position_of(*record));
         // One that did not come may do so now, if its node did not answer.
         let is_here = |at: &u32| hits.first(*at).is_some() || self.cache.has((hits.set, *at));
         let missing = positions.filter(|at| !is_here(at));
@@ -152,7 +160,7 @@ impl EngineDatabase {
 
     pub(super) async fn retrieve(&self, wanted: Retrieve<'_>) -> Result<Retrieved, Diagnostic> {
         let hits = self.own(wanted.hits).ok_or_else(foreign)?;
-        let RecordId(position) = wanted.record;
+        let position = position_of(wanted.record).ok_or_else(foreign)?;
         let first = hits.first(position).map(Some);
         let record = match first.or_else(|| self.cache.take((hits.set, position))) {
             Some(record) => record,

@@ -46,7 +46,7 @@ impl RemoteDatabase {
             async move {
                 let found = part
                     .upstream
-                    .facets(&part.set, asked, hits.caller, deadline);
+                    .facets(&part.set, asked, &hits.caller, deadline);
                 (part, found.await)
             }
         });

@@ -72,8 +72,8 @@ impl RemoteHits {
     }
 
     /// Returns the reason why the record at this position cannot be retrieved, although a target has it.
-    pub(super) fn refusal(&self, RecordId(position): RecordId) -> Option<Diagnostic> {
-        self.sorted_list()?.refusal(u64::from(position))
+    pub(super) fn refusal(&self, record: RecordId) -> Option<Diagnostic> {
+        self.sorted_list()?.refusal(position_of(record)?)
     }
 
     fn total(&self) -> u64 {
@@ -142,7 +142,10 @@ impl RemoteHits {
 
     /// Returns the further records of the hit: those of the same edition.
     pub(super) fn others(&self, RecordId(first): RecordId) -> impl Iterator<Item = RecordId> {
-        self.merged.others(first).iter().copied().map(RecordId)
+        let first = u32::try_from(first).ok();
+        let others = first.map(|first| self.merged.others(first));
+        let others = others.unwrap_or_default().iter();
+        others.map(|position| RecordId(i64::from(*position)))
     }
 
     /// Returns the target and rank of the record at a position of the list before merging.
@@ -151,9 +154,14 @@ impl RemoteHits {
     }
 
     /// Returns the target of a record, and the record's rank there, from 1.
-    pub(super) fn place(&self, RecordId(position): RecordId) -> Option<(usize, u64)> {
-        self.place_at(u64::from(position))
+    pub(super) fn place(&self, record: RecordId) -> Option<(usize, u64)> {
+        self.place_at(position_of(record)?)
     }
+}
+
+/// Returns the position that identifies a record; `None` for a record of another list.
+pub(super) fn position_of(RecordId(position): RecordId) -> Option<u64> {
+    u64::try_from(position).ok()
 }
 
 impl HitList for RemoteHits {
@@ -166,7 +174,7 @@ impl HitList for RemoteHits {
         let positions = (positions.start..end).map_while(|at| u64::try_from(at).ok());
         let records = positions.map(|at| self.merged.record(at));
         records
-            .map_while(|at| u32::try_from(at).ok())
+            .map_while(|at| i64::try_from(at).ok())
             .map(RecordId)
             .collect()
     }
@@ -201,7 +209,7 @@ struct Block {
     parts: Vec<usize>,
 }
 
-/// The maximum number of positions in a list, limited by the range of [`RecordId`].
+/// The maximum number of positions in a list, which merged lists keep in 32 bits.
 const MOST: u64 = u32::MAX as u64;
 
 impl RoundRobin {

@@ -58,7 +58,7 @@ impl Queue {
     /// The target has no sessions.
     pub(super) async fn turn(
         self: &Arc<Self>,
-        caller: Caller,
+        caller: &Caller,
         slot: Option<usize>,
     ) -> Result<SessionTurn, oneshot::error::RecvError> {
         let (ticket, granted) = self.enter(caller, slot);
@@ -74,7 +74,7 @@ impl Queue {
     /// a ticket.
     fn enter(
         self: &Arc<Self>,
-        caller: Caller,
+        caller: &Caller,
         slot: Option<usize>,
     ) -> (Option<u64>, oneshot::Receiver<SessionTurn>) {
         let (grant, granted) = oneshot::channel();
@@ -139,7 +139,7 @@ impl Drop for SessionTurn {
 /// A ticket for a place in the queue; dropping it leaves the queue.
 struct Place<'a> {
     queue: &'a Queue,
-    caller: Caller,
+    caller: &'a Caller,
     ticket: u64,
 }
 
@@ -150,17 +150,17 @@ impl Drop for Place<'_> {
 }
 
 impl Waiting {
-    fn add(&mut self, caller: Caller, waiter: Waiter) {
+    fn add(&mut self, caller: &Caller, waiter: Waiter) {
         let address = caller.address();
         let known = self.0.iter_mut().find(|(known, _)| *known == address);
         let Some((_, callers)) = known else {
-            let callers = [(caller, [waiter].into())];
+            let callers = [(caller.clone(), [waiter].into())];
             self.0.push_back((address, callers.into()));
             return;
         };
-        match callers.iter_mut().find(|(known, _)| *known == caller) {
+        match callers.iter_mut().find(|(known, _)| known == caller) {
             Some((_, waiters)) => waiters.push_back(waiter),
-            None => callers.push_back((caller, [waiter].into())),
+            None => callers.push_back((caller.clone(), [waiter].into())),
         }
     }
 
@@ -176,13 +176,13 @@ impl Waiting {
         Some(waiter)
     }
 
-    fn remove(&mut self, caller: Caller, ticket: u64) {
+    fn remove(&mut self, caller: &Caller, ticket: u64) {
         let address = caller.address();
         let mut addresses = self.0.iter_mut();
         let Some((_, callers)) = addresses.find(|(known, _)| *known == address) else {
             return;
         };
-        if let Some((_, waiters)) = callers.iter_mut().find(|(known, _)| *known == caller) {
+        if let Some((_, waiters)) = callers.iter_mut().find(|(known, _)| known == caller) {
             waiters.retain(|waiter| waiter.ticket != ticket);
             callers.retain(|(_, waiters)| !waiters.is_empty());
         }
@@ -216,11 +216,11 @@ mod tests {
     }
 
     /// Queues an operation for each caller in the list, and returns their numbers in the order of their turns.
-    async fn order(queue: &Arc<Queue>, callers: &[Caller]) -> Vec<usize> {
-        let first = queue.turn(from(255), None).await.expect("a session");
+    async fn order(queue: &Arc<Queue>, callers: &[&Caller]) -> Vec<usize> {
+        let first = queue.turn(&from(255), None).await.expect("a session");
         let mut waiting: Vec<_> = callers
             .iter()
-            .map(|caller| queue.enter(*caller, None).1)
+            .map(|caller| queue.enter(caller, None).1)
             .collect();
         first.done();
         let mut order = Vec::new();
@@ -237,7 +237,7 @@ mod tests {
     #[tokio::test]
     async fn addresses_take_turns_and_so_do_their_sessions() {
         let queue = Arc::new(Queue::new(1));
-        let (one, other, far) = (from(1), from(1), from(2));
+        let (one, other, far) = (&from(1), &from(1), &from(2));
         assert_eq!(order(&queue, &[one, other, far]).await, [0, 2, 1]);
         assert_eq!(order(&queue, &[one, one, one, other]).await, [0, 3, 1, 2]);
         let many = [one, one, other, other, far, far];
@@ -248,11 +248,11 @@ mod tests {
     #[tokio::test]
     async fn one_session_may_be_waited_for() {
         let queue = Arc::new(Queue::new(2));
-        let [first, second] = [(); 2].map(|()| queue.enter(from(1), None).1);
+        let [first, second] = [(); 2].map(|()| queue.enter(&from(1), None).1);
         let (first, second) = (first.await.expect("one"), second.await.expect("two"));
         assert_eq!((first.slot, second.slot), (0, 1));
-        let mut second_only = queue.enter(from(1), Some(1)).1;
-        let mut any = queue.enter(from(1), None).1;
+        let mut second_only = queue.enter(&from(1), Some(1)).1;
+        let mut any = queue.enter(&from(1), None).1;
         first.done();
         assert!(second_only.try_recv().is_err(), "it waits for the other");
         let any = any.try_recv().expect("any session does");
@@ -264,12 +264,13 @@ mod tests {
     #[tokio::test]
     async fn operations_that_are_dropped_lose_their_places() {
         let queue = Arc::new(Queue::new(1));
-        let turn = queue.turn(from(1), None).await.expect("a session");
-        let waiting = queue.turn(from(1), None);
+        let turn = queue.turn(&from(1), None).await.expect("a session");
+        let caller = from(1);
+        let waiting = queue.turn(&caller, None);
         assert!(waiting.now_or_never().is_none());
         assert!(lock(&queue.0).waiting.0.is_empty());
         // The operation is dropped after its turn was granted, so the session becomes free again.
-        let (_, granted) = queue.enter(from(1), None);
+        let (_, granted) = queue.enter(&from(1), None);
         turn.done();
         drop(granted);
         assert_eq!(lock(&queue.0).free, [0]);
@@ -278,11 +279,11 @@ mod tests {
     #[tokio::test]
     async fn a_session_that_may_still_be_busy_is_taken_last() {
         let queue = Arc::new(Queue::new(2));
-        drop(queue.turn(from(1), None).await.expect("a session"));
-        let other = queue.turn(from(1), None).await.expect("a session");
+        drop(queue.turn(&from(1), None).await.expect("a session"));
+        let other = queue.turn(&from(1), None).await.expect("a session");
         assert_eq!(other.slot, 1);
         other.done();
-        let again = queue.turn(from(1), None).await.expect("a session");
+        let again = queue.turn(&from(1), None).await.expect("a session");
         assert_eq!(again.slot, 1, "the last one used");
     }
 }

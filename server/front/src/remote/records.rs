@@ -19,7 +19,7 @@ use z3950_server::memory::forms;
 use z3950_server::{Diagnostic, diagnostic};
 
 use super::form::SourceForm;
-use super::hits::{HitsOfTarget, RemoteHits};
+use super::hits::{HitsOfTarget, RemoteHits, position_of};
 use super::merged::{SourceRecord, one_of};
 use super::{RemoteDatabase, after};
 
@@ -35,7 +35,8 @@ impl RemoteDatabase {
         let form = SourceForm::of(wanted.composition.syntax);
         let mut ranks: Vec<Vec<u64>> = vec![Vec::new(); hits.parts.len()];
         let last = wanted.records.iter().max();
-        let positions = last.map_or(0, |RecordId(last)| u64::from(*last).saturating_add(1));
+        let last = last.and_then(|last| position_of(*last));
+        let positions = last.map_or(0, |last| last.saturating_add(1));
         self.reach(hits, (positions, form), deadline).await;
         let records = wanted.records.iter().copied();
         let records = records.flat_map(|record| [record].into_iter().chain(hits.others(record)));
@@ -55,7 +56,7 @@ impl RemoteDatabase {
         let pages = parts.map(|(part, ranks)| async move {
             for run in runs(ranks) {
                 let ranks = (run, form);
-                let page = part.upstream.page(&part.set, ranks, hits.caller, deadline);
+                let page = part.upstream.page(&part.set, ranks, &hits.caller, deadline);
                 page.await;
             }
         });
@@ -137,7 +138,7 @@ impl RemoteDatabase {
             None => {
                 let deadline = after(self.options.total_time);
                 let ranks = (rank..=rank, form);
-                let page = part.upstream.page(&part.set, ranks, hits.caller, deadline);
+                let page = part.upstream.page(&part.set, ranks, &hits.caller, deadline);
                 page.await
                     .into_iter()
                     .next()

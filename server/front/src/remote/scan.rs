@@ -26,7 +26,7 @@ impl RemoteDatabase {
     /// A target does not exist; the scan is within a result set (228); the step needs more than [`MAX_TERMS`] (206); or all
     /// targets failed.
     pub(super) async fn browse(&self, scan: Scan<'_>) -> Result<Scanned, Diagnostic> {
-        let upstreams = self.named(scan.databases, scan.caller)?;
+        let upstreams = self.named(scan.databases, &scan.caller)?;
         if scan.within.is_some() {
             let words = "servers scan whole databases";
             return Err(diagnostic(Condition::MALFORMED_SCAN, words));
@@ -42,7 +42,7 @@ impl RemoteDatabase {
                 let options = window.options();
                 connection.scan_with(query.clone(), options).await
             };
-            upstream.ask(scan.caller, deadline, ask)
+            upstream.ask(&scan.caller, deadline, ask)
         });
         let answers = join_all(scans).await;
         let mut list = MergedTerms::new(scan.start, window);

@@ -15,7 +15,7 @@ impl RemoteDatabase {
     /// # Errors
     /// A database or an operand does not exist, or all targets failed.
     pub(super) async fn find(&self, search: Search<'_>) -> Result<Found, Diagnostic> {
-        let upstreams = self.named(search.databases, search.caller)?;
+        let upstreams = self.named(search.databases, &search.caller)?;
         let sets = EarlierSets::of(&search)?;
         if let Some(hits) = sets.whole(&upstreams) {
             let mut found = Found::from(hits.clone());
@@ -36,13 +36,14 @@ impl RemoteDatabase {
         let first = first.div_ceil(upstreams.len().max(1));
         let first = u64::try_from(first).unwrap_or(u64::MAX);
         let form = SourceForm::of(search.syntax);
+        let caller = &search.caller;
         let searches = upstreams.iter().map(|upstream| {
             let query = sets.query_at(upstream.name());
             async move {
                 match query? {
                     Some(query) => {
                         let query = TargetQuery::unsorted(query);
-                        let found = upstream.search(&query, (first, form), search.caller, deadline);
+                        let found = upstream.search(&query, (first, form), caller, deadline);
                         found.await.map(Some)
                     }
                     None => Ok(None),
@@ -80,7 +81,7 @@ impl RemoteDatabase {
             });
             return Err(failure::of_all(failures));
         }
-        let mut hits = RemoteHits::new(parts, search.caller).with_failures(failed);
+        let mut hits = RemoteHits::new(parts, search.caller.clone()).with_failures(failed);
         let has_sets = search.query.rpn.result_sets().next().is_some();
         let term_counts = if search.term_counts && !has_sets {
             term_counts::summed(search.query, &hits.parts)

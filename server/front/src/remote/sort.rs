@@ -47,6 +47,7 @@ impl RemoteDatabase {
             _ => Some(RecordOrder::new(keys)?),
         };
         let deadline = after(self.options.total_time);
+        let caller = &sort.caller;
         let sets = unsorted.iter().map(|part| async move {
             if let Some(set) = part.set.as_ref().filter(|set| set.count() < 2) {
                 return Ok(Arc::clone(set));
@@ -57,7 +58,7 @@ impl RemoteDatabase {
             };
             let upstream = &part.upstream;
             let found = upstream
-                .search(&query, (0, SourceForm::Plain), sort.caller, deadline)
+                .search(&query, (0, SourceForm::Plain), caller, deadline)
                 .await?;
             match &part.set {
                 Some(before) if !before.has_as_many(&found) => Err(failure::changed()),
@@ -80,14 +81,14 @@ impl RemoteDatabase {
         let parts: Vec<HitsOfTarget> = parts.collect();
         let failed = failed(sort.inputs);
         let Some(order) = order.filter(|_| parts.len() > 1) else {
-            let hits = RemoteHits::new(parts, sort.caller);
+            let hits = RemoteHits::new(parts, sort.caller.clone());
             return Ok(Hits::new(hits.with_failures(failed)));
         };
         let counts = parts.iter().map(|part| part.set.count());
         let most = self.options.sorted_records;
         let most = most.min(RemoteOptions::MAX_SORTED_RECORDS);
         let list = SortedList::new(order, counts, most);
-        let hits = RemoteHits::sorted(parts, list, sort.caller);
+        let hits = RemoteHits::sorted(parts, list, sort.caller.clone());
         let mut hits = hits.with_failures(failed);
         self.reach(&hits, (FIRST_RECORDS, SourceForm::Plain), deadline)
             .await;
@@ -122,7 +123,7 @@ impl RemoteDatabase {
             let parts = &hits.parts;
             let read = |part: usize, ranks| async move {
                 let part = parts.get(part).filter(|_| Instant::now() < deadline)?;
-                Some(self.read(part, (ranks, form), hits.caller, deadline).await)
+                Some(self.read(part, (ranks, form), &hits.caller, deadline).await)
             };
             list.reach(positions, read).await;
         }
@@ -133,7 +134,7 @@ impl RemoteDatabase {
         &self,
         part: &HitsOfTarget,
         (ranks, form): (RangeInclusive<u64>, SourceForm),
-        caller: Caller,
+        caller: &Caller,
         deadline: Instant,
     ) -> Vec<Result<Record, Diagnostic>> {
         let kept = ranks.clone().map_while(|rank| {

@@ -153,7 +153,8 @@ async fn sessions_that_nobody_uses_end() {
     let upstream = Arc::clone(&database.chains.direct[0]);
     let query = TargetQuery::unsorted(Query::title("shared").as_rpn().clone());
     let first = (1, SourceForm::Plain);
-    let search = upstream.search(&query, first, Caller::new(), after(MINUTE));
+    let caller = Caller::new();
+    let search = upstream.search(&query, first, &caller, after(MINUTE));
     let set = search.await.expect("hits");
     tokio::time::pause();
     let has_close = || server.names().contains(&"close");
@@ -168,7 +169,7 @@ async fn sessions_that_nobody_uses_end() {
     tokio::time::resume();
     // A client that still has the hits reads them in another session.
     let ranks = (1..=1, SourceForm::Plain);
-    let page = upstream.page(&set, ranks, Caller::new(), after(MINUTE));
+    let page = upstream.page(&set, ranks, &caller, after(MINUTE));
     assert!(matches!(&*page.await, [Ok(_)]));
     assert_eq!(searches(&server), 2);
 }
@@ -184,7 +185,7 @@ async fn a_target_can_be_searched_alone() {
     let database = database.expect("targets");
     let named = |name: &str| {
         database
-            .named(&[name.into()], Caller::new())
+            .named(&[name.into()], &Caller::new())
             .map(|found| found.len())
     };
     assert_eq!(named("union"), Ok(2));

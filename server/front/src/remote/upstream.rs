@@ -139,7 +139,7 @@ impl Upstream {
         self: &Arc<Self>,
         query: &TargetQuery,
         (first, wanted): (u64, SourceForm),
-        caller: Caller,
+        caller: &Caller,
         deadline: Instant,
     ) -> Result<Arc<RemoteSet>, Diagnostic> {
         let _operation = self.begin()?;
@@ -188,7 +188,7 @@ impl Upstream {
         self: &Arc<Self>,
         set: &RemoteSet,
         wanted: Arc<FacetList>,
-        caller: Caller,
+        caller: &Caller,
         deadline: Instant,
     ) -> Option<Arc<FacetList>> {
         if self.without_facets.is_fresh() {
@@ -227,7 +227,7 @@ impl Upstream {
     /// The reason why there is no answer.
     pub(super) async fn ask<T, F>(
         self: &Arc<Self>,
-        caller: Caller,
+        caller: &Caller,
         deadline: Instant,
         question: impl Fn(Connection) -> F,
     ) -> Result<T, Diagnostic>
@@ -240,7 +240,7 @@ impl Upstream {
     /// Sends a request that relies on an optional feature; a timeout counts as a failure of the feature.
     async fn ask_of<T, F>(
         self: &Arc<Self>,
-        caller: Caller,
+        caller: &Caller,
         deadline: Instant,
         refusal: Option<&FeatureRefusal>,
         question: impl Fn(Connection) -> F,
@@ -269,7 +269,7 @@ impl Upstream {
 
     /// # Errors
     /// No session became free.
-    async fn turn(&self, caller: Caller, slot: Option<usize>) -> Result<SessionTurn, Diagnostic> {
+    async fn turn(&self, caller: &Caller, slot: Option<usize>) -> Result<SessionTurn, Diagnostic> {
         let turn = self.queue.turn(caller, slot).await;
         turn.map_err(|_| failure::unavailable("no session"))
     }

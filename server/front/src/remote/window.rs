@@ -84,7 +84,7 @@ impl RemoteDatabase {
         let most = self.options.merge_records;
         let most = most.min(RemoteOptions::MAX_MERGE_RECORDS);
         let pages = hits.parts.iter();
-        let pages = pages.map(|part| self.first_of(part, (most, form), hits.caller, deadline));
+        let pages = pages.map(|part| self.first_of(part, (most, form), &hits.caller, deadline));
         let mut pages = join_all(pages).await;
         let mut records = Vec::new();
         while let Some((part, rank)) = hits.unmerged_place(records.len())
@@ -114,7 +114,7 @@ impl RemoteDatabase {
         &self,
         part: &HitsOfTarget,
         (most, wanted): (u64, SourceForm),
-        caller: Caller,
+        caller: &Caller,
         deadline: Instant,
     ) -> HashMap<u64, Record> {
         let mut records = HashMap::new();

@@ -20,14 +20,14 @@ fn kept(limits: &Limits) -> ResultSets {
     ResultSets::new(limits, &Budget::new(limits).account(limits))
 }
 
-fn set(count: u32) -> ResultSet {
+fn set(count: i64) -> ResultSet {
     ResultSet {
         backend: Arc::new(Sizes(Vec::new())),
         hits: (0..count).map(RecordId).collect(),
     }
 }
 
-fn keep(sets: &mut ResultSets, name: &str, count: u32) -> Result<(), i64> {
+fn keep(sets: &mut ResultSets, name: &str, count: i64) -> Result<(), i64> {
     let kept = sets.keep(name.as_bytes(), set(count));
     kept.map_err(|diagnostic| diagnostic.condition)
 }
@@ -108,7 +108,7 @@ fn names_are_compared_octet_for_octet() {
 
 #[test]
 fn octets_are_counted_with_names_and_hits() {
-    let octets = |sets: usize, hits: usize| sets * (ENTRY + 1) + 4 * hits;
+    let octets = |sets: usize, hits: usize| sets * (ENTRY + 1) + 8 * hits;
     let mut sets = kept(&Limits {
         session_octets: octets(3, 100),
         ..Limits::default()

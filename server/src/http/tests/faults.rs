@@ -55,7 +55,8 @@ async fn answers_are_late_cut_or_not_there() {
         ("on http: cut 10", 10, 0, SessionEnd::Fault),
         ("on http: garbage 10", 12, 0, SessionEnd::Left),
         ("on http: octets 484f", 2, 0, SessionEnd::Left),
-        ("on search: cut 10", whole.len(), 0, SessionEnd::Left),
+        ("on search: cut 10", 10, 0, SessionEnd::Fault),
+        ("on present: cut 10", whole.len(), 0, SessionEnd::Left),
         ("on sru db=no: cut 10", whole.len(), 0, SessionEnd::Left),
         (
             "on sru docid=peace: cut 10",

@@ -6,9 +6,9 @@
 
 use z3950_asn1::apdu::{KnownProximityUnit, ProximityOperator, ProximityUnitCode, RelationType};
 
-use crate::backend::RecordId;
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::memory::hits::HitSet;
+use crate::memory::hits::RecordNumber;
 use crate::memory::index::{Exhausted, WordPlace, WordPlaces, Work};
 
 /// A supported proximity operator.
@@ -80,7 +80,7 @@ const MOST_SPANS: usize = 1 << 20;
 /// A phrase in a record: the positions of its first and last words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Span {
-    record: RecordId,
+    record: RecordNumber,
     start: u32,
     end: u32,
 }
@@ -155,7 +155,7 @@ impl Spans {
 
     /// Returns the spans of a record, searching from index `from`, which is moved past them. Calls must be in ascending order of
     /// records.
-    fn of_record(&self, from: &mut usize, record: RecordId) -> &[Span] {
+    fn of_record(&self, from: &mut usize, record: RecordNumber) -> &[Span] {
         let rest = self.0.get(*from..).unwrap_or_default();
         let before = rest.iter().take_while(|span| span.record < record).count();
         let rest = rest.get(before..).unwrap_or_default();
@@ -166,7 +166,7 @@ impl Spans {
     }
 
     /// Returns the index of the first span that is in the record or a later one.
-    fn first_from(&self, record: RecordId) -> usize {
+    fn first_from(&self, record: RecordNumber) -> usize {
         self.0.partition_point(|span| span.record < record)
     }
 }
@@ -191,7 +191,7 @@ pub(super) struct Entries<'a> {
 
 /// A callback that gets the spans of both operands in one entry.
 type OfEntry<'f> =
-    &'f mut dyn FnMut(RecordId, &[Span], &[Span], &mut Work) -> Result<(), Exhausted>;
+    &'f mut dyn FnMut(RecordNumber, &[Span], &[Span], &mut Work) -> Result<(), Exhausted>;
 
 /// The number of entry boundaries passed per unit of work.
 const BOUNDARIES_A_UNIT: usize = 8;

@@ -80,7 +80,7 @@ impl Catalogue {
     }
 
     fn docids(&self, hits: &HitSet<'_>) -> String {
-        let docid = |record: crate::backend::RecordId| {
+        let docid = |record: crate::memory::hits::RecordNumber| {
             self.docids
                 .get(record.0 as usize)
                 .expect("a record")

@@ -54,7 +54,7 @@ fn shown(backend: &MemoryBackend, syntax: Oid, element_set: &str) -> String {
 }
 
 /// Returns the syntax that the backend chooses for a record.
-fn default_syntax(backend: &MemoryBackend, record: u32) -> Option<Oid> {
+fn default_syntax(backend: &MemoryBackend, record: i64) -> Option<Oid> {
     let external = record_of(backend, record, None, "F").expect("a record");
     external.direct_reference
 }

@@ -5,8 +5,8 @@ use super::find::{FIND_UNITS, Matches, Pattern, matches};
 use super::postings::{Class, List, at, place, record};
 use super::segment::Segment;
 use super::{BOUNDARY, Exhausted, Index, Terms, Work};
-use crate::backend::RecordId;
 use crate::memory::fields::{IndexId, SUBFIELD_MARK};
+use crate::memory::hits::RecordNumber;
 use crate::memory::hits::{HitSet, Part, Union, common, join};
 
 /// The condition on what precedes or follows a phrase.
@@ -383,7 +383,7 @@ fn at_edge(
 /// its own. Positions are comparable only within a text, where they are consecutive. One position is left out between two texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::memory) struct WordPlace {
-    pub(in crate::memory) record: RecordId,
+    pub(in crate::memory) record: RecordNumber,
     /// The number of the word in the record.
     pub(in crate::memory) position: u32,
 }
@@ -398,7 +398,9 @@ impl WordPlaces {
     }
 
     /// Returns the positions grouped by record.
-    pub(in crate::memory) fn by_record(&self) -> impl Iterator<Item = (RecordId, &[WordPlace])> {
+    pub(in crate::memory) fn by_record(
+        &self,
+    ) -> impl Iterator<Item = (RecordNumber, &[WordPlace])> {
         let records = self.0.chunk_by(|left, right| left.record == right.record);
         records.filter_map(|places| Some((places.first()?.record, places)))
     }

@@ -177,7 +177,7 @@ fn phrases_are_found_at_their_edges() {
 fn places_count_words_and_boundaries() {
     let index = index(TEXTS, 100);
     let positions = |places: WordPlaces| -> BTreeMap<u32, Vec<u32>> {
-        let of = |(record, places): (RecordId, &[WordPlace])| {
+        let of = |(record, places): (RecordNumber, &[WordPlace])| {
             (
                 record.0,
                 places.iter().map(|place| place.position).collect(),

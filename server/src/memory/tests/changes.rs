@@ -8,6 +8,7 @@ use z3950_marc::{Field, MarcRecord, Tag, iso2709, marcxml};
 
 use super::{found, pqf};
 use crate::backend::{Composition, Hits, RecordId, Retrieve, UpdateAction, UpdateRecord};
+use crate::memory::hits::RecordNumber;
 use crate::memory::*;
 use crate::requests::now;
 use crate::testing::record;
@@ -19,6 +20,7 @@ pub(super) fn change(
     records: &[UpdateRecord],
 ) -> Vec<Result<String, String>> {
     let update = Update {
+        caller: crate::backend::Caller::new(),
         database: &DatabaseName::from("CAT"),
         action,
         records,
@@ -72,6 +74,7 @@ pub(super) fn title(backend: &MemoryBackend, hits: &Hits, record: RecordId) -> S
         by_database: Vec::new(),
     };
     let wanted = Retrieve {
+        caller: crate::backend::Caller::new(),
         hits,
         record,
         composition: &composition,
@@ -267,6 +270,7 @@ fn changes_are_atomic() {
     assert!(change(&backend, Special, &twice).iter().all(Result::is_ok));
     assert_eq!(titles(&backend, "@attr 1=1032 e"), ["Second"]);
     let unknown = Update {
+        caller: crate::backend::Caller::new(),
         database: &DatabaseName::from("nosuch"),
         action: Delete,
         records: &[id("a")],
@@ -344,6 +348,7 @@ fn small_changes_are_quick() {
     ] {
         let records: Vec<_> = octets.iter().map(|octets| of(*octets)).collect();
         let update = Update {
+            caller: crate::backend::Caller::new(),
             database: &DatabaseName::from("cat"),
             action: UpdateAction::Insert,
             records: &records,
@@ -390,7 +395,8 @@ fn a_record_has_one_identifier() {
             let hits = hits(&backend, "one");
             let ids = hits.ids(0..hits.len());
             let current = backend.current();
-            let (segment, number) = current.index.segment(ids[0]).expect("a record");
+            let first = RecordNumber::of(ids[0]).expect("a number");
+            let (segment, number) = current.index.segment(first).expect("a record");
             let (octets, _) = segment.record(number).expect("a record");
             let stored = iso2709::parse(octets).expect("sound").record;
             let fields: Vec<_> = stored.fields_by_tag("001").collect();

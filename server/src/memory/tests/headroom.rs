@@ -42,6 +42,7 @@ fn tried(
     record: crate::backend::UpdateRecord,
 ) -> Result<String, String> {
     let update = Update {
+        caller: crate::backend::Caller::new(),
         database: &DatabaseName::from("cat"),
         action,
         records: &[record],

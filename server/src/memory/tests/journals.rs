@@ -236,6 +236,7 @@ fn what_is_done_with_a_journal_is_counted() {
     assert!(backend.fold().iter().all(Result::is_err));
     assert_eq!(totals(&backend), (33, (1, 1, 1), true));
     let update = Update {
+        caller: crate::backend::Caller::new(),
         database: &DatabaseName::from("cat"),
         action: UpdateAction::Delete,
         records: &[id("a")],
@@ -273,6 +274,7 @@ fn a_hand_edit_beside_a_journal_is_refused() {
     let by_hand = iso2709::encode(&record("z", "By hand")).expect("sound");
     fs::write(&cat.path, &by_hand).expect("written");
     let update = Update {
+        caller: crate::backend::Caller::new(),
         database: &DatabaseName::from("cat"),
         action: UpdateAction::Delete,
         records: &[id("a")],
@@ -332,6 +334,7 @@ async fn together(backend: &MemoryBackend, title: &str, meanwhile: impl FnOnce()
         tokio::spawn(async move {
             let new = marc(&record(&format!("{title}{number}"), &title));
             let update = Update {
+                caller: crate::backend::Caller::new(),
                 database: &DatabaseName::from("cat"),
                 action: UpdateAction::Insert,
                 records: &[new],

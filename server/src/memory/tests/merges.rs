@@ -12,6 +12,7 @@ use crate::testing::record;
 /// Returns the catalogue after an update, without merging its segments.
 fn updated(catalogue: &Catalogue, action: UpdateAction, records: &[UpdateRecord]) -> Catalogue {
     let update = Update {
+        caller: crate::backend::Caller::new(),
         database: &DatabaseName::from("cat"),
         action,
         records,
@@ -170,6 +171,7 @@ async fn updates_have_segments_merged() {
     }
     // This update may have to wait until the merging thread has finished its turn.
     let update = Update {
+        caller: crate::backend::Caller::new(),
         database: &DatabaseName::from("cat"),
         action: UpdateAction::Delete,
         records: &[id("r3")],

@@ -11,6 +11,7 @@ use z3950_marc::{Field, MarcRecord};
 use super::pqf;
 use crate::backend::{Caller, Hits, RecordId};
 use crate::memory::fields::IndexId;
+use crate::memory::hits::RecordNumber;
 use crate::memory::*;
 use crate::requests::now;
 use crate::testing::record;
@@ -208,6 +209,7 @@ fn sorted(backend: &MemoryBackend, inputs: &[Hits], keys: &[SortKeySpec]) -> Str
         Ok(hits) => {
             let catalogue = backend.current();
             let docid = |record: RecordId| {
+                let record = RecordNumber::of(record)?;
                 let (segment, number) = catalogue.index.segment(record)?;
                 Some(
                     String::from_utf8_lossy(segment.first_key(IndexId::DOCID, number)?)

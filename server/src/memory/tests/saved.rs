@@ -126,6 +126,7 @@ fn audit_a8_a_hand_edit_is_not_overwritten() {
         fs::write(&saved, octets("b", "Peace by hand")).expect("written");
         let insert = [marc(&record("c", "Emma"))];
         let update = Update {
+            caller: crate::backend::Caller::new(),
             database: &DatabaseName::from("cat"),
             action: UpdateAction::Insert,
             records: &insert,
@@ -198,6 +199,7 @@ fn a_change_that_cannot_be_saved_is_not_made() {
         .load([files(&path, Some(&nowhere))], &|_| {})
         .expect("records");
     let update = Update {
+        caller: crate::backend::Caller::new(),
         database: &DatabaseName::from("cat"),
         action: UpdateAction::Delete,
         records: &[id("a")],

@@ -92,6 +92,7 @@ fn result_sets_last_until_the_second_reload() {
             assert_eq!(catalogue.strong_count() > 0, *is_kept);
             let ids = hits.ids(0..1);
             let wanted = Retrieve {
+                caller: crate::backend::Caller::new(),
                 hits,
                 record: ids[0],
                 composition: &Composition::full(None),

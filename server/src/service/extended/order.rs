@@ -52,6 +52,7 @@ async fn record(operation: &Operation, item: &ResultSetItem) -> Result<External,
     let record = *record.first().ok_or_else(out_of_range)?;
     let composition = Composition::full(None);
     let retrieved = set.backend.record(Retrieve {
+        caller: operation.caller(),
         hits: &set.hits,
         record,
         composition: &composition,

@@ -42,6 +42,7 @@ pub(super) async fn answer(
     let records = records.map(|record| wanted(action, record));
     let records = records.collect::<Result<Vec<_>, _>>()?;
     let outcomes = backend.update(backend::Update {
+        caller: operation.caller(),
         database: &database,
         action,
         records: &records,
@@ -176,13 +177,17 @@ async fn record(
         AttributeElement::numeric(bib1::STRUCTURE, bib1::STRUCTURE_URX),
     ];
     let query = RpnQuery::bib1(RpnStructure::term(attributes, id.clone()));
-    let found = backend.search(Search::new(std::slice::from_ref(database), &query));
+    let found = backend.search(Search {
+        caller: operation.caller(),
+        ..Search::new(std::slice::from_ref(database), &query)
+    });
     let hits = operation.or_stopped(found).await.ok()?.hits;
     let composition = Composition {
         element_set: element_set.to_owned(),
         ..Composition::full(None)
     };
     let retrieved = backend.record(Retrieve {
+        caller: operation.caller(),
         hits: &hits,
         record: *hits.ids(0..1).first()?,
         composition: &composition,

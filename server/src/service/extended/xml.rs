@@ -34,6 +34,7 @@ pub(super) async fn answer(
     let database = DatabaseName::from(database.name.as_str());
     let backend = association.backend_of(std::slice::from_ref(&database))?;
     let outcomes = backend.update(Update {
+        caller: association.caller(),
         database: &database,
         action: UpdateAction::Special,
         records: &records,

@@ -19,7 +19,7 @@ impl Backend for Stub {
     fn search<'a>(&'a self, search: Search<'a>) -> Answer<'a, Found> {
         let operands = operands(search.query);
         let first = operands.first().map(|operand| text(&operand.term));
-        let hits = |number: u32| (0..number).map(RecordId).collect::<Hits>();
+        let hits = |number: i64| (0..number).map(RecordId).collect::<Hits>();
         let mut found = match first.as_deref() {
             Some("never") => return Box::pin(std::future::pending()),
             Some("estimate") => Found {

@@ -137,7 +137,7 @@ fn long_searches_are_jobs() {
     let query = "@prox 0 9999 0 3 k 2 @attr 1=4 a @attr 1=4 a";
     let query = query.parse().expect("a query");
     let search = Search::new(&databases, &query);
-    let mut searches = [backend.search(search), backend.search(search)];
+    let mut searches = [backend.search(search.clone()), backend.search(search)];
     check(0, 0);
     for search in &mut searches {
         let polled = search

@@ -31,7 +31,7 @@ async fn presented(
     hits: &Hits,
     positions: &[u32],
 ) -> Result<Vec<Result<usize, i64>>, i64> {
-    let records: Vec<RecordId> = positions.iter().copied().map(RecordId).collect();
+    let records: Vec<RecordId> = positions.iter().map(|at| RecordId((*at).into())).collect();
     let composition = Composition::full(None);
     let prepared = database.prepare(RetrieveMany::new(hits, &records, &composition));
     let prepared = prepared.expect("records are elsewhere").await;

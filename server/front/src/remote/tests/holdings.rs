@@ -27,7 +27,7 @@ impl Backend for Library {
     }
 
     fn search<'a>(&'a self, _: Search<'a>) -> Answer<'a, Found> {
-        let number = u32::try_from(self.records.len()).expect("few");
+        let number = i64::try_from(self.records.len()).expect("few");
         let all = (0..number).map(RecordId);
         ready(Ok(Found::from(all.collect::<Hits>())))
     }

@@ -57,7 +57,7 @@ impl Upstream {
         let Some((_, number)) = used.min() else {
             return;
         };
-        let Ok(turn) = self.queue.turn(Caller::new(), Some(number)).await else {
+        let Ok(turn) = self.queue.turn(&Caller::new(), Some(number)).await else {
             return;
         };
         if let Some(slot) = self.slots.get(number) {

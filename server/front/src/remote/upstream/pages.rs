@@ -25,7 +25,7 @@ impl Upstream {
         &self,
         set: &RemoteSet,
         (ranks, wanted): (RangeInclusive<u64>, SourceForm),
-        caller: Caller,
+        caller: &Caller,
         deadline: Instant,
     ) -> Vec<Result<Record, Diagnostic>> {
         let form = self.form(wanted);
@@ -50,7 +50,7 @@ impl Upstream {
         &self,
         set: &RemoteSet,
         (ranks, form): (RangeInclusive<u64>, SourceForm),
-        caller: Caller,
+        caller: &Caller,
         page: &mut Vec<Result<Record, Diagnostic>>,
     ) -> Result<(), Diagnostic> {
         let mut held = set.held.lock().await;

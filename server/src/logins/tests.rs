@@ -1,0 +1,108 @@
+//! Tests of the checks of logins: a turn for each address, hanging and panicking checks, and what is remembered.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::*;
+use crate::backend::{Answer, ready};
+use crate::requests::now;
+
+/// Finds users by their names: `hangs` waits for ever, `panics` panics, `wrong` is refused, and anybody else is admitted.
+#[derive(Default)]
+struct ByName {
+    asked: AtomicUsize,
+}
+
+impl Authenticate for ByName {
+    fn authenticate<'a>(&'a self, login: Login<'a>) -> Answer<'a, User> {
+        self.asked.fetch_add(1, Ordering::SeqCst);
+        match login.user {
+            "hangs" => Box::pin(std::future::pending()),
+            "panics" => panic!("as the test wants"),
+            "panics later" => Box::pin(async { panic!("as the test wants") }),
+            "wrong" => ready(Err(diagnostic(Condition::BAD_USER_ID_OR_PASSWORD, ""))),
+            name => ready(Ok(User::new(name))),
+        }
+    }
+}
+
+fn check(logins: &Arc<Logins>, by_name: &Arc<ByName>, user: &[u8]) -> LoginCheck {
+    let given = Credentials {
+        user,
+        password: b"secret",
+        ..Credentials::default()
+    };
+    let authenticate = Arc::clone(by_name) as Arc<dyn Authenticate>;
+    LoginCheck::new(logins, authenticate, &Limits::default(), None, given)
+}
+
+/// Returns the name of the user, or the condition of the refusal.
+fn word(proof: Proof) -> Result<String, i64> {
+    match proof {
+        Proof::Unchecked => Err(0),
+        Proof::Checked(Ok(user)) => Ok(user.name.clone()),
+        Proof::Checked(Err(why)) | Proof::Failed(why) => Err(why.condition),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn audit_r_l10_a_check_that_hangs_or_panics_refuses() {
+    let (logins, by_name) = (Arc::default(), Arc::default());
+    for (user, expected) in [
+        (&b"ann"[..], Ok("ann".to_owned())),
+        (b"wrong", Err(1011)),
+        (b"hangs", Err(1018)),
+        (b"panics", Err(1018)),
+        (b"panics later", Err(1018)),
+        (b"b\xe4rbel", Err(1011)),
+        (b"ann", Ok("ann".to_owned())),
+    ] {
+        let proof = check(&logins, &by_name, user).run().await;
+        let limits = Limits::default();
+        let failed = matches!(proof, Proof::Failed(_));
+        let (judged, penalty) = logins.judge(None, &limits, proof);
+        let judged = judged.map(|user| user.name.clone());
+        assert_eq!(judged.map_err(|why| why.condition), expected);
+        // The client is not blamed for a check that fails.
+        assert!(!failed || penalty == Penalty::default(), "{user:?}");
+    }
+}
+
+#[test]
+fn audit_r_l10_a_check_that_does_not_wait_needs_no_runtime() {
+    let (logins, by_name) = (Arc::default(), Arc::default());
+    assert_eq!(
+        word(now(check(&logins, &by_name, b"ann").run())),
+        Ok("ann".to_owned())
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn audit_r_l10_one_login_of_an_address_is_checked_at_a_time() {
+    let (logins, by_name) = (Arc::<Logins>::default(), Arc::<ByName>::default());
+    let turn = logins.turn(None);
+    let held = turn.try_acquire().expect("free");
+    let waiting = tokio::spawn(check(&logins, &by_name, b"ann").run());
+    tokio::task::yield_now().await;
+    assert_eq!(by_name.asked.load(Ordering::SeqCst), 0);
+    drop(held);
+    let proof = waiting.await.expect("no panic");
+    assert_eq!(word(proof), Ok("ann".to_owned()));
+    drop(turn);
+    drop(logins.turn(None));
+    assert_eq!(lock(&logins.turns).len(), 1, "unused turns are removed");
+}
+
+#[tokio::test(start_paused = true)]
+async fn r_f15_nothing_is_checked_for_an_address_that_guesses_too_often() {
+    let (logins, by_name) = (Arc::<Logins>::default(), Arc::<ByName>::default());
+    let limits = Limits::default();
+    while !logins.guesses.is_silenced(None, limits.refusal_delay) {
+        let wrong = diagnostic(Condition::BAD_USER_ID_OR_PASSWORD, "");
+        let _ = logins.judge(None, &limits, Proof::Checked(Err(wrong)));
+    }
+    let proof = check(&logins, &by_name, b"ann").run().await;
+    assert_eq!(by_name.asked.load(Ordering::SeqCst), 0);
+    let (judged, penalty) = logins.judge(None, &limits, proof);
+    assert_eq!(judged.map_err(|why| why.condition), Err(1018));
+    assert!(penalty.hang_up);
+}
