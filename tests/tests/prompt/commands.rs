@@ -263,8 +263,11 @@ fn r_f15_a_password_to_be_hashed_is_typed_twice_and_not_shown() {
 
 #[test]
 fn a_terminal_shows_what_is_typed_after_a_signal_ended_a_question_for_a_password() {
-    let mut command = command(program::path("z3950d"));
-    command.arg("hash-password").env("TERM", "xterm");
+    // The terminal that is made here shows nothing from the beginning.
+    let mut command = command("sh");
+    let script = "stty echo && exec \"$0\" hash-password";
+    command.arg("-c").arg(script).arg(program::path("z3950d"));
+    command.env("TERM", "xterm");
     let mut session = Session::spawn(command).expect("a terminal");
     awaited(&mut session, || "password: ").expect("the question");
     assert_eq!(session.is_echo().ok(), Some(false));

@@ -72,9 +72,8 @@ fn r_f9_the_question_after_a_page_is_one_line() {
     person.enters("find ti:book");
     person.sees("z3950> ");
     person.enters("show all");
-    let question = person.sees("…");
+    let question = person.sees("Enter, a, q: ");
     let question = question.rsplit('\n').next().unwrap_or_default();
-    assert!(question.contains("of 12; Enter"), "{question:?}");
     assert!(
         question.trim_start_matches('\r').chars().count() < 30,
         "{question:?}"

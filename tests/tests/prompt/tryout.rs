@@ -32,9 +32,12 @@ fn tries(columns: u16, home: &Path) -> (Person, Vec<String>) {
     let shown = person.sees("z3950> ");
     // The line editor has prepared the line of the prompt.
     let shown = shown.rsplit_once('\n').map_or("", |(lines, _)| lines);
-    let lines = shown
-        .lines()
-        .map(|line| line.trim_end_matches('\r').to_owned());
+    // On a busy machine, words about waiting stand there until they are erased.
+    let seen = |line: &str| {
+        let seen = line.rsplit("\u{1b}[2K").next().unwrap_or_default();
+        seen.trim_end_matches('\r').to_owned()
+    };
+    let lines = shown.lines().map(seen);
     (person, lines.collect())
 }
 
