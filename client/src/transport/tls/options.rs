@@ -136,10 +136,12 @@ impl ReadPem {
     /// Returns the certificates, at least one.
     pub(super) fn certificates(&self) -> Result<Vec<CertificateDer<'static>>, TlsError> {
         let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&self.octets).collect();
-        match found {
-            Ok(found) if found.is_empty() => Err(self.missing("certificate")),
-            Ok(found) => Ok(found),
-            Err(error) => Err(self.damaged(error)),
+        // A section without an end may be read as one with the section after it.
+        match (found, self.first_fault()) {
+            (_, Some((line, fault))) => Err(self.damaged_in(line, &fault)),
+            (Err(fault), None) => Err(self.damaged_in(1, &fault)),
+            (Ok(found), None) if found.is_empty() => Err(self.missing("certificate")),
+            (Ok(found), None) => Ok(found),
         }
     }
 
@@ -147,7 +149,10 @@ impl ReadPem {
     pub(super) fn key(&self) -> Result<PrivateKeyDer<'static>, TlsError> {
         PrivateKeyDer::from_pem_slice(&self.octets).map_err(|error| match error {
             PemError::NoItemsFound => self.missing("private key"),
-            error => self.damaged(error),
+            error => {
+                let (line, fault) = self.first_fault().unwrap_or((1, error));
+                self.damaged_in(line, &fault)
+            }
         })
     }
 
@@ -159,12 +164,11 @@ impl ReadPem {
         }
     }
 
-    fn damaged(&self, error: PemError) -> TlsError {
-        let (line, error) = self.first_fault().unwrap_or((1, error));
+    fn damaged_in(&self, line: usize, fault: &PemError) -> TlsError {
         TlsError::Damaged {
             pem: self.place.clone(),
             line,
-            fault: match error {
+            fault: match fault {
                 PemError::MissingSectionEnd { .. } => "has no end",
                 PemError::IllegalSectionStart { .. } => "does not begin as PEM does",
                 PemError::Base64Decode(_) => "is not base64",

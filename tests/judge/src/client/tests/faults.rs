@@ -114,8 +114,8 @@ async fn faults_beyond_the_limit_are_counted() {
         (session.reactions.len(), session.reactions_left_out),
         (2, 1)
     );
-    // A rule built in code is shown by the name of its fault.
-    assert_eq!(session.reactions[0].rule, "AddinfoV3");
+    // A rule built in code is shown as one in text.
+    assert_eq!(session.reactions[0].rule, "on any: AddinfoV3");
 }
 
 #[tokio::test]
