@@ -1,13 +1,17 @@
-//! Measures records per second: ISO 2709 parsed without copying, and converted to UTF-8; and compares the CPU time of `z3950
-//! convert` with that of yaz-marcdump. Prints figures without asserting anything. Needs `../shared/data/marc`, and bash for
-//! measuring the times of programs.
+//! Measures records per second: ISO 2709 parsed without copying, and converted to UTF-8; compares the CPU time of `z3950
+//! convert` with that of yaz-marcdump, and the editing of a file with pymarc's. The words `forms` and `editing` choose a part.
+//! Prints figures without asserting anything. Needs `../shared/data/marc`, bash for measuring the times of programs, and pymarc,
+//! in the environment of Python that `Z3950_SRU_PYTHON` names or for `python3`.
 
+use std::fs::File;
+use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use bytes::Bytes;
 use z3950_marc::charset::{Options, to_utf8};
-use z3950_marc::iso2709;
+use z3950_marc::stream::{InputForm, RecordReader, RecordWriter};
+use z3950_marc::{Form, iso2709};
 use z3950_tests::program::path;
 use z3950_tests::surroundings::command;
 
@@ -18,11 +22,29 @@ const RUNS: usize = 5;
 
 fn main() {
     let samples = samples();
-    let once: usize = samples.iter().map(Sample::records).sum();
-    if once == 0 {
+    if samples.is_empty() {
         println!("skipped: no records in ../shared/data/marc");
         return;
     }
+    let words = std::env::args().skip(1);
+    let wanted: Vec<String> = words.filter(|word| !word.starts_with('-')).collect();
+    let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|word| word == name);
+    println!("medians of {RUNS} runs (least to most)");
+    if is_wanted("forms") {
+        forms(&samples);
+    }
+    if is_wanted("editing") {
+        let sample = samples.iter().find(|sample| sample.name == EDITED);
+        match sample {
+            Some(sample) => editing(&sample.octets),
+            None => println!("skipped: {EDITED} not found"),
+        }
+    }
+}
+
+/// Reads and converts the records of all files.
+fn forms(samples: &[Sample]) {
+    let once: usize = samples.iter().map(Sample::records).sum();
     let times = RECORDS.div_ceil(once);
     let records = once * times;
     let all: Vec<Bytes> = samples
@@ -30,7 +52,7 @@ fn main() {
         .map(|sample| Bytes::from(sample.octets.repeat(times)))
         .collect();
     let octets: usize = all.iter().map(Bytes::len).sum();
-    println!("{records} records, {octets} octets, medians of {RUNS} runs (least to most)");
+    println!("{records} records, {octets} octets");
 
     in_memory("parse without copying", records, || {
         parsed(&all).map(|record| record.fields.len()).sum()
@@ -110,6 +132,87 @@ fn in_memory(what: &str, records: usize, work: impl Fn() -> usize) {
         begin.elapsed().as_secs_f64()
     });
     Measured::new(seconds.collect()).print(what, records);
+}
+
+/// The file whose records are edited.
+const EDITED: &str = "loc-utf8.mrc";
+/// The number of records that are edited.
+const EDITS: usize = 10_000;
+/// The new title.
+const TITLE: &str = "Emma : étude /";
+
+/// Does with pymarc what [`edit`] does, and prints the seconds of processor time without those of the start.
+const PYMARC: &str = r#"
+import sys, time, pymarc
+begin = time.process_time()
+with open(sys.argv[1], "rb") as file, open(sys.argv[2], "wb") as out:
+    for record in pymarc.MARCReader(file):
+        record["245"]["a"] = sys.argv[3]
+        out.write(record.as_marc())
+print(time.process_time() - begin)
+"#;
+
+/// Reads a file, replaces the title of each record, and writes another file, in turn with pymarc.
+fn editing(octets: &Bytes) {
+    let folder = tempfile::tempdir().expect("a directory");
+    let [input, ours, theirs] =
+        ["input", "ours", "theirs"].map(|name| folder.path().join(format!("{name}.mrc")));
+    let records: Vec<Bytes> = iso2709::split(octets.clone()).collect();
+    let mut all = Vec::new();
+    for record in records.iter().cycle().take(EDITS) {
+        all.extend_from_slice(record);
+    }
+    std::fs::write(&input, all).expect("the file is written");
+    let python = std::env::var_os("Z3950_SRU_PYTHON");
+    let python = python.map_or("python3".into(), |path| {
+        PathBuf::from(path).join("bin/python")
+    });
+    let mut seconds = (Vec::new(), Vec::new());
+    for _ in 0..RUNS {
+        let begin = Instant::now();
+        edit(&input, &ours).expect("the file is read and written");
+        seconds.0.push(begin.elapsed().as_secs_f64());
+        let mut script = command(&python);
+        script
+            .args(["-c", PYMARC])
+            .args([&input, &theirs])
+            .arg(TITLE);
+        let output = script
+            .output()
+            .ok()
+            .filter(|output| output.status.success());
+        let printed = output.and_then(|output| String::from_utf8(output.stdout).ok());
+        seconds
+            .1
+            .extend(printed.and_then(|text| text.trim().parse::<f64>().ok()));
+    }
+    let ours_measured = Measured::new(seconds.0);
+    ours_measured.print("read, one field edited, written", EDITS);
+    if seconds.1.len() < RUNS {
+        println!("skipped: pymarc not found");
+        return;
+    }
+    let pymarc = Measured::new(seconds.1);
+    pymarc.print("the same by pymarc, CPU", EDITS);
+    println!("  ratio {:.1}", pymarc.median() / ours_measured.median());
+    let fields = |path: &Path| -> Vec<_> {
+        let octets = Bytes::from(std::fs::read(path).expect("it was written"));
+        parsed(&[octets]).map(|record| record.fields).collect()
+    };
+    if fields(&ours) != fields(&theirs) {
+        println!("  the records differ");
+    }
+}
+
+fn edit(input: &Path, output: &Path) -> Result<(), Box<dyn std::error::Error>> {
+    let mut writer = RecordWriter::new(BufWriter::new(File::create(output)?), Form::Marc);
+    for found in RecordReader::new(File::open(input)?, InputForm::Marc) {
+        let mut record = found?.record?;
+        record.field_mut("245")?.set("a", TITLE)?;
+        writer.write(&record)?;
+    }
+    writer.finish()?;
+    Ok(())
 }
 
 /// Converts every file with both programs, discarding the output; yaz-marcdump gets the character set of each file as an option.
