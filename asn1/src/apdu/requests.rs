@@ -47,7 +47,7 @@ impl SearchRequest {
     /// ```
     /// use z3950_asn1::apdu::{Query, RpnQuery, SearchRequest};
     ///
-    /// let query = z3950_asn1::query::pqf::parse("@attr 1=4 emma").unwrap();
+    /// let query = z3950_asn1::query::parse_pqf("@attr 1=4 emma").unwrap();
     /// let search = SearchRequest::new(["books"], Query::Type1(query));
     /// assert_eq!(search.result_set_name.to_string(), "default");
     /// assert_eq!(search.large_set_lower_bound, 1);

@@ -108,7 +108,7 @@ impl HitList for Keys {
 
     fn ids(&self, positions: Range<usize>) -> Vec<RecordId> {
         let positions = positions.start..positions.end.min(self.length);
-        let ids = positions.filter_map(|place| u32::try_from(place).ok());
+        let ids = positions.filter_map(|place| i64::try_from(place).ok());
         ids.map(RecordId).collect()
     }
 
@@ -201,8 +201,9 @@ fn told(
 }
 
 /// The address of a caller and the name of its user, as the adapter takes them.
-fn caller_of(caller: Caller) -> (Option<String>, Option<String>) {
-    (caller.address().map(|address| address.to_string()), None)
+fn caller_of(caller: &Caller) -> (Option<String>, Option<String>) {
+    let address = caller.address().map(|address| address.to_string());
+    (address, caller.user().map(str::to_owned))
 }
 
 impl Backend for PythonBackend {
@@ -220,10 +221,11 @@ impl Backend for PythonBackend {
             return ready(Err(diagnostic(Condition::RESULT_SET_AS_TERM, set)));
         }
         let query = Query::from(z3950::Query::from(search.query.clone()));
-        let caller = search.caller;
+        let caller = search.caller.clone();
+        let of_call = caller.clone();
         let database = DatabaseName::from(names.first().map_or("", String::as_str));
         let keys = self.call(Condition::PERMANENT_SYSTEM_ERROR, move |_, adapter| {
-            let (address, user) = caller_of(caller);
+            let (address, user) = caller_of(&of_call);
             let found = adapter.call_method1("search", (query, names, address, user))?;
             let (keys, length): (Py<PyAny>, u32) = found.extract()?;
             Ok((keys, length))
@@ -256,7 +258,7 @@ impl Backend for PythonBackend {
         let Some(found) = wanted.hits.downcast::<Keys>() else {
             return ready(Err(diagnostic(Condition::SYSTEM_ERROR_PRESENTING, "")));
         };
-        let (keys, caller) = (Arc::clone(&found.keys), found.caller);
+        let (keys, caller) = (Arc::clone(&found.keys), found.caller.clone());
         let database = found.database.clone();
         let name = database.0.to_string_lossy().into_owned();
         let place = wanted.record.0;
@@ -268,7 +270,7 @@ impl Backend for PythonBackend {
         });
         let elements = element_set.clone();
         let given = self.call(Condition::SYSTEM_ERROR_PRESENTING, move |py, adapter| {
-            let (address, user) = caller_of(caller);
+            let (address, user) = caller_of(&caller);
             let key = keys.bind(py).get_item(place)?;
             let arguments = (key, name, address, user, syntax_name, elements);
             let given = adapter.call_method1("record", arguments)?;
@@ -310,7 +312,7 @@ impl Backend for PythonBackend {
         let query = Query::from(z3950::Query::from(query));
         let (caller, before, after) = (scan.caller, scan.before, scan.after);
         self.call(Condition::PERMANENT_SYSTEM_ERROR, move |_, adapter| {
-            let (address, user) = caller_of(caller);
+            let (address, user) = caller_of(&caller);
             let arguments = (query, text, names, address, user, before, after);
             let found = adapter.call_method1("scan", arguments)?;
             let (before, after, exact): (Vec<Listed>, Vec<Listed>, bool) = found.extract()?;

@@ -7,7 +7,7 @@ use pyo3::exceptions::{PyKeyError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList};
 use z3950::marc::record::{FIELD_TERMINATOR, RECORD_TERMINATOR, SUBFIELD_DELIMITER, Tag};
-use z3950::marc::{Field as MarcField, MarcRecord, edit};
+use z3950::marc::{Field as MarcField, MarcRecord};
 
 use crate::error::Error;
 use crate::record::{Record, text_of};
@@ -65,18 +65,19 @@ impl Numbered {
             .collect()
     }
 
-    fn insert(&mut self, field: MarcField) -> usize {
+    fn insert(&mut self, field: MarcField) -> PyResult<usize> {
         self.numbers();
         let tag = field.tag;
         let number = self.next;
         self.next += 1;
-        edit::insert(self.record_mut(), field);
+        let inserted = self.record_mut().insert_ordered(field);
+        inserted.map_err(|error| PyValueError::new_err(error.to_string()))?;
         // It is the last one with its tag.
         let fields = self.record.fields.iter();
         let place = fields.rev().position(|other| other.tag == tag);
         let place = self.numbers.len() - place.unwrap_or(0);
         self.numbers.insert(place, number);
-        number
+        Ok(number)
     }
 
     fn remove(&mut self, numbers: &[usize]) {
@@ -459,7 +460,7 @@ impl Record {
                 let words = format!("{tag} has subfields: give pairs of a code and a text");
                 return Err(PyTypeError::new_err(words));
             }
-            this.get().numbered(|numbered| numbered.insert(field))?
+            this.get().numbered(|numbered| numbered.insert(field))??
         } else {
             let indicators = indicators.unwrap_or("  ");
             indicators_of(indicators, INDICATORS)?;
@@ -467,7 +468,7 @@ impl Record {
             this.get().numbered(|numbered| {
                 check_subfields(&subfields, numbered.record.leader.code_length())?;
                 let field = field_of(tag, indicators.as_bytes(), &subfields);
-                Ok::<_, PyErr>(numbered.insert(field))
+                numbered.insert(field)
             })??
         };
         Ok(Field {

@@ -14,7 +14,7 @@ use z3950::asn1::oid::Oid;
 use z3950::marc::charset::Charset;
 use z3950::profile::{Profile, Resolved};
 use z3950::target::{Endpoint, Target};
-use z3950::transport::{ClientCertificate, NoProxy, Proxy, Routes, TlsOptions};
+use z3950::transport::{ClientCertificate, NoProxy, Pem, Proxy, Routes, TlsOptions};
 use z3950::{Client, ClientOptions, RecordForm, Timeouts};
 
 use crate::error::{BadUrl, Error};
@@ -65,11 +65,11 @@ impl Way {
             }
         };
         let mut tls = TlsOptions::default();
-        tls.roots = self.ca_file.clone();
+        tls.roots = self.ca_file.clone().map(Pem::from);
         tls.insecure = self.insecure;
         tls.certificate = self.certificate.clone().map(|chain| ClientCertificate {
-            key: self.key.clone().unwrap_or_else(|| chain.clone()),
-            chain,
+            key: self.key.clone().unwrap_or_else(|| chain.clone()).into(),
+            chain: chain.into(),
         });
         let routes = routes.tls(tls);
         routes.read_certificates().map_err(|error| {
