@@ -140,13 +140,14 @@ fn term(row: &Row<'_>) -> rusqlite::Result<ScanTerm> {
 
 fn marc(row: &Row<'_>) -> rusqlite::Result<MarcRecord> {
     let (id, title, author): (i64, String, String) = row.try_into()?;
-    let mut book = MarcRecord::default();
-    book.fields = vec![
-        Field::control(b"001", id.to_string()),
-        Field::data(b"100", "1 ", [("a", author)]),
-        Field::data(b"245", "10", [("a", title)]),
-    ];
-    Ok(book)
+    Ok(MarcRecord {
+        fields: vec![
+            Field::control(b"001", id.to_string()),
+            Field::data(b"100", "1 ", [("a", author)]),
+            Field::data(b"245", "10", [("a", title)]),
+        ],
+        ..MarcRecord::default()
+    })
 }
 
 #[tokio::main]
