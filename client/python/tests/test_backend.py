@@ -310,7 +310,7 @@ def test_audit_r_p8_pymarc_records_keep_their_text(z3950_server: MakeServer) -> 
 
 
 SCRIPT = """
-    import sys, threading, z3950
+    import subprocess, sys, threading
     from z3950.testing import Server
 
     begun, go = threading.Event(), threading.Event()
@@ -325,11 +325,12 @@ SCRIPT = """
             return None
 
     server = Server(backend=Slow())
-    cat = z3950.connect(server.target, timeout=None)
-    waiting = threading.Thread(target=cat.search, args=("x",), daemon=True)
-    waiting.start()
+    search = f"import z3950; z3950.connect('{server.target}').search('x')"
+    subprocess.Popen([sys.executable, "-c", search], stderr=subprocess.DEVNULL)
     begun.wait()
-    threading.Timer(0.2, go.set).start()
+    timer = threading.Timer(0.2, go.set)
+    timer.daemon = True
+    timer.start()
 """
 
 
