@@ -282,7 +282,8 @@ impl Backend for Liar {
 
 #[test]
 fn audit_r_l10_a_list_with_other_records_than_it_counts_is_refused() {
-    let cases: [(fn(Positions) -> Vec<RecordId>, Option<i64>); 3] = [
+    type Case = (fn(Positions) -> Vec<RecordId>, Option<i64>);
+    let cases: [Case; 3] = [
         (|_| Vec::new(), Some(14)),
         (|positions| vec![RecordId(0); positions.len() + 1], Some(14)),
         (|positions| vec![RecordId(0); positions.len()], None),
