@@ -107,7 +107,8 @@ fn r_f6_a_terminal_is_asked_for_the_password() {
         let given: Vec<&str> = given
             .map(|one| if *one == "TARGET" { &target } else { *one })
             .collect();
-        let (before, after) = with_password(&given, "t0p s3cret");
+        // Ctrl-Z would give the terminal back to a shell, which shows what is typed.
+        let (before, after) = with_password(&given, "t0p\u{1a} s3cret");
         assert!(!before.contains("note"), "{before}");
         assert!(!after.contains("s3cret"), "{after}");
         let sent = server

@@ -25,7 +25,7 @@ pub(crate) fn ask(user: &str) -> io::Result<Option<String>> {
 fn from_terminal(user: &str) -> io::Result<Option<String>> {
     use std::io::{IsTerminal, Write};
 
-    use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+    use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, tcgetattr, tcsetattr};
 
     use crate::console::interrupt::{Interrupt, Stopped};
     use crate::render::shown;
@@ -40,6 +40,8 @@ fn from_terminal(user: &str) -> io::Result<Option<String>> {
     modes
         .local_modes
         .insert(LocalModes::ECHONL | LocalModes::ICANON);
+    // After Ctrl-Z, the shell would restore its own modes, and the rest of the password would be shown.
+    modes.special_codes[SpecialCodeIndex::VSUSP] = NO_KEY;
     tcsetattr(&terminal, OptionalActions::Flush, &modes)?;
     // The prompt is written when nothing is echoed any more.
     let _ = write!(io::stderr(), "password for {}: ", shown(user.as_bytes()));
@@ -63,6 +65,13 @@ fn from_terminal(user: &str) -> io::Result<Option<String>> {
     Ok((!password.is_empty()).then_some(password))
 }
 
+/// The value of a key of the terminal that there is not (`_POSIX_VDISABLE`).
+#[cfg(unix)]
+const NO_KEY: u8 = if cfg!(target_os = "linux") { 0 } else { 0xFF };
+/// The octet of Ctrl-Z, which belongs to no password.
+#[cfg(unix)]
+const SUSPEND: u8 = 0x1A;
+
 /// The maximum length of a password, in octets. A terminal's line is not longer.
 #[cfg(unix)]
 const MAX_PASSWORD: usize = 4_096;
@@ -76,7 +85,9 @@ fn read_line(terminal: &io::Stdin) -> rustix::io::Result<Vec<u8>> {
         && rustix::io::retry_on_intr(|| rustix::io::read(terminal, &mut octet))? > 0
         && octet != *b"\n"
     {
-        line.extend(octet);
+        if octet != [SUSPEND] {
+            line.extend(octet);
+        }
     }
     Ok(line)
 }
