@@ -183,7 +183,7 @@ impl Client {
     /// # }
     /// ```
     ///
-    /// A call that takes longer fails with [`Error::Unavailable`] in the phase [`Phase::Call`](crate::Phase::Call).
+    /// A call that takes longer fails with [`Error::Unavailable`] in the phase [`Phase::Call`].
     #[must_use]
     pub fn within(&self, limit: Duration) -> Self {
         let mut options = (*self.options).clone();
