@@ -61,7 +61,7 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets the profiles, such as [`Profiles::built_in`], to which [`profile`](Self::profile) and
+    /// Sets the profiles, such as `Profiles::built_in` (feature `profiles`), to which [`profile`](Self::profile) and
     /// [`credentials`](Self::credentials) add. Call it before these.
     pub fn profiles(mut self, profiles: Profiles) -> Self {
         self.profiles = profiles;
