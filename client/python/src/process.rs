@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::process;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::thread::{self, JoinHandle, ThreadId};
 
 use pyo3::prelude::*;
 use tokio::runtime::{Builder, Runtime};
@@ -33,6 +33,17 @@ struct Driver {
 
 /// This is read and replaced only by threads that hold the GIL, so that no other thread has it locked at the time of a fork.
 static SHARED: Mutex<Option<Local<Arc<Shared>>>> = Mutex::new(None);
+
+/// The thread in which Python exits, once it does.
+static EXITING: OnceLock<ThreadId> = OnceLock::new();
+
+/// Keeps a daemon thread from running Python code when Python exits, which would abort the process. It is to be called without the GIL.
+pub(crate) fn stay_away_at_exit() {
+    let is_other = |exiting: &ThreadId| *exiting != thread::current().id();
+    while EXITING.get().is_some_and(is_other) {
+        thread::park();
+    }
+}
 
 /// Returns the shared state of this process; a child process gets a new one.
 pub(crate) fn shared(_: Python<'_>) -> PyResult<Arc<Shared>> {
@@ -112,6 +123,7 @@ impl Shared {
 /// would abort the process.
 #[pyfunction]
 fn end(py: Python<'_>) {
+    let _ = EXITING.set(thread::current().id());
     let shared = existing(&SHARED.lock().unwrap_or_else(PoisonError::into_inner));
     let Some(shared) = shared else {
         return;
