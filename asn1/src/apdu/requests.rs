@@ -1,12 +1,11 @@
 //! Requests with the usual values of the standard (Z39.50-2003 §3.2), in which a program sets only what differs.
 
 use super::{
-    AttributesPlusTerm, DatabaseName, DeleteFunction, DeleteResultSetRequest,
-    ExtendedServicesFunction, ExtendedServicesRequest, External, InitializeRequest, Options,
-    PresentRequest, ProtocolVersion, Query, ResultSetId, ScanRequest, SearchRequest, SortKeySpec,
-    SortRequest, WaitAction,
+    AttributesPlusTerm, DatabaseName, DeleteFunction, DeleteResultSetRequest, InitializeRequest,
+    Options, PresentRequest, ProtocolVersion, Query, ResultSetId, ScanRequest, SearchRequest,
+    SortKeySpec, SortRequest,
 };
-use crate::oid::{BIB_1, Oid};
+use crate::oid::BIB_1;
 use crate::types::InternationalString;
 
 /// The name of the result set that every server keeps (Z39.50-2003 §3.2.2.1.4).
@@ -139,27 +138,6 @@ impl DeleteResultSetRequest {
     }
 }
 
-impl ExtendedServicesRequest {
-    /// Creates a request that creates a task package of this type, for which the server waits if it can
-    /// (§3.2.9.1).
-    pub fn new(package_type: Oid, parameters: External) -> Self {
-        Self {
-            reference_id: None,
-            function: ExtendedServicesFunction::CREATE,
-            package_type,
-            package_name: None,
-            user_id: None,
-            retention_time: None,
-            permissions: None,
-            description: None,
-            task_specific_parameters: Some(parameters),
-            wait_action: WaitAction::WAIT_IF_POSSIBLE,
-            elements: None,
-            other_info: None,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use crate::apdu::*;
@@ -198,7 +176,7 @@ mod tests {
             SortRequest::new([]).into(),
             DeleteResultSetRequest::new(["a"]).into(),
             DeleteResultSetRequest::all().into(),
-            ExtendedServicesRequest::new(DATABASE_UPDATE, parameters).into(),
+            ExtendedServicesRequest::create(DATABASE_UPDATE, Some(parameters)).into(),
         ] {
             let octets = codec::encode(&request).expect("it can be encoded");
             assert_eq!(codec::decode(&octets).expect("an APDU"), request);
