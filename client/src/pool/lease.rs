@@ -268,11 +268,11 @@ impl LentSession {
     }
 
     /// Returns the session that replaces a lost one. A new session is opened, unless another user has already opened
-    /// one that is still open.
+    /// one that is still open. The session belongs to the runtime of the caller, so it does not end with another one.
     async fn other_than(&self, lost: &Session) -> Result<Session, Error> {
         let _renewal = self.renewal.lock().await;
         let session = self.current();
-        if session.is_open() && !session.is_same(lost) {
+        if session.is_open() && session.is_in_runtime() && !session.is_same(lost) {
             return Ok(session);
         }
         let session = self.opener.open().await?;
@@ -309,8 +309,12 @@ struct Replacement(Weak<LentSession>);
 impl Reconnect for Replacement {
     fn reconnect(&self) -> BoxFuture<'_, Result<Session, Error>> {
         Box::pin(async {
-            let session = self.0.upgrade().ok_or(Error::Ended { cause: None })?;
-            session.open().await
+            let lent = self.0.upgrade().ok_or(Error::Ended { cause: None })?;
+            let session = lent.current();
+            if session.is_open() && session.is_in_runtime() {
+                return Ok(session);
+            }
+            lent.other_than(&session).await
         })
     }
 }
