@@ -16,6 +16,7 @@ use z3950::asn1::apdu::{
 use z3950::asn1::bib1::diagnostics::Condition;
 use z3950::asn1::oid::{Oid, SUTRS, UNIMARC, USMARC, XML};
 use z3950::asn1::record::sutrs_external;
+use z3950_server::access::{Authenticate, Login, User};
 use z3950_server::backend::{
     Answer, Backend, Caller, DatabaseInfo, Found, HitList, Hits, RecordId, Retrieve, Retrieved,
     Scan, ScanTerm, Scanned, Search, ready,
@@ -93,6 +94,11 @@ pub(crate) struct PythonBackend {
     can_scan: bool,
 }
 
+/// A check of logins by an adapter.
+struct PythonLogins {
+    adapter: Arc<Py<PyAny>>,
+}
+
 /// What a search found: a sequence of the program's keys.
 struct Keys {
     keys: Arc<Py<PyAny>>,
@@ -144,27 +150,20 @@ impl PythonBackend {
         })
     }
 
-    /// Calls the adapter on a thread for blocking work. An exception without a condition of its own has this one.
+    /// Returns the check of logins, if the program's object has one.
+    pub(crate) fn logins(&self, py: Python<'_>) -> PyResult<Option<Arc<dyn Authenticate>>> {
+        let can_authenticate: bool = self.adapter.getattr(py, "can_authenticate")?.extract(py)?;
+        let adapter = Arc::clone(&self.adapter);
+        Ok(can_authenticate.then(|| Arc::new(PythonLogins { adapter }) as _))
+    }
+
+    /// Calls the adapter; see [`call`].
     fn call<'a, T: Send + 'static>(
         &self,
         otherwise: Condition,
         work: impl FnOnce(Python<'_>, &Bound<'_, PyAny>) -> PyResult<T> + Send + 'static,
     ) -> Answer<'a, T> {
-        let adapter = Arc::clone(&self.adapter);
-        Box::pin(async move {
-            let called = tokio::task::spawn_blocking(move || {
-                let call = CALLS.enter()?;
-                let done = Python::try_attach(|py| {
-                    let adapter = adapter.bind(py);
-                    let done = guarded(|| work(py, adapter));
-                    done.map_err(|error| told(py, adapter, &error, otherwise))
-                });
-                drop(call);
-                done
-            });
-            let ended = || diagnostic(Condition::TEMPORARY_SYSTEM_ERROR, "the server is stopping");
-            called.await.ok().flatten().unwrap_or_else(|| Err(ended()))
-        })
+        call(&self.adapter, otherwise, work)
     }
 
     /// Returns the names of databases.
@@ -181,6 +180,29 @@ impl PythonBackend {
         });
         names.collect()
     }
+}
+
+/// Calls an adapter on a thread for blocking work. An exception without a condition of its own has this one.
+fn call<'a, T: Send + 'static>(
+    adapter: &Arc<Py<PyAny>>,
+    otherwise: Condition,
+    work: impl FnOnce(Python<'_>, &Bound<'_, PyAny>) -> PyResult<T> + Send + 'static,
+) -> Answer<'a, T> {
+    let adapter = Arc::clone(adapter);
+    Box::pin(async move {
+        let called = tokio::task::spawn_blocking(move || {
+            let call = CALLS.enter()?;
+            let done = Python::try_attach(|py| {
+                let adapter = adapter.bind(py);
+                let done = guarded(|| work(py, adapter));
+                done.map_err(|error| told(py, adapter, &error, otherwise))
+            });
+            drop(call);
+            done
+        });
+        let ended = || diagnostic(Condition::TEMPORARY_SYSTEM_ERROR, "the server is stopping");
+        called.await.ok().flatten().unwrap_or_else(|| Err(ended()))
+    })
 }
 
 /// Returns the diagnostic for an exception, as the adapter decides: a condition and additional information.
@@ -321,6 +343,30 @@ impl Backend for PythonBackend {
             scanned.after = after.into_iter().map(term_of).collect();
             scanned.exact = exact;
             Ok(scanned)
+        })
+    }
+}
+
+impl Authenticate for PythonLogins {
+    fn authenticate<'a>(&'a self, login: Login<'a>) -> Answer<'a, User> {
+        let (user, password) = (login.user.to_owned(), login.password.to_vec());
+        let group = login.group.map(str::to_owned);
+        let address = login.address.map(|address| address.to_string());
+        let admitted = call(
+            &self.adapter,
+            Condition::TEMPORARY_SYSTEM_ERROR,
+            move |py, adapter| {
+                let password = PyBytes::new(py, &password);
+                let arguments = (user, password, group, address);
+                adapter.call_method1("authenticate", arguments)?.extract()
+            },
+        );
+        Box::pin(async move {
+            if admitted.await? {
+                Ok(User::new(login.user))
+            } else {
+                Err(diagnostic(Condition::BAD_USER_ID_OR_PASSWORD, login.user))
+            }
         })
     }
 }

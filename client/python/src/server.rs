@@ -117,7 +117,11 @@ impl Server {
         }
         let is_demo = databases.is_empty() && imitate.is_none() && backend.is_none();
         if let Some(adapter) = backend {
-            builder = builder.backend(Arc::new(PythonBackend::new(adapter)?));
+            let backend = PythonBackend::new(adapter)?;
+            if let Some(logins) = backend.logins(py)? {
+                builder = builder.authenticate(logins);
+            }
+            builder = builder.backend(Arc::new(backend));
         }
         if let Some(name) = imitate {
             let imitated = name.parse::<Imitated>();

@@ -36,8 +36,12 @@ impl Service {
     fn new(py: Python<'_>, adapter: &Bound<'_, PyAny>, host: String, port: u16) -> PyResult<Self> {
         let mut offer = Offer::default();
         offer.implementation_name = Some("z3950 for Python".to_owned());
-        let backend = Arc::new(PythonBackend::new(adapter)?);
-        let target = Target::new(backend, Limits::default()).with_offer(offer);
+        let backend = PythonBackend::new(adapter)?;
+        let logins = backend.logins(py)?;
+        let mut target = Target::new(Arc::new(backend), Limits::default()).with_offer(offer);
+        if let Some(logins) = logins {
+            target = target.with_authenticate(logins);
+        }
         let started = py.detach(|| guarded(|| Ok(start(target, host, port)?)))?;
         let (address, running) = started;
         Ok(Self {

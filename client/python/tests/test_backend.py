@@ -260,6 +260,61 @@ def test_audit_r_p8_diagnostics_reach_the_client(z3950_server: MakeServer, caplo
     assert caplog.text == ""
 
 
+class Members(Books):
+    """Admits one user."""
+
+    def __init__(self, admits: Any = None) -> None:
+        super().__init__()
+        self.logins: list[z3950.Login] = []
+        self.admits = admits
+
+    def authenticate(self, login: z3950.Login) -> Any:
+        self.logins.append(login)
+        if self.admits is None:
+            return (login.user, login.password) == ("ann", "pässword")
+        return answer(self.admits, login)
+
+
+def refusal_of(target: str, **login: Any) -> int | None:
+    with pytest.raises(z3950.Diagnostic) as refused, z3950.connect(target, **login) as cat:
+        cat.search("x")
+    return refused.value.condition
+
+
+def test_audit_r_p8_a_backend_admits_users(z3950_server: MakeServer) -> None:
+    members = Members()
+    server = z3950_server(backend=members)
+    for target in (server.target, server.http_url):
+        with z3950.connect(target, user="ann", password="pässword") as cat:
+            assert [record.title for record in cat.search("x")] == ["Emma"]
+        assert {request.user for request in members.requests} == {"ann"}
+        assert members.logins[-1].address == "127.0.0.1"
+        assert (repr(members.logins[-1]), members.logins[-1].group) == ("<Login of ann>", None)
+        members.requests.clear()
+    assert refusal_of(server.target, user="ann", password="wrong") == 1011
+    with z3950.connect(server.target, user="ann", password="pässword", group="staff"):
+        assert members.logins[-1].group == "staff"
+    asked = len(members.logins)
+    assert refusal_of(server.target) == 1010
+    assert len(members.logins) == asked
+    assert members.requests == []
+
+
+@pytest.mark.parametrize(
+    ("admits", "condition"),
+    [(z3950.Diagnostic("expired", 1013), 1013), (ValueError("a secret"), 2), (KeyboardInterrupt(), 2), (1, 2), ("yes", 2), (Books, 2)],
+    ids=repr,
+)
+def test_audit_r_p8_who_cannot_be_checked_is_not_admitted(z3950_server: MakeServer, admits: Any, condition: int) -> None:
+    server = z3950_server(backend=Members(admits))
+    assert refusal_of(server.target, user="ann", password="pässword") == condition
+
+
+def test_audit_r_p8_a_backend_with_users_takes_no_list_of_users() -> None:
+    with pytest.raises(TypeError, match="users cannot be given"):
+        Server(backend=Members(), users={"ann": "x"})
+
+
 @pytest.mark.parametrize(
     ("backend", "words"),
     [

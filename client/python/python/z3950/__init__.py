@@ -28,7 +28,7 @@ from __future__ import annotations
 from ._common import Answer
 from ._errors import Ambiguous, BadQuery, BadUrl, DamagedRecord, Diagnostic, Error, NoMatch, Timeout, Unavailable
 from ._files import convert, read
-from ._serving import Request, serve
+from ._serving import Login, Request, serve
 from ._sync import Connection, Records, ResultSet, connect, get, lookup
 from ._z3950 import Description, Field, Holding, Query, Record, ScanTerm, SearchSource, Target, TaskResult, __version__, targets
 
@@ -56,6 +56,7 @@ __all__ = [
     "Error",
     "Field",
     "Holding",
+    "Login",
     "MarcLike",
     "NoMatch",
     "Query",
@@ -82,7 +83,7 @@ __all__ = [
 
 
 # These are the names that people meet in `help` and in messages.
-for _public in (Answer, Connection, Records, Request, ResultSet, connect, convert, get, lookup, read, serve):
+for _public in (Answer, Connection, Login, Records, Request, ResultSet, connect, convert, get, lookup, read, serve):
     _public.__module__ = __name__
 
 #: Modules that are imported when they are asked for, and types by the module that they are in.

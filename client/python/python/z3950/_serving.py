@@ -61,6 +61,26 @@ class Request:
         return f"<Request by {self.user or 'anybody'} to {'+'.join(self.databases)}>"
 
 
+class Login:
+    """A login that a client has sent, for `authenticate`. Its `repr` does not show the password."""
+
+    __slots__ = {
+        "address": "The address of the client, without its port; `None` if it has none.",
+        "group": "The group that the client names, if it does.",
+        "password": "The password; empty without one. Octets that are not UTF-8 are surrogates, as in names of files.",
+        "user": "The name of the user.",
+    }
+
+    def __init__(self, user: str, password: str = "", *, group: str | None = None, address: str | None = None) -> None:
+        self.user = user
+        self.password = password
+        self.group = group
+        self.address = address
+
+    def __repr__(self) -> str:
+        return f"<Login of {self.user}>"
+
+
 class Adapter:
     """Calls a backend, and checks what it returns."""
 
@@ -72,6 +92,7 @@ class Adapter:
                 raise TypeError(f"a backend has the methods search and record; {type(backend).__name__} has no {name}")
         self._backend: Any = backend
         self.can_scan = callable(getattr(backend, "scan", None))
+        self.can_authenticate = callable(getattr(backend, "authenticate", None))
         self.databases = databases_of(getattr(backend, "databases", ("Default",)))
         when_python_exits()
 
@@ -111,6 +132,16 @@ class Adapter:
         place = next((place for place, (text, _) in enumerate(terms) if text.casefold() >= start), len(terms))
         rest = terms[place : place + after]
         return terms[max(0, place - before) : place], rest, bool(rest) and rest[0][0].casefold() == start
+
+    def authenticate(self, user: str, password: bytes, group: str | None, address: str | None) -> bool:
+        """Whether a user with this password is admitted."""
+        login = Login(user, password.decode("utf-8", "surrogateescape"), group=group, address=address)
+        admitted = self._backend.authenticate(login)
+        if not isinstance(admitted, bool):
+            if hasattr(admitted, "close") and hasattr(admitted, "__await__"):
+                admitted.close()
+            raise TypeError(f"authenticate gives True or False, not {type(admitted).__name__}")
+        return admitted
 
     def diagnostic(self, error: BaseException, otherwise: int) -> tuple[int, str]:
         """What the client is told about an exception: a condition of Bib-1, and what is added to it."""
@@ -185,6 +216,8 @@ def serve(backend: Backend, *, host: str = "127.0.0.1", port: int = 2100, listen
     - `record(key, request)` gives one of these records: of this package or of pymarc, MARC-in-JSON, the octets of MARC in any form, or a
       str of XML or plain text. MARC is sent in the syntax asked for: `usmarc`, `xml`, `sutrs`, `opac` or `grs-1`;
     - `scan(query, request)`, if there is one, gives terms of an index, or pairs of a term and a number of records;
+    - `authenticate(login)`, if there is one, returns whether a `z3950.Login` is right: `True` or `False`. Clients without a login are
+      then refused, and `request.user` is the user of each call;
     - `databases`, if it is there, is a list of names, or a dict of names and titles. Otherwise there is one, `Default`.
 
     A `z3950.Diagnostic` that a method raises is sent to the client with its `condition` and `addinfo`. Any other exception is written to

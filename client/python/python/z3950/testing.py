@@ -36,7 +36,7 @@ class Server(Fixed):
     `backend` is an object with methods that have the records, as for `z3950.serve`.
 
     With `certificate` and `key`, files in PEM, it also listens for TLS at `tls_target`; with `client_ca_file`, clients need a certificate
-    of one of these authorities. `users` are names and passwords, without which nobody is admitted.
+    of one of these authorities. `users` are names and passwords, without which nobody is admitted; a backend may check logins itself.
 
     >>> import z3950
     >>> from z3950.testing import Server
@@ -82,6 +82,8 @@ class Server(Fixed):
             databases = {"cat": records}
         named = [(name, [_given(record) for record in records]) for name, records in (databases or {}).items()]
         adapter = None if backend is None else Adapter(backend)
+        if adapter is not None and adapter.can_authenticate and users:
+            raise TypeError("users cannot be given with a backend that has authenticate")
         pem = None if certificate is None else (certificate, key or certificate, client_ca_file)
         self._native = native.Server(named, list(faults), imitate, recorded, adapter, pem, list((users or {}).items()))
         self._address = self._native.address
