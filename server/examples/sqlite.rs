@@ -18,7 +18,12 @@ const TABLES: &str = "
     INSERT INTO books VALUES (2600, 'War and peace', 'Tolstoy, Leo');
     INSERT INTO words (words) VALUES ('rebuild');";
 
-struct Books(Arc<Mutex<Connection>>);
+struct Books {
+    /// The connection for statements that may take long.
+    books: Arc<Mutex<Connection>>,
+    /// The connection for single rows, which takes microseconds.
+    rows: Mutex<Connection>,
+}
 
 impl Books {
     /// Runs statements on a thread where they delay no other session.
@@ -26,15 +31,16 @@ impl Books {
         &self,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, Diagnostic> {
-        let books = Arc::clone(&self.0);
-        let failed = |error: rusqlite::Error| {
-            diagnostic(Condition::TEMPORARY_SYSTEM_ERROR, error.to_string())
-        };
+        let books = Arc::clone(&self.books);
         blocking(move || {
             work(&books.lock().unwrap_or_else(PoisonError::into_inner)).map_err(failed)
         })
         .await
     }
+}
+
+fn failed(error: rusqlite::Error) -> Diagnostic {
+    diagnostic(Condition::TEMPORARY_SYSTEM_ERROR, error.to_string())
 }
 
 /// Returns the column of an access point of Bib-1.
@@ -94,15 +100,16 @@ impl Backend for Books {
     }
 
     fn record<'a>(&'a self, wanted: Retrieve<'a>) -> Answer<'a, Retrieved> {
-        Box::pin(async move {
-            let RecordId(id) = wanted.record;
-            let select = "SELECT id, title, author FROM books WHERE id = ?";
-            let book = self.run(move |books| books.query_row(select, [id], marc));
-            let (book, form) = (book.await?, wanted.composition);
+        let RecordId(id) = wanted.record;
+        let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        let select = "SELECT id, title, author FROM books WHERE id = ?";
+        let book = rows.query_row(select, [id], marc);
+        ready(book.map_err(failed).map(|book| {
+            let form = wanted.composition;
             let syntax = form.syntax.unwrap_or(oid::USMARC);
             let record = forms::of_marc(&book, &syntax, form.element_set("books"));
-            Ok(Retrieved::new("books".into(), record).written_here())
-        })
+            Retrieved::new("books".into(), record).written_here()
+        }))
     }
 
     fn scan<'a>(&'a self, scan: Scan<'a>) -> Answer<'a, Scanned> {
@@ -153,11 +160,15 @@ fn marc(row: &Row<'_>) -> rusqlite::Result<MarcRecord> {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let file = std::env::args().nth(1);
-    let books = Connection::open(file.as_deref().unwrap_or(":memory:"))?;
+    let name = file
+        .as_deref()
+        .unwrap_or("file:books?mode=memory&cache=shared");
+    let (books, rows) = (Connection::open(name)?, Connection::open(name)?);
     if !books.table_exists(None, "books")? {
         books.execute_batch(TABLES)?;
     }
-    let backend = Arc::new(Books(Arc::new(Mutex::new(books))));
+    let (books, rows) = (Arc::new(Mutex::new(books)), Mutex::new(rows));
+    let backend = Arc::new(Books { books, rows });
     let server = Server::bind("127.0.0.1:0", backend, Limits::default()).await?;
     let address = server.local_addrs()[0];
     println!("listening on {address}");

@@ -58,7 +58,7 @@ fn main() {
 
 /// Starts the example; returns its address.
 fn serve(file: &Path) -> (std::process::Child, String) {
-    let mut server = command(program::examples().join("sqlite"))
+    let mut server = command(program::example("sqlite"))
         .arg(file)
         .stdout(Stdio::piped())
         .spawn()

@@ -17,17 +17,24 @@ pub fn path(name: &str) -> PathBuf {
 fn build() -> PathBuf {
     // The tests of the programs' own packages need the programs, so `cargo test --workspace` has already built them.
     let tests = ["test", "--no-run", "--test", "start", "--test", "program"];
-    cargo_build(&tests, "--bins")
+    cargo_build(&tests, &["--bins"])
 }
 
 /// Returns the folder with the examples of the libraries, built in the profile of the tests.
 pub fn examples() -> PathBuf {
-    cargo_build(&["build", "--examples"], "--examples").join("examples")
+    cargo_build(&["build", "--examples"], &["--examples"]).join("examples")
+}
+
+/// Returns the path of an example, built in the profile of the tests. In other profiles, no other example is built.
+pub fn example(name: &str) -> PathBuf {
+    cargo_build(&["build", "--examples"], &["--example", name])
+        .join("examples")
+        .join(name)
 }
 
 /// Builds the same targets as `cargo test`, with the same features; in other profiles, the same as `cargo build`. Returns their
 /// folder.
-fn cargo_build(in_tests: &[&str], built: &str) -> PathBuf {
+fn cargo_build(in_tests: &[&str], built: &[&str]) -> PathBuf {
     let test = std::env::current_exe().expect("the test program has a path");
     let directory = test
         .parent()
@@ -36,7 +43,7 @@ fn cargo_build(in_tests: &[&str], built: &str) -> PathBuf {
         .to_owned();
     // cargo-nextest starts a process for each test; the first process of a run builds for all of them.
     let run = std::env::var("NEXTEST_RUN_ID").ok();
-    let stamp = directory.join(format!("tests-have-built{built}"));
+    let stamp = directory.join(format!("tests-have-built{}", built.join("")));
     if run.is_some() && std::fs::read_to_string(&stamp).ok() == run {
         return directory;
     }
@@ -69,7 +76,7 @@ fn cargo_build(in_tests: &[&str], built: &str) -> PathBuf {
     }
     match profile {
         "test" => command.args(in_tests),
-        _ => command.args(["build", built]),
+        _ => command.arg("build").args(built),
     };
     let status = command
         .args([
@@ -84,7 +91,7 @@ fn cargo_build(in_tests: &[&str], built: &str) -> PathBuf {
         .stdout(Stdio::null())
         .status()
         .expect("cargo starts");
-    assert!(status.success(), "cargo builds {built}");
+    assert!(status.success(), "cargo builds {built:?}");
     if let Some(run) = run {
         std::fs::write(stamp, run).expect("the build folder takes a file");
     }

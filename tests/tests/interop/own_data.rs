@@ -13,7 +13,7 @@ fn audit_r_l10_yaz_client_searches_in_sqlite() {
         return;
     };
     let folder = tempfile::tempdir().expect("a folder");
-    let mut server = command(program::examples().join("sqlite"))
+    let mut server = command(program::example("sqlite"))
         .arg(folder.path().join("books.db"))
         .stdout(Stdio::piped())
         .spawn()
