@@ -35,7 +35,7 @@ pub use self::field::FieldMut;
 pub use self::line::FieldError;
 use crate::charset::{Options, declares_utf8, to_utf8};
 use crate::record::{
-    FIELD_TERMINATOR, Field, MarcRecord, RECORD_TERMINATOR, SUBFIELD_DELIMITER, Tag,
+    FIELD_TERMINATOR, Field, Leader, MarcRecord, RECORD_TERMINATOR, SUBFIELD_DELIMITER, Tag,
     split_characters,
 };
 use crate::select::{Place, SelectError, TagPattern};
@@ -194,6 +194,18 @@ impl MarcRecord {
             .ok_or_else(|| EditError::NoField(String::from_utf8_lossy(tag).into_owned()))
     }
 
+    /// Replaces the leader. What it says of the fields stays as they are: how many indicators and characters of a code they have
+    /// (positions 10 and 11), the map of the directory (20 to 23), and, if there are other characters than ASCII, their coding
+    /// (position 9). Lengths are computed when the record is written.
+    pub fn set_leader(&mut self, leader: Leader) {
+        let is_ascii = self.fields.iter().all(|field| field.body.is_ascii());
+        let is_kept = |place| matches!(place, 10 | 11 | 20..=23) || (place == 9 && !is_ascii);
+        let octets = self.leader.0.iter_mut().zip(leader.0).enumerate();
+        for (_, (own, new)) in octets.filter(|(place, _)| !is_kept(*place)) {
+            *own = new;
+        }
+    }
+
     /// Changes each field with a tag, in which an `X` stands for any character: `650`, `6XX`. Returns their number.
     ///
     /// # Errors
@@ -297,6 +309,50 @@ mod tests {
     fn record() -> MarcRecord {
         let records = mrk::parse_all(RECORD).expect("a record");
         records.into_iter().next().expect("one")
+    }
+
+    #[test]
+    fn issue_48_a_leader_does_not_change_what_fields_are() {
+        let mut ascii = record();
+        let mut other = record();
+        other
+            .insert_ordered("500 ## $a Café.")
+            .expect("a field is inserted");
+        for (given, in_ascii, in_other) in [
+            (
+                "00000nas  2200000 a 4500",
+                "00000nas  2200000 a 4500",
+                "00000nas a2200000 a 4500",
+            ),
+            (
+                "00000nas a4400000 a 45  ",
+                "00000nas a2200000 a 4500",
+                "00000nas a2200000 a 4500",
+            ),
+            (
+                "99999nas a0399999 a 9999",
+                "99999nas a2299999 a 4500",
+                "99999nas a2299999 a 4500",
+            ),
+        ] {
+            for (record, expected) in [(&mut ascii, in_ascii), (&mut other, in_other)] {
+                record.set_leader(given.try_into().expect(given));
+                assert_eq!(record.leader.0, expected.as_bytes(), "{given}");
+            }
+        }
+        let built = MarcRecord::builder()
+            .leader("00000nas a4400000 a 4500")
+            .data("245", "10", [("a", "Emma")])
+            .build()
+            .expect("a record");
+        assert_eq!(
+            built
+                .field("245")
+                .and_then(|field| field.text("a"))
+                .as_deref(),
+            Some("Emma")
+        );
+        assert_eq!(built.leader.code_length(), 1);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 
 mod mnemonics;
 
-use std::fmt::Write;
+use std::fmt::{self, Write};
 
 use self::mnemonics::{Blanks, OCTETS, read};
 use super::record::{Field, Leader, MarcRecord, SUBFIELD_DELIMITER, Tag};
@@ -184,6 +184,13 @@ pub fn to_mrk(record: &MarcRecord) -> String {
     text
 }
 
+impl fmt::Display for MarcRecord {
+    /// Writes the record as [`to_mrk`] does.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&to_mrk(self))
+    }
+}
+
 /// Writes records with a blank line between them.
 pub fn to_mrk_all<'a>(records: impl IntoIterator<Item = &'a MarcRecord>) -> String {
     let texts: Vec<_> = records.into_iter().map(to_mrk).collect();
@@ -336,6 +343,20 @@ mod tests {
         check(Field::control(b"   ", ""), "=\\\\\\  ");
         check(Field::control(b"LDR", "x"), "={x4C}{x44}{x52}  x");
         check(Field::control(b"000", "x"), "={x30}{x30}{x30}  x");
+    }
+
+    #[test]
+    fn a_record_is_displayed_as_its_text() {
+        let record = MarcRecord {
+            fields: vec![Field::data(b"245", "10", [("a", "US$ Emma")])],
+            ..MarcRecord::default()
+        };
+        assert_eq!(record.to_string(), to_mrk(&record));
+        assert!(
+            record
+                .to_string()
+                .ends_with("\n=245  10$aUS{dollar} Emma\n")
+        );
     }
 
     #[test]

@@ -83,14 +83,15 @@ impl Default for RecordBuilder {
 }
 
 impl RecordBuilder {
-    /// Sets the leader, also from text: `00000cam a2200000 i 4500`. Lengths are computed when the record is written.
+    /// Sets the leader, also from text: `00000cam a2200000 i 4500`, as [`MarcRecord::set_leader`] does. Lengths are computed
+    /// when the record is written.
     pub fn leader<L>(self, leader: L) -> Self
     where
         L: TryInto<Leader>,
         EditError: From<L::Error>,
     {
         self.with(|record| {
-            record.leader = leader.try_into()?;
+            record.set_leader(leader.try_into()?);
             Ok(())
         })
     }

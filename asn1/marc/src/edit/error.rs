@@ -20,10 +20,12 @@ pub enum EditError {
     #[error("{0:?} is not a leader: 24 characters of ASCII")]
     Leader(String),
     /// The text does not consist of indicators (MARC 21 Specifications for Record Structure).
-    #[error("{0:?} are not two indicators: each is a digit, a small letter, | or a blank")]
+    #[error("{0:?} is not a pair of indicators: each is a digit, a small letter, | or a blank")]
     Indicators(String),
     /// The text is not a subfield code as long as the leader says.
-    #[error("{code:?} is not a subfield code: {length} without blanks and control characters")]
+    #[error(
+        "{code:?} is not a subfield code: its length is {length}, and it has no blanks or control characters"
+    )]
     Code {
         /// The text.
         code: String,

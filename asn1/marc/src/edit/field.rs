@@ -253,9 +253,10 @@ pub(super) fn check_indicators(indicators: &str, count: usize) -> Result<(), Edi
     Ok(())
 }
 
-/// Checks a code of so many characters: signs of ASCII (MARC 21), or letters (danMARC2 has `å`).
+/// Checks a code of so many characters: signs of ASCII (MARC 21), or the letters of danMARC2. Other readers take the first octet of
+/// any other letter for the code.
 fn check_code(code: &str, length: usize) -> Result<(), EditError> {
-    let is_one = |letter: char| letter.is_ascii_graphic() || letter.is_alphanumeric();
+    let is_one = |letter: char| letter.is_ascii_graphic() || "æøå".contains(letter);
     if code.chars().count() != length || !code.chars().all(is_one) {
         let code = code.to_owned();
         return Err(EditError::Code { code, length });

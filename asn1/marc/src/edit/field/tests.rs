@@ -341,11 +341,14 @@ fn audit_r_l11_records_are_built() {
         (builder().data("24é", "10", a), "is not a tag"),
         (builder().data("2\u{1E}5", "10", a), "is not a tag"),
         (builder().data("001", "10", a), "001 is a control field"),
-        (builder().data("245", "1", a), "are not two indicators"),
-        (builder().data("245", "123", a), "are not two indicators"),
+        (builder().data("245", "1", a), "is not a pair of indicators"),
+        (
+            builder().data("245", "123", a),
+            "is not a pair of indicators",
+        ),
         (
             builder().data("245", "\u{1F}a", a),
-            "are not two indicators",
+            "is not a pair of indicators",
         ),
         (
             builder().data("245", "10", [("", "x")]),
