@@ -42,6 +42,7 @@ impl Catalogue {
 impl Backend for Catalogue {
     fn search<'a>(&'a self, search: Search<'a>) -> Answer<'a, Found> {
         Box::pin(async move {
+            check_databases(search.databases, &["books"])?;
             let mut terms = search.query.rpn.terms().map(Clause::of);
             let (Some(term), None) = (terms.next(), terms.next()) else {
                 return Err(diagnostic(
@@ -62,7 +63,7 @@ impl Backend for Catalogue {
     }
 
     fn has_syntax(&self, syntax: &Oid) -> bool {
-        *syntax == oid::USMARC || forms::SYNTAXES.contains(syntax)
+        forms::has_syntax(syntax)
     }
 
     fn record<'a>(&'a self, wanted: Retrieve<'a>) -> Answer<'a, Retrieved> {

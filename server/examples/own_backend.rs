@@ -6,7 +6,7 @@ use z3950::{Client, Query};
 use z3950_server::asn1::apdu::External;
 use z3950_server::asn1::oid::{Oid, USMARC};
 use z3950_server::backend::{Answer, Backend, Found, Hits, RecordId, Retrieve, Retrieved};
-use z3950_server::backend::{Search, ready};
+use z3950_server::backend::{Search, check_databases, ready};
 use z3950_server::marc::iso2709;
 use z3950_server::testing::{TestServer, record};
 
@@ -15,9 +15,10 @@ const TITLES: [&str; 2] = ["Emma", "Persuasion"];
 struct Titles;
 
 impl Backend for Titles {
-    fn search<'a>(&'a self, _: Search<'a>) -> Answer<'a, Found> {
+    fn search<'a>(&'a self, search: Search<'a>) -> Answer<'a, Found> {
+        let is_known = check_databases(search.databases, &["titles"]);
         let hits: Hits = (0..2).map(RecordId).collect();
-        ready(Ok(hits.into()))
+        ready(is_known.map(|()| hits.into()))
     }
 
     fn has_syntax(&self, syntax: &Oid) -> bool {

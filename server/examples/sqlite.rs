@@ -84,6 +84,7 @@ fn combined(
 impl Backend for Books {
     fn search<'a>(&'a self, search: Search<'a>) -> Answer<'a, Found> {
         Box::pin(async move {
+            check_databases(search.databases, &["books"])?;
             let (condition, terms) = search.query.rpn.evaluate(condition, combined)?;
             self.run(move |books| {
                 let select = format!("SELECT id FROM books WHERE {condition} ORDER BY id");
@@ -96,7 +97,7 @@ impl Backend for Books {
     }
 
     fn has_syntax(&self, syntax: &Oid) -> bool {
-        *syntax == oid::USMARC || forms::SYNTAXES.contains(syntax)
+        forms::has_syntax(syntax)
     }
 
     fn record<'a>(&'a self, wanted: Retrieve<'a>) -> Answer<'a, Retrieved> {
@@ -114,6 +115,7 @@ impl Backend for Books {
 
     fn scan<'a>(&'a self, scan: Scan<'a>) -> Answer<'a, Scanned> {
         Box::pin(async move {
+            check_databases(scan.databases, &["books"])?;
             let clause = Clause::of(scan.start)?;
             let column = column(&clause)?.replace("{title author}", "title");
             let (start, before, after) = (clause.text.into_owned(), scan.before, scan.after);

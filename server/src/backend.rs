@@ -34,7 +34,7 @@ pub use z3950_asn1::sru::RecordSource;
 pub use self::caller::Caller;
 pub(crate) use self::caller::network;
 pub use self::clause::Clause;
-pub use self::database::{AttributeInfo, DatabaseInfo, DatabasePart};
+pub use self::database::{AttributeInfo, DatabaseInfo, DatabasePart, check_databases};
 pub use self::hits::{HitList, Hits, RecordId};
 pub(crate) use self::hits::{ResultSet, part_of};
 use crate::budget::Account;
@@ -81,13 +81,14 @@ pub fn blocking<'a, T: Send + 'static>(
 /// Databases that can be searched, and their records.
 ///
 /// One backend serves all sessions at once. Work that takes longer than a few milliseconds or waits for anything belongs in a
-/// future that yields, or in [`blocking`]: the methods themselves, and futures that do not yield, block the thread that serves the
-/// connection. If a method or its future panics, its request fails with condition 2, and the session goes on.
+/// future that yields, or in [`blocking`]: the methods themselves, and futures that do not yield, hold up all connections that the same
+/// thread serves. If a method or its future panics, its request fails with condition 2, and the session goes on.
 ///
 /// Each request names its [`Caller`]: the session, the client's address, and the user.
 #[expect(unused_variables, reason = "the names document the methods")]
 pub trait Backend: Send + Sync {
-    /// Returns the databases, as shown to people and in Explain. The first is the default database.
+    /// Returns the databases, as shown to people and in Explain. The first is the default database. Requests may name others;
+    /// [`check_databases`] refuses them.
     fn databases(&self) -> Vec<DatabaseInfo> {
         Vec::new()
     }

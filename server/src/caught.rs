@@ -35,7 +35,7 @@ pub(crate) fn words(panic: &(dyn Any + Send)) -> String {
     }
 }
 
-/// The panics in requests that a server has answered with a diagnostic.
+/// The panics in requests that a server has answered with a diagnostic, and in checks of logins.
 #[derive(Debug, Default)]
 pub(crate) struct Panics(Mutex<(u64, Option<String>)>);
 
@@ -46,10 +46,15 @@ impl Panics {
             panic = words,
             "a request failed, because its backend panicked"
         );
+        self.count(words);
+        diagnostic(Condition::TEMPORARY_SYSTEM_ERROR, "the database failed")
+    }
+
+    /// Counts a panic with this message.
+    pub(crate) fn count(&self, words: String) {
         let (count, first) = &mut *lock(&self.0);
         *count += 1;
         first.get_or_insert(words);
-        diagnostic(Condition::TEMPORARY_SYSTEM_ERROR, "the database failed")
     }
 
     /// Returns the number of panics, and the message of the first.

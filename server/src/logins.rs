@@ -19,7 +19,7 @@ use tracing::{error, warn};
 use self::admitted::AdmittedUsers;
 use crate::access::{Authenticate, Credentials, Login, User};
 use crate::backend::network;
-use crate::caught::caught;
+use crate::caught::{Panics, caught};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::guesses::{Guesses, Penalty};
 use crate::limits::Limits;
@@ -52,6 +52,7 @@ pub(crate) enum Proof {
 /// A login that is to be checked.
 pub(crate) struct LoginCheck {
     logins: Arc<Logins>,
+    panics: Arc<Panics>,
     authenticate: Arc<dyn Authenticate>,
     login_time: Duration,
     refusal_delay: Duration,
@@ -64,6 +65,7 @@ pub(crate) struct LoginCheck {
 impl LoginCheck {
     pub(crate) fn new(
         logins: &Arc<Logins>,
+        panics: &Arc<Panics>,
         authenticate: Arc<dyn Authenticate>,
         limits: &Limits,
         peer: Option<IpAddr>,
@@ -71,6 +73,7 @@ impl LoginCheck {
     ) -> Self {
         Self {
             logins: Arc::clone(logins),
+            panics: Arc::clone(panics),
             authenticate,
             login_time: limits.login_time,
             refusal_delay: limits.refusal_delay,
@@ -132,6 +135,7 @@ impl LoginCheck {
             Ok(Err(why)) => Proof::Checked(Err(why)),
             Err(panic) => {
                 error!(panic, user = ?self.shown_user(), "the check of a login panicked");
+                self.panics.count(panic);
                 Proof::Failed(unavailable())
             }
         }

@@ -131,6 +131,7 @@ impl Session {
             let target = &self.target;
             LoginCheck::new(
                 &target.logins,
+                &target.panics,
                 authenticate,
                 &target.limits,
                 self.peer,

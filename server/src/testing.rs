@@ -63,7 +63,7 @@ use crate::transcript::{Recording, Replay, ReplayError};
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A running server, which several threads may share. Dropping it stops the server, and fails the test if a backend or a session
-/// panicked. A rule that never struck is reported on standard error then, because the test has not tested what it says.
+/// panicked. A rule that never fired is reported on standard error then, because the test has not tested what it says.
 pub struct TestServer {
     endpoints: Vec<Endpoint>,
     recorder: Arc<Recorder>,
@@ -338,7 +338,7 @@ impl Drop for TestServer {
             // Written past the capture of tests, because a test that passes would hide it; a failure to write is no failure.
             let _ = writeln!(
                 io::stderr(),
-                "warning: the rule {rule:?} of a test server never struck"
+                "warning: the rule {rule:?} of a test server never fired"
             );
         }
         let Some(summary) = summary else {
@@ -355,7 +355,7 @@ impl Drop for TestServer {
                 ..
             }) => {
                 panic!(
-                    "{panics} panics in the server, first: {}",
+                    "{panics} sessions panicked; the first: {}",
                     first_panic.unwrap_or_default()
                 )
             }

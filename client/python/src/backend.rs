@@ -265,7 +265,7 @@ impl Backend for PythonBackend {
     }
 
     fn has_syntax(&self, syntax: &Oid) -> bool {
-        [USMARC, UNIMARC].contains(syntax) || forms::SYNTAXES.contains(syntax)
+        forms::has_syntax(syntax)
     }
 
     fn has_element_set(&self, name: &str, syntax: Option<&Oid>) -> bool {

@@ -44,7 +44,7 @@ use z3950::{Client, Timeouts};
 use z3950_server::MemoryBackend;
 use z3950_server::asn1::apdu::{DatabaseName, Schema};
 use z3950_server::asn1::bib1::diagnostics::Condition;
-use z3950_server::asn1::oid::{Oid, UNIMARC, USMARC};
+use z3950_server::asn1::oid::Oid;
 use z3950_server::backend::{
     Answer, Backend, Caller, DatabaseInfo, DatabasePart, Found, Hits, Retrieve, RetrieveMany,
     Retrieved, Scan, Scanned, Search, Sort,
@@ -286,7 +286,7 @@ impl Backend for RemoteDatabase {
     }
 
     fn has_syntax(&self, syntax: &Oid) -> bool {
-        forms::SYNTAXES.contains(syntax) || [USMARC, UNIMARC].contains(syntax)
+        forms::has_syntax(syntax)
     }
 
     fn has_element_set(&self, name: &str, syntax: Option<&Oid>) -> bool {

@@ -1,6 +1,9 @@
-//! The description of a database by its backend.
+//! The databases of a backend: their names, and their descriptions.
 
+use z3950_asn1::apdu::DatabaseName;
 use z3950_asn1::oid::Oid;
+
+use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 
 /// A database, as shown to people and in Explain.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -84,4 +87,45 @@ pub struct AttributeInfo {
     pub value: i64,
     /// The name of the attribute, or its meaning in this database.
     pub name: String,
+}
+
+/// Checks that all databases that a request names are among those that a backend has. Names are caseless (Z39.50-2003 §3.2.2.1.3).
+///
+/// # Errors
+/// Condition 235 with the first name that is not known.
+pub fn check_databases(named: &[DatabaseName], known: &[&str]) -> Result<(), Diagnostic> {
+    let is_known = |name: &DatabaseName| {
+        let name = name.0.to_string_lossy();
+        known.iter().any(|known| known.eq_ignore_ascii_case(&name))
+    };
+    match named.iter().find(|name| !is_known(name)) {
+        Some(unknown) => Err(diagnostic(
+            Condition::DATABASE_DOES_NOT_EXIST,
+            unknown.0.as_bytes(),
+        )),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn databases_that_a_backend_does_not_have_are_refused() {
+        let known = ["books", "serials"];
+        for (named, unknown) in [
+            (vec!["books"], None),
+            (vec!["BOOKS", "Serials"], None),
+            (vec!["books", "maps", "more"], Some("maps")),
+            (vec!["book"], Some("book")),
+            (vec![""], Some("")),
+        ] {
+            let databases: Vec<DatabaseName> = named.iter().copied().map(Into::into).collect();
+            let expected = unknown.map_or(Ok(()), |name| {
+                Err(diagnostic(Condition::DATABASE_DOES_NOT_EXIST, name))
+            });
+            assert_eq!(check_databases(&databases, &known), expected, "{named:?}");
+        }
+    }
 }

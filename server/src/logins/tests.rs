@@ -10,6 +10,7 @@ use crate::requests::now;
 #[derive(Default)]
 struct ByName {
     asked: AtomicUsize,
+    panics: Arc<Panics>,
 }
 
 impl Authenticate for ByName {
@@ -32,7 +33,8 @@ fn check(logins: &Arc<Logins>, by_name: &Arc<ByName>, user: &[u8]) -> LoginCheck
         ..Credentials::default()
     };
     let authenticate = Arc::clone(by_name) as Arc<dyn Authenticate>;
-    LoginCheck::new(logins, authenticate, &Limits::default(), None, given)
+    let limits = Limits::default();
+    LoginCheck::new(logins, &by_name.panics, authenticate, &limits, None, given)
 }
 
 /// Returns the name of the user, or the condition of the refusal.
@@ -46,7 +48,7 @@ fn word(proof: Proof) -> Result<String, i64> {
 
 #[tokio::test(start_paused = true)]
 async fn audit_r_l10_a_check_that_hangs_or_panics_refuses() {
-    let (logins, by_name) = (Arc::default(), Arc::default());
+    let (logins, by_name) = (Arc::default(), Arc::<ByName>::default());
     for (user, expected) in [
         (&b"ann"[..], Ok("ann".to_owned())),
         (b"wrong", Err(1011)),
@@ -65,6 +67,8 @@ async fn audit_r_l10_a_check_that_hangs_or_panics_refuses() {
         // The client is not blamed for a check that fails.
         assert!(!failed || penalty == Penalty::default(), "{user:?}");
     }
+    let first = Some("as the test wants".to_owned());
+    assert_eq!(by_name.panics.totals(), (2, first));
 }
 
 #[test]

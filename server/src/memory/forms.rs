@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use bytes::Bytes;
 use z3950_asn1::apdu::{External, ExternalValue as _, Schema};
-use z3950_asn1::oid::{GRS_1, OPAC, Oid, SUTRS, UNIMARC, XML};
+use z3950_asn1::oid::{GRS_1, OPAC, Oid, SUTRS, UNIMARC, USMARC, XML};
 use z3950_asn1::record::grs1::GenericRecord;
 use z3950_asn1::record::opac::OpacRecord;
 use z3950_asn1::record::{marc_syntax, sutrs_external};
@@ -16,7 +16,7 @@ use z3950_marc::{MarcRecord, charset, iso2709, marcxml};
 use super::fields::effective_tag;
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 
-/// The syntaxes to which any MARC record can be converted.
+/// The syntaxes to which any MARC record can be converted, besides that of MARC 21 or UNIMARC, in which it is.
 pub const SYNTAXES: [Oid; 4] = [SUTRS, XML, OPAC, GRS_1];
 
 /// The XML element set for MARCXML, which is the same as F.
@@ -28,6 +28,11 @@ const MODS: &str = "mods";
 
 /// The element sets of XML, besides F and B; other syntaxes have only these.
 pub(super) const XML_ELEMENT_SETS: [&str; 3] = [MARCXML, DUBLIN_CORE, MODS];
+
+/// Returns whether [`of_marc`] makes the syntax: of MARC 21 or UNIMARC records, or one of [`SYNTAXES`].
+pub fn has_syntax(syntax: &Oid) -> bool {
+    [USMARC, UNIMARC].contains(syntax) || SYNTAXES.contains(syntax)
+}
 
 /// Returns whether records in the syntax have the element set.
 pub fn has_element_set(name: &str, syntax: Option<&Oid>) -> bool {

@@ -162,7 +162,7 @@ fn a_panic_of_a_backend_is_reported() {
 }
 
 #[test]
-#[should_panic(expected = "1 panics in the server, first: as the test wants")]
+#[should_panic(expected = "1 sessions panicked; the first: as the test wants")]
 fn panics_fail_the_test() {
     let server = TestServer::builder().backend(Arc::new(Panicking)).start();
     converse(server.addr(), &[init(), search("war")]);
