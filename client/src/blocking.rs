@@ -16,8 +16,8 @@
 //! ```
 //!
 //! The names are those of the asynchronous types, whose pages say more; [`ResultSet`], [`Records`] and [`Events`] are read
-//! by iterators. A client with credentials, profiles, TLS options or routes is made as an asynchronous
-//! [`Client`](crate::Client), and converted by [`Client::from`].
+//! by iterators. A client with credentials, profiles, TLS options or routes is made by the builder of the
+//! asynchronous one and converted: `Client::from(z3950::Client::builder().…build()?)`.
 //!
 //! Each client has one thread, which starts with its first request, is shared by its clones, connections and result
 //! sets, and ends with the last of them. Between calls, this thread answers servers and closes sessions. Calls can be

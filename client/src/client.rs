@@ -55,8 +55,8 @@ pub struct ClientOptions {
     /// Whether dropping the future of an operation cancels the operation, at a server that grants triggerResourceCtrl. See
     /// [`SessionOptions::cancels_dropped`].
     pub cancels_dropped: bool,
-    /// The number of times that a request is sent again after its session was lost, 1 by default. See
-    /// [`SessionOptions::max_repeats`].
+    /// The number of times that a request is sent again after its session was lost, 1 by default, and only where the
+    /// server had answered other requests in that session. See [`SessionOptions::max_repeats`].
     pub max_repeats: usize,
     /// The servers that requests have passed through; empty for requests made by people. They are sent at the end of
     /// implementationVersion, or in the header Via, so that loops can be detected.
@@ -472,7 +472,7 @@ impl Client {
     /// Resolves a target, and returns it with the Init request, which has the credentials of its URL.
     ///
     /// # Errors
-    /// [`Error::Target`] for text that is no target, or has a part that would have no effect.
+    /// [`Error::Target`] for text that is not a target, or has a part that would have no effect.
     pub(crate) fn resolve(&self, text: &str) -> Result<(Resolved, InitializeRequest), Error> {
         let target = self.server(text)?;
         let mut init = self.options.plan.init.clone();

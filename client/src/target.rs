@@ -146,6 +146,9 @@ pub enum TargetError {
     /// `tcp:` or `ssl:` is followed by slashes.
     #[error("write {0} without the slashes after the colon")]
     Slashes(String),
+    /// A URL is given where only a host is expected.
+    #[error("give the host alone, with or without a port, in place of {0}")]
+    UrlForHost(String),
     /// `sru:` is not followed by a URL.
     #[error("an address of SRU is written http://host/database, or sru:post:http://host/database")]
     NoUrl,
@@ -170,7 +173,7 @@ pub enum TargetError {
     /// The URL has a user name or a password, which must be sent only if the user allows it. The value is the URL
     /// without them.
     #[error(
-        "the user and password in {0} are not sent: allow_url_credentials allows it, or give them apart from the URL, in init or a profile"
+        "the user and password in {0} are not sent; give them by Client::builder().credentials, connect_with or a profile, or set allow_url_credentials"
     )]
     Credentials(String),
     /// `connect:` is not followed by a comma and a target.

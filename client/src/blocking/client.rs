@@ -1,10 +1,11 @@
 //! The client, and the events of a search at several targets.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::connection::Connection;
 use super::runtime::Runtime;
-use crate::client::ClientOptions;
+use crate::client::{ClientOptions, ConnectOptions};
 use crate::error::Error;
 use crate::find::{self, Event, SearchTarget, Wanted};
 use crate::record::Record;
@@ -45,6 +46,33 @@ impl Client {
     pub fn connect(&self, target: impl AsRef<str>) -> Result<Connection, Error> {
         let connection = self.runtime.run(self.client.connect(target))?;
         Ok(Connection::new(connection, &self.runtime))
+    }
+
+    /// Connects to a target with credentials or time limits of its own; see
+    /// [`Client::connect_with`](crate::Client::connect_with).
+    ///
+    /// # Errors
+    /// The errors of [`connect`](Self::connect).
+    pub fn connect_with(
+        &self,
+        target: impl AsRef<str>,
+        options: ConnectOptions,
+    ) -> Result<Connection, Error> {
+        let connection = self.client.connect_with(target, options);
+        Ok(Connection::new(
+            self.runtime.run(connection)?,
+            &self.runtime,
+        ))
+    }
+
+    /// Returns a client with the same sessions whose calls take at most `limit` each; see
+    /// [`Client::within`](crate::Client::within).
+    #[must_use]
+    pub fn within(&self, limit: Duration) -> Self {
+        Self {
+            client: self.client.within(limit),
+            runtime: Arc::clone(&self.runtime),
+        }
     }
 
     /// Returns the record named by a retrieval URL; see [`Client::get`](crate::Client::get).

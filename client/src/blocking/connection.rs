@@ -1,6 +1,7 @@
 //! A connection to a target.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use z3950_asn1::es::update::Action;
 use z3950_asn1::format::facets::FacetList;
@@ -36,6 +37,13 @@ impl Connection {
             connection,
             runtime: Arc::clone(runtime),
         }
+    }
+
+    /// Returns a handle to the same connection whose calls take at most `limit` each; see
+    /// [`Connection::within`](crate::Connection::within).
+    #[must_use]
+    pub fn within(&self, limit: Duration) -> Self {
+        Self::new(self.connection.within(limit), &self.runtime)
     }
 
     /// Searches. The records stay at the server until they are read.

@@ -9,7 +9,7 @@ use super::*;
 use crate::find::{Event, Wanted};
 use crate::testing::*;
 use crate::transport::Routes;
-use crate::{ClientOptions, Error, Query};
+use crate::{ClientOptions, ConnectOptions, Credentials, Error, Query};
 
 /// Returns a client whose server follows a script after Init.
 fn client(turns: Vec<Turn>) -> Client {
@@ -87,6 +87,23 @@ async fn audit_r_l13_calls_from_asynchronous_code_work() {
 async fn audit_r_l13_calls_from_a_task_work() {
     let task = tokio::spawn(async { many_requests() });
     task.await.expect("no panic");
+}
+
+#[test]
+fn issue_48_calls_have_limits_and_connections_their_own_credentials() {
+    let limit = std::time::Duration::from_millis(20);
+    let client = client(vec![searched(1)]);
+    let options = ConnectOptions::new().with_credentials(Credentials::password("ann", "secret"));
+    let cat = client
+        .connect_with("lib.example/cat", options)
+        .expect("a connection");
+    assert_eq!(cat.search(Query::title("emma")).expect("hits").count(), 1);
+    // The server does not answer any more.
+    let late = cat.within(limit).search(Query::title("emma"));
+    let error = late.expect_err("no answer");
+    assert!(error.is_timeout(), "{error:?}");
+    let elsewhere = client.within(limit).connect("lib.example/cat");
+    elsewhere.expect_err("the script has no other session");
 }
 
 #[test]

@@ -117,8 +117,8 @@ impl ClientBuilder {
     /// Builds the client. No connection is made yet.
     ///
     /// # Errors
-    /// [`Error::Route`] for certificates or a key that cannot be used, with their place; [`Error::Target`] for a host of
-    /// credentials that is none.
+    /// [`Error::Route`] for certificates or a key that cannot be used, with their place; [`Error::Target`] for credentials
+    /// whose host is not one.
     pub fn build(self) -> Result<Client, Error> {
         if let Some(error) = self.fault {
             return Err(target_error(error));

@@ -1,4 +1,4 @@
-//! Words about an error that are no data.
+//! The text that explains an error.
 
 use std::fmt;
 

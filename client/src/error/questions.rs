@@ -60,7 +60,8 @@ impl Error {
     /// [`is_connection_lost`](Self::is_connection_lost) holds. [`retry_after`](Self::retry_after) may say how long to
     /// wait.
     ///
-    /// A certificate that is not trusted, a passed deadline of the program, and a refused password are not transient. The
+    /// A certificate that is not trusted, a refused password, and a deadline of the program
+    /// ([`Timeouts::deadline`](crate::Timeouts::deadline)) that has passed are not transient. The
     /// server may have performed the request, so only one that changes nothing should be repeated.
     pub fn is_transient(&self) -> bool {
         match self {

@@ -34,7 +34,7 @@ pub enum PlanError {
     Credentials(#[source] Arc<CredentialsError>),
     /// The URL has a user name or a password, which must be sent only if the user allows it.
     #[error(
-        "the user and password in the URL are not sent: allow_url_credentials allows it, or give them apart from the URL, in init or a profile"
+        "the user and password in the URL are not sent; give them by Client::builder().credentials, connect_with or a profile, or set allow_url_credentials"
     )]
     CredentialsNotSent,
 }

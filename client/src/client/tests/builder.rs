@@ -99,6 +99,10 @@ fn audit_r_l6_values_that_cannot_be_used_are_refused_when_the_client_is_built() 
     let words = refused(hosts);
     assert!(words.contains("lib.example:port"), "{words}");
     assert!(!words.contains("secret"), "{words}");
+    let url = Client::builder().credentials("https://ann:secret@lib.example/sru", ann("secret"));
+    let words = refused(url);
+    assert!(words.contains("give the host alone"), "{words}");
+    assert!(!words.contains("secret"), "{words}");
     #[cfg(feature = "tls")]
     {
         use crate::error::{RouteError, TlsError};

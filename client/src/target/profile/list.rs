@@ -215,6 +215,9 @@ impl Profiles {
         host: &str,
         credentials: Credentials,
     ) -> Result<Self, ProfileError> {
+        if host.contains("://") {
+            return Err(TargetError::UrlForHost(target::redacted(host)).into());
+        }
         let (host, port) = url::host_and_port(host, Mode::Lenient)
             .map_err(|error| target::malformed(host, error))?;
         self.logins
