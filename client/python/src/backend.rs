@@ -5,8 +5,7 @@
 //! diagnostic for the client, and is reported in the log of Python.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -24,79 +23,27 @@ use z3950_server::backend::{
 use z3950_server::memory::forms;
 use z3950_server::{Diagnostic, diagnostic};
 
+use crate::calls::Calls;
 use crate::error::guarded;
 use crate::query::Query;
-use crate::request::SIGNAL_TICK;
 use crate::result_set::text_of_term;
 
-/// The calls of backends in progress. When Python exits, no further ones begin and those in progress end first: a thread that runs
-/// Python code when the interpreter ends would abort the process.
-struct Calls {
-    count: Mutex<usize>,
-    ended: Condvar,
-    is_closed: AtomicBool,
-}
-
-static CALLS: Calls = Calls {
-    count: Mutex::new(0),
-    ended: Condvar::new(),
-    is_closed: AtomicBool::new(false),
-};
-
-/// A call in progress.
-struct Call;
-
-impl Calls {
-    fn count(&self) -> MutexGuard<'_, usize> {
-        self.count.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn enter(&self) -> Option<Call> {
-        let mut count = self.count();
-        if self.is_closed.load(Ordering::Acquire) {
-            return None;
-        }
-        *count += 1;
-        Some(Call)
-    }
-}
-
-impl Drop for Call {
-    fn drop(&mut self) {
-        *CALLS.count() -= 1;
-        CALLS.ended.notify_all();
-    }
-}
-
-/// Waits until no backend is called any more. Called when Python exits.
-#[pyfunction]
-pub(crate) fn end_calls(py: Python<'_>) -> PyResult<()> {
-    CALLS.is_closed.store(true, Ordering::Release);
-    let wait = || {
-        let count = CALLS.count();
-        if *count == 0 {
-            return true;
-        }
-        let waited = CALLS.ended.wait_timeout(count, SIGNAL_TICK);
-        let (count, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        *count == 0
-    };
-    while !py.detach(wait) {
-        py.check_signals()?;
-    }
-    Ok(())
+/// An adapter, and the calls in progress.
+struct Adapter {
+    object: Py<PyAny>,
+    calls: Arc<Calls>,
 }
 
 /// A backend that calls an adapter.
 pub(crate) struct PythonBackend {
-    adapter: Arc<Py<PyAny>>,
+    adapter: Arc<Adapter>,
     databases: Vec<DatabaseInfo>,
     can_scan: bool,
 }
 
 /// A check of logins by an adapter.
 struct PythonLogins {
-    adapter: Arc<Py<PyAny>>,
+    adapter: Arc<Adapter>,
 }
 
 /// What a search found: a sequence of the program's keys.
@@ -144,7 +91,10 @@ impl PythonBackend {
             info
         });
         Ok(Self {
-            adapter: Arc::new(adapter.clone().unbind()),
+            adapter: Arc::new(Adapter {
+                object: adapter.clone().unbind(),
+                calls: Calls::here(adapter.py()),
+            }),
             databases: databases.collect(),
             can_scan,
         })
@@ -152,8 +102,9 @@ impl PythonBackend {
 
     /// Returns the check of logins, if the program's object has one.
     pub(crate) fn logins(&self, py: Python<'_>) -> PyResult<Option<Arc<dyn Authenticate>>> {
-        let can_authenticate: bool = self.adapter.getattr(py, "can_authenticate")?.extract(py)?;
         let adapter = Arc::clone(&self.adapter);
+        let can_authenticate = adapter.object.getattr(py, "can_authenticate")?;
+        let can_authenticate: bool = can_authenticate.extract(py)?;
         Ok(can_authenticate.then(|| Arc::new(PythonLogins { adapter }) as _))
     }
 
@@ -184,16 +135,16 @@ impl PythonBackend {
 
 /// Calls an adapter on a thread for blocking work. An exception without a condition of its own has this one.
 fn call<'a, T: Send + 'static>(
-    adapter: &Arc<Py<PyAny>>,
+    adapter: &Arc<Adapter>,
     otherwise: Condition,
     work: impl FnOnce(Python<'_>, &Bound<'_, PyAny>) -> PyResult<T> + Send + 'static,
 ) -> Answer<'a, T> {
     let adapter = Arc::clone(adapter);
     Box::pin(async move {
         let called = tokio::task::spawn_blocking(move || {
-            let call = CALLS.enter()?;
+            let call = adapter.calls.enter()?;
             let done = Python::try_attach(|py| {
-                let adapter = adapter.bind(py);
+                let adapter = adapter.object.bind(py);
                 let done = guarded(|| work(py, adapter));
                 done.map_err(|error| told(py, adapter, &error, otherwise))
             });
@@ -293,8 +244,8 @@ impl Backend for PythonBackend {
         let elements = element_set.clone();
         let given = self.call(Condition::SYSTEM_ERROR_PRESENTING, move |py, adapter| {
             let (address, user) = caller_of(&caller);
-            let key = keys.bind(py).get_item(place)?;
-            let arguments = (key, name, address, user, syntax_name, elements);
+            let keys = keys.bind(py);
+            let arguments = (keys, place, name, address, user, syntax_name, elements);
             let given = adapter.call_method1("record", arguments)?;
             let (kind, content): (String, Bound<'_, PyAny>) = given.extract()?;
             Ok(match kind.as_str() {

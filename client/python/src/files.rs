@@ -18,6 +18,7 @@ use z3950::marc::table::{Columns, CopyCells, Table, TableForm};
 use z3950::marc::{Form, MarcRecord};
 
 use crate::error::{Error, guarded};
+use crate::exit::{attached, calling, detached};
 use crate::process::Local;
 use crate::record::Record;
 
@@ -34,7 +35,7 @@ impl Read for Watched {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.since >= SIGNAL_OCTETS {
             self.since = 0;
-            Python::attach(|py| py.check_signals())?;
+            attached(|py| py.check_signals())?;
         }
         let count = self.octets.read(buffer)?;
         self.since += count;
@@ -54,7 +55,7 @@ impl Read for Octets {
         match self {
             Self::File(file) => with_signals(|| file.read(buffer)),
             Self::Memory(octets) => octets.read(buffer),
-            Self::Object(object) => Python::attach(|py| {
+            Self::Object(object) => attached(|py| {
                 let read = object.call_method1(py, "read", (buffer.len(),))?;
                 let octets = read.cast_bound::<PyBytes>(py).map_err(|_| {
                     PyTypeError::new_err("read() gave no bytes: open the file in binary mode")
@@ -78,7 +79,7 @@ fn with_signals<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
         match call() {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {
-                Python::attach(|py| py.check_signals())?;
+                attached(|py| py.check_signals())?;
             }
             ended => return ended,
         }
@@ -163,7 +164,7 @@ impl Input {
             fallback = extension
                 .and_then(InputForm::by_extension)
                 .unwrap_or(fallback);
-            let file = py.detach(|| with_signals(|| open(&path)));
+            let file = detached(py, || with_signals(|| open(&path)));
             let file = file.map_err(|error| of_file(py, &path, error))?;
             Octets::File(BufReader::new(file))
         } else if let Ok(records) = source.try_iter() {
@@ -182,7 +183,7 @@ impl Input {
         });
         let records = match form.transpose()? {
             Some(form) => RecordReader::new(octets, form),
-            None => py.detach(|| RecordReader::guessing(octets, fallback))?,
+            None => detached(py, || RecordReader::guessing(octets, fallback))?,
         };
         Ok(Self::File {
             records: Box::new(records),
@@ -195,7 +196,8 @@ impl Input {
     fn next(&mut self, py: Python<'_>) -> PyResult<Option<Py<Record>>> {
         match self {
             Self::Objects(records) => {
-                let Some(record) = records.bind(py).clone().next().transpose()? else {
+                let mut records = records.bind(py).clone();
+                let Some(record) = calling(py, || records.next()).transpose()? else {
                     return Ok(None);
                 };
                 Ok(Some(record.cast_into()?.unbind()))
@@ -212,7 +214,7 @@ impl Input {
                 options.character_references = true;
                 loop {
                     let read = || next_of_file(records, &options, *damage == OnDamage::Repair);
-                    match guarded(|| py.detach(read))? {
+                    match guarded(|| detached(py, read))? {
                         Next::Record(record) => return Ok(Some(Py::new(py, record)?)),
                         Next::End => return Ok(None),
                         // Many damaged records may follow each other.

@@ -5,6 +5,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `process` | the runtime and the client of a process; values that cannot be used after a fork |
+//! | `exit` | threads that stay away from Python when it exits |
 //! | `request` | a request in progress, which is waited for or reported to asyncio |
 //! | `error` | the library's errors as Python exceptions; panics as exceptions |
 //! | `options` | the options of `connect` |
@@ -14,11 +15,14 @@
 //! | `marc` | the fields of a record, and their changes |
 //! | `files` | files of records, read and converted |
 //! | `server` | the server used in tests |
+//! | `calls` | the calls of backends in progress |
 //! | `backend`, `service` | a server whose records a Python program has |
 
 mod backend;
+mod calls;
 mod connection;
 mod error;
+mod exit;
 mod files;
 mod marc;
 mod options;
@@ -40,7 +44,7 @@ mod _z3950 {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::backend::end_calls;
+    use crate::calls::end_calls;
     #[pymodule_export]
     use crate::connection::Connection;
     #[pymodule_export]
@@ -72,6 +76,7 @@ mod _z3950 {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::exit::register(module.py())?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

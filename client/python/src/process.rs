@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::process;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::thread::{self, JoinHandle, ThreadId};
+use std::thread::{self, JoinHandle};
 
 use pyo3::prelude::*;
 use tokio::runtime::{Builder, Runtime};
@@ -33,17 +33,6 @@ struct Driver {
 
 /// This is read and replaced only by threads that hold the GIL, so that no other thread has it locked at the time of a fork.
 static SHARED: Mutex<Option<Local<Arc<Shared>>>> = Mutex::new(None);
-
-/// The thread in which Python exits, once it does.
-static EXITING: OnceLock<ThreadId> = OnceLock::new();
-
-/// Keeps a daemon thread from running Python code when Python exits, which would abort the process. It is to be called without the GIL.
-pub(crate) fn stay_away_at_exit() {
-    let is_other = |exiting: &ThreadId| *exiting != thread::current().id();
-    while EXITING.get().is_some_and(is_other) {
-        thread::park();
-    }
-}
 
 /// Returns the shared state of this process; a child process gets a new one.
 pub(crate) fn shared(_: Python<'_>) -> PyResult<Arc<Shared>> {
@@ -89,13 +78,11 @@ impl Shared {
     }
 
     /// Returns the client that reaches servers as the user's environment says.
-    pub(crate) fn usual_client(&self, py: Python<'_>) -> PyResult<&Client> {
+    pub(crate) fn usual_client(&self, _: Python<'_>) -> PyResult<&Client> {
         if let Some(client) = self.client.get() {
             return Ok(client);
         }
         let client = Client::from_user_config().map_err(|error| to_python(&error))?;
-        let end = wrap_pyfunction!(end, py)?;
-        py.import("atexit")?.call_method1("register", (end,))?;
         Ok(self.client.get_or_init(|| client))
     }
 
@@ -119,11 +106,8 @@ impl Shared {
     }
 }
 
-/// Closes unused sessions and ends the thread when Python exits. A thread that is running Python code when the interpreter ends
-/// would abort the process.
-#[pyfunction]
-fn end(py: Python<'_>) {
-    let _ = EXITING.set(thread::current().id());
+/// Closes unused sessions and ends the thread that drives the runtime, if this process has made any requests.
+pub(crate) fn close(py: Python<'_>) {
     let shared = existing(&SHARED.lock().unwrap_or_else(PoisonError::into_inner));
     let Some(shared) = shared else {
         return;

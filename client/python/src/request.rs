@@ -19,7 +19,8 @@ use tokio_util::task::AbortOnDropHandle;
 use z3950::Error as Failure;
 
 use crate::error::{Error, guarded, panicked, to_python, to_python_about};
-use crate::process::{Local, Shared, shared, stay_away_at_exit};
+use crate::exit::detached;
+use crate::process::{Local, Shared, shared};
 
 /// How long a waiting thread may leave a signal unnoticed. Signals do not wake the runtime, because only Python may handle them.
 pub(crate) const SIGNAL_TICK: Duration = Duration::from_millis(50);
@@ -117,11 +118,9 @@ fn begun(work: Work, shared: &Shared) -> Work {
 fn tick(py: Python<'_>, shared: &Shared, work: &mut Work) -> PyResult<Option<Reply>> {
     let step = || {
         let tick = async { timeout(SIGNAL_TICK, work).await };
-        let reply = shared.runtime.block_on(tick).ok();
-        stay_away_at_exit();
-        reply
+        shared.runtime.block_on(tick).ok()
     };
-    guarded(|| Ok(py.detach(step)))
+    guarded(|| Ok(detached(py, step)))
 }
 
 #[pymethods]

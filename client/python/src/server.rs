@@ -18,6 +18,7 @@ use z3950_server::tls::{ClientCertificates, Tls};
 
 use crate::backend::PythonBackend;
 use crate::error::{Error, guarded, panicked};
+use crate::exit::detached;
 use crate::process::Local;
 use crate::request::SIGNAL_TICK;
 
@@ -147,7 +148,7 @@ impl Server {
                 builder.start()
             })
         };
-        let server = guarded(|| py.detach(start))?;
+        let server = guarded(|| detached(py, start))?;
         Ok(Self(Local::new(Mutex::new(State::Running(Box::new(
             server,
         ))))))
@@ -202,7 +203,7 @@ impl Server {
             let mut state = slot.lock().unwrap_or_else(PoisonError::into_inner);
             state.stop()
         };
-        match guarded(|| py.detach(stop))? {
+        match guarded(|| detached(py, stop))? {
             Some(panic) => Err(panicked(&panic)),
             None => Ok(()),
         }
@@ -217,7 +218,7 @@ impl Server {
         look: impl FnOnce(&State) -> PyResult<T> + Send,
     ) -> PyResult<T> {
         let slot = self.0.get()?;
-        py.detach(|| {
+        detached(py, || {
             let state = slot.lock().unwrap_or_else(PoisonError::into_inner);
             guarded(|| look(&state))
         })

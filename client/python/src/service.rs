@@ -13,6 +13,7 @@ use z3950_server::{Limits, Offer, Server as Listener, Target};
 
 use crate::backend::PythonBackend;
 use crate::error::{Error, guarded};
+use crate::exit::detached;
 use crate::process::Local;
 use crate::request::SIGNAL_TICK;
 
@@ -42,7 +43,7 @@ impl Service {
         if let Some(logins) = logins {
             target = target.with_authenticate(logins);
         }
-        let started = py.detach(|| guarded(|| Ok(start(target, host, port)?)))?;
+        let started = detached(py, || guarded(|| Ok(start(target, host, port)?)))?;
         let (address, running) = started;
         Ok(Self {
             running: Local::new(Mutex::new(Some(running))),
@@ -59,7 +60,7 @@ impl Service {
     /// Waits a short time for the server to end. Returns whether it has.
     fn wait(&self, py: Python<'_>) -> PyResult<bool> {
         let running = self.running.get()?;
-        Ok(py.detach(|| {
+        Ok(detached(py, || {
             let running = running.lock().unwrap_or_else(PoisonError::into_inner);
             let wait = |running: &Running| running.ended.recv_timeout(SIGNAL_TICK);
             running.as_ref().map(wait) != Some(Err(RecvTimeoutError::Timeout))
@@ -71,7 +72,7 @@ impl Service {
         let Some(running) = self.running.here() else {
             return Ok(());
         };
-        let ended = py.detach(|| {
+        let ended = detached(py, || {
             let running = running
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)

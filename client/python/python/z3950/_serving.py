@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from . import _z3950 as native
 from ._common import as_octets
 from ._errors import Diagnostic
@@ -9,6 +11,7 @@ from ._errors import Diagnostic
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from types import FrameType
     from typing import Any
 
     from ._types import Backend
@@ -23,6 +26,12 @@ NOT_PRESENTED = 14
 
 #: The condition of Bib-1 for a search that a backend does not support.
 UNSUPPORTED_SEARCH = 3
+
+#: How many seconds the calls in progress have to end when Python exits.
+PATIENCE = 5.0
+
+#: How many seconds calls have to end after they have been interrupted.
+LAST_PATIENCE = 0.5
 
 
 class Request:
@@ -108,9 +117,10 @@ class Adapter:
         return found, len(found)
 
     def record(
-        self, key: Any, database: str, address: str | None, user: str | None, syntax: str | None, elements: str
+        self, keys: Sequence[Any], place: int, database: str, address: str | None, user: str | None, syntax: str | None, elements: str
     ) -> tuple[str, bytes | str]:
-        """The form and the content of a record."""
+        """The form and the content of a record, whose key is at a place."""
+        key = keys[place]
         given = self._backend.record(key, Request([database], address, user, syntax=syntax, elements=elements))
         if given is None:
             raise Diagnostic("there is no such record", NOT_PRESENTED, str(key))
@@ -201,7 +211,42 @@ def when_python_exits() -> None:
         import atexit
 
         _is_registered = True
-        atexit.register(native.end_calls)
+        atexit.register(end_calls)
+
+
+def end_calls() -> None:
+    """Waits for calls in progress, but neither for ever nor against Ctrl-C."""
+    try:
+        have_ended = native.end_calls(PATIENCE)
+    except KeyboardInterrupt:
+        have_ended = False
+    if not have_ended:
+        from contextlib import suppress
+
+        # A call that waits for something is left alone: it does not run when the interpreter ends.
+        with suppress(KeyboardInterrupt):
+            interrupt_calls()
+            native.end_calls(LAST_PATIENCE)
+
+
+def interrupt_calls() -> None:
+    """Raises `SystemExit` in the calls in progress: Python code that runs when the interpreter ends would abort the process."""
+    try:
+        from ctypes import c_ulong, py_object, pythonapi
+    except ImportError:
+        return
+    for thread, frame in sys._current_frames().items():
+        if is_call(frame):
+            pythonapi.PyThreadState_SetAsyncExc(c_ulong(thread), py_object(SystemExit))
+
+
+def is_call(frame: FrameType | None) -> bool:
+    """Whether a method of `Adapter` has led to this place."""
+    while frame is not None:
+        if isinstance(frame.f_locals.get("self"), Adapter):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def serve(backend: Backend, *, host: str = "127.0.0.1", port: int = 2100, listening: Callable[[str], object] | None = None) -> None:
@@ -222,6 +267,9 @@ def serve(backend: Backend, *, host: str = "127.0.0.1", port: int = 2100, listen
 
     A `z3950.Diagnostic` that a method raises is sent to the client with its `condition` and `addinfo`. Any other exception is written to
     the logger `z3950`, and the client is told that the server has failed.
+
+    Calls of the methods that are in progress when Python exits have five seconds to end, or until Ctrl-C; `SystemExit` is then raised in
+    them.
     """
     service = native.Service(Adapter(backend), host, port)
     try:

@@ -1,0 +1,95 @@
+//! The calls of backends in progress, for which Python's exit waits a limited time.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use pyo3::prelude::*;
+
+use crate::exit::detached;
+use crate::process::Local;
+use crate::request::SIGNAL_TICK;
+
+/// The calls of backends in progress.
+#[derive(Default)]
+pub(crate) struct Calls {
+    state: Mutex<State>,
+    ended: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    count: usize,
+    is_closed: bool,
+}
+
+/// The calls of this process; those of its parent do not end here. This is read and replaced only by threads that hold the GIL, so
+/// that no other thread has it locked at the time of a fork.
+static CALLS: Mutex<Option<Local<Arc<Calls>>>> = Mutex::new(None);
+
+impl Calls {
+    /// Returns the calls of this process.
+    pub(crate) fn here(_: Python<'_>) -> Arc<Self> {
+        let mut slot = CALLS.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(calls) = slot.as_ref().and_then(Local::here) {
+            return Arc::clone(calls);
+        }
+        let calls = Arc::new(Self::default());
+        *slot = Some(Local::new(Arc::clone(&calls)));
+        calls
+    }
+
+    /// Begins a call, unless Python exits.
+    pub(crate) fn enter(self: &Arc<Self>) -> Option<Call> {
+        let mut state = self.state();
+        if state.is_closed {
+            return None;
+        }
+        state.count += 1;
+        Some(Call(Arc::clone(self)))
+    }
+
+    /// Lets no further call begin.
+    fn close(&self) {
+        self.state().is_closed = true;
+    }
+
+    /// Waits until all calls have ended, for a limited time. Returns whether they have.
+    fn wait(&self, limit: Duration) -> bool {
+        let is_busy = |state: &mut State| state.count > 0;
+        let waited = self.ended.wait_timeout_while(self.state(), limit, is_busy);
+        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        state.count == 0
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A call in progress.
+pub(crate) struct Call(Arc<Calls>);
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        self.0.state().count -= 1;
+        self.0.ended.notify_all();
+    }
+}
+
+/// Lets no further call of a backend begin, and waits for those in progress, at most this many seconds. Returns whether they have
+/// ended.
+#[pyfunction]
+pub(crate) fn end_calls(py: Python<'_>, seconds: f64) -> PyResult<bool> {
+    let calls = Calls::here(py);
+    calls.close();
+    let limit = Duration::try_from_secs_f64(seconds).unwrap_or_default();
+    let begun = Instant::now();
+    loop {
+        let left = limit.saturating_sub(begun.elapsed());
+        let have_ended = detached(py, || calls.wait(left.min(SIGNAL_TICK)));
+        if have_ended || left.is_zero() {
+            return Ok(have_ended);
+        }
+        py.check_signals()?;
+    }
+}
