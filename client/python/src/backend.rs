@@ -305,7 +305,7 @@ impl Authenticate for PythonLogins {
         let address = login.address.map(|address| address.to_string());
         let admitted = call(
             &self.adapter,
-            Condition::TEMPORARY_SYSTEM_ERROR,
+            Condition::AUTHENTICATION_SYSTEM,
             move |py, adapter| {
                 let password = PyBytes::new(py, &password);
                 let arguments = (user, password, group, address);

@@ -302,7 +302,14 @@ def test_audit_r_p8_a_backend_admits_users(z3950_server: MakeServer) -> None:
 
 @pytest.mark.parametrize(
     ("admits", "condition"),
-    [(z3950.Diagnostic("expired", 1013), 1013), (ValueError("a secret"), 2), (KeyboardInterrupt(), 2), (1, 2), ("yes", 2), (Books, 2)],
+    [
+        (z3950.Diagnostic("expired", 1013), 1013),
+        (ValueError("a secret"), 1014),
+        (KeyboardInterrupt(), 1014),
+        (1, 1014),
+        ("yes", 1014),
+        (Books, 1014),
+    ],
     ids=repr,
 )
 def test_audit_r_p8_who_cannot_be_checked_is_not_admitted(z3950_server: MakeServer, admits: Any, condition: int) -> None:

@@ -27,6 +27,12 @@ NOT_PRESENTED = 14
 #: The condition of Bib-1 for a search that a backend does not support.
 UNSUPPORTED_SEARCH = 3
 
+#: The condition of Bib-1 that the server has a permanent error.
+FAILED = 1
+
+#: The databases that a server has of itself, in lower case.
+RESERVED = ("ir-explain-1", "ir-extend-1")
+
 #: How many seconds the calls in progress have to end when Python exits.
 PATIENCE = 5.0
 
@@ -107,7 +113,7 @@ class Adapter:
 
     def search(self, query: Query, databases: list[str], address: str | None, user: str | None) -> tuple[Sequence[Any], int]:
         """The keys of the records that a query finds, and their number."""
-        found = checked(self._backend.search(query, Request(databases, address, user)), "search gives the keys of records")
+        found = checked(self._called("search", query, Request(databases, address, user)), "search gives the keys of records")
         if isinstance(found, (list, dict)) or not (hasattr(found, "__len__") and hasattr(found, "__getitem__")):
             from itertools import islice
 
@@ -121,9 +127,9 @@ class Adapter:
     ) -> tuple[str, bytes | str]:
         """The form and the content of a record, whose key is at a place."""
         key = keys[place]
-        given = self._backend.record(key, Request([database], address, user, syntax=syntax, elements=elements))
+        given = self._called("record", key, Request([database], address, user, syntax=syntax, elements=elements))
         if given is None:
-            raise Diagnostic("there is no such record", NOT_PRESENTED, str(key))
+            raise Diagnostic("there is no such record", NOT_PRESENTED, text_of(key))
         if isinstance(given, str):
             return ("xml" if given.lstrip().startswith("<") else "text"), given
         [record] = native.Reader(as_octets(given), None, None, "repair")
@@ -136,7 +142,7 @@ class Adapter:
     ) -> tuple[list[tuple[str, int | None]], list[tuple[str, int | None]], bool]:
         """The terms before a term, those from it on, and whether it is among them."""
         request = Request(databases, address, user, before=before, after=after)
-        found = checked(self._backend.scan(query, request), "scan gives terms, or pairs of a term and a number")
+        found = checked(self._called("scan", query, request), "scan gives terms, or pairs of a term and a number")
         terms = sorted((listed(entry) for entry in found), key=lambda entry: entry[0].casefold())
         start = term.casefold()
         place = next((place for place, (text, _) in enumerate(terms) if text.casefold() >= start), len(terms))
@@ -146,24 +152,51 @@ class Adapter:
     def authenticate(self, user: str, password: bytes, group: str | None, address: str | None) -> bool:
         """Whether a user with this password is admitted."""
         login = Login(user, password.decode("utf-8", "surrogateescape"), group=group, address=address)
-        admitted = self._backend.authenticate(login)
+        admitted = self._called("authenticate", login)
         if not isinstance(admitted, bool):
-            if hasattr(admitted, "close") and hasattr(admitted, "__await__"):
-                admitted.close()
             raise TypeError(f"authenticate gives True or False, not {type(admitted).__name__}")
         return admitted
 
+    def _called(self, name: str, *arguments: object) -> Any:
+        """What a method of the backend returns."""
+        given = getattr(self._backend, name)(*arguments)
+        if hasattr(given, "__await__") or hasattr(given, "__anext__"):
+            if hasattr(given, "close"):
+                given.close()
+            raise TypeError(f"{name} of a backend must not be async: it is called in a thread of its own")
+        return given
+
     def diagnostic(self, error: BaseException, otherwise: int) -> tuple[int, str]:
         """What the client is told about an exception: a condition of Bib-1, and what is added to it."""
+        wrong = ""
         if isinstance(error, Diagnostic):
-            return otherwise if error.condition is None else error.condition, error.addinfo or ""
-        if isinstance(error, NotImplementedError):
-            return (otherwise if otherwise == NOT_PRESENTED else UNSUPPORTED_SEARCH), str(error)
+            condition = otherwise if error.condition is None else error.condition
+            addinfo = "" if error.addinfo is None else error.addinfo
+            if is_condition(condition) and is_text(addinfo):
+                return condition, addinfo
+            wrong = f": a Diagnostic with condition={condition!r} and addinfo={addinfo!r} cannot be sent"
+        elif isinstance(error, NotImplementedError):
+            return (UNSUPPORTED_SEARCH if otherwise == FAILED else otherwise), text_of(error)
         from logging import getLogger
 
         # The client is not told: the words may not be for strangers.
-        getLogger("z3950").error("the backend %s has failed", type(self._backend).__name__, exc_info=error)
+        getLogger("z3950").error("the backend %s has failed%s", type(self._backend).__name__, wrong, exc_info=error)
         return otherwise, ""
+
+
+def is_condition(condition: object) -> bool:
+    """Whether this can be the number of a diagnostic."""
+    return isinstance(condition, int) and not isinstance(condition, bool) and 0 <= condition < 2**31
+
+
+def is_text(text: object) -> bool:
+    """Whether this is a text without half of a surrogate pair."""
+    return isinstance(text, str) and text == text_of(text)
+
+
+def text_of(value: object) -> str:
+    """The value as a text that can be sent."""
+    return str(value).encode(errors="replace").decode()
 
 
 def databases_of(given: object) -> list[tuple[str, str | None]]:
@@ -175,6 +208,10 @@ def databases_of(given: object) -> list[tuple[str, str | None]]:
     for name, title in databases:
         if not isinstance(name, str) or not isinstance(title, (str, type(None))):
             raise TypeError(f"a database has a name and a title, both str, not {name!r}: {title!r}")
+        if not name:
+            raise ValueError("a database has a name that is not empty")
+        if name.lower() in RESERVED:
+            raise ValueError(f"the server has a database {name} of its own, which describes it: take another name")
     if not databases:
         raise ValueError("a backend has at least one database")
     return databases
@@ -182,10 +219,6 @@ def databases_of(given: object) -> list[tuple[str, str | None]]:
 
 def checked(found: Any, expected: str) -> Any:
     """Something to iterate over or to index, which is no text."""
-    if hasattr(found, "__await__"):
-        if hasattr(found, "close"):
-            found.close()
-        raise TypeError(f"{expected}: the methods of a backend are no coroutines")
     if isinstance(found, (str, bytes)) or not (hasattr(found, "__iter__") or hasattr(found, "__getitem__")):
         raise TypeError(f"{expected}, not {type(found).__name__}")
     return found

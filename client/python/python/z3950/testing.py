@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.parse import quote
 
 from . import _z3950 as native
 from ._common import Fixed, as_octets
@@ -92,8 +93,9 @@ class Server(Fixed):
 
     @property
     def target(self) -> str:
-        """Its address and its first database, for `z3950.connect`."""
-        return f"{self._address}/{self._database}"
+        """Its address and its first database, for `z3950.connect`; a URL if there is a `+` in the database's name."""
+        # A `+` in a target is between two databases.
+        return f"z39.50s://{self._place}" if "+" in self._database else f"{self._address}/{self._database}"
 
     @property
     def tls_target(self) -> str:
@@ -103,12 +105,16 @@ class Server(Fixed):
     @property
     def url(self) -> str:
         """The same as a `z39.50r:` URL, to which `?` and a docid can be added."""
-        return f"z39.50r://{self.target}"
+        return f"z39.50r://{self._place}"
 
     @property
     def http_url(self) -> str:
         """The same as a URL of SRU."""
-        return f"http://{self.target}"
+        return f"http://{self._place}"
+
+    @property
+    def _place(self) -> str:
+        return f"{self._address}/{quote(self._database, safe='')}"
 
     @property
     def apdus(self) -> list[dict[str, Any]]:
