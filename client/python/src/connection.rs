@@ -20,7 +20,7 @@ use z3950::service::extended::Order;
 use z3950::service::scan::ScanOptions;
 use z3950::{Client, Connection as Handle, Error as Failure, RecordForm};
 
-use crate::error::{Error, to_python};
+use crate::error::{Error, quoted, to_python};
 use crate::options::Options;
 use crate::process::{Local, shared};
 use crate::query::Query;
@@ -290,7 +290,7 @@ impl Connection {
             "replace" => Action::RECORD_REPLACE,
             "delete" => Action::RECORD_DELETE,
             _ => {
-                let words = format!("{action:?} is neither insert, replace nor delete");
+                let words = format!("{} is neither insert, replace nor delete", quoted(action));
                 return Err(PyValueError::new_err(words));
             }
         };

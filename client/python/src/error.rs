@@ -8,6 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use pyo3::exceptions::PyValueError;
 use pyo3::import_exception;
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 use z3950::error::Cause;
 use z3950::profile::ProfileError;
 use z3950::{Diagnostics, Error as Failure};
@@ -96,4 +97,10 @@ pub(crate) fn panicked(panic: &(dyn Any + Send)) -> PyErr {
     let words = panic.downcast_ref::<String>().map(String::as_str);
     let words = words.or_else(|| panic.downcast_ref::<&str>().copied());
     Error::new_err(format!("internal error: {}", words.unwrap_or("a panic")))
+}
+
+/// Returns a text as Python shows it, in quotation marks. The thread has the GIL.
+pub(crate) fn quoted(text: &str) -> String {
+    let shown = Python::attach(|py| Ok::<_, PyErr>(PyString::new(py, text).repr()?.to_string()));
+    shown.unwrap_or_else(|_| text.to_owned())
 }

@@ -6,18 +6,20 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use bytes::Bytes;
-use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyBlockingIOError, PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyIterator, PyMemoryView};
 use pyo3::{PyTraverseError, PyVisit};
 #[cfg(unix)]
 use rustix::fs::{Mode, OFlags};
+#[cfg(unix)]
+use rustix::io::Errno;
 use z3950::marc::charset::{Charset, Options, to_utf8};
 use z3950::marc::stream::{InputForm, InputRecord, RecordReader};
 use z3950::marc::table::{Columns, CopyCells, Table, TableForm};
 use z3950::marc::{Form, MarcRecord};
 
-use crate::error::{Error, guarded};
+use crate::error::{Error, guarded, quoted};
 use crate::exit::{attached, calling, detached};
 use crate::process::Local;
 use crate::record::Record;
@@ -57,6 +59,11 @@ impl Read for Octets {
             Self::Memory(octets) => octets.read(buffer),
             Self::Object(object) => attached(|py| {
                 let read = object.call_method1(py, "read", (buffer.len(),))?;
+                if read.is_none(py) {
+                    let words =
+                        "read() gave None: the file is non-blocking, and no octets are there yet";
+                    return Err(PyBlockingIOError::new_err(words).into());
+                }
                 let octets = read.cast_bound::<PyBytes>(py).map_err(|_| {
                     PyTypeError::new_err("read() gave no bytes: open the file in binary mode")
                 })?;
@@ -90,7 +97,12 @@ fn with_signals<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
 #[cfg(unix)]
 fn open(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-    Ok(rustix::fs::open(path, flags, Mode::empty())?.into())
+    let file: File = rustix::fs::open(path, flags, Mode::empty())?.into();
+    // A folder can be opened, but not read.
+    if file.metadata()?.is_dir() {
+        return Err(Errno::ISDIR.into());
+    }
+    Ok(file)
 }
 
 #[cfg(not(unix))]
@@ -297,7 +309,7 @@ fn of_file(py: Python<'_>, path: &Path, error: io::Error) -> PyErr {
 }
 
 fn unknown(value: &str, expected: &str) -> PyErr {
-    PyValueError::new_err(format!("{value:?} is not {expected}"))
+    PyValueError::new_err(format!("{} is not {expected}", quoted(value)))
 }
 
 /// The records of a file. A child process must not read them: it shares the position in the file with its parent, and would take

@@ -9,7 +9,7 @@ use pyo3::types::{PyDict, PyIterator, PyList};
 use z3950::marc::record::{FIELD_TERMINATOR, RECORD_TERMINATOR, SUBFIELD_DELIMITER, Tag};
 use z3950::marc::{Field as MarcField, MarcRecord};
 
-use crate::error::Error;
+use crate::error::{Error, quoted};
 use crate::record::{Record, text_of};
 
 /// The number of indicators of a new field.
@@ -186,7 +186,10 @@ fn check_subfields(subfields: &[(String, String)], code_length: usize) -> PyResu
         // The text before the first subfield has no code; it is kept.
         let is_before = index == 0 && code.is_empty();
         if !is_before && (code.chars().count() != code_length || !is_plain(code)) {
-            let words = format!("{code:?} is not the code of a subfield, such as 'a'");
+            let words = format!(
+                "{} is not the code of a subfield, such as 'a'",
+                quoted(code)
+            );
             return Err(PyValueError::new_err(words));
         }
         check_text(text)?;
@@ -212,10 +215,12 @@ fn is_plain(text: &str) -> bool {
 pub(crate) fn tag_of(tag: &Bound<'_, PyAny>) -> PyResult<Tag> {
     let text = text_of(tag, "a tag is a str such as '245'")?;
     let octets: Option<[u8; 3]> = text.as_bytes().try_into().ok();
-    octets
-        .filter(|_| is_plain(&text))
-        .map(Tag)
-        .ok_or_else(|| PyValueError::new_err(format!("{text:?} is not a tag of three characters")))
+    octets.filter(|_| is_plain(&text)).map(Tag).ok_or_else(|| {
+        PyValueError::new_err(format!(
+            "{} is not a tag of three characters",
+            quoted(&text)
+        ))
+    })
 }
 
 fn tags_of(tags: &[Bound<'_, PyAny>]) -> PyResult<Vec<Tag>> {
@@ -258,7 +263,10 @@ fn indicators_of(text: &str, count: usize) -> PyResult<()> {
     if text.len() == count && is_printable {
         return Ok(());
     }
-    let words = format!("{text:?} is not {count} indicators, such as '10' or '  '");
+    let words = format!(
+        "{} is not {count} indicators, such as '10' or '  '",
+        quoted(text)
+    );
     Err(PyValueError::new_err(words))
 }
 

@@ -17,7 +17,7 @@ use z3950::target::{Endpoint, Target};
 use z3950::transport::{ClientCertificate, NoProxy, Pem, Proxy, Routes, TlsOptions};
 use z3950::{Client, ClientOptions, RecordForm, Timeouts};
 
-use crate::error::{BadUrl, Error};
+use crate::error::{BadUrl, Error, quoted};
 use crate::process::shared;
 
 /// How long unused sessions are kept for the next connection to the same server.
@@ -152,9 +152,9 @@ fn named(name: &Bound<'_, PyAny>, client: &Client, known: &Profile) -> PyResult<
     let (_, entry) = profiles.named(&name).ok_or_else(|| {
         let nearest = profiles.nearest(&name).map(|(nearest, _)| nearest);
         let hint = nearest.map_or_else(String::new, |nearest| {
-            format!("; did you mean {nearest:?}?")
+            format!("; did you mean {}?", quoted(nearest))
         });
-        PyValueError::new_err(format!("no profile is called {name:?}{hint}"))
+        PyValueError::new_err(format!("no profile is called {}{hint}", quoted(&name)))
     })?;
     let mut profile = entry.profile.clone();
     if profile.endpoint() != known.endpoint() {
@@ -254,7 +254,8 @@ fn client_options(timeout: Option<f64>) -> PyResult<ClientOptions> {
 fn syntax_of(name: &str) -> PyResult<Oid> {
     Oid::record_syntax_by_name(name.as_bytes()).ok_or_else(|| {
         PyValueError::new_err(format!(
-            "{name:?} is not the name of a record syntax, such as usmarc, unimarc, xml, opac or sutrs"
+            "{} is not the name of a record syntax, such as usmarc, unimarc, xml, opac or sutrs",
+            quoted(name)
         ))
     })
 }
@@ -262,7 +263,7 @@ fn syntax_of(name: &str) -> PyResult<Oid> {
 fn charset_of(name: &str) -> PyResult<Charset> {
     Charset::by_name(name).ok_or_else(|| {
         let words = "is not the name of a character set, such as utf-8, marc-8 or iso5426";
-        PyValueError::new_err(format!("{name:?} {words}"))
+        PyValueError::new_err(format!("{} {words}", quoted(name)))
     })
 }
 

@@ -17,7 +17,7 @@ use z3950::marc::record::Leader;
 use z3950::marc::table::CopyCells;
 use z3950::marc::{MarcRecord, iso2709, marcline, marcxml, text_lossless};
 
-use crate::error::{DamagedRecord, Error, guarded};
+use crate::error::{DamagedRecord, Error, guarded, quoted};
 use crate::marc::{Field, Numbered, tag_of};
 use crate::pickled::{Reduced, reduced};
 use crate::values::Holding;
@@ -267,7 +267,8 @@ impl Record {
             |octets: &[u8; Leader::LENGTH]| octets.iter().all(|octet| matches!(octet, b' '..=b'~'));
         let octets = octets.filter(is_printable).ok_or_else(|| {
             PyValueError::new_err(format!(
-                "a leader is 24 characters of ASCII, not {leader:?}"
+                "a leader is 24 characters of ASCII, not {}",
+                quoted(leader)
             ))
         })?;
         self.numbered(|numbered| numbered.record_mut().leader = Leader(octets))

@@ -17,7 +17,7 @@ use z3950_server::testing::{TestServer, TranscriptEntry, record};
 use z3950_server::tls::{ClientCertificates, Tls};
 
 use crate::backend::PythonBackend;
-use crate::error::{Error, guarded, panicked};
+use crate::error::{Error, guarded, panicked, quoted};
 use crate::exit::detached;
 use crate::process::Local;
 use crate::request::SIGNAL_TICK;
@@ -113,7 +113,7 @@ impl Server {
         }
         for fault in faults {
             let rule = fault.parse::<Rule>();
-            rule.map_err(|error| PyValueError::new_err(format!("{fault:?}: {error}")))?;
+            rule.map_err(|error| PyValueError::new_err(format!("{}: {error}", quoted(&fault))))?;
             builder = builder.rule(&fault);
         }
         let is_demo = databases.is_empty() && imitate.is_none() && backend.is_none();
