@@ -14,12 +14,12 @@ use pyo3::{PyTraverseError, PyVisit};
 use rustix::fs::{Mode, OFlags};
 use z3950::marc::charset::{Charset, Options, to_utf8};
 use z3950::marc::stream::{InputForm, InputRecord, RecordReader};
-use z3950::marc::table::{Columns, CopyCells, Table, TableForm};
-use z3950::marc::{Form, MarcRecord};
 
 use crate::error::{Error, guarded};
 use crate::process::Local;
 use crate::record::Record;
+use crate::text::Text;
+use crate::written::Written;
 
 /// The number of octets to read before checking for signals: there may be very many octets between two records.
 const SIGNAL_OCTETS: usize = 16 << 20;
@@ -166,10 +166,10 @@ impl Input {
             let file = py.detach(|| with_signals(|| open(&path)));
             let file = file.map_err(|error| of_file(py, &path, error))?;
             Octets::File(BufReader::new(file))
-        } else if let Ok(records) = source.try_iter() {
-            // The records of other packages are read one by one.
-            let each = py.import("z3950._common")?.getattr("EachRecord")?;
-            return Ok(Self::Objects(each.call1((records,))?.try_iter()?.unbind()));
+        } else if source.hasattr("as_marc")? || source.try_iter().is_ok() {
+            // A single record, which may be iterable itself, or several, also those of other packages.
+            let each = py.import("z3950._common")?.getattr("each_record")?;
+            return Ok(Self::Objects(each.call1((source,))?.try_iter()?.unbind()));
         } else {
             return Err(PyTypeError::new_err(
                 "records come from a path, bytes, a file in binary mode, or an iterable of records",
@@ -207,9 +207,7 @@ impl Input {
                 damage,
                 ..
             } => {
-                let mut options = Options::default();
-                options.charset = *charset;
-                options.character_references = true;
+                let options = options(*charset);
                 loop {
                     let read = || next_of_file(records, &options, *damage == OnDamage::Repair);
                     match guarded(|| py.detach(read))? {
@@ -276,12 +274,36 @@ fn next_of_file(
     })
 }
 
+/// Returns the record of MARC-in-JSON.
+///
+/// # Errors
+/// It is no record, or something of it is missing.
+pub(crate) fn record_of_json(octets: &Bound<'_, PyBytes>) -> PyResult<Record> {
+    let octets = Watched {
+        octets: in_memory(octets),
+        since: 0,
+    };
+    let mut records = RecordReader::new(octets, InputForm::Json);
+    match next_of_file(&mut records, &options(None), false)? {
+        Next::Record(record) => Ok(record),
+        Next::Damaged(words) => Err(Error::new_err(words)),
+        Next::End => Err(PyValueError::new_err("there is no record")),
+    }
+}
+
+fn options(charset: Option<Charset>) -> Options {
+    let mut options = Options::default();
+    options.charset = charset;
+    options.character_references = true;
+    options
+}
+
 fn in_memory(octets: &Bound<'_, PyBytes>) -> Octets {
     Octets::Memory(Cursor::new(Bytes::copy_from_slice(octets.as_bytes())))
 }
 
 /// Returns the exception for a file that cannot be opened, with its name, or the exception raised by a signal handler.
-fn of_file(py: Python<'_>, path: &Path, error: io::Error) -> PyErr {
+pub(crate) fn of_file(py: Python<'_>, path: &Path, error: io::Error) -> PyErr {
     let Some(code) = error.raw_os_error() else {
         return error.into();
     };
@@ -294,7 +316,7 @@ fn of_file(py: Python<'_>, path: &Path, error: io::Error) -> PyErr {
     }
 }
 
-fn unknown(value: &str, expected: &str) -> PyErr {
+pub(crate) fn unknown(value: &str, expected: &str) -> PyErr {
     PyValueError::new_err(format!("{value:?} is not {expected}"))
 }
 
@@ -309,11 +331,11 @@ impl Reader {
     fn new(
         py: Python<'_>,
         source: &Bound<'_, PyAny>,
-        form: Option<&str>,
-        charset: Option<&str>,
-        errors: &str,
+        form: Option<Text<'_>>,
+        charset: Option<Text<'_>>,
+        errors: Text<'_>,
     ) -> PyResult<Self> {
-        let input = Input::new(py, source, form, charset, errors)?;
+        let input = Input::new(py, source, form.as_deref(), charset.as_deref(), &errors)?;
         Ok(Self(Local::new(Mutex::new(input))))
     }
 
@@ -353,70 +375,6 @@ impl Reader {
     }
 }
 
-/// What records are written as.
-enum Written {
-    Form(Form),
-    Table(Table),
-}
-
-impl Written {
-    /// Returns the form with a name.
-    fn by_name(name: &str, columns: Option<&str>) -> PyResult<Self> {
-        let table = match name {
-            "csv" => TableForm::Csv,
-            "tsv" => TableForm::Tsv,
-            "spreadsheet" => TableForm::Spreadsheet,
-            _ if columns.is_some() => {
-                let words = "only csv, tsv and spreadsheet have columns";
-                return Err(PyTypeError::new_err(words));
-            }
-            _ => {
-                let mut forms = Form::ALL.into_iter();
-                let form = forms.find(|form| form.name() == name);
-                let known = "marc, marcxml, marcxchange, json, mrk, line, dc, brief, csv, tsv or spreadsheet";
-                return form.map(Self::Form).ok_or_else(|| unknown(name, known));
-            }
-        };
-        let columns = columns.map(str::parse::<Columns>).transpose();
-        let columns = columns.map_err(|error| PyValueError::new_err(error.to_string()))?;
-        Ok(Self::Table(Table::new(table, &columns.unwrap_or_default())))
-    }
-
-    fn begin(&self) -> &str {
-        match self {
-            Self::Form(form) => form.begin(),
-            Self::Table(table) => table.header(),
-        }
-    }
-
-    fn between(&self) -> &str {
-        match self {
-            Self::Form(form) => form.between(),
-            Self::Table(_) => "",
-        }
-    }
-
-    fn end(&self) -> &str {
-        match self {
-            Self::Form(form) => form.end(),
-            Self::Table(_) => "",
-        }
-    }
-
-    fn write(&self, record: &MarcRecord, copies: &[CopyCells], out: &mut Vec<u8>) -> PyResult<()> {
-        match self {
-            Self::Form(form) => {
-                let written = form.write(record, out);
-                written.map_err(|error| Error::new_err(error.to_string()))?;
-            }
-            Self::Table(table) => {
-                table.write(record, None.into(), copies, out);
-            }
-        }
-        Ok(())
-    }
-}
-
 /// Converts records to another form, a piece at a time.
 #[pyclass(frozen, module = "z3950._z3950")]
 pub(crate) struct Converter {
@@ -437,10 +395,10 @@ enum Progress {
 impl Converter {
     #[new]
     #[pyo3(signature = (records, to, columns=None))]
-    fn new(records: Py<Reader>, to: &str, columns: Option<&str>) -> PyResult<Self> {
+    fn new(records: Py<Reader>, to: Text<'_>, columns: Option<Text<'_>>) -> PyResult<Self> {
         Ok(Self {
             records,
-            form: Written::by_name(to, columns)?,
+            form: Written::by_name(&to, columns.as_deref())?,
             progress: Mutex::new(Progress::Nothing),
         })
     }
@@ -467,10 +425,8 @@ impl Converter {
                     .as_marc()
                     .ok_or_else(|| Error::new_err("only MARC records can be converted"))?;
                 guarded(|| {
-                    let copies = match &self.form {
-                        Written::Table(table) if table.has_copies() => record.copies(),
-                        _ => Vec::new(),
-                    };
+                    let copies = self.form.has_copies().then(|| record.copies());
+                    let copies = copies.unwrap_or_default();
                     self.form.write(&marc, &copies, &mut piece)
                 })?;
                 *progress = Progress::Begun;

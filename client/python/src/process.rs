@@ -78,7 +78,7 @@ impl Shared {
         if let Some(client) = self.others().get(way) {
             return Ok(client.clone());
         }
-        let client = Client::with_routes(ClientOptions::default(), way.routes()?);
+        let client = Client::with_routes(ClientOptions::default(), way.routes(py)?);
         let client = client.with_profiles(usual.profiles().clone());
         self.others().insert(way.clone(), client.clone());
         Ok(client)

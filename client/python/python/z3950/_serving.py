@@ -9,6 +9,7 @@ from ._errors import Diagnostic
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from os import PathLike
     from typing import Any
 
     from ._types import Backend
@@ -98,13 +99,13 @@ class Adapter:
 
     def search(self, query: Query, databases: list[str], address: str | None, user: str | None) -> tuple[Sequence[Any], int]:
         """The keys of the records that a query finds, and their number."""
-        found = checked(self._backend.search(query, Request(databases, address, user)), "search gives the keys of records")
+        found = checked(self._backend.search(query, Request(databases, address, user)), "search returns the keys of records")
         if isinstance(found, (list, dict)) or not (hasattr(found, "__len__") and hasattr(found, "__getitem__")):
             from itertools import islice
 
             found = list(islice(found, MOST_HITS + 1))
         if len(found) > MOST_HITS:
-            raise ValueError(f"search gives more than {MOST_HITS} keys")
+            raise ValueError(f"search returns at most {MOST_HITS} keys")
         return found, len(found)
 
     def record(
@@ -126,7 +127,7 @@ class Adapter:
     ) -> tuple[list[tuple[str, int | None]], list[tuple[str, int | None]], bool]:
         """The terms before a term, those from it on, and whether it is among them."""
         request = Request(databases, address, user, before=before, after=after)
-        found = checked(self._backend.scan(query, request), "scan gives terms, or pairs of a term and a number")
+        found = checked(self._backend.scan(query, request), "scan returns terms, or pairs of a term and a number")
         terms = sorted((listed(entry) for entry in found), key=lambda entry: entry[0].casefold())
         start = term.casefold()
         place = next((place for place, (text, _) in enumerate(terms) if text.casefold() >= start), len(terms))
@@ -140,7 +141,7 @@ class Adapter:
         if not isinstance(admitted, bool):
             if hasattr(admitted, "close") and hasattr(admitted, "__await__"):
                 admitted.close()
-            raise TypeError(f"authenticate gives True or False, not {type(admitted).__name__}")
+            raise TypeError(f"authenticate returns True or False, not {type(admitted).__name__}")
         return admitted
 
     def diagnostic(self, error: BaseException, otherwise: int) -> tuple[int, str]:
@@ -175,7 +176,7 @@ def checked(found: Any, expected: str) -> Any:
     if hasattr(found, "__await__"):
         if hasattr(found, "close"):
             found.close()
-        raise TypeError(f"{expected}: the methods of a backend are no coroutines")
+        raise TypeError(f"{expected}: the methods of a backend must not be async")
     if isinstance(found, (str, bytes)) or not (hasattr(found, "__iter__") or hasattr(found, "__getitem__")):
         raise TypeError(f"{expected}, not {type(found).__name__}")
     return found
@@ -188,7 +189,7 @@ def listed(entry: object) -> tuple[str, int | None]:
             return term, None
         case (str() as term, int() as count) if count >= 0 and not isinstance(count, bool):
             return term, count
-    raise TypeError(f"scan gives terms, or pairs of a term and a number, not {entry!r}")
+    raise TypeError(f"scan returns terms, or pairs of a term and a number, not {entry!r}")
 
 
 _is_registered = False
@@ -204,18 +205,29 @@ def when_python_exits() -> None:
         atexit.register(native.end_calls)
 
 
-def serve(backend: Backend, *, host: str = "127.0.0.1", port: int = 2100, listening: Callable[[str], object] | None = None) -> None:
-    """Serves the records of a backend by Z39.50 and SRU, until Ctrl-C, which is raised as `KeyboardInterrupt`. `listening` is called
-    with `host:port` when the server accepts connections; with `port=0`, the port is a free one. In tests, there is
-    `z3950.testing.Server(backend=…)`.
+def serve(
+    backend: Backend,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 2100,
+    listening: Callable[[str], object] | None = None,
+    certificate: str | PathLike[str] | bytes | None = None,
+    key: str | PathLike[str] | bytes | None = None,
+) -> None:
+    """Serves the records of a backend by Z39.50 and SRU, until Ctrl-C, which is raised as `KeyboardInterrupt`; SIGTERM ends the process as
+    usual. `listening` is called with `host:port` when the server accepts connections; with `port=0`, the port is a free one. In tests,
+    there is `z3950.testing.Server(backend=…)`.
 
-    A backend is an object with methods, which threads of the server call, each with a request that says who asks:
+    With `certificate` and `key`, the port is for TLS alone. Each is the path of a file in PEM, or the PEM itself: bytes, or a str with
+    `-----BEGIN` in it. The key may be in the same PEM as the certificate.
 
-    - `search(query, request)` gives the keys of the records found: any values, in a list, a range, a generator …; `query` has either an
+    A backend is an object with methods, which threads of the server call, each with a request that says who asks. They must not be `async`:
+
+    - `search(query, request)` returns the keys of the records found: any values, in a list, a range, a generator …; `query` has either an
       `operator` (`and`, `or`, `not`) and two `operands`, or a `term` with its `index_name` and `attribute_values`;
-    - `record(key, request)` gives one of these records: of this package or of pymarc, MARC-in-JSON, the octets of MARC in any form, or a
+    - `record(key, request)` returns one of these records: of this package or of pymarc, MARC-in-JSON, the octets of MARC in any form, or a
       str of XML or plain text. MARC is sent in the syntax asked for: `usmarc`, `xml`, `sutrs`, `opac` or `grs-1`;
-    - `scan(query, request)`, if there is one, gives terms of an index, or pairs of a term and a number of records;
+    - `scan(query, request)`, if there is one, returns terms of an index, or pairs of a term and a number of records;
     - `authenticate(login)`, if there is one, returns whether a `z3950.Login` is right: `True` or `False`. Clients without a login are
       then refused, and `request.user` is the user of each call;
     - `databases`, if it is there, is a list of names, or a dict of names and titles. Otherwise there is one, `Default`.
@@ -223,7 +235,10 @@ def serve(backend: Backend, *, host: str = "127.0.0.1", port: int = 2100, listen
     A `z3950.Diagnostic` that a method raises is sent to the client with its `condition` and `addinfo`. Any other exception is written to
     the logger `z3950`, and the client is told that the server has failed.
     """
-    service = native.Service(Adapter(backend), host, port)
+    if certificate is None and key is not None:
+        raise TypeError("key is given with certificate")
+    pem = None if certificate is None else (certificate, certificate if key is None else key, None)
+    service = native.Service(Adapter(backend), host, port, pem)
     try:
         if listening is not None:
             listening(service.address)
