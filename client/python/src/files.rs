@@ -12,6 +12,7 @@ use pyo3::types::{PyByteArray, PyBytes, PyIterator, PyMemoryView};
 use pyo3::{PyTraverseError, PyVisit};
 #[cfg(unix)]
 use rustix::fs::{Mode, OFlags};
+use z3950::marc::MarcRecord;
 use z3950::marc::charset::{Charset, Options, to_utf8};
 use z3950::marc::stream::{InputForm, InputRecord, RecordReader};
 
@@ -239,26 +240,36 @@ fn next_of_file(
     let Some(found) = records.next() else {
         return Ok(Next::End);
     };
-    let InputRecord {
-        number,
-        offset,
-        record,
-        notes,
-        incomplete,
-        guessed,
-        ..
-    } = found?;
+    let found = found?;
+    let (number, offset) = (found.number, found.offset);
     let damaged = |what: &str| {
         Next::Damaged(format!(
             "record {number} (octet {offset}) is damaged: {what}"
         ))
     };
-    let converted = match record {
-        Ok(record) => to_utf8(&record, options),
-        Err(damage) => return Ok(damaged(&damage)),
-    };
+    Ok(match in_utf8(found, options) {
+        Ok((record, None)) => Next::Record(record.into()),
+        Ok((record, Some(words))) if repairs => Next::Record(Record::damaged(record, words)),
+        Ok((_, Some(words))) => damaged(&format!("{words}; errors=\"repair\" takes it as it is")),
+        Err(words) => damaged(&words),
+    })
+}
+
+/// Returns a record in UTF-8 and what is wrong with it, if anything of it is lost or guessed.
+///
+/// # Errors
+/// It cannot be read at all.
+fn in_utf8(found: InputRecord, options: &Options) -> Result<(MarcRecord, Option<String>), String> {
+    let InputRecord {
+        record,
+        notes,
+        incomplete,
+        guessed,
+        ..
+    } = found;
+    let converted = to_utf8(&record?, options);
     if !(incomplete || guessed || converted.is_loss()) {
-        return Ok(Next::Record(converted.record.into()));
+        return Ok((converted.record, None));
     }
     // Notes about a record that is sound apart from them are left out.
     let notes = notes.into_iter().filter(|_| incomplete || guessed);
@@ -266,28 +277,22 @@ fn next_of_file(
     let problems = problems.filter(|found| found.problem.kind.is_undecoded());
     let words = notes.chain(problems.map(ToString::to_string));
     let words: Vec<String> = words.take(SHOWN).collect();
-    let words = words.join("; ");
-    Ok(if repairs {
-        Next::Record(Record::damaged(converted.record, words))
-    } else {
-        damaged(&format!("{words}; errors=\"repair\" takes it as it is"))
-    })
+    Ok((converted.record, Some(words.join("; "))))
 }
 
 /// Returns the record of MARC-in-JSON.
 ///
 /// # Errors
-/// It is no record, or something of it is missing.
+/// A `ValueError` if it is no record, or something of it is lost.
 pub(crate) fn record_of_json(octets: &Bound<'_, PyBytes>) -> PyResult<Record> {
-    let octets = Watched {
-        octets: in_memory(octets),
-        since: 0,
-    };
-    let mut records = RecordReader::new(octets, InputForm::Json);
-    match next_of_file(&mut records, &options(None), false)? {
-        Next::Record(record) => Ok(record),
-        Next::Damaged(words) => Err(Error::new_err(words)),
-        Next::End => Err(PyValueError::new_err("there is no record")),
+    let mut records = RecordReader::new(octets.as_bytes(), InputForm::Json);
+    let found = records.next().transpose()?;
+    let found = found.ok_or_else(|| PyValueError::new_err("there is no record"))?;
+    match in_utf8(found, &options(None)) {
+        Ok((record, None)) => Ok(record.into()),
+        Ok((_, Some(words))) | Err(words) => Err(PyValueError::new_err(format!(
+            "this is no MARC-in-JSON: {words}"
+        ))),
     }
 }
 

@@ -275,15 +275,17 @@ def test_issue_48_a_record_is_made_from_a_dict(record: z3950.Record) -> None:
     assert z3950.Record.from_dict(types.MappingProxyType(record.json)).title == "Emma"
     assert [found.title for found in z3950.read(record.json)] == ["Emma"]
     wrong: list[tuple[Any, type[Exception]]] = [
-        ({}, z3950.Error),
-        ({"leader": "00000nam a2200000 a 4500", "fields": "x"}, z3950.Error),
+        ({}, ValueError),
+        ({"leader": "00000nam a2200000 a 4500", "fields": "x"}, ValueError),
+        ({"leader": "00000nam a2200000 a 4500", "fields": [{"245": 5}]}, ValueError),
         (b"{}", TypeError),
         (None, TypeError),
         ([("leader", "")], TypeError),
     ]
     for value, error in wrong:
-        with pytest.raises(error):
+        with pytest.raises(error, match="MARC-in-JSON") as raised:
             z3950.Record.from_dict(value)
+        assert "repair" not in str(raised.value)
 
 
 @pytest.mark.parametrize("form", ["marcxml", "marc", "json", "mrk", "line", "dc", "mods", "brief", "csv", "marcxchange"])
