@@ -74,6 +74,20 @@ pub struct TestServer {
     habits: usize,
     /// The recording that the server writes; `None` if it does not record.
     draft: Option<RecordingDraft>,
+    /// Whether the program was told which rules never struck.
+    is_reported: bool,
+}
+
+/// What a server leaves that has stopped.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Report {
+    /// Its totals, or the reason why a new recording was not made; see [`TestServer::recorded`].
+    pub summary: io::Result<Summary>,
+    /// The APDUs of all sessions; those of a session are in order.
+    pub transcript: Vec<TranscriptEntry>,
+    /// The rules that have not struck any request, as they were written.
+    pub unfired_rules: Vec<String>,
 }
 
 impl TestServer {
@@ -304,17 +318,27 @@ impl TestServer {
     ///
     /// # Errors
     /// A new recording should have been made but was not; see [`TestServer::recorded`].
-    pub fn try_stop(self) -> io::Result<Summary> {
-        self.stop_with_transcript().0
+    pub fn try_stop(mut self) -> io::Result<Summary> {
+        self.end()
     }
 
-    /// Stops the server like [`TestServer::try_stop`], and also returns all APDUs of all sessions.
-    pub fn stop_with_transcript(mut self) -> (io::Result<Summary>, Vec<TranscriptEntry>) {
+    /// Stops the server like [`TestServer::try_stop`], and also returns all APDUs of all sessions, and the rules that never struck, which
+    /// are not reported on standard error then.
+    pub fn stop_and_report(mut self) -> Report {
+        let summary = self.end();
+        self.is_reported = true;
+        Report {
+            summary,
+            transcript: self.transcript(),
+            unfired_rules: self.unfired_rules(),
+        }
+    }
+
+    fn end(&mut self) -> io::Result<Summary> {
         let summary = self.stopped();
         let summary = summary.unwrap_or_else(|| panic!("the server does not stop"));
-        let entries = self.transcript();
         let finished = self.draft.take().map_or(Ok(()), RecordingDraft::finish);
-        (finished.map(|()| summary), entries)
+        finished.map(|()| summary)
     }
 
     fn address(&self, is: impl Fn(&Endpoint) -> Option<SocketAddr>) -> SocketAddr {
@@ -334,11 +358,12 @@ impl Drop for TestServer {
         if thread::panicking() {
             return;
         }
-        for rule in self.unfired_rules() {
+        let unfired = self.unfired_rules();
+        for rule in unfired.iter().filter(|_| !self.is_reported) {
             // Written past the capture of tests, because a test that passes would hide it; a failure to write is no failure.
             let _ = writeln!(
                 io::stderr(),
-                "warning: the rule {rule:?} of a test server never fired"
+                "warning: the rule `{rule}` of a test server never fired"
             );
         }
         let Some(summary) = summary else {

@@ -19,14 +19,14 @@ class Books:
 
     def record(self, key, request):
         title, author = BOOKS[key]
-        return {"leader": " " * 24, "fields": [{"001": str(key)}, data("100", author), data("245", title)]}
+        record = z3950.Record()
+        record.add_field("001", str(key))
+        record.add_field("100", [("a", author)], "1 ")
+        record.add_field("245", [("a", title)], "10")
+        return record
 
     def scan(self, query, request):
         return [row[1 if query.index_name == "author" else 0] for row in BOOKS.values()]
-
-
-def data(tag, text):
-    return {tag: {"ind1": " ", "ind2": " ", "subfields": [{"a": text}]}}
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -27,12 +28,13 @@ use crate::query::Query;
 use crate::record::{Received, Record};
 use crate::request::Request;
 use crate::result_set::{ResultSet, Slots};
+use crate::text::Text;
 use crate::values::{Description, ScanTerm, Target, TaskResult};
 
 /// An open connection, which is shared with its result sets.
 pub(crate) struct Open {
     pub(crate) handle: Handle,
-    is_closed: AtomicBool,
+    is_closed: Arc<AtomicBool>,
 }
 
 impl Open {
@@ -61,24 +63,28 @@ impl Connection {
 
 /// Connects to a target.
 #[pyfunction]
-pub(crate) fn connect(py: Python<'_>, target: String, options: &Options) -> PyResult<Request> {
+pub(crate) fn connect(py: Python<'_>, target: Text<'_>, options: &Options) -> PyResult<Request> {
+    let target = target.to_owned();
     let (client, form) = (options.client(py, &target)?, options.form.clone());
+    options.check_tls(py, &[&target])?;
     Ok(Request::about(target.clone(), async move {
         let handle = client.connect(target).await?.with_form(form);
-        let is_closed = AtomicBool::new(false);
+        let is_closed = Arc::default();
         Ok(Connection(Local::new(Arc::new(Open { handle, is_closed }))))
     }))
 }
 
 /// Retrieves the record named by a retrieval URL.
 #[pyfunction]
-pub(crate) fn get(py: Python<'_>, url: String, options: &Options) -> PyResult<Request> {
+pub(crate) fn get(py: Python<'_>, url: Text<'_>, options: &Options) -> PyResult<Request> {
     if options.form != RecordForm::default() {
         return Err(PyTypeError::new_err(
             "the URL names the form of the record, as in ?id7;esn=F;rs=marc; get takes no options for it",
         ));
     }
+    let url = url.to_owned();
     let client = options.client(py, &url)?;
+    options.check_tls(py, &[&url])?;
     Ok(Request::about(url.clone(), async move {
         client.get(url).await.map(Received)
     }))
@@ -175,14 +181,20 @@ async fn found_at(
     }
 }
 
-/// Raises an exception if an argument is not a target.
+/// Raises an exception if one of the arguments is not a target, or the options do not fit any of them.
 #[pyfunction]
-pub(crate) fn check_target(py: Python<'_>, target: &str, options: &Options) -> PyResult<()> {
-    let client = options.client(py, target)?;
-    let resolved = client.profiles().resolve(target);
-    resolved
-        .map(drop)
-        .map_err(|error| to_python(&Failure::Target(Arc::new(error))))
+pub(crate) fn check_targets(
+    py: Python<'_>,
+    targets: Vec<String>,
+    options: &Options,
+) -> PyResult<()> {
+    for target in &targets {
+        let client = options.client(py, target)?;
+        let resolved = client.profiles().resolve(target);
+        resolved.map_err(|error| to_python(&Failure::Target(Arc::new(error))))?;
+    }
+    let targets: Vec<&str> = targets.iter().map(String::as_str).collect();
+    options.check_tls(py, &targets)
 }
 
 /// Returns a doubt about an identifier, or if nothing was found, a hint why.
@@ -243,6 +255,21 @@ impl Connection {
         open.is_none_or(|open| open.is_closed.load(Ordering::Acquire))
     }
 
+    /// Returns the same connection with a limit for each call, in seconds.
+    fn within(&self, seconds: f64) -> PyResult<Self> {
+        let limit = Duration::try_from_secs_f64(seconds).ok();
+        let limit = limit.filter(|limit| !limit.is_zero()).ok_or_else(|| {
+            PyValueError::new_err(format!(
+                "the limit is a number of seconds above 0, not {seconds}"
+            ))
+        })?;
+        let open = self.0.get()?;
+        Ok(Self(Local::new(Arc::new(Open {
+            handle: open.handle.within(limit),
+            is_closed: Arc::clone(&open.is_closed),
+        }))))
+    }
+
     fn search(&self, query: &Query, first: u64, facets: Vec<(String, i64)>) -> PyResult<Request> {
         let (open, query) = (Arc::clone(self.0.get()?), query.meant.clone());
         let facets = facets.iter();
@@ -284,13 +311,13 @@ impl Connection {
         ))
     }
 
-    fn update(&self, action: &str, records: Vec<PyRef<'_, Record>>) -> PyResult<Request> {
-        let action = match action {
+    fn update(&self, action: Text<'_>, records: Vec<PyRef<'_, Record>>) -> PyResult<Request> {
+        let action = match &*action {
             "insert" => Action::RECORD_INSERT,
             "replace" => Action::RECORD_REPLACE,
             "delete" => Action::RECORD_DELETE,
             _ => {
-                let words = format!("{} is neither insert, replace nor delete", quoted(action));
+                let words = format!("{} is neither insert, replace nor delete", quoted(&action));
                 return Err(PyValueError::new_err(words));
             }
         };
@@ -309,17 +336,17 @@ impl Connection {
         &self,
         hits: &ResultSet,
         position: u64,
-        name: Option<&str>,
-        phone: Option<&str>,
-        email: Option<&str>,
+        name: Option<Text<'_>>,
+        phone: Option<Text<'_>>,
+        email: Option<Text<'_>>,
     ) -> PyResult<Request> {
         let (handle, hits) = (self.handle()?, hits.shared()?);
         let mut order = Order::default();
-        if name.or(phone).or(email).is_some() {
+        if name.is_some() || phone.is_some() || email.is_some() {
             order.contact = Some(Contact {
-                name: name.map(Into::into),
-                phone: phone.map(Into::into),
-                email: email.map(Into::into),
+                name: name.as_deref().map(Into::into),
+                phone: phone.as_deref().map(Into::into),
+                email: email.as_deref().map(Into::into),
             });
         }
         Ok(Request::once(async move {
@@ -329,10 +356,10 @@ impl Connection {
         }))
     }
 
-    fn explain(&self, category: String) -> PyResult<Request> {
+    fn explain(&self, category: Text<'_>) -> PyResult<Request> {
         let handle = self.handle()?;
         let mut options = ExplainOptions::default();
-        options.category = category;
+        options.category = category.to_owned();
         Ok(Request::new(async move {
             if handle.target().endpoint.is_sru() {
                 let description = handle.describe().await?;

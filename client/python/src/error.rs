@@ -39,7 +39,29 @@ pub(crate) fn to_python_about(target: &str, error: &Failure) -> PyErr {
     }
 }
 
+/// Returns the exception with these words, and with the attributes that say what a program may do next.
 fn in_words(error: &Failure, words: String) -> PyErr {
+    let raised = exception(error, words);
+    Python::attach(|py| {
+        let value = raised.value(py);
+        if !value.is_instance_of::<Error>() {
+            return;
+        }
+        for (name, answer) in [
+            ("is_timeout", error.is_timeout()),
+            ("is_connect", error.is_connect()),
+            ("is_transient", error.is_transient()),
+            ("is_connection_lost", error.is_connection_lost()),
+        ] {
+            if let Err(error) = value.setattr(name, answer) {
+                error.write_unraisable(py, None);
+            }
+        }
+    });
+    raised
+}
+
+fn exception(error: &Failure, words: String) -> PyErr {
     match error {
         Failure::NoMatch => NoMatch::new_err(words),
         Failure::Ambiguous { hits, .. } => Ambiguous::new_err((words, *hits)),

@@ -14,15 +14,16 @@ use pyo3::{PyTraverseError, PyVisit};
 use rustix::fs::{Mode, OFlags};
 #[cfg(unix)]
 use rustix::io::Errno;
+use z3950::marc::MarcRecord;
 use z3950::marc::charset::{Charset, Options, to_utf8};
 use z3950::marc::stream::{InputForm, InputRecord, RecordReader};
-use z3950::marc::table::{Columns, CopyCells, Table, TableForm};
-use z3950::marc::{Form, MarcRecord};
 
 use crate::error::{Error, guarded, quoted};
 use crate::exit::{attached, calling, detached};
 use crate::process::Local;
 use crate::record::Record;
+use crate::text::Text;
+use crate::written::Written;
 
 /// The number of octets to read before checking for signals: there may be very many octets between two records.
 const SIGNAL_OCTETS: usize = 16 << 20;
@@ -179,10 +180,10 @@ impl Input {
             let file = detached(py, || with_signals(|| open(&path)));
             let file = file.map_err(|error| of_file(py, &path, error))?;
             Octets::File(BufReader::new(file))
-        } else if let Ok(records) = source.try_iter() {
-            // The records of other packages are read one by one.
-            let each = py.import("z3950._common")?.getattr("EachRecord")?;
-            return Ok(Self::Objects(each.call1((records,))?.try_iter()?.unbind()));
+        } else if source.hasattr("as_marc")? || source.try_iter().is_ok() {
+            // A single record, which may be iterable itself, or several, also those of other packages.
+            let each = py.import("z3950._common")?.getattr("each_record")?;
+            return Ok(Self::Objects(each.call1((source,))?.try_iter()?.unbind()));
         } else {
             return Err(PyTypeError::new_err(
                 "records come from a path, bytes, a file in binary mode, or an iterable of records",
@@ -221,9 +222,7 @@ impl Input {
                 damage,
                 ..
             } => {
-                let mut options = Options::default();
-                options.charset = *charset;
-                options.character_references = true;
+                let options = options(*charset);
                 loop {
                     let read = || next_of_file(records, &options, *damage == OnDamage::Repair);
                     match guarded(|| detached(py, read))? {
@@ -255,26 +254,36 @@ fn next_of_file(
     let Some(found) = records.next() else {
         return Ok(Next::End);
     };
-    let InputRecord {
-        number,
-        offset,
-        record,
-        notes,
-        incomplete,
-        guessed,
-        ..
-    } = found?;
+    let found = found?;
+    let (number, offset) = (found.number, found.offset);
     let damaged = |what: &str| {
         Next::Damaged(format!(
             "record {number} (octet {offset}) is damaged: {what}"
         ))
     };
-    let converted = match record {
-        Ok(record) => to_utf8(&record, options),
-        Err(damage) => return Ok(damaged(&damage)),
-    };
+    Ok(match in_utf8(found, options) {
+        Ok((record, None)) => Next::Record(record.into()),
+        Ok((record, Some(words))) if repairs => Next::Record(Record::damaged(record, words)),
+        Ok((_, Some(words))) => damaged(&format!("{words}; errors=\"repair\" takes it as it is")),
+        Err(words) => damaged(&words),
+    })
+}
+
+/// Returns a record in UTF-8 and what is wrong with it, if anything of it is lost or guessed.
+///
+/// # Errors
+/// It cannot be read at all.
+fn in_utf8(found: InputRecord, options: &Options) -> Result<(MarcRecord, Option<String>), String> {
+    let InputRecord {
+        record,
+        notes,
+        incomplete,
+        guessed,
+        ..
+    } = found;
+    let converted = to_utf8(&record?, options);
     if !(incomplete || guessed || converted.is_loss()) {
-        return Ok(Next::Record(converted.record.into()));
+        return Ok((converted.record, None));
     }
     // Notes about a record that is sound apart from them are left out.
     let notes = notes.into_iter().filter(|_| incomplete || guessed);
@@ -282,12 +291,30 @@ fn next_of_file(
     let problems = problems.filter(|found| found.problem.kind.is_undecoded());
     let words = notes.chain(problems.map(ToString::to_string));
     let words: Vec<String> = words.take(SHOWN).collect();
-    let words = words.join("; ");
-    Ok(if repairs {
-        Next::Record(Record::damaged(converted.record, words))
-    } else {
-        damaged(&format!("{words}; errors=\"repair\" takes it as it is"))
-    })
+    Ok((converted.record, Some(words.join("; "))))
+}
+
+/// Returns the record of MARC-in-JSON.
+///
+/// # Errors
+/// A `ValueError` if it is no record, or something of it is lost.
+pub(crate) fn record_of_json(octets: &Bound<'_, PyBytes>) -> PyResult<Record> {
+    let mut records = RecordReader::new(octets.as_bytes(), InputForm::Json);
+    let found = records.next().transpose()?;
+    let found = found.ok_or_else(|| PyValueError::new_err("there is no record"))?;
+    match in_utf8(found, &options(None)) {
+        Ok((record, None)) => Ok(record.into()),
+        Ok((_, Some(words))) | Err(words) => Err(PyValueError::new_err(format!(
+            "this is no MARC-in-JSON: {words}"
+        ))),
+    }
+}
+
+fn options(charset: Option<Charset>) -> Options {
+    let mut options = Options::default();
+    options.charset = charset;
+    options.character_references = true;
+    options
 }
 
 fn in_memory(octets: &Bound<'_, PyBytes>) -> Octets {
@@ -295,7 +322,7 @@ fn in_memory(octets: &Bound<'_, PyBytes>) -> Octets {
 }
 
 /// Returns the exception for a file that cannot be opened, with its name, or the exception raised by a signal handler.
-fn of_file(py: Python<'_>, path: &Path, error: io::Error) -> PyErr {
+pub(crate) fn of_file(py: Python<'_>, path: &Path, error: io::Error) -> PyErr {
     let Some(code) = error.raw_os_error() else {
         return error.into();
     };
@@ -308,7 +335,7 @@ fn of_file(py: Python<'_>, path: &Path, error: io::Error) -> PyErr {
     }
 }
 
-fn unknown(value: &str, expected: &str) -> PyErr {
+pub(crate) fn unknown(value: &str, expected: &str) -> PyErr {
     PyValueError::new_err(format!("{} is not {expected}", quoted(value)))
 }
 
@@ -323,11 +350,11 @@ impl Reader {
     fn new(
         py: Python<'_>,
         source: &Bound<'_, PyAny>,
-        form: Option<&str>,
-        charset: Option<&str>,
-        errors: &str,
+        form: Option<Text<'_>>,
+        charset: Option<Text<'_>>,
+        errors: Text<'_>,
     ) -> PyResult<Self> {
-        let input = Input::new(py, source, form, charset, errors)?;
+        let input = Input::new(py, source, form.as_deref(), charset.as_deref(), &errors)?;
         Ok(Self(Local::new(Mutex::new(input))))
     }
 
@@ -367,70 +394,6 @@ impl Reader {
     }
 }
 
-/// What records are written as.
-enum Written {
-    Form(Form),
-    Table(Table),
-}
-
-impl Written {
-    /// Returns the form with a name.
-    fn by_name(name: &str, columns: Option<&str>) -> PyResult<Self> {
-        let table = match name {
-            "csv" => TableForm::Csv,
-            "tsv" => TableForm::Tsv,
-            "spreadsheet" => TableForm::Spreadsheet,
-            _ if columns.is_some() => {
-                let words = "only csv, tsv and spreadsheet have columns";
-                return Err(PyTypeError::new_err(words));
-            }
-            _ => {
-                let mut forms = Form::ALL.into_iter();
-                let form = forms.find(|form| form.name() == name);
-                let known = "marc, marcxml, marcxchange, json, mrk, line, dc, brief, csv, tsv or spreadsheet";
-                return form.map(Self::Form).ok_or_else(|| unknown(name, known));
-            }
-        };
-        let columns = columns.map(str::parse::<Columns>).transpose();
-        let columns = columns.map_err(|error| PyValueError::new_err(error.to_string()))?;
-        Ok(Self::Table(Table::new(table, &columns.unwrap_or_default())))
-    }
-
-    fn begin(&self) -> &str {
-        match self {
-            Self::Form(form) => form.begin(),
-            Self::Table(table) => table.header(),
-        }
-    }
-
-    fn between(&self) -> &str {
-        match self {
-            Self::Form(form) => form.between(),
-            Self::Table(_) => "",
-        }
-    }
-
-    fn end(&self) -> &str {
-        match self {
-            Self::Form(form) => form.end(),
-            Self::Table(_) => "",
-        }
-    }
-
-    fn write(&self, record: &MarcRecord, copies: &[CopyCells], out: &mut Vec<u8>) -> PyResult<()> {
-        match self {
-            Self::Form(form) => {
-                let written = form.write(record, out);
-                written.map_err(|error| Error::new_err(error.to_string()))?;
-            }
-            Self::Table(table) => {
-                table.write(record, None.into(), copies, out);
-            }
-        }
-        Ok(())
-    }
-}
-
 /// Converts records to another form, a piece at a time.
 #[pyclass(frozen, module = "z3950._z3950")]
 pub(crate) struct Converter {
@@ -451,10 +414,10 @@ enum Progress {
 impl Converter {
     #[new]
     #[pyo3(signature = (records, to, columns=None))]
-    fn new(records: Py<Reader>, to: &str, columns: Option<&str>) -> PyResult<Self> {
+    fn new(records: Py<Reader>, to: Text<'_>, columns: Option<Text<'_>>) -> PyResult<Self> {
         Ok(Self {
             records,
-            form: Written::by_name(to, columns)?,
+            form: Written::by_name(&to, columns.as_deref())?,
             progress: Mutex::new(Progress::Nothing),
         })
     }
@@ -481,10 +444,8 @@ impl Converter {
                     .as_marc()
                     .ok_or_else(|| Error::new_err("only MARC records can be converted"))?;
                 guarded(|| {
-                    let copies = match &self.form {
-                        Written::Table(table) if table.has_copies() => record.copies(),
-                        _ => Vec::new(),
-                    };
+                    let copies = self.form.has_copies().then(|| record.copies());
+                    let copies = copies.unwrap_or_default();
                     self.form.write(&marc, &copies, &mut piece)
                 })?;
                 *progress = Progress::Begun;

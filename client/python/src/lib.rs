@@ -9,11 +9,13 @@
 //! | `request` | a request in progress, which is waited for or reported to asyncio |
 //! | `error` | the library's errors as Python exceptions; panics as exceptions |
 //! | `options` | the options of `connect` |
+//! | `pem` | certificates and keys |
 //! | `connection`, `result_set` | ZOOM's objects |
 //! | `query`, `record`, `url`, `values` | values |
+//! | `text` | text that a program gives |
 //! | `pickled` | values as the state that `pickle` writes |
-//! | `marc` | the fields of a record, and their changes |
-//! | `files` | files of records, read and converted |
+//! | `marc`, `tag` | the fields of a record, and their changes |
+//! | `files`, `written` | files of records, read and converted |
 //! | `server` | the server used in tests |
 //! | `calls` | the calls of backends in progress |
 //! | `backend`, `service` | a server whose records a Python program has |
@@ -26,6 +28,7 @@ mod exit;
 mod files;
 mod marc;
 mod options;
+mod pem;
 mod pickled;
 mod process;
 mod query;
@@ -34,8 +37,11 @@ mod request;
 mod result_set;
 mod server;
 mod service;
+mod tag;
+mod text;
 mod url;
 mod values;
+mod written;
 
 use pyo3::prelude::*;
 
@@ -48,7 +54,7 @@ mod _z3950 {
     #[pymodule_export]
     use crate::connection::Connection;
     #[pymodule_export]
-    use crate::connection::{check_target, connect, get, lookup, remark, targets};
+    use crate::connection::{check_targets, connect, get, lookup, remark, targets};
     #[pymodule_export]
     use crate::files::{Converter, Reader};
     #[pymodule_export]

@@ -10,10 +10,12 @@ use z3950::marc::record::{FIELD_TERMINATOR, RECORD_TERMINATOR, SUBFIELD_DELIMITE
 use z3950::marc::{Field as MarcField, MarcRecord};
 
 use crate::error::{Error, quoted};
-use crate::record::{Record, text_of};
+use crate::record::Record;
+use crate::tag::TagPattern;
+use crate::text::{Text, text_of};
 
 /// The number of indicators of a new field.
-const INDICATORS: usize = 2;
+pub(crate) const INDICATORS: usize = 2;
 
 /// A MARC record whose fields have numbers, by which a `Field` finds its own after others were added or removed.
 #[derive(Clone)]
@@ -56,16 +58,16 @@ impl Numbered {
     }
 
     /// Returns the numbers of the fields with one of the tags, or of all fields if no tags are given.
-    fn tagged(&mut self, tags: &[Tag], all: bool) -> Vec<usize> {
+    pub(crate) fn tagged(&mut self, tags: &[TagPattern], all: bool) -> Vec<usize> {
         let numbers = self.numbers().clone();
         let fields = numbers.into_iter().zip(&self.record.fields);
         fields
-            .filter(|(_, field)| all || tags.contains(&field.tag))
+            .filter(|(_, field)| all || tags.iter().any(|tag| tag.matches(field.tag)))
             .map(|(number, _)| number)
             .collect()
     }
 
-    fn insert(&mut self, field: MarcField) -> PyResult<usize> {
+    pub(crate) fn insert(&mut self, field: MarcField) -> PyResult<usize> {
         self.numbers();
         let tag = field.tag;
         let number = self.next;
@@ -80,7 +82,7 @@ impl Numbered {
         Ok(number)
     }
 
-    fn remove(&mut self, numbers: &[usize]) {
+    pub(crate) fn remove(&mut self, numbers: &[usize]) {
         for number in numbers {
             if let Some(place) = self.place(*number) {
                 self.record_mut().fields.remove(place);
@@ -100,6 +102,10 @@ impl Numbered {
 /// ('245', '10', 'Emma /', [('a', 'Emma /'), ('c', 'Jane Austen.')])
 /// >>> str(record["245"]), "b" in field, field.get("b")
 /// ('Emma / Jane Austen.', False, None)
+///
+/// `field["a"]` is the text of the first subfield with a code, and raises `KeyError` if there is none; `field["a"] = text` replaces it, or
+/// adds a subfield at the end. `del field["a"]` removes all subfields with the code, `"a" in field` says whether there is one, and a loop
+/// over the field gives pairs of a code and a text.
 #[pyclass(frozen, module = "z3950")]
 pub(crate) struct Field {
     record: Py<Record>,
@@ -107,6 +113,13 @@ pub(crate) struct Field {
 }
 
 impl Field {
+    pub(crate) fn new(record: &Bound<'_, Record>, number: usize) -> Self {
+        Self {
+            record: record.clone().unbind(),
+            number,
+        }
+    }
+
     /// Returns what `read` makes of the field and the number of characters in its codes.
     fn read<T>(&self, read: impl FnOnce(&MarcField, usize) -> T) -> PyResult<T> {
         let record = self.record.get();
@@ -153,7 +166,7 @@ impl Field {
 }
 
 /// Writes a field of subfields. Text without a code belongs to no subfield.
-fn field_of(tag: Tag, indicators: &[u8], subfields: &[(String, String)]) -> MarcField {
+pub(crate) fn field_of(tag: Tag, indicators: &[u8], subfields: &[(String, String)]) -> MarcField {
     let mut body = BytesMut::from(indicators);
     for (code, text) in subfields {
         if !code.is_empty() || text.is_empty() {
@@ -181,7 +194,7 @@ fn pairs(field: &MarcField, code_length: usize) -> Vec<(String, String)> {
 }
 
 /// Refuses what would be structure in ISO 2709, and codes of another length than the leader says.
-fn check_subfields(subfields: &[(String, String)], code_length: usize) -> PyResult<()> {
+pub(crate) fn check_subfields(subfields: &[(String, String)], code_length: usize) -> PyResult<()> {
     for (index, (code, text)) in subfields.iter().enumerate() {
         // The text before the first subfield has no code; it is kept.
         let is_before = index == 0 && code.is_empty();
@@ -197,7 +210,7 @@ fn check_subfields(subfields: &[(String, String)], code_length: usize) -> PyResu
     Ok(())
 }
 
-fn check_text(text: &str) -> PyResult<()> {
+pub(crate) fn check_text(text: &str) -> PyResult<()> {
     let separators = [RECORD_TERMINATOR, FIELD_TERMINATOR, SUBFIELD_DELIMITER];
     if text.bytes().any(|octet| separators.contains(&octet)) {
         return Err(PyValueError::new_err(
@@ -207,24 +220,8 @@ fn check_text(text: &str) -> PyResult<()> {
     Ok(())
 }
 
-fn is_plain(text: &str) -> bool {
+pub(crate) fn is_plain(text: &str) -> bool {
     !text.chars().any(char::is_control)
-}
-
-/// Reads a tag.
-pub(crate) fn tag_of(tag: &Bound<'_, PyAny>) -> PyResult<Tag> {
-    let text = text_of(tag, "a tag is a str such as '245'")?;
-    let octets: Option<[u8; 3]> = text.as_bytes().try_into().ok();
-    octets.filter(|_| is_plain(&text)).map(Tag).ok_or_else(|| {
-        PyValueError::new_err(format!(
-            "{} is not a tag of three characters",
-            quoted(&text)
-        ))
-    })
-}
-
-fn tags_of(tags: &[Bound<'_, PyAny>]) -> PyResult<Vec<Tag>> {
-    tags.iter().map(tag_of).collect()
 }
 
 fn code_of(code: &Bound<'_, PyAny>) -> PyResult<String> {
@@ -234,14 +231,25 @@ fn code_of(code: &Bound<'_, PyAny>) -> PyResult<String> {
 /// Reads the code of a subfield to write.
 fn new_code(code: &Bound<'_, PyAny>) -> PyResult<String> {
     let code = code_of(code)?;
-    if code.is_empty() {
-        return Err(PyValueError::new_err("the code of a subfield is empty"));
-    }
+    check_new_code(&code)?;
     Ok(code)
 }
 
+/// Checks the code of a new subfield: signs of ASCII, or the letters of danMARC2. Other readers take the first octet of any other
+/// letter for the code.
+pub(crate) fn check_new_code(code: &str) -> PyResult<()> {
+    let is_one = |letter: char| letter.is_ascii_graphic() || "æøå".contains(letter);
+    if code.is_empty() || !code.chars().all(is_one) {
+        return Err(PyValueError::new_err(format!(
+            "{} is not the code of a subfield, such as 'a'",
+            quoted(code)
+        )));
+    }
+    Ok(())
+}
+
 /// Reads the subfields of a field: pairs of a code and a text, or a dict.
-fn subfields_of(given: &Bound<'_, PyAny>) -> PyResult<Vec<(String, String)>> {
+pub(crate) fn subfields_of(given: &Bound<'_, PyAny>) -> PyResult<Vec<(String, String)>> {
     let pairs = match given.cast::<PyDict>() {
         Ok(dict) => dict.items().into_any(),
         Err(_) => given.clone(),
@@ -258,7 +266,7 @@ fn subfields_of(given: &Bound<'_, PyAny>) -> PyResult<Vec<(String, String)>> {
         .collect()
 }
 
-fn indicators_of(text: &str, count: usize) -> PyResult<()> {
+pub(crate) fn indicators_of(text: &str, count: usize) -> PyResult<()> {
     let is_printable = text.bytes().all(|octet| matches!(octet, b' '..=b'~'));
     if text.len() == count && is_printable {
         return Ok(());
@@ -285,13 +293,13 @@ impl Field {
     }
 
     #[setter]
-    fn set_indicators(&self, indicators: &str) -> PyResult<()> {
+    fn set_indicators(&self, indicators: Text<'_>) -> PyResult<()> {
         self.change(|field, code_length| {
             if field.is_control() {
                 let words = format!("{} has no indicators", field.tag);
                 return Err(PyTypeError::new_err(words));
             }
-            indicators_of(indicators, INDICATORS.max(field.indicators().len()))?;
+            indicators_of(&indicators, INDICATORS.max(field.indicators().len()))?;
             let subfields = pairs(field, code_length);
             Ok(field_of(field.tag, indicators.as_bytes(), &subfields))
         })
@@ -307,14 +315,14 @@ impl Field {
     }
 
     #[setter]
-    fn set_value(&self, value: String) -> PyResult<()> {
+    fn set_value(&self, value: Text<'_>) -> PyResult<()> {
         check_text(&value)?;
         self.change(|field, _| {
             if !field.is_control() {
                 let words = format!("{} has subfields: set those", field.tag);
                 return Err(PyTypeError::new_err(words));
             }
-            Ok(MarcField::control(field.tag, value))
+            Ok(MarcField::control(field.tag, value.to_owned()))
         })
     }
 
@@ -344,9 +352,9 @@ impl Field {
     }
 
     /// Adds a subfield at the end.
-    fn add(&self, code: &Bound<'_, PyAny>, text: String) -> PyResult<()> {
+    fn add(&self, code: &Bound<'_, PyAny>, text: Text<'_>) -> PyResult<()> {
         let mut subfields = self.pairs()?;
-        subfields.push((new_code(code)?, text));
+        subfields.push((new_code(code)?, text.to_owned()));
         self.put(&subfields)
     }
 
@@ -363,12 +371,12 @@ impl Field {
     }
 
     /// Replaces the text of the first subfield with a code, or adds a subfield at the end.
-    fn __setitem__(&self, code: &Bound<'_, PyAny>, text: String) -> PyResult<()> {
+    fn __setitem__(&self, code: &Bound<'_, PyAny>, text: Text<'_>) -> PyResult<()> {
         let code = new_code(code)?;
         let mut subfields = self.pairs()?;
         match subfields.iter_mut().find(|(other, _)| *other == code) {
-            Some((_, old)) => *old = text,
-            None => subfields.push((code, text)),
+            Some((_, old)) => *old = text.to_owned(),
+            None => subfields.push((code, text.to_owned())),
         }
         self.put(&subfields)
     }
@@ -421,76 +429,6 @@ impl Field {
             let mut subfields = field.subfields_with(code_length);
             let found = subfields.find(|subfield| subfield.code == code.as_bytes())?;
             Some(String::from_utf8_lossy(found.data).into_owned())
-        })
-    }
-}
-
-/// The methods of a record that are about its fields.
-impl Record {
-    pub(crate) fn first_field(this: &Bound<'_, Self>, tag: Tag) -> PyResult<Option<Field>> {
-        let numbers = this
-            .get()
-            .numbered(|numbered| numbered.tagged(&[tag], false));
-        let number = numbers.ok().and_then(|numbers| numbers.first().copied());
-        Ok(number.map(|number| Field {
-            record: this.clone().unbind(),
-            number,
-        }))
-    }
-
-    pub(crate) fn fields_with(
-        this: &Bound<'_, Self>,
-        tags: &[Bound<'_, PyAny>],
-    ) -> PyResult<Vec<Field>> {
-        let tags = tags_of(tags)?;
-        let all = tags.is_empty();
-        let numbers = this.get().numbered(|numbered| numbered.tagged(&tags, all));
-        let fields = numbers.unwrap_or_default().into_iter();
-        Ok(fields
-            .map(|number| Field {
-                record: this.clone().unbind(),
-                number,
-            })
-            .collect())
-    }
-
-    pub(crate) fn insert_field(
-        this: &Bound<'_, Self>,
-        tag: &Bound<'_, PyAny>,
-        content: &Bound<'_, PyAny>,
-        indicators: Option<&str>,
-    ) -> PyResult<Field> {
-        let tag = tag_of(tag)?;
-        let number = if let Ok(value) = content.extract::<String>() {
-            check_text(&value)?;
-            let field = MarcField::control(tag, value);
-            if !field.is_control() || indicators.is_some() {
-                let words = format!("{tag} has subfields: give pairs of a code and a text");
-                return Err(PyTypeError::new_err(words));
-            }
-            this.get().numbered(|numbered| numbered.insert(field))??
-        } else {
-            let indicators = indicators.unwrap_or("  ");
-            indicators_of(indicators, INDICATORS)?;
-            let subfields = subfields_of(content)?;
-            this.get().numbered(|numbered| {
-                check_subfields(&subfields, numbered.record.leader.code_length())?;
-                let field = field_of(tag, indicators.as_bytes(), &subfields);
-                numbered.insert(field)
-            })??
-        };
-        Ok(Field {
-            record: this.clone().unbind(),
-            number,
-        })
-    }
-
-    pub(crate) fn drop_fields(&self, tags: &[Bound<'_, PyAny>]) -> PyResult<usize> {
-        let tags = tags_of(tags)?;
-        self.numbered(|numbered| {
-            let numbers = numbered.tagged(&tags, false);
-            numbered.remove(&numbers);
-            numbers.len()
         })
     }
 }

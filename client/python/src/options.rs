@@ -2,7 +2,6 @@
 //! and how long to wait for them, who asks, what is known about the target, and in which form records are wanted. This is the only place
 //! where they become options of the library.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -14,10 +13,11 @@ use z3950::asn1::oid::Oid;
 use z3950::marc::charset::Charset;
 use z3950::profile::{Profile, Resolved};
 use z3950::target::{Endpoint, Target};
-use z3950::transport::{ClientCertificate, NoProxy, Pem, Proxy, Routes, TlsOptions};
+use z3950::transport::{ClientCertificate, NoProxy, Proxy, Routes, TlsOptions};
 use z3950::{Client, ClientOptions, RecordForm, Timeouts};
 
 use crate::error::{BadUrl, Error, quoted};
+use crate::pem::{Pem, unusable};
 use crate::process::shared;
 
 /// How long unused sessions are kept for the next connection to the same server.
@@ -35,9 +35,9 @@ pub(crate) struct Options {
 /// How servers are reached. Connections in the same way share their sessions.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Way {
-    ca_file: Option<PathBuf>,
-    certificate: Option<PathBuf>,
-    key: Option<PathBuf>,
+    ca_file: Option<Pem>,
+    certificate: Option<Pem>,
+    key: Option<Pem>,
     insecure: bool,
     proxy: Option<String>,
 }
@@ -52,7 +52,7 @@ impl Way {
     ///
     /// # Errors
     /// A file cannot be read or is not of PEM, or the proxy is malformed.
-    pub(crate) fn routes(&self) -> PyResult<Routes> {
+    pub(crate) fn routes(&self, py: Python<'_>) -> PyResult<Routes> {
         let routes = match self.proxy.as_deref() {
             Some("none") => Routes::default(),
             Some(text) => Routes::default().proxy(text.parse().map_err(refused)?, NoProxy::none()),
@@ -65,19 +65,27 @@ impl Way {
             }
         };
         let mut tls = TlsOptions::default();
-        tls.roots = self.ca_file.clone().map(Pem::from);
+        tls.roots = self.ca_file.clone().map(Into::into);
         tls.insecure = self.insecure;
         tls.certificate = self.certificate.clone().map(|chain| ClientCertificate {
             key: self.key.clone().unwrap_or_else(|| chain.clone()).into(),
             chain: chain.into(),
         });
         let routes = routes.tls(tls);
-        routes.read_certificates().map_err(|error| {
-            let cause = std::error::Error::source(&error);
-            let cause = cause.map_or_else(String::new, |cause| format!(": {cause}"));
-            Error::new_err(format!("{error}{cause}"))
-        })?;
+        let read = routes.read_certificates();
+        read.map_err(|error| unusable(py, error))?;
         Ok(routes)
+    }
+
+    /// Returns the name of an option that is for TLS alone, if one is given.
+    fn for_tls(&self) -> Option<&'static str> {
+        let given = [
+            ("ca_file", self.ca_file.is_some()),
+            ("certificate", self.certificate.is_some()),
+            ("insecure", self.insecure),
+        ];
+        let mut given = given.into_iter().filter(|(_, is_given)| *is_given);
+        given.next().map(|(name, _)| name)
     }
 }
 
@@ -185,9 +193,9 @@ impl Options {
         query_charset: Option<&str>,
         chunk: Option<u32>,
         profile: Option<Py<PyAny>>,
-        ca_file: Option<PathBuf>,
-        certificate: Option<PathBuf>,
-        key: Option<PathBuf>,
+        ca_file: Option<Pem>,
+        certificate: Option<Pem>,
+        key: Option<Pem>,
         insecure: bool,
         proxy: Option<String>,
     ) -> PyResult<Self> {
@@ -297,6 +305,30 @@ impl Options {
         let name = resolved.name.as_deref().unwrap_or(GIVEN);
         let profiles = client.profiles().clone();
         Ok(client.with_profiles(profiles.with_profile(name, profile)))
+    }
+}
+
+impl Options {
+    /// Raises an exception if an option is for TLS and no target is reached by it: a password that is meant for a server whose
+    /// certificate is checked would be sent in the clear.
+    pub(crate) fn check_tls(&self, py: Python<'_>, targets: &[&str]) -> PyResult<()> {
+        let Some(option) = self.way.for_tls() else {
+            return Ok(());
+        };
+        let shared = shared(py)?;
+        let profiles = shared.usual_client(py)?.profiles();
+        // An invalid target is refused when it is connected to.
+        let endpoints = targets.iter().map(|target| profiles.resolve(target));
+        let has_tls =
+            |endpoint: &Endpoint| matches!(endpoint, Endpoint::Tls(..) | Endpoint::Https(..));
+        let mut endpoints = endpoints.map(|found| found.map(|found| found.endpoint));
+        if endpoints.any(|found| found.as_ref().map_or(true, has_tls)) {
+            return Ok(());
+        }
+        let named = targets.join(" and ");
+        Err(PyValueError::new_err(format!(
+            "{option} is for TLS, without which {named} would be reached: write ssl:HOST, or https: for SRU"
+        )))
     }
 }
 

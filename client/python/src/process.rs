@@ -14,6 +14,7 @@ use tokio::sync::oneshot;
 use z3950::{Client, ClientOptions};
 
 use crate::error::{Error, to_python};
+use crate::exit::detached;
 use crate::options::Way;
 
 /// The state shared by all requests of a process.
@@ -67,7 +68,7 @@ impl Shared {
         if let Some(client) = self.others().get(way) {
             return Ok(client.clone());
         }
-        let client = Client::with_routes(ClientOptions::default(), way.routes()?);
+        let client = Client::with_routes(ClientOptions::default(), way.routes(py)?);
         let client = client.with_profiles(usual.profiles().clone());
         self.others().insert(way.clone(), client.clone());
         Ok(client)
@@ -112,7 +113,7 @@ pub(crate) fn close(py: Python<'_>) {
     let Some(shared) = shared else {
         return;
     };
-    py.detach(|| {
+    detached(py, || {
         let others: Vec<Client> = shared.others().values().cloned().collect();
         for client in others.iter().chain(shared.client.get()) {
             shared.runtime.block_on(client.close_all());

@@ -18,6 +18,7 @@ use z3950::{Query as Meant, QueryError};
 use crate::error::{BadQuery, guarded};
 use crate::pickled::{Reduced, reduced};
 use crate::result_set::text_of_term;
+use crate::text::Text;
 
 /// A query: one term in one index, or several queries joined by `&` (and), `|` (or) and `-` (and not), at most 1000 times.
 ///
@@ -55,68 +56,68 @@ pub(crate) enum Step {
 impl Query {
     /// Creates a query for a term in any index.
     #[staticmethod]
-    fn any(term: &str) -> Self {
-        Meant::any(term).into()
+    fn any(term: Text<'_>) -> Self {
+        Meant::any(&*term).into()
     }
 
     /// Creates a query for a title.
     #[staticmethod]
-    fn title(term: &str) -> Self {
-        Meant::title(term).into()
+    fn title(term: Text<'_>) -> Self {
+        Meant::title(&*term).into()
     }
 
     /// Creates a query for an author.
     #[staticmethod]
-    fn author(term: &str) -> Self {
-        Meant::author(term).into()
+    fn author(term: Text<'_>) -> Self {
+        Meant::author(&*term).into()
     }
 
     /// Creates a query for a subject heading.
     #[staticmethod]
-    fn subject(term: &str) -> Self {
-        Meant::subject(term).into()
+    fn subject(term: Text<'_>) -> Self {
+        Meant::subject(&*term).into()
     }
 
     /// Creates a query for an ISBN as given; `lookup` also tries its other forms.
     #[staticmethod]
-    fn isbn(term: &str) -> Self {
-        Meant::isbn(term).into()
+    fn isbn(term: Text<'_>) -> Self {
+        Meant::isbn(&*term).into()
     }
 
     /// Creates a query for an ISSN as given.
     #[staticmethod]
-    fn issn(term: &str) -> Self {
-        Meant::issn(term).into()
+    fn issn(term: Text<'_>) -> Self {
+        Meant::issn(&*term).into()
     }
 
     /// Creates a query for a Library of Congress control number as given.
     #[staticmethod]
-    fn lccn(term: &str) -> Self {
-        Meant::lccn(term).into()
+    fn lccn(term: Text<'_>) -> Self {
+        Meant::lccn(&*term).into()
     }
 
     /// Creates a query for a record's identifier in its database, as in RFC 2056.
     #[staticmethod]
-    fn docid(term: &str) -> Self {
-        Meant::docid(term).into()
+    fn docid(term: Text<'_>) -> Self {
+        Meant::docid(&*term).into()
     }
 
     /// Creates a query for a date of publication.
     #[staticmethod]
-    fn date(term: &str) -> Self {
-        Meant::date(term).into()
+    fn date(term: Text<'_>) -> Self {
+        Meant::date(&*term).into()
     }
 
     /// Creates a query for a publisher.
     #[staticmethod]
-    fn publisher(term: &str) -> Self {
-        Meant::publisher(term).into()
+    fn publisher(term: Text<'_>) -> Self {
+        Meant::publisher(&*term).into()
     }
 
     /// Creates a query for one term in a named index: `title` or `ti`, `author` or `au`, `callnumber` and so on.
     #[staticmethod]
-    fn index(name: &str, term: &str) -> PyResult<Self> {
-        read(|| Meant::index(name, term))
+    fn index(name: Text<'_>, term: Text<'_>) -> PyResult<Self> {
+        read(|| Meant::index(&name, &*term))
     }
 
     /// Creates a query for one term with Bib-1 attributes, each given by a type and a value.
@@ -125,34 +126,34 @@ impl Query {
     /// >>> str(Query.attributes([(1, 4), (5, 1)], "war"))
     /// '@attr 5=1 @attr 1=4 war'
     #[staticmethod]
-    fn attributes(attributes: Vec<(i64, i64)>, term: &str) -> Self {
-        Meant::attributes(attributes, term).into()
+    fn attributes(attributes: Vec<(i64, i64)>, term: Text<'_>) -> Self {
+        Meant::attributes(attributes, &*term).into()
     }
 
     /// Parses words that must all occur, with optional index names: `ti:"war and peace" au:tolstoy`.
     #[staticmethod]
-    fn words(text: &str) -> PyResult<Self> {
-        read(|| Meant::words(text))
+    fn words(text: Text<'_>) -> PyResult<Self> {
+        read(|| Meant::words(&text))
     }
 
     /// Parses PQF, the prefix notation of YAZ: `@and @attr 1=4 war @attr 1=1003 tolstoy`.
     #[staticmethod]
-    fn pqf(text: &str) -> PyResult<Self> {
-        read(|| Meant::pqf(text))
+    fn pqf(text: Text<'_>) -> PyResult<Self> {
+        read(|| Meant::pqf(&text))
     }
 
     /// Parses CQL: `dc.title="war and peace" and dc.creator=tolstoy`. `search` sorts by the keys after `sortby`.
     #[staticmethod]
-    fn cql(text: &str) -> PyResult<Self> {
+    fn cql(text: Text<'_>) -> PyResult<Self> {
         let steps = Some(vec![Step::Cql(text.to_owned())]);
-        let query = read(|| Meant::cql(text))?;
+        let query = read(|| Meant::cql(&text))?;
         Ok(Self { steps, ..query })
     }
 
     /// Parses CCL (ISO 8777): `ti=(war and peace) and au=tolstoy`.
     #[staticmethod]
-    fn ccl(text: &str) -> PyResult<Self> {
-        read(|| Meant::ccl(text))
+    fn ccl(text: Text<'_>) -> PyResult<Self> {
+        read(|| Meant::ccl(&text))
     }
 
     /// What joins the two `operands`: `and`, `or`, `not` or `prox`; `None` for a query of one term.
@@ -304,8 +305,8 @@ impl Query {
         let mut made: Vec<Self> = Vec::new();
         for step in steps {
             let query = match step {
-                Step::Pqf(text) => Self::pqf(text)?,
-                Step::Cql(text) => Self::cql(text)?,
+                Step::Pqf(text) => Self::pqf(text.as_str().into())?,
+                Step::Cql(text) => Self::cql(text.as_str().into())?,
                 join => {
                     let (right, left) = (made.pop(), made.pop());
                     let (left, right) = (left.ok_or_else(missing)?, right.ok_or_else(missing)?);

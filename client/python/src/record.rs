@@ -1,25 +1,28 @@
 //! Records as Python reads them, from a result set or from a file.
 
+mod fields;
 mod state;
 
-use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pyo3::exceptions::{PyImportError, PyKeyError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyImportError, PyKeyError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyIterator, PyList, PyString};
+use pyo3::types::{PyBytes, PyDict, PyIterator, PyList, PyMapping};
 use pythonize::pythonize;
 use z3950::asn1::oid::{OPAC, Oid};
 use z3950::asn1::record::{RetrievedRecord, holdings, marc_syntax};
 use z3950::marc::crosswalk::{Citation, described_in_xml, dublin_core};
-use z3950::marc::record::Leader;
 use z3950::marc::table::CopyCells;
 use z3950::marc::{MarcRecord, iso2709, marcline, marcxml, text_lossless};
 
+use self::fields::{BOOK, leader_of};
 use crate::error::{DamagedRecord, Error, guarded, quoted};
-use crate::marc::{Field, Numbered, tag_of};
+use crate::files::record_of_json;
+use crate::marc::{Field, Numbered};
 use crate::pickled::{Reduced, reduced};
+use crate::tag::TagPattern;
+use crate::text::{Text, text_of};
 use crate::values::Holding;
 
 /// A record.
@@ -30,9 +33,16 @@ use crate::values::Holding;
 /// Fields of MARC are changed in place, and so are all forms of the record but `octets`. Equal records have equal octets, or equal fields
 /// if they were changed; do not change a record that is in a set or a key of a dict.
 ///
+/// `record["245"]` is the first field with a tag, and raises `KeyError` if there is none; `"245" in record` says whether there is one, and
+/// a loop over the record gives all fields. In a tag, an `X` stands for any character: `record.remove_fields("9XX")`.
+///
+/// `Record()` is a new MARC record without fields, of a book unless its leader says otherwise. `Record.from_dict`, `z3950.read` and
+/// searches make records, too.
+///
 /// >>> import z3950
-/// >>> [record] = z3950.read(b'{"leader": "00000nam a2200000 a 4500", "fields": [{"001": "id7"}, '
-/// ...     b'{"245": {"ind1": "1", "ind2": "0", "subfields": [{"a": "Emma /"}, {"c": "Jane Austen."}]}}]}')
+/// >>> record = z3950.Record()
+/// >>> _ = record.add_field("001", "id7")
+/// >>> _ = record.add_field("245", [("a", "Emma /"), ("c", "Jane Austen.")], "10")
 /// >>> record.title
 /// 'Emma'
 /// >>> record.fields("245"), record.fields("245", "c"), record.fields("001")
@@ -204,6 +214,35 @@ impl Record {
 
 #[pymethods]
 impl Record {
+    #[new]
+    #[pyo3(signature = (leader=None))]
+    fn new(leader: Option<Text<'_>>) -> PyResult<Self> {
+        let leader = leader_of(leader.as_deref().unwrap_or(BOOK))?;
+        let record = MarcRecord {
+            leader,
+            ..MarcRecord::default()
+        };
+        Ok(record.into())
+    }
+
+    /// Creates a record from MARC-in-JSON, which is what `json` is: a dict with a `leader` and a list of `fields`.
+    ///
+    /// >>> import z3950
+    /// >>> field = {"ind1": "0", "ind2": "0", "subfields": [{"a": "Emma"}]}
+    /// >>> z3950.Record.from_dict({"leader": "00000nam a2200000 a 4500", "fields": [{"001": "id7"}, {"245": field}]}).title
+    /// 'Emma'
+    #[staticmethod]
+    fn from_dict(py: Python<'_>, record: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if record.cast::<PyMapping>().is_err() {
+            let given = record.get_type().name()?;
+            let words = format!("from_dict takes a dict of MARC-in-JSON, not {given}");
+            return Err(PyTypeError::new_err(words));
+        }
+        let octets = py.import("z3950._common")?.getattr("as_octets")?;
+        let octets = octets.call1((record,))?;
+        guarded(|| record_of_json(octets.cast::<PyBytes>()?))
+    }
+
     /// The title on one line, from a MARC, XML, GRS-1 or Summary record.
     #[getter]
     fn title(&self) -> PyResult<Option<String>> {
@@ -261,17 +300,9 @@ impl Record {
     }
 
     #[setter]
-    fn set_leader(&self, leader: &str) -> PyResult<()> {
-        let octets: Option<[u8; Leader::LENGTH]> = leader.as_bytes().try_into().ok();
-        let is_printable =
-            |octets: &[u8; Leader::LENGTH]| octets.iter().all(|octet| matches!(octet, b' '..=b'~'));
-        let octets = octets.filter(is_printable).ok_or_else(|| {
-            PyValueError::new_err(format!(
-                "a leader is 24 characters of ASCII, not {}",
-                quoted(leader)
-            ))
-        })?;
-        self.numbered(|numbered| numbered.record_mut().leader = Leader(octets))
+    fn set_leader(&self, leader: Text<'_>) -> PyResult<()> {
+        let leader = leader_of(&leader)?;
+        self.numbered(|numbered| numbered.record_mut().set_leader(leader))
     }
 
     /// What is wrong with a damaged record, of which something is missing or cannot be read. `None` if it is sound. A damaged record of a
@@ -380,44 +411,21 @@ impl Record {
         sources.iter().map(|source| &*source.database).collect()
     }
 
-    /// Returns the texts of the fields with a tag. If a code is given, returns the texts of the subfields with that code.
+    /// Returns the texts of the fields with a tag, or of several tags, as in `6XX`. If a code is given, returns the texts of the subfields
+    /// with that code.
     #[pyo3(signature = (tag, code=None))]
     fn fields(
         &self,
         tag: &Bound<'_, PyAny>,
         code: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Vec<String>> {
-        let tag = &*text_of(tag, "a tag is a str such as '245'")?;
+        let tag = TagPattern::of(tag)?;
         let code = code.map(|code| text_of(code, "a code is a str such as 'a'"));
         let code = code.transpose()?;
-        guarded(|| {
-            let mut found = Vec::new();
-            let Some(record) = self.as_marc() else {
-                return Ok(found);
-            };
-            let code_length = record.leader.code_length();
-            for field in record.fields_by_tag(tag) {
-                let subfields = field.subfields_with(code_length);
-                match (field.value(), code.as_deref()) {
-                    (Some(value), None) => found.push(String::from_utf8_lossy(value).into_owned()),
-                    (Some(_), Some(_)) => {}
-                    (None, Some(code)) => found.extend(
-                        subfields
-                            .filter(|subfield| subfield.code == code.as_bytes())
-                            .map(|subfield| String::from_utf8_lossy(subfield.data).into_owned()),
-                    ),
-                    (None, None) => {
-                        let texts =
-                            subfields.map(|subfield| String::from_utf8_lossy(subfield.data));
-                        found.push(texts.collect::<Vec<_>>().join(" "));
-                    }
-                }
-            }
-            Ok(found)
-        })
+        guarded(|| Ok(self.texts(tag, code.as_deref())))
     }
 
-    /// Returns the fields with one of these tags, or all fields if no tags are given.
+    /// Returns the fields with one of these tags, such as `245` or `6XX`, or all fields if no tags are given.
     #[pyo3(signature = (*tags))]
     fn get_fields(this: &Bound<'_, Self>, tags: Vec<Bound<'_, PyAny>>) -> PyResult<Vec<Field>> {
         guarded(|| Self::fields_with(this, &tags))
@@ -430,12 +438,12 @@ impl Record {
         this: &Bound<'_, Self>,
         tag: &Bound<'_, PyAny>,
         content: &Bound<'_, PyAny>,
-        indicators: Option<&str>,
+        indicators: Option<Text<'_>>,
     ) -> PyResult<Field> {
-        guarded(|| Self::insert_field(this, tag, content, indicators))
+        guarded(|| Self::insert_field(this, tag, content, indicators.as_deref()))
     }
 
-    /// Removes the fields with one of these tags from a MARC record, and returns how many they were.
+    /// Removes the fields with one of these tags, such as `852` or `9XX`, from a MARC record, and returns how many they were.
     #[pyo3(signature = (*tags))]
     fn remove_fields(&self, tags: Vec<Bound<'_, PyAny>>) -> PyResult<usize> {
         guarded(|| self.drop_fields(&tags))
@@ -443,12 +451,12 @@ impl Record {
 
     /// Returns the first field with a tag.
     fn __getitem__(this: &Bound<'_, Self>, tag: &Bound<'_, PyAny>) -> PyResult<Field> {
-        let found = guarded(|| Self::first_field(this, tag_of(tag)?))?;
+        let found = guarded(|| Self::first_field(this, tag))?;
         found.ok_or_else(|| PyKeyError::new_err(tag.clone().unbind()))
     }
 
     fn __contains__(this: &Bound<'_, Self>, tag: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let found = guarded(|| Self::first_field(this, tag_of(tag)?))?;
+        let found = guarded(|| Self::first_field(this, tag))?;
         Ok(found.is_some())
     }
 
@@ -510,17 +518,6 @@ impl Record {
         let title = escaped(&self.title()?.unwrap_or_default());
         let text = escaped(&self.text()?);
         Ok(format!("<strong>{title}</strong><pre>{text}</pre>"))
-    }
-}
-
-/// Returns the text of a string; for another value, an exception whose message begins with what is expected.
-pub(crate) fn text_of<'a>(value: &'a Bound<'_, PyAny>, expected: &str) -> PyResult<Cow<'a, str>> {
-    match value.cast::<PyString>() {
-        Ok(text) => text.to_cow(),
-        Err(_) => {
-            let given = value.get_type().name()?;
-            Err(PyTypeError::new_err(format!("{expected}, not {given}")))
-        }
     }
 }
 

@@ -14,11 +14,11 @@ use z3950_server::access::{Access, User};
 use z3950_server::fault::Rule;
 use z3950_server::imitate::Imitated;
 use z3950_server::testing::{TestServer, TranscriptEntry, record};
-use z3950_server::tls::{ClientCertificates, Tls};
 
 use crate::backend::PythonBackend;
 use crate::error::{Error, guarded, panicked, quoted};
 use crate::exit::detached;
+use crate::pem::ListenerPem;
 use crate::process::Local;
 use crate::request::SIGNAL_TICK;
 
@@ -67,22 +67,6 @@ impl Given {
     }
 }
 
-/// The certificate and the key of a listener for TLS, and the authorities of clients if these need a certificate, as files.
-#[derive(FromPyObject)]
-pub(crate) struct ListenerPem(PathBuf, PathBuf, Option<PathBuf>);
-
-impl ListenerPem {
-    fn read(&self) -> PyResult<Tls> {
-        let Self(certificate, key, clients) = self;
-        let clients = match clients {
-            Some(path) => ClientCertificates::Required(std::fs::read(path)?),
-            None => ClientCertificates::default(),
-        };
-        let tls = Tls::load(certificate, key, &clients);
-        tls.map_err(|error| PyValueError::new_err(error.to_string()))
-    }
-}
-
 #[pymethods]
 impl Server {
     #[new]
@@ -99,7 +83,7 @@ impl Server {
     ) -> PyResult<Self> {
         let mut builder = TestServer::builder();
         if let Some(tls) = tls {
-            builder = builder.tls(tls.read()?);
+            builder = builder.tls(tls.tls(py)?);
         }
         if !users.is_empty() {
             let users = users.into_iter().map(|(name, password)| {
@@ -191,21 +175,21 @@ impl Server {
         })
     }
 
-    /// Stops the server. In a child of its process there is no server to stop.
+    /// Stops the server, and returns the rules that never struck. In a child of its process there is no server to stop.
     ///
     /// # Errors
     /// One of its sessions panicked, or the recording could not be written.
-    fn stop(&self, py: Python<'_>) -> PyResult<()> {
+    fn stop(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let Some(slot) = self.0.here() else {
-            return Ok(());
+            return Ok(Vec::new());
         };
         let stop = || {
             let mut state = slot.lock().unwrap_or_else(PoisonError::into_inner);
             state.stop()
         };
         match guarded(|| detached(py, stop))? {
-            Some(panic) => Err(panicked(&panic)),
-            None => Ok(()),
+            (Some(panic), _) => Err(panicked(&panic)),
+            (None, unfired) => Ok(unfired),
         }
     }
 }
@@ -238,23 +222,24 @@ impl Server {
 }
 
 impl State {
-    /// Stops the server, and returns the first panic of a session.
+    /// Stops the server, and returns the first panic of a session and the rules that never struck.
     ///
     /// # Errors
     /// The recording could not be written.
-    fn stop(&mut self) -> PyResult<Option<String>> {
+    fn stop(&mut self) -> PyResult<(Option<String>, Vec<String>)> {
         let Self::Running(server) = mem::replace(self, Self::Stopped(Vec::new())) else {
-            return Ok(None);
+            return Ok((None, Vec::new()));
         };
-        let (summary, entries) = server.stop_with_transcript();
-        *self = Self::Stopped(entries);
-        Ok(summary.map_err(unrecorded)?.first_panic)
+        let report = server.stop_and_report();
+        *self = Self::Stopped(report.transcript);
+        let summary = report.summary.map_err(unrecorded)?;
+        Ok((summary.first_panic, report.unfired_rules))
     }
 }
 
 impl Drop for Server {
-    /// If a session panicked, the test that stops the server fails, but not one that drops it. If a recording fails, this is
-    /// reported in the way in which Python reports exceptions of finalizers.
+    /// If a session panicked or a rule never struck, the test that stops the server is told, but not one that drops it. If a recording
+    /// fails, this is reported in the way in which Python reports exceptions of finalizers.
     fn drop(&mut self) {
         if let Some(slot) = self.0.here() {
             let mut state = slot.lock().unwrap_or_else(PoisonError::into_inner);

@@ -9,11 +9,13 @@ use std::thread::{self, JoinHandle};
 use pyo3::prelude::*;
 use tokio::runtime::Builder;
 use tokio::sync::oneshot;
+use z3950_server::tls::Tls;
 use z3950_server::{Limits, Offer, Server as Listener, Target};
 
 use crate::backend::PythonBackend;
 use crate::error::{Error, guarded};
 use crate::exit::detached;
+use crate::pem::ListenerPem;
 use crate::process::Local;
 use crate::request::SIGNAL_TICK;
 
@@ -34,7 +36,14 @@ struct Running {
 #[pymethods]
 impl Service {
     #[new]
-    fn new(py: Python<'_>, adapter: &Bound<'_, PyAny>, host: String, port: u16) -> PyResult<Self> {
+    fn new(
+        py: Python<'_>,
+        adapter: &Bound<'_, PyAny>,
+        host: String,
+        port: u16,
+        tls: Option<ListenerPem>,
+    ) -> PyResult<Self> {
+        let tls = tls.map(|pem| pem.tls(py)).transpose()?;
         let mut offer = Offer::default();
         offer.implementation_name = Some("z3950 for Python".to_owned());
         let backend = PythonBackend::new(adapter)?;
@@ -43,7 +52,7 @@ impl Service {
         if let Some(logins) = logins {
             target = target.with_authenticate(logins);
         }
-        let started = detached(py, || guarded(|| Ok(start(target, host, port)?)))?;
+        let started = detached(py, || guarded(|| Ok(start(target, host, port, tls)?)))?;
         let (address, running) = started;
         Ok(Self {
             running: Local::new(Mutex::new(Some(running))),
@@ -86,15 +95,24 @@ impl Service {
     }
 }
 
-/// Starts a server on an address of a host.
-fn start(target: Target, host: String, port: u16) -> io::Result<(SocketAddr, Running)> {
+/// Starts a server on an address of a host, for TLS if there are settings of it.
+fn start(
+    target: Target,
+    host: String,
+    port: u16,
+    tls: Option<Tls>,
+) -> io::Result<(SocketAddr, Running)> {
     let (stop, stopped) = oneshot::channel::<()>();
     let (tell_bound, bound) = mpsc::channel();
     let (end, ended) = mpsc::channel();
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let run = move || {
         runtime.block_on(async {
-            let server = Listener::new(target).and_bind((host, port)).await;
+            let (server, address) = (Listener::new(target), (host, port));
+            let server = match tls {
+                Some(tls) => server.and_bind_tls(address, tls).await,
+                None => server.and_bind(address).await,
+            };
             let address = |server: &Listener| server.local_addrs().first().copied();
             // The receiver waits for this.
             match server {

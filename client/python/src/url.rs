@@ -8,6 +8,7 @@ use z3950::url::{Locator, Mode, Octets, Url as Scheme};
 
 use crate::error::{BadUrl, guarded};
 use crate::pickled::{Reduced, reduced};
+use crate::text::Text;
 
 /// A URL of any scheme. `str()` returns its canonical form, in which a password is shown as `***`.
 #[pyclass(frozen, eq, hash, module = "z3950.url")]
@@ -16,9 +17,9 @@ pub(crate) struct Url(Locator);
 
 /// Parses a URL.
 #[pyfunction]
-pub(crate) fn parse(text: &str, strict: bool) -> PyResult<Url> {
+pub(crate) fn parse(text: Text<'_>, strict: bool) -> PyResult<Url> {
     let mode = if strict { Mode::Strict } else { Mode::Lenient };
-    guarded(|| match Locator::parse(text, mode) {
+    guarded(|| match Locator::parse(&*text, mode) {
         Ok(locator) => Ok(Url(locator)),
         Err(error) => Err(BadUrl::new_err((error.to_string(), error.offset()))),
     })
@@ -27,7 +28,7 @@ pub(crate) fn parse(text: &str, strict: bool) -> PyResult<Url> {
 impl Url {
     /// Makes a URL again.
     pub(crate) fn restored(text: &str) -> PyResult<Self> {
-        parse(text, false)
+        parse(text.into(), false)
     }
 
     fn z3950(&self) -> Option<&z3950::url::Z3950Url> {
@@ -149,7 +150,7 @@ impl FoundUrl {
 
 /// Returns the URLs found in a text, in order.
 #[pyfunction]
-pub(crate) fn extract(text: &str, bare: bool) -> PyResult<Vec<FoundUrl>> {
+pub(crate) fn extract(text: Text<'_>, bare: bool) -> PyResult<Vec<FoundUrl>> {
     let extraction = guarded(|| {
         Ok(if bare {
             found_in::scan(text.as_bytes())

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import re
 import socket
 import threading
+import traceback
 import weakref
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -104,9 +107,9 @@ def test_audit_r_p4_options_are_spelled_in_every_signature() -> None:
         ({"profile": {"nonsense": 1}}, ValueError, "nonsense"),
         ({"profile": {"host": "lib.example"}}, TypeError, "leave it out"),
         ({"profile": 5}, TypeError, "profile is str \\| Mapping \\| None, not int"),
-        ({"ca_file": "nowhere.pem"}, z3950.Error, "nowhere.pem"),
+        ({"ca_file": "nowhere.pem"}, FileNotFoundError, "nowhere.pem"),
         ({"ca_file": __file__}, z3950.Error, "no certificate in"),
-        ({"ca_file": 5}, TypeError, "ca_file is str \\| PathLike \\| None, not int"),
+        ({"ca_file": 5}, TypeError, "ca_file is str \\| PathLike \\| bytes \\| None, not int"),
         ({"certificate": TLS / "ca.pem", "key": TLS / "server-key.pem"}, z3950.Error, "does not belong to the certificate"),
         ({"key": TLS / "server-key.pem"}, ValueError, "give certificate, too"),
         ({"insecure": True, "ca_file": TLS / "ca.pem"}, ValueError, "leave out ca_file"),
@@ -169,7 +172,7 @@ def test_audit_r_p4_a_proxy_is_used(demo: Server) -> None:
 
 
 def test_audit_r_p4_charsets_and_chunks_are_those_given(z3950_server: MakeServer) -> None:
-    latin1 = b"".join(z3950.convert([{"leader": " " * 24, "fields": [{"001": "1"}, {"245": {"subfields": [{"a": "Jane"}]}}]}], to="marc"))
+    latin1 = b"".join(z3950.convert({"leader": " " * 24, "fields": [{"001": "1"}, {"245": {"subfields": [{"a": "Jane"}]}}]}, to="marc"))
     server = z3950_server(records=[latin1] + [(number, "Emma é") for number in range(50)])
     with z3950.connect(server.target, chunk=7) as cat:
         assert len(list(cat.search("ti:emma"))) == 50
@@ -234,3 +237,142 @@ def test_audit_r_p7_an_update_of_nothing_is_refused(demo: Server, cat: z3950.Con
         with pytest.raises(ValueError, match="there is no record to update"):
             ask()
     assert "extendedServicesRequest" not in [said["apdu"] for said in demo.apdus]
+
+
+def test_issue_48_pem_is_given_by_path_or_as_it_is(z3950_server: MakeServer) -> None:
+    names = {"certificate": "server.pem", "key": "server-key.pem", "client_ca_file": "ca.pem"}
+    ours = {"ca_file": "ca.pem", "certificate": "client.pem", "key": "client-key.pem"}
+    ways: list[Callable[[Path], Any]] = [str, lambda path: path, Path.read_bytes, Path.read_text]
+    for way in ways:
+        server = z3950_server(**{option: way(TLS / name) for option, name in names.items()})
+        for other in ways:
+            options = {option: other(TLS / name) for option, name in ours.items()}
+            with z3950.connect(server.tls_target, **options) as cat:
+                assert len(cat.search("ti:emma")) == 1
+            [answer] = z3950.lookup(server.tls_target, ["local:pg1342"], **options)
+            assert answer
+
+
+SECRET = "MIIEvAIBADANBgkqhkiG9w0BAQ"
+
+#: Keys and certificates that were read and cannot be used as they are.
+SECRETS: list[str | bytes | Path] = [
+    f"-----BEGIN PRIVATE KEY-----\n{SECRET}\n-----END PRIVATE KEY-----\n",
+    f"-----BEGIN PRIVATE KEY-----\n{SECRET}",
+    f"-----BEGIN PRIVATE KEY-----\\n{SECRET}\\n-----END PRIVATE KEY-----",
+    f"-----BEGIN NONSENSE-----\n{SECRET}\n-----END NONSENSE-----\n",
+    f"{SECRET}\n{SECRET}\n",
+    SECRET.encode(),
+    f"-----BEGIN PRIVATE KEY-----\n{SECRET}\n".encode(),
+    Path(f"-----BEGIN PRIVATE KEY-----\n{SECRET}\n"),
+    Path(f"{SECRET}\n"),
+    f"{SECRET}\0",
+    b"\0" + SECRET.encode(),
+]
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+@pytest.mark.parametrize("option", ["ca_file", "certificate", "key"])
+def test_issue_48_no_error_shows_a_key(option: str, secret: str | bytes | Path) -> None:
+    options: dict[str, Any] = {option: secret}
+    if option == "key":
+        options["certificate"] = TLS / "client.pem"
+
+    async def get() -> None:
+        await aio.get("z39.50r://127.0.0.1:1/cat?1", **options)
+
+    calls: list[Callable[[], object]] = [
+        lambda: z3950.connect("ssl:127.0.0.1:1", **options),
+        lambda: z3950.lookup("ssl:127.0.0.1:1", ["isbn:0141439513"], **options),
+        lambda: asyncio.run(get()),
+        lambda: aio.connect("ssl:127.0.0.1:1", **options),
+    ]
+    if option != "ca_file":
+        served: dict[str, Any] = {"certificate": TLS / "server.pem", option: secret}
+        calls += [lambda: Server(**served), lambda: z3950.serve(Nothing(), port=0, **served)]
+    else:
+        clients: dict[str, Any] = {"certificate": TLS / "server.pem", "key": TLS / "server-key.pem", "client_ca_file": secret}
+        calls += [lambda: Server(**clients)]
+    for call in calls:
+        with pytest.raises((z3950.Error, ValueError)) as raised:
+            call()
+        said = "".join(traceback.format_exception_only(raised.value))
+        assert SECRET not in said + repr(raised.value)
+        assert raised.value.__cause__ is raised.value.__context__ is None
+
+
+class Nothing:
+    """A backend without records."""
+
+    def search(self, query: z3950.Query, request: z3950.Request) -> list[int]:
+        return []
+
+    def record(self, key: int, request: z3950.Request) -> None:
+        return None
+
+
+@pytest.mark.parametrize("option", ["ca_file", "certificate", "key"])
+def test_issue_48_a_file_that_is_not_there_is_named(option: str, tmp_path: Path) -> None:
+    missing = tmp_path / "missing.pem"
+    options: dict[str, Any] = {"certificate": TLS / "client.pem"} if option == "key" else {}
+    with pytest.raises(FileNotFoundError) as raised:
+        z3950.connect("ssl:lib.example", **(options | {option: missing}))
+    assert Path(raised.value.filename) == missing
+    with pytest.raises(OSError, match=re.escape(str(tmp_path))):
+        z3950.connect("ssl:lib.example", **(options | {option: tmp_path}))
+    served: dict[str, Any] = {"certificate": TLS / "server.pem", "key": TLS / "server-key.pem"}
+    served["client_ca_file" if option == "ca_file" else option] = missing
+    with pytest.raises(FileNotFoundError):
+        Server(**served)
+
+
+@pytest.mark.parametrize(
+    "options", [{"ca_file": TLS / "ca.pem"}, {"certificate": TLS / "client.pem", "key": TLS / "client-key.pem"}, {"insecure": True}]
+)
+def test_issue_48_options_of_tls_are_refused_without_it(demo: Server, options: dict[str, Any]) -> None:
+    async def get() -> None:
+        await aio.get(f"{demo.url}?pg1342", **options)
+
+    login: dict[str, Any] = {"user": "ann", "password": "sesame"}
+    for target in (demo.target, demo.http_url, f"z39.50s://{demo.target}", "loc", "unix:/tmp/z3950.socket"):
+        for call in (
+            lambda target: z3950.connect(target, **options, **login),
+            lambda target: z3950.lookup(target, ["local:pg1342"], **options, **login),
+            lambda target: aio.connect(target, **options, **login),
+        ):
+            with pytest.raises(ValueError, match=f"^{next(iter(options))} is for TLS, .*write ssl:HOST, or https:"):
+                call(target)
+    for read in (lambda: z3950.get(f"{demo.url}?pg1342", **options), lambda: asyncio.run(get())):
+        with pytest.raises(ValueError, match="is for TLS"):
+            read()
+    assert demo.apdus == []
+
+
+def test_issue_48_one_of_several_targets_has_tls(z3950_server: MakeServer) -> None:
+    server = z3950_server(certificate=TLS / "server.pem", key=TLS / "server-key.pem")
+    [answer] = z3950.lookup([server.target.replace("books", "serials"), server.tls_target], ["local:pg1342"], ca_file=TLS / "ca.pem")
+    assert answer.target == server.tls_target
+
+
+@pytest.mark.parametrize("value", [None, 5, b"emma"])
+def test_issue_48_what_is_no_text_is_named_by_its_type(demo: Server, cat: z3950.Connection, value: Any) -> None:
+    record = z3950.Record()
+    field = record.add_field("245", [("a", "Emma")])
+    for call in (
+        lambda: z3950.Query.title(value),
+        lambda: z3950.Query.pqf(value),
+        lambda: z3950.Query.index("title", value),
+        lambda: z3950.url.parse(value),
+        lambda: z3950.url.extract(value),
+        lambda: z3950.connect(value),
+        lambda: z3950.get(value),
+        lambda: z3950.convert(record, to=value),
+        lambda: cat.update(record, action=value),
+        lambda: cat.explain(value),
+        lambda: field.add("a", value),
+        lambda: field.__setitem__("a", value),
+        lambda: setattr(field, "indicators", value),
+        lambda: setattr(record, "leader", value),
+    ):
+        with pytest.raises(TypeError, match=rf"\bnot {type(value).__name__}\b"):
+            call()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import pymarc
@@ -12,7 +13,9 @@ import z3950
 from conftest import MakeServer, start
 from z3950.testing import Server
 
-EMMA = {"leader": " " * 24, "fields": [{"001": "id7"}, {"245": {"ind1": "1", "ind2": "0", "subfields": [{"a": "Emma"}]}}]}
+TLS = Path(__file__).parent / "tls"
+
+EMMA = {"leader": "00000nam a2200000 a 4500", "fields": [{"001": "id7"}, {"245": {"ind1": "1", "ind2": "0", "subfields": [{"a": "Emma"}]}}]}
 
 
 class Books:
@@ -445,6 +448,45 @@ def test_audit_r_p8_serve_goes_on_until_it_is_interrupted() -> None:
     assert seen == ["Emma"]
     with Server() as taken, pytest.raises(OSError, match="in use"):
         z3950.serve(Books(), port=int(taken.target.split(":")[1].split("/")[0]))
+
+
+def test_issue_48_async_methods_are_refused_in_plain_words(z3950_server: MakeServer, caplog: pytest.LogCaptureFixture) -> None:
+    class Async(Books):
+        async def search(self, query: z3950.Query, request: z3950.Request) -> list[str]:
+            return []
+
+    server = z3950_server(backend=Async())
+    with z3950.connect(server.target) as cat, pytest.raises(z3950.Diagnostic):
+        cat.search("x")
+    assert "search returns the keys of records: the methods of a backend must not be async" in caplog.text
+
+
+def test_issue_48_a_backend_is_served_by_tls() -> None:
+    class Stop(Exception):
+        pass
+
+    seen: list[str] = []
+
+    def listening(address: str) -> None:
+        with z3950.connect(f"ssl:{address}/books", ca_file=TLS / "ca.pem") as cat:
+            seen.extend(record.title or "" for record in cat.search("x"))
+        with z3950.connect(f"https://{address}/books", ca_file=TLS / "ca.pem") as cat:
+            seen.append(str(len(cat.search("x"))))
+        with pytest.raises(z3950.Error):
+            z3950.connect(f"{address}/books")
+        raise Stop
+
+    certificate, key = TLS / "server.pem", TLS / "server-key.pem"
+    both = certificate.read_text() + key.read_text()
+    given: list[dict[str, Any]] = [{"certificate": certificate, "key": key}, {"certificate": both}, {"certificate": both.encode()}]
+    for pem in given:
+        with pytest.raises(Stop):
+            z3950.serve(Books(), port=0, listening=listening, **pem)
+    assert seen == ["Emma", "1"] * 3
+    with pytest.raises(TypeError, match="key is given with certificate"):
+        z3950.serve(Books(), port=0, key=key)
+    with pytest.raises(ValueError, match="does not belong to the certificate"):
+        z3950.serve(Books(), port=0, certificate=TLS / "ca.pem", key=key)
 
 
 #: For mypy: the methods of a backend are those of the protocol.

@@ -24,6 +24,8 @@ from z3950 import _z3950 as native
 from z3950 import aio
 from z3950.testing import Server
 
+TLS = Path(__file__).parent / "tls"
+
 
 def test_the_exceptions_are_a_family() -> None:
     for name in ["NoMatch", "Ambiguous", "Diagnostic", "Unavailable", "Timeout", "BadUrl", "BadQuery"]:
@@ -539,3 +541,153 @@ def test_use_after_a_fork_is_refused(cat: z3950.Connection, demo: Server, tmp_pa
     # What the child did has not touched the parent's session, nor its place in the file.
     assert hits[0].title == EMMA
     assert len(list(file)) == 999
+
+
+QUESTIONS = ("is_timeout", "is_connect", "is_transient", "is_connection_lost")
+
+
+def answers(error: BaseException) -> tuple[bool, ...]:
+    found = tuple(getattr(error, question) for question in QUESTIONS)
+    assert all(type(answer) is bool for answer in found)
+    assert isinstance(error, z3950.Error)
+    again = pickle.loads(pickle.dumps(error))
+    assert (type(again), vars(again), str(again)) == (type(error), vars(error), str(error))
+    return found
+
+
+def test_issue_48_errors_say_what_to_do_next(z3950_server: MakeServer) -> None:
+    stopped = z3950_server()
+    stopped.stop()
+    pem = {"certificate": TLS / "server.pem", "key": TLS / "server-key.pem"}
+    with pytest.raises(z3950.Unavailable) as refused:
+        z3950.connect(stopped.target)
+    assert answers(refused.value) == (False, True, True, False)
+    with pytest.raises(z3950.Unavailable, match="certificate") as untrusted:
+        z3950.connect(z3950_server(**pem).tls_target)
+    assert answers(untrusted.value) == (False, True, False, False)
+    faults: list[tuple[str, type[z3950.Error], tuple[bool, ...]]] = [
+        ("silence", z3950.Timeout, (True, False, True, False)),
+        ("reset", z3950.Unavailable, (False, False, True, True)),
+        ("fail 2", z3950.Diagnostic, (False, False, True, False)),
+        ("fail 109", z3950.Diagnostic, (False, False, True, False)),
+        ("fail 114", z3950.Diagnostic, (False, False, False, False)),
+    ]
+    for fault, kind, expected in faults:
+        server = z3950_server(faults=[f"on search: {fault}"])
+        timeout = 1 if kind is z3950.Timeout else 30
+
+        async def search(target: str, timeout: float) -> None:
+            async with aio.connect(target, timeout=timeout) as cat:
+                await cat.search("ti:emma")
+
+        with z3950.connect(server.target, timeout=timeout) as cat, pytest.raises(kind) as raised:
+            cat.search("ti:emma")
+        assert answers(raised.value) == expected, fault
+        with pytest.raises(kind) as raised:
+            asyncio.run(search(server.target, timeout))
+        assert answers(raised.value) == expected, fault
+
+
+def test_issue_48_errors_of_no_server_are_not_transient(cat: z3950.Connection) -> None:
+    [record] = z3950.read(b"=LDR  00000nam a2200000 a 4500\n=001  id7\n")
+    for error in (
+        z3950.Error("x"),
+        z3950.NoMatch("x"),
+        z3950.Ambiguous("x", 2),
+        z3950.Diagnostic("x", 2),
+        z3950.DamagedRecord("x", record),
+        z3950.Unavailable("x"),
+        z3950.BadUrl("x"),
+        z3950.BadQuery("x", 1),
+    ):
+        assert answers(error) == (False,) * 4
+    assert answers(z3950.Timeout("x")) == (True, False, False, False)
+    with pytest.raises(z3950.BadQuery) as raised:
+        cat.search("tilte:emma")
+    assert answers(raised.value) == (False,) * 4
+    with pytest.raises(z3950.NoMatch) as missing:
+        cat.get("nothing")
+    assert answers(missing.value) == (False,) * 4
+
+
+def is_limit(raised: pytest.ExceptionInfo[z3950.Timeout]) -> None:
+    assert str(raised.value).startswith("the call did not end in time")
+    assert answers(raised.value) == (True, False, True, False)
+
+
+def test_issue_48_each_call_has_a_limit_as_a_whole(z3950_server: MakeServer) -> None:
+    slow = z3950_server(faults=["on search: delay 1h"])
+    with z3950.connect(slow.target, timeout=None) as cat:
+        limited = cat.within(0.2)
+        asks: list[Callable[[], object]] = [
+            lambda: limited.search("ti:emma"),
+            lambda: limited.get("pg1342"),
+            lambda: limited.lookup("local:pg1342"),
+        ]
+        for ask in asks:
+            with pytest.raises(z3950.Timeout) as raised:
+                ask()
+            is_limit(raised)
+
+    async def search() -> None:
+        async with aio.connect(slow.target, timeout=None) as cat:
+            with pytest.raises(z3950.Timeout) as raised:
+                await cat.within(0.2).search("ti:emma")
+            is_limit(raised)
+
+    asyncio.run(search())
+
+
+def test_issue_48_the_limit_is_that_of_result_sets_too(z3950_server: MakeServer) -> None:
+    server = z3950_server(records=[(number, "Emma") for number in range(60)], faults=["on present: delay 1h"])
+    with z3950.connect(server.target, timeout=None) as cat:
+        hits = cat.within(2).search("ti:emma")
+        reads: list[Callable[[], object]] = [
+            lambda: hits[0],
+            lambda: hits[:10],
+            lambda: next(iter(hits)),
+            lambda: list(hits.records(errors="skip")),
+        ]
+        for read in reads:
+            with pytest.raises(z3950.Timeout) as raised:
+                read()
+            is_limit(raised)
+
+    async def read_one() -> None:
+        async with aio.connect(server.target, timeout=None) as cat:
+            hits = await cat.within(2).search("ti:emma")
+            with pytest.raises(z3950.Timeout) as raised:
+                await hits[0]
+            is_limit(raised)
+
+    asyncio.run(read_one())
+
+
+def test_issue_48_a_limit_is_that_of_the_same_connection(demo: Server, cat: z3950.Connection) -> None:
+    limited = cat.within(60)
+    assert limited.target == cat.target
+    hits = limited.search("au:austen")
+    # It is of the same session, and no limit of the connection that it was made of.
+    assert cat.order(hits, 0).status in ("done", "accepted")
+    assert limited.order(cat.search("ti:emma"), 0).status in ("done", "accepted")
+    assert [entry["apdu"] for entry in demo.apdus].count("initRequest") == 1
+    limited.close()
+    for closed in (cat, limited, cat.within(1)):
+        with pytest.raises(z3950.Error, match="the connection is closed"):
+            closed.search("ti:emma")
+        assert repr(closed).endswith("(closed)>")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "error"),
+    [(0, ValueError), (-1, ValueError), (float("nan"), ValueError), (float("inf"), ValueError), (True, TypeError), ("5", TypeError),
+     (None, TypeError)],
+)  # fmt: skip
+def test_issue_48_a_limit_is_a_number_of_seconds(demo: Server, cat: z3950.Connection, seconds: Any, error: type[Exception]) -> None:
+    async def limited() -> None:
+        async with aio.connect(demo.target) as other:
+            other.within(seconds)
+
+    for call in (lambda: cat.within(seconds), lambda: asyncio.run(limited())):
+        with pytest.raises(error, match="seconds"):
+            call()

@@ -163,7 +163,9 @@ def test_the_rules_of_the_readme_are_rules(z3950_server: MakeServer) -> None:
     readme = (Path(__file__).parent.parent / "README.md").read_text()
     rules = re.findall(r"^\| `(on .*?)` \|", readme, re.MULTILINE)
     assert len(rules) == 10
-    z3950_server(faults=rules)
+    server = z3950_server(faults=rules)
+    with pytest.warns(testing.UnfiredRule):
+        server.stop()
 
 
 def test_a_project_of_its_own_passes_and_fails_as_it_should(pytester: pytest.Pytester) -> None:
@@ -185,3 +187,48 @@ def test_a_project_of_its_own_passes_and_fails_as_it_should(pytester: pytest.Pyt
     outcome = pytester.runpytest_inprocess()
     outcome.assert_outcomes(passed=1, failed=1)
     outcome.stdout.fnmatch_lines(["*z3950.Diagnostic: Present failed:*"])
+
+
+RULES = ['on search nth=2: fail 2 "try later"', "on present: silence"]
+
+
+def test_issue_48_a_rule_that_never_struck_is_a_warning(capfd: pytest.CaptureFixture[str]) -> None:
+    server = Server(faults=[*RULES, "on init: delay 1ms"])
+    with z3950.connect(server.target) as cat:
+        cat.search("ti:emma")
+    with pytest.warns(testing.UnfiredRule) as warned:
+        server.stop()
+    assert [str(warning.message) for warning in warned] == [f"the rule `{rule}` of a test server never struck" for rule in RULES]
+    assert {Path(warning.filename).name for warning in warned} == {Path(__file__).name}
+    # It is told once.
+    server.stop()
+    del server
+    gc.collect()
+    assert capfd.readouterr().err == ""
+
+
+def test_issue_48_an_exception_says_more_than_a_rule_that_never_struck() -> None:
+    with pytest.raises(ZeroDivisionError), Server(faults=RULES):
+        raise ZeroDivisionError
+    with pytest.warns(testing.UnfiredRule), Server(faults=RULES):
+        pass
+
+
+def test_issue_48_pytest_sums_up_rules_that_never_struck(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import z3950
+
+        def test_it(z3950_server):
+            z3950_server(faults=["on search nth=2: fail 2 'try later'".replace("'", '"')])
+
+        def test_other(z3950_server):
+            server = z3950_server(faults=["on init: delay 1ms"])
+            z3950.connect(server.target).close()
+        """
+    )
+    outcome = pytester.runpytest_subprocess()
+    outcome.assert_outcomes(passed=2, warnings=1)
+    outcome.stdout.fnmatch_lines(["*warnings summary*", '*UnfiredRule: the rule `on search nth=2: fail 2 "try later"` of a test*'])
+    strict = pytester.runpytest_subprocess("-W", "error::z3950.testing.UnfiredRule")
+    strict.assert_outcomes(passed=2, errors=1)

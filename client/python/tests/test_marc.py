@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
+import pickle
+import types
 from collections.abc import Callable
+from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 import z3950
@@ -177,3 +181,163 @@ def test_audit_r_p5_copies_are_columns() -> None:
         table = b"".join(z3950.convert(cat.search("ti:emma"), to="csv", columns="title,library,available")).decode()
     assert table.splitlines()[0] == "title,library,available"
     assert EMMA in table
+
+
+LOCAL = (
+    b"=LDR  00000nam a2200000 a 4500\n=001  id7\n=245  10$aEmma\n=600  10$aAusten, Jane\n=650  \\0$aLove\n=651  \\0$aEngland\n"
+    b"=852  \\\\$aMain\n=901  \\\\$ax\n=950  \\\\$ay\n=99A  \\\\$az\n=CAT  \\\\$aq\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("tags", "found"),
+    [
+        (["6XX"], ["600", "650", "651"]),
+        (["6xx"], ["600", "650", "651"]),
+        (["65X"], ["650", "651"]),
+        (["X50"], ["650", "950"]),
+        (["9XX"], ["901", "950", "99A"]),
+        (["9xX", "852", "650"], ["650", "852", "901", "950", "99A"]),
+        (["00X"], ["001"]),
+        (["CAT"], ["CAT"]),
+        (["7XX"], []),
+        (["XXX"], ["001", "245", "600", "650", "651", "852", "901", "950", "99A", "CAT"]),
+    ],
+)
+def test_issue_48_x_in_a_tag_is_any_character(tags: list[str], found: list[str]) -> None:
+    [record] = z3950.read(LOCAL)
+    assert [field.tag for field in record.get_fields(*tags)] == found
+    assert sum(len(record.fields(tag)) for tag in tags) == len(found)
+    assert sum(len(record.fields(tag, "a")) for tag in tags) == len([tag for tag in found if tag != "001"])
+    assert any(tag in record for tag in tags) == bool(found)
+    if found:
+        assert record[tags[0]].tag in found
+    before = len(list(record))
+    assert record.remove_fields(*tags) == len(found)
+    assert len(list(record)) == before - len(found)
+    assert record.get_fields(*tags) == []
+
+
+@pytest.mark.parametrize("tag", ["", "9X", "9", "9XXX", "245a", "6**", "6..", "24 ", "é50", "9-9", "LDR", "000", "\x1f50"])
+def test_issue_48_a_tag_that_is_none_is_refused(tag: str) -> None:
+    [record] = z3950.read(LOCAL)
+    before = record.marc
+    calls: list[Callable[[], object]] = [
+        lambda: record.get_fields(tag),
+        lambda: record.get_fields("245", tag),
+        lambda: record.remove_fields("245", tag),
+        lambda: record.fields(tag),
+        lambda: record.fields(tag, "a"),
+        lambda: record[tag],
+        lambda: tag in record,
+        lambda: record.add_field(tag, [("a", "x")]),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError, match=r"is not a tag|the leader is record\.leader"):
+            call()
+    assert record.marc == before
+
+
+def test_issue_48_a_record_is_made_from_nothing() -> None:
+    record = z3950.Record()
+    assert (record.leader, list(record), record.title, record.syntax) == ("00000nam a2200000 a 4500", [], None, "usmarc")
+    record.add_field("245", [("a", "Jané /"), ("c", "Austen.")], "10")
+    record.add_field("001", "id7")
+    assert [field.tag for field in record] == ["001", "245"]
+    assert record.marc is not None
+    [again] = z3950.read(record.marc)
+    assert (again["245"]["a"], again.title) == ("Jané /", "Jané")
+    assert record.json["fields"][0] == {"001": "id7"}
+    assert z3950.Record.from_dict(record.json) == record == pickle.loads(pickle.dumps(record))
+    assert record.pymarc()["245"]["a"] == "Jané /"
+    assert z3950.Record() == z3950.Record() != record
+    serial = z3950.Record(leader="00000nas a2200000 a 4500")
+    assert (serial.leader or "")[7] == "s"
+    for leader in ("", " " * 23, "é" * 12, "x" * 25):
+        with pytest.raises(ValueError, match="24 characters of ASCII"):
+            z3950.Record(leader)
+
+
+def test_issue_48_a_new_record_is_kept_by_a_server(z3950_server: MakeServer) -> None:
+    server = z3950_server(records=[])
+    record = z3950.Record()
+    record.add_field("001", "id7")
+    record.add_field("245", {"a": "Emma"}, "00")
+    with z3950.connect(server.target) as cat:
+        cat.update(record)
+        assert cat.get("id7").title == "Emma"
+
+
+def test_issue_48_a_record_is_made_from_a_dict(record: z3950.Record) -> None:
+    made = z3950.Record.from_dict(record.json)
+    assert (made.json, made.title, made["245"]["c"]) == (record.json, "Emma", "Jané Austen.")
+    assert made.add_field("650", {"a": "x"}).tag == "650"
+    assert z3950.Record.from_dict(types.MappingProxyType(record.json)).title == "Emma"
+    assert [found.title for found in z3950.read(record.json)] == ["Emma"]
+    wrong: list[tuple[Any, type[Exception]]] = [
+        ({}, ValueError),
+        ({"leader": "00000nam a2200000 a 4500", "fields": "x"}, ValueError),
+        ({"leader": "00000nam a2200000 a 4500", "fields": [{"245": 5}]}, ValueError),
+        (b"{}", TypeError),
+        (None, TypeError),
+        ([("leader", "")], TypeError),
+    ]
+    for value, error in wrong:
+        with pytest.raises(error, match="MARC-in-JSON") as raised:
+            z3950.Record.from_dict(value)
+        assert "repair" not in str(raised.value)
+
+
+@pytest.mark.parametrize("form", ["marcxml", "marc", "json", "mrk", "line", "dc", "mods", "brief", "csv", "marcxchange"])
+def test_issue_48_one_record_is_converted_as_it_is(record: z3950.Record, form: Any) -> None:
+    [record] = z3950.read(record.marc or b"")
+    expected = b"".join(z3950.convert([record], to=form))
+    assert b"Emma" in expected
+
+    class Own:
+        def as_marc(self) -> bytes:
+            return record.marc or b""
+
+    singles: list[Any] = [record, record.pymarc(), record.json, record.marc, Own()]
+    for one in (*singles, iter([record]), (found for found in [record])):
+        assert b"".join(z3950.convert(one, to=form)) == expected
+    assert [found.title for found in z3950.read(record)] == [found.title for found in z3950.read(record.pymarc())] == ["Emma"]
+
+
+def test_issue_48_records_become_mods(record: z3950.Record) -> None:
+    for records in ([], [record], [record, record]):
+        root = ElementTree.fromstring(b"".join(z3950.convert(records, to="mods")))
+        assert root.tag == "{http://www.loc.gov/mods/v3}modsCollection"
+        titles = root.findall("{*}mods/{*}titleInfo/{*}title")
+        assert [(title.text or "")[:4] for title in titles] == ["Emma"] * len(records)
+
+
+@pytest.mark.parametrize(
+    ("tag", "content", "error"),
+    [
+        ("999", [("", "x"), ("b", "y")], ValueError),
+        ("999", {"é": "x"}, ValueError),
+        ("999", {" ": "x"}, ValueError),
+        ("001", {"a": "x"}, TypeError),
+        ("LDR", "00000nam a2200000 a 4500", ValueError),
+        ("000", "00000nam a2200000 a 4500", ValueError),
+    ],
+)
+def test_issue_48_a_field_that_other_programs_would_read_otherwise_is_refused(
+    tag: str, content: Any, error: type[Exception]
+) -> None:
+    record = z3950.Record()
+    before = record.marc
+    with pytest.raises(error):
+        record.add_field(tag, content)
+    assert record.marc == before
+
+
+def test_issue_48_a_leader_does_not_change_what_fields_are() -> None:
+    record = z3950.Record()
+    record.add_field("245", {"a": "Café"}, "10")
+    record.leader = "00000nas  4400000 a 4500"
+    assert record.leader == "00000nas a2200000 a 4500"
+    assert record["245"].subfields == [("a", "Café")]
+    read = pymarc.Record(data=record.marc)  # type: ignore[no-untyped-call]
+    assert read["245"]["a"] == "Café"

@@ -104,6 +104,7 @@ def test_records_one_by_one_come_in_pages(z3950_server: MakeServer) -> None:
         hits[8]
 
 
+@pytest.mark.filterwarnings("ignore::z3950.testing.UnfiredRule")
 def test_an_error_is_raised_for_the_record_that_it_is_about(z3950_server: MakeServer) -> None:
     failures = [f"on present nth={number}: fail 2" for number in range(3, 9)]
     server = z3950_server(records=[(f"id{number}", "Emma") for number in range(60)], faults=failures)
@@ -116,6 +117,7 @@ def test_an_error_is_raised_for_the_record_that_it_is_about(z3950_server: MakeSe
         assert hits[20].position == 20
 
 
+@pytest.mark.filterwarnings("ignore::z3950.testing.UnfiredRule")
 def test_a_slice_with_a_step_tells_that_the_server_failed(z3950_server: MakeServer) -> None:
     failures = [f"on present nth={number}: fail 2" for number in range(2, 9)]
     server = z3950_server(records=[(f"id{number}", "Emma") for number in range(60)], faults=failures)

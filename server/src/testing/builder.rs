@@ -316,6 +316,7 @@ impl TestServerBuilder {
                 faults,
                 habits: habit_rules,
                 draft: self.draft,
+                is_reported: false,
             },
             Err(_) => panic!("the server does not start: {:?}", thread.join()),
         }

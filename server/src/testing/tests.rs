@@ -206,6 +206,33 @@ fn audit_r_l9_rules_that_never_fire_are_told() {
     assert_eq!(server.unfired_rules(), [all[2], written]);
 }
 
+/// What a program is told when it stops the server is also true of rules that struck at the last moment.
+#[test]
+fn issue_48_who_stops_a_server_is_told_of_unfired_rules() {
+    let rules = [
+        "on search: silence",
+        "on search nth=2: fail 2 \"try later\"",
+    ];
+    let builder = TestServer::builder().demo();
+    let builder = rules.into_iter().fold(builder, TestServerBuilder::rule);
+    let server = builder.start();
+    let mut stream = connect(server.addr());
+    for request in [init(), search("war")] {
+        let octets = encode(&request).expect("encodes");
+        stream.write_all(&octets).expect("it listens");
+    }
+    server.wait_until(|said| said.iter().any(|entry| entry.name() == "searchRequest"));
+    let report = server.stop_and_report();
+    assert_eq!(report.unfired_rules, [rules[1]]);
+    assert_eq!(report.summary.expect("no recording").panics, 0);
+    assert!(
+        report
+            .transcript
+            .iter()
+            .any(|entry| entry.name() == "initResponse")
+    );
+}
+
 /// The habits of an imitated server are no rules of the test.
 #[test]
 fn audit_r_l9_habits_are_not_told() {

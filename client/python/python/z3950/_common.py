@@ -32,11 +32,11 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("holdings", "insecure"), ("bool",)),
     "chunk": ("int", "None"),
     "profile": ("str", "Mapping", "None"),
-    **dict.fromkeys(("ca_file", "certificate", "key"), ("str", "PathLike", "None")),
+    **dict.fromkeys(("ca_file", "certificate", "key"), ("str", "PathLike", "bytes", "None")),
 }
 
 #: The types of options.
-KINDS = {"float": float, "int": int, "str": str, "bool": bool}
+KINDS = {"float": float, "int": int, "str": str, "bool": bool, "bytes": bytes}
 
 #: How many terms a facet has.
 TERMS = 10
@@ -181,6 +181,13 @@ def as_count(name: str, number: int, least: int = 0) -> int:
     return number
 
 
+def as_seconds(name: str, seconds: float) -> float:
+    """A number of seconds."""
+    if not is_a("float", seconds) and not is_a("int", seconds):
+        raise TypeError(f"{name} is a float or an int, not {type(seconds).__name__}")
+    return seconds
+
+
 def as_docid(docid: str | bytes) -> bytes:
     """Octets are sent as they are."""
     if isinstance(docid, (str, bytes)):
@@ -217,7 +224,7 @@ def as_octets(record: MarcLike) -> bytes:
     if isinstance(record, Mapping):
         import json
 
-        return json.dumps(record).encode()
+        return json.dumps(dict(record)).encode()
     if isinstance(record, (bytes, bytearray, memoryview)):
         return bytes(record)
     if hasattr(record, "as_marc"):
@@ -231,13 +238,18 @@ def as_octets(record: MarcLike) -> bytes:
 
 def as_records(records: MarcLike | Iterable[MarcLike]) -> list[Record]:
     """One record or several to update."""
+    if not (found := list(each_record(records))):
+        raise ValueError("there is no record to update")
+    return found
+
+
+def each_record(records: MarcLike | Iterable[MarcLike]) -> EachRecord:
+    """The records of one object, which may be iterable itself, or of many."""
     from collections.abc import Mapping
 
     if isinstance(records, (Record, Mapping, bytes, bytearray, memoryview)) or hasattr(records, "as_marc"):
         records = [records]  # type: ignore[list-item]
-    if not (found := list(EachRecord(records))):
-        raise ValueError("there is no record to update")
-    return found
+    return EachRecord(records)
 
 
 class EachRecord:
@@ -271,7 +283,7 @@ def as_targets(target: str | Iterable[str], options: native.Options) -> list[str
     for one in targets:
         if not isinstance(one, str):
             raise TypeError(f"a target is a str, not {type(one).__name__}")
-        native.check_target(one, options)
+    native.check_targets(targets, options)
     return targets
 
 

@@ -4,11 +4,31 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from ._z3950 import Record
 
 
 class Error(Exception):
-    """The base of all exceptions of this package."""
+    """The base of all exceptions of this package. Its attributes say what a program may do next."""
+
+    #: Whether a wait has reached its limit: a `timeout`, or that of `Connection.within`.
+    is_timeout: bool = False
+    #: Whether no connection was made, so that nothing was asked of the server.
+    is_connect: bool = False
+    #: Whether the same request may succeed later without any change: the server cannot be reached, is slow, busy or closing, or the
+    #: connection was lost. The server may have carried it out, so repeat only what changes nothing. A certificate that is not trusted
+    #: and a refused password are not transient.
+    is_transient: bool = False
+    #: Whether the session has ended, so that the request needs another one, which the next call opens.
+    is_connection_lost: bool = False
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self._arguments(), vars(self)
+
+    def _arguments(self) -> tuple[object, ...]:
+        """What the exception is made of again by `pickle`."""
+        return self.args
 
 
 class NoMatch(Error):
@@ -23,8 +43,8 @@ class Ambiguous(Error):
         #: How many match.
         self.hits = hits
 
-    def __reduce__(self) -> tuple[type[Ambiguous], tuple[str, int]]:
-        return type(self), (str(self), self.hits)
+    def _arguments(self) -> tuple[str, int]:
+        return str(self), self.hits
 
 
 class Diagnostic(Error):
@@ -37,8 +57,8 @@ class Diagnostic(Error):
         #: What the server adds to it, such as the attribute.
         self.addinfo = addinfo
 
-    def __reduce__(self) -> tuple[type[Diagnostic], tuple[str, int | None, str | None]]:
-        return type(self), (str(self), self.condition, self.addinfo)
+    def _arguments(self) -> tuple[str, int | None, str | None]:
+        return str(self), self.condition, self.addinfo
 
 
 class DamagedRecord(Error):
@@ -49,16 +69,19 @@ class DamagedRecord(Error):
         #: The record as far as it can be read; its `octets` are as received, and its `damage` says what is wrong.
         self.record = record
 
-    def __reduce__(self) -> tuple[type[DamagedRecord], tuple[str, Record]]:
-        return type(self), (str(self), self.record)
+    def _arguments(self) -> tuple[str, Record]:
+        return str(self), self.record
 
 
 class Unavailable(Error, ConnectionError):
-    """The server cannot be reached, or the connection was lost: try again later."""
+    """The server cannot be reached, its certificate is not trusted, or the connection was lost. `is_transient` says whether it is worth
+    trying again later."""
 
 
 class Timeout(Unavailable, TimeoutError):
     """No answer in time."""
+
+    is_timeout = True
 
 
 class _Misspelt(Error, ValueError):
@@ -67,8 +90,8 @@ class _Misspelt(Error, ValueError):
         #: Where, in octets from the start of the text, if at one place.
         self.offset = offset
 
-    def __reduce__(self) -> tuple[type[_Misspelt], tuple[str, int | None]]:
-        return type(self), (str(self), self.offset)
+    def _arguments(self) -> tuple[str, int | None]:
+        return str(self), self.offset
 
 
 class BadUrl(_Misspelt):

@@ -14,13 +14,14 @@ if TYPE_CHECKING:
 
 
 def read(
-    source: Source,
+    source: Source | MarcLike | Iterable[MarcLike],
     form: str | None = None,
     *,
     charset: str | None = None,
     errors: Literal["strict", "repair", "skip"] = "strict",
 ) -> Iterator[Record]:
-    """The records of a file, one at a time, in any form of MARC: ISO 2709, MARCXML, MARC-in-JSON, mrk or lines.
+    """The records of a file, one at a time, in any form of MARC: ISO 2709, MARCXML, MARC-in-JSON, mrk or lines. A `str` is the path of a
+    file. Records of pymarc and dicts of MARC-in-JSON are read as well, one or several.
 
     The form and the character set are detected, unless they are given. A damaged record is an `Error`, after which the next
     record can be read; with `errors="skip"` it is left out. A record is damaged if anything of it is missing or would have to be
@@ -34,16 +35,16 @@ def read(
 
 
 def convert(
-    source: Source | Iterable[MarcLike],
-    to: Literal["marc", "marcxml", "marcxchange", "json", "mrk", "line", "dc", "brief", "csv", "tsv", "spreadsheet"],
+    source: Source | MarcLike | Iterable[MarcLike],
+    to: Literal["marc", "marcxml", "marcxchange", "json", "mrk", "line", "dc", "mods", "brief", "csv", "tsv", "spreadsheet"],
     form: str | None = None,
     *,
     columns: str | Iterable[str] | None = None,
     charset: str | None = None,
     errors: Literal["strict", "repair", "skip"] = "strict",
 ) -> Iterator[bytes]:
-    """Records in another form, a piece at a time, of a file as for `read`, of a result set, or of a list of records, also of those of
-    pymarc. Text is in UTF-8.
+    """Records in another form, a piece at a time, of a file as for `read`, of a record, a result set, or a list of records, also of those
+    of pymarc. Text is in UTF-8.
 
     A table (`csv`, `tsv`, or `spreadsheet`, which is CSV whose numbers spreadsheet programs leave alone) has `columns` such as
     `001,title,author,245c,020a,008/35-37,holdings`.

@@ -11,6 +11,7 @@ from ._errors import Diagnostic
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from os import PathLike
     from types import FrameType
     from typing import Any
 
@@ -113,13 +114,13 @@ class Adapter:
 
     def search(self, query: Query, databases: list[str], address: str | None, user: str | None) -> tuple[Sequence[Any], int]:
         """The keys of the records that a query finds, and their number."""
-        found = checked(self._called("search", query, Request(databases, address, user)), "search gives the keys of records")
+        found = checked(self._called("search", query, Request(databases, address, user)), "search returns the keys of records")
         if isinstance(found, (list, dict)) or not (hasattr(found, "__len__") and hasattr(found, "__getitem__")):
             from itertools import islice
 
             found = list(islice(found, MOST_HITS + 1))
         if len(found) > MOST_HITS:
-            raise ValueError(f"search gives more than {MOST_HITS} keys")
+            raise ValueError(f"search returns at most {MOST_HITS} keys")
         return found, len(found)
 
     def record(
@@ -142,7 +143,7 @@ class Adapter:
     ) -> tuple[list[tuple[str, int | None]], list[tuple[str, int | None]], bool]:
         """The terms before a term, those from it on, and whether it is among them."""
         request = Request(databases, address, user, before=before, after=after)
-        found = checked(self._called("scan", query, request), "scan gives terms, or pairs of a term and a number")
+        found = checked(self._called("scan", query, request), "scan returns terms, or pairs of a term and a number")
         terms = sorted((listed(entry) for entry in found), key=lambda entry: entry[0].casefold())
         start = term.casefold()
         place = next((place for place, (text, _) in enumerate(terms) if text.casefold() >= start), len(terms))
@@ -154,7 +155,7 @@ class Adapter:
         login = Login(user, password.decode("utf-8", "surrogateescape"), group=group, address=address)
         admitted = self._called("authenticate", login)
         if not isinstance(admitted, bool):
-            raise TypeError(f"authenticate gives True or False, not {type(admitted).__name__}")
+            raise TypeError(f"authenticate returns True or False, not {type(admitted).__name__}")
         return admitted
 
     def _called(self, name: str, *arguments: object) -> Any:
@@ -231,7 +232,7 @@ def listed(entry: object) -> tuple[str, int | None]:
             return term, None
         case (str() as term, int() as count) if count >= 0 and not isinstance(count, bool):
             return term, count
-    raise TypeError(f"scan gives terms, or pairs of a term and a number, not {entry!r}")
+    raise TypeError(f"scan returns terms, or pairs of a term and a number, not {entry!r}")
 
 
 _is_registered = False
@@ -282,18 +283,29 @@ def is_call(frame: FrameType | None) -> bool:
     return False
 
 
-def serve(backend: Backend, *, host: str = "127.0.0.1", port: int = 2100, listening: Callable[[str], object] | None = None) -> None:
-    """Serves the records of a backend by Z39.50 and SRU, until Ctrl-C, which is raised as `KeyboardInterrupt`. `listening` is called
-    with `host:port` when the server accepts connections; with `port=0`, the port is a free one. In tests, there is
-    `z3950.testing.Server(backend=…)`.
+def serve(
+    backend: Backend,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 2100,
+    listening: Callable[[str], object] | None = None,
+    certificate: str | PathLike[str] | bytes | None = None,
+    key: str | PathLike[str] | bytes | None = None,
+) -> None:
+    """Serves the records of a backend by Z39.50 and SRU, until Ctrl-C, which is raised as `KeyboardInterrupt`; SIGTERM ends the process as
+    usual. `listening` is called with `host:port` when the server accepts connections; with `port=0`, the port is a free one. In tests,
+    there is `z3950.testing.Server(backend=…)`.
 
-    A backend is an object with methods, which threads of the server call, each with a request that says who asks:
+    With `certificate` and `key`, the port is for TLS alone. Each is the path of a file in PEM, or the PEM itself: bytes, or a str with
+    `-----BEGIN` in it. The key may be in the same PEM as the certificate.
 
-    - `search(query, request)` gives the keys of the records found: any values, in a list, a range, a generator …; `query` has either an
+    A backend is an object with methods, which threads of the server call, each with a request that says who asks. They must not be `async`:
+
+    - `search(query, request)` returns the keys of the records found: any values, in a list, a range, a generator …; `query` has either an
       `operator` (`and`, `or`, `not`) and two `operands`, or a `term` with its `index_name` and `attribute_values`;
-    - `record(key, request)` gives one of these records: of this package or of pymarc, MARC-in-JSON, the octets of MARC in any form, or a
+    - `record(key, request)` returns one of these records: of this package or of pymarc, MARC-in-JSON, the octets of MARC in any form, or a
       str of XML or plain text. MARC is sent in the syntax asked for: `usmarc`, `xml`, `sutrs`, `opac` or `grs-1`;
-    - `scan(query, request)`, if there is one, gives terms of an index, or pairs of a term and a number of records;
+    - `scan(query, request)`, if there is one, returns terms of an index, or pairs of a term and a number of records;
     - `authenticate(login)`, if there is one, returns whether a `z3950.Login` is right: `True` or `False`. Clients without a login are
       then refused, and `request.user` is the user of each call;
     - `databases`, if it is there, is a list of names, or a dict of names and titles. Otherwise there is one, `Default`.
@@ -304,7 +316,10 @@ def serve(backend: Backend, *, host: str = "127.0.0.1", port: int = 2100, listen
     Calls of the methods that are in progress when Python exits have five seconds to end, or until Ctrl-C; `SystemExit` is then raised in
     them.
     """
-    service = native.Service(Adapter(backend), host, port)
+    if certificate is None and key is not None:
+        raise TypeError("key is given with certificate")
+    pem = None if certificate is None else (certificate, certificate if key is None else key, None)
+    service = native.Service(Adapter(backend), host, port, pem)
     try:
         if listening is not None:
             listening(service.address)

@@ -16,6 +16,7 @@ from ._common import (
     as_options,
     as_query,
     as_records,
+    as_seconds,
     as_targets,
     check_lookups,
     counted,
@@ -54,9 +55,9 @@ def connect(
     query_charset: str | None = None,
     chunk: int | None = None,
     profile: str | Mapping[str, Any] | None = None,
-    ca_file: str | PathLike[str] | None = None,
-    certificate: str | PathLike[str] | None = None,
-    key: str | PathLike[str] | None = None,
+    ca_file: str | PathLike[str] | bytes | None = None,
+    certificate: str | PathLike[str] | bytes | None = None,
+    key: str | PathLike[str] | bytes | None = None,
     insecure: bool = False,
     proxy: str | None = None,
 ) -> Connection:
@@ -64,19 +65,26 @@ def connect(
     one of `z3950.targets()`.
 
     `timeout` is the longest silence of the server at each step, in seconds, not a limit for all of them: a search whose records come
-    slowly may take longer. If as many connections are open as the target allows, usually 16, it is also that of the wait until one is
-    closed. `None` is no limit.
+    slowly may take longer (see `Connection.within`). If as many connections are open as the target allows, usually 16, it is also that of
+    the wait until one is closed. `None` is no limit.
 
     `user`, `password` and `group` are sent when the session begins; those in a URL are refused. Of records, `syntax` (`usmarc`, `xml` …)
     and `elements` (`F`, `B`) say the form; with `holdings=True`, searches ask for the copies, where the server knows of them.
 
-    What the target's profile does not know: `charset` is that of records that declare another or none, `query_charset` that of queries
-    (UTF-8), `chunk` the most records in one answer. `profile` is the name of another profile to follow, or a dict with the keys of one
-    in `targets.toml`, such as `{"attributes": ["2=3"], "pause": 0.5}`.
+    Say what is not in the target's profile: `charset` is the character set of records that declare another or none, `query_charset` that of
+    queries (UTF-8), `chunk` the most records in one answer. `profile` is the name of another profile to follow, or a dict with the keys
+    of one in `targets.toml`, such as `{"attributes": ["2=3"], "pause": 0.5}`.
 
-    `ca_file` has certificates in PEM to trust as well as those of the system, `certificate` and `key` are those of the client;
-    `insecure=True` accepts any certificate. Files are read once in a process. `proxy` is `http://host:port` or `socks5://host:port`, or
-    `none`; otherwise the variables `ALL_PROXY`, `HTTPS_PROXY` and `NO_PROXY` apply.
+    For TLS, which a target has as `ssl:host…` or `https:`, `ca_file` has certificates in PEM to trust as well as those of the system, and
+    `certificate` and `key` are those of the client; `insecure=True` accepts any certificate. Each is the path of a file, or the PEM itself:
+    bytes, or a str with `-----BEGIN` in it. Files are read once in a process. Of another target these options are refused, because it would
+    be reached without TLS.
+
+    `proxy` is `http://host:port` or `socks5://host:port`, or `none`; otherwise the variables `ALL_PROXY`, `HTTPS_PROXY` and `NO_PROXY`
+    apply.
+
+    `Connection.within` limits each call as a whole. A file that cannot be read is an `OSError`, such as `FileNotFoundError`, and a wrong
+    argument a `TypeError` or `ValueError`; what goes wrong with the server is a `z3950.Error`.
 
     >>> import z3950
     >>> from z3950.testing import Server
@@ -104,9 +112,9 @@ def get(
     query_charset: str | None = None,
     chunk: int | None = None,
     profile: str | Mapping[str, Any] | None = None,
-    ca_file: str | PathLike[str] | None = None,
-    certificate: str | PathLike[str] | None = None,
-    key: str | PathLike[str] | None = None,
+    ca_file: str | PathLike[str] | bytes | None = None,
+    certificate: str | PathLike[str] | bytes | None = None,
+    key: str | PathLike[str] | bytes | None = None,
     insecure: bool = False,
     proxy: str | None = None,
 ) -> Record:
@@ -144,9 +152,9 @@ def lookup(
     query_charset: str | None = None,
     chunk: int | None = None,
     profile: str | Mapping[str, Any] | None = None,
-    ca_file: str | PathLike[str] | None = None,
-    certificate: str | PathLike[str] | None = None,
-    key: str | PathLike[str] | None = None,
+    ca_file: str | PathLike[str] | bytes | None = None,
+    certificate: str | PathLike[str] | bytes | None = None,
+    key: str | PathLike[str] | bytes | None = None,
     insecure: bool = False,
     proxy: str | None = None,
 ) -> Iterator[Answer]:
@@ -210,6 +218,21 @@ class Connection(Fixed):
     def target(self) -> str:
         """The server and its databases."""
         return self._target
+
+    def within(self, seconds: float) -> Connection:
+        """The same connection with a limit for each call as a whole, in seconds, also for the calls of its result sets. A call that takes
+        longer fails with `Timeout`; the session stays open if the answer comes soon after.
+
+        >>> import z3950
+        >>> from z3950.testing import Server
+        >>> with Server(faults=["on search: delay 1h"]) as server, z3950.connect(server.target) as cat:
+        ...     try:
+        ...         cat.within(0.1).search("ti:emma")
+        ...     except z3950.Timeout as error:
+        ...         print(error)
+        the call did not end in time: no response within 0.1 s
+        """
+        return Connection(self._native.within(as_seconds("seconds", seconds)))
 
     def search(self, query: Query | str, *, first: int = 0, facets: Iterable[str] | Mapping[str, int] = ()) -> ResultSet:
         """Searches. A plain string is words with optional index names, as `Query.words` reads it; for PQF, CQL and CCL there are

@@ -32,12 +32,12 @@ class ConnectOptions(TypedDict, total=False):
     chunk: int | None
     #: A profile to follow: its name, or a dict with the keys of one in `targets.toml`.
     profile: str | Mapping[str, Any] | None
-    #: A file in PEM with certificates to trust as well as those of the system.
-    ca_file: str | PathLike[str] | None
-    #: The client's certificate in PEM, followed by its issuers.
-    certificate: str | PathLike[str] | None
-    #: The private key of the certificate, if it is in another file.
-    key: str | PathLike[str] | None
+    #: Certificates in PEM to trust as well as those of the system: the path of a file, or the PEM itself. For TLS alone, as the next three.
+    ca_file: str | PathLike[str] | bytes | None
+    #: The client's certificate in PEM, followed by its issuers: a path, or the PEM itself.
+    certificate: str | PathLike[str] | bytes | None
+    #: The private key of the certificate, if it is not with it: a path, or the PEM itself.
+    key: str | PathLike[str] | bytes | None
     #: Whether any certificate of the server is accepted.
     insecure: bool
     #: A proxy such as `http://host:port` or `socks5://host:port`, or `none`; by default what the environment says.
@@ -63,7 +63,7 @@ class Backend(Protocol):
     """What a backend has at least: see `z3950.serve`."""
 
     def search(self, query: Query, request: Request, /) -> Iterable[Any]:
-        """Gives the keys of the records found."""
+        """Returns the keys of the records found."""
 
     def record(self, key: Any, request: Request, /) -> MarcLike | str | None:
-        """Gives the record with a key; `None` if there is none."""
+        """Returns the record with a key; `None` if there is none."""

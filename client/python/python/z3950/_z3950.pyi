@@ -29,7 +29,7 @@ __all__ = [
     "TaskResult",
     "Url",
     "__version__",
-    "check_target",
+    "check_targets",
     "connect",
     "end_calls",
     "extract",
@@ -46,7 +46,7 @@ __version__: str
 class _Readable(Protocol):
     def read(self, size: int, /) -> bytes: ...
 
-_Octets: TypeAlias = bytes | bytearray | memoryview
+_Pem: TypeAlias = str | PathLike[str] | bytes
 
 @final
 class Request:
@@ -73,9 +73,9 @@ class Options:
         query_charset: str | None = None,
         chunk: int | None = None,
         profile: str | dict[str, Any] | None = None,
-        ca_file: str | PathLike[str] | None = None,
-        certificate: str | PathLike[str] | None = None,
-        key: str | PathLike[str] | None = None,
+        ca_file: str | PathLike[str] | bytes | None = None,
+        certificate: str | PathLike[str] | bytes | None = None,
+        key: str | PathLike[str] | bytes | None = None,
         insecure: bool = False,
         proxy: str | None = None,
     ) -> Self: ...
@@ -86,6 +86,7 @@ class Connection:
     def target(self) -> str: ...
     @property
     def is_closed(self) -> bool: ...
+    def within(self, seconds: float) -> Connection: ...
     def search(self, query: Query, first: int, facets: Sequence[tuple[str, int]]) -> Request: ...
     def scan(self, query: Query, size: int, position: int) -> Request: ...
     def get(self, docid: bytes) -> Request: ...
@@ -168,6 +169,9 @@ class Query:
 
 @final
 class Record:
+    def __new__(cls, leader: str | None = None) -> Self: ...
+    @staticmethod
+    def from_dict(record: Mapping[str, Any]) -> Record: ...
     @property
     def title(self) -> str | None: ...
     @property
@@ -405,7 +409,7 @@ class FoundUrl:
 class Reader:
     def __new__(
         cls,
-        source: str | PathLike[str] | _Octets | _Readable | Iterable[MarcLike],
+        source: str | PathLike[str] | _Readable | MarcLike | Iterable[MarcLike],
         form: str | None,
         charset: str | None,
         errors: str,
@@ -428,7 +432,7 @@ class Server:
         imitate: str | None,
         recorded: str | PathLike[str] | None,
         backend: Any,
-        tls: tuple[str | PathLike[str], str | PathLike[str], str | PathLike[str] | None] | None,
+        tls: tuple[_Pem, _Pem, _Pem | None] | None,
         users: Sequence[tuple[str, str]],
     ) -> Self: ...
     @property
@@ -438,11 +442,11 @@ class Server:
     @property
     def apdus(self) -> list[dict[str, Any]]: ...
     def wait_for(self, apdu: str) -> bool: ...
-    def stop(self) -> None: ...
+    def stop(self) -> list[str]: ...
 
 @final
 class Service:
-    def __new__(cls, adapter: Any, host: str, port: int) -> Self: ...
+    def __new__(cls, adapter: Any, host: str, port: int, tls: tuple[_Pem, _Pem, _Pem | None] | None) -> Self: ...
     @property
     def address(self) -> str: ...
     def wait(self) -> bool: ...
@@ -454,7 +458,7 @@ def get(url: str, options: Options) -> Request: ...
 def lookup(
     targets: list[str], identifier: str, options: Options, fallback: bool = False, best: bool = False, all_targets: bool = False
 ) -> Request: ...
-def check_target(target: str, options: Options) -> None: ...
+def check_targets(targets: list[str], options: Options) -> None: ...
 def restored(kind: str, state: Any) -> Any: ...
 def remark(identifier: str, is_found: bool) -> str | None: ...
 def targets() -> list[Target]: ...

@@ -36,6 +36,7 @@ from ._common import (
     as_options,
     as_query,
     as_records,
+    as_seconds,
     as_targets,
     check_lookups,
     counted,
@@ -97,9 +98,9 @@ def connect(
     query_charset: str | None = None,
     chunk: int | None = None,
     profile: str | Mapping[str, Any] | None = None,
-    ca_file: str | PathLike[str] | None = None,
-    certificate: str | PathLike[str] | None = None,
-    key: str | PathLike[str] | None = None,
+    ca_file: str | PathLike[str] | bytes | None = None,
+    certificate: str | PathLike[str] | bytes | None = None,
+    key: str | PathLike[str] | bytes | None = None,
     insecure: bool = False,
     proxy: str | None = None,
 ) -> _Connecting:
@@ -121,9 +122,9 @@ async def get(
     query_charset: str | None = None,
     chunk: int | None = None,
     profile: str | Mapping[str, Any] | None = None,
-    ca_file: str | PathLike[str] | None = None,
-    certificate: str | PathLike[str] | None = None,
-    key: str | PathLike[str] | None = None,
+    ca_file: str | PathLike[str] | bytes | None = None,
+    certificate: str | PathLike[str] | bytes | None = None,
+    key: str | PathLike[str] | bytes | None = None,
     insecure: bool = False,
     proxy: str | None = None,
 ) -> Record:
@@ -151,9 +152,9 @@ async def lookup(
     query_charset: str | None = None,
     chunk: int | None = None,
     profile: str | Mapping[str, Any] | None = None,
-    ca_file: str | PathLike[str] | None = None,
-    certificate: str | PathLike[str] | None = None,
-    key: str | PathLike[str] | None = None,
+    ca_file: str | PathLike[str] | bytes | None = None,
+    certificate: str | PathLike[str] | bytes | None = None,
+    key: str | PathLike[str] | bytes | None = None,
     insecure: bool = False,
     proxy: str | None = None,
 ) -> AsyncIterator[Answer]:
@@ -215,6 +216,10 @@ class Connection(Fixed):
     def target(self) -> str:
         """The server and its databases."""
         return self._target
+
+    def within(self, seconds: float) -> Connection:
+        """The same connection with a limit for each call as a whole. See `z3950.Connection.within`."""
+        return Connection(self._native.within(as_seconds("seconds", seconds)))
 
     async def search(self, query: Query | str, *, first: int = 0, facets: Iterable[str] | Mapping[str, int] = ()) -> ResultSet:
         """Searches. See `z3950.Connection.search`."""

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote
+from warnings import warn
 
 from . import _z3950 as native
 from ._common import Fixed, as_octets
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
     _Given: TypeAlias = MarcLike | tuple[str | int, str]
 
 
+class UnfiredRule(UserWarning):
+    """A rule of a server's `faults` never struck. `pytest -W error::z3950.testing.UnfiredRule` makes it an error."""
+
+
 class Server(Fixed):
     """A server on 127.0.0.1, until `stop`. Without arguments it has a small catalogue of books.
 
@@ -36,8 +41,9 @@ class Server(Fixed):
     replays, or records anew from the server that the environment variable `Z3950_RECORD` names; it has no `faults` but those recorded.
     `backend` is an object with methods that have the records, as for `z3950.serve`.
 
-    With `certificate` and `key`, files in PEM, it also listens for TLS at `tls_target`; with `client_ca_file`, clients need a certificate
-    of one of these authorities. `users` are names and passwords, without which nobody is admitted; a backend may check logins itself.
+    With `certificate` and `key`, paths of files in PEM or the PEM itself, it also listens for TLS at `tls_target`; with `client_ca_file`,
+    clients need a certificate of one of these authorities. `users` are names and passwords, without which nobody is admitted; a backend
+    may check logins itself.
 
     >>> import z3950
     >>> from z3950.testing import Server
@@ -64,9 +70,9 @@ class Server(Fixed):
         imitate: str | None = None,
         recorded: str | PathLike[str] | None = None,
         backend: Backend | None = None,
-        certificate: str | PathLike[str] | None = None,
-        key: str | PathLike[str] | None = None,
-        client_ca_file: str | PathLike[str] | None = None,
+        certificate: str | PathLike[str] | bytes | None = None,
+        key: str | PathLike[str] | bytes | None = None,
+        client_ca_file: str | PathLike[str] | bytes | None = None,
         users: Mapping[str, str] | None = None,
     ) -> None:
         if isinstance(faults, str):
@@ -130,14 +136,20 @@ class Server(Fixed):
                 raise Timeout(f"no {apdu} within {timeout:g} s")
 
     def stop(self) -> None:
-        """Stops the server."""
-        self._native.stop()
+        """Stops the server. Each of its `faults` that never struck is an `UnfiredRule`, a warning, because the test has not tested what it
+        says."""
+        for rule in self._native.stop():
+            warn(f"the rule `{rule}` of a test server never struck", UnfiredRule, stacklevel=2)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.stop()
+        if kind is None:
+            self.stop()
+        else:
+            # What was raised says more than rules that had no occasion to strike.
+            self._native.stop()
 
     def __repr__(self) -> str:
         return f"<Server {self.target}>"

@@ -1,0 +1,58 @@
+//! The tags of fields.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use z3950::marc::record::Tag;
+
+use crate::error::quoted;
+use crate::text::text_of;
+
+/// The tags by which the leader is known elsewhere.
+const LEADER: [&[u8]; 2] = [b"LDR", b"000"];
+
+/// Reads a tag.
+///
+/// # Errors
+/// A `TypeError` for what is no text, and a `ValueError` for other text than three letters and digits, and for the names of the leader.
+pub(crate) fn tag_of(tag: &Bound<'_, PyAny>) -> PyResult<Tag> {
+    let text = text_of(tag, "a tag is a str such as '245'")?;
+    if LEADER.contains(&text.as_bytes()) {
+        let words = format!("{text} is no field: the leader is record.leader");
+        return Err(PyValueError::new_err(words));
+    }
+    let octets: Option<[u8; 3]> = text.as_bytes().try_into().ok();
+    let octets = octets.filter(|octets| octets.iter().all(u8::is_ascii_alphanumeric));
+    octets.map(Tag).ok_or_else(|| {
+        PyValueError::new_err(format!(
+            "{} is not a tag of three letters or digits, such as '245', or '6XX' for any subject",
+            quoted(&text)
+        ))
+    })
+}
+
+/// Tags to look for: one, or several that differ only where an `X` is, as in `6XX`.
+#[derive(Clone, Copy)]
+pub(crate) struct TagPattern([Option<u8>; 3]);
+
+impl TagPattern {
+    /// Reads a tag in which an `X`, in either case, stands for any character.
+    ///
+    /// # Errors
+    /// Those of [`tag_of`].
+    pub(crate) fn of(tag: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let Tag(octets) = tag_of(tag)?;
+        Ok(Self(octets.map(|octet| match octet {
+            b'X' | b'x' => None,
+            octet => Some(octet),
+        })))
+    }
+
+    pub(crate) fn all_of(tags: &[Bound<'_, PyAny>]) -> PyResult<Vec<Self>> {
+        tags.iter().map(Self::of).collect()
+    }
+
+    pub(crate) fn matches(self, tag: Tag) -> bool {
+        let mut pairs = self.0.iter().zip(tag.0);
+        pairs.all(|(wanted, octet)| wanted.is_none_or(|wanted| wanted == octet))
+    }
+}

@@ -1,0 +1,48 @@
+//! Text that a program gives.
+
+use std::borrow::Cow;
+use std::ops::Deref;
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+
+/// An argument that is text. Another type is named in the exception, as Python does it.
+pub(crate) struct Text<'a>(Cow<'a, str>);
+
+impl<'a> FromPyObject<'a, '_> for Text<'a> {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'a, '_, PyAny>) -> PyResult<Self> {
+        if given.is_instance_of::<PyString>() {
+            return Ok(Self(given.extract()?));
+        }
+        let kind = given.get_type().name()?;
+        Err(PyTypeError::new_err(format!("a str is wanted, not {kind}")))
+    }
+}
+
+impl<'a> From<&'a str> for Text<'a> {
+    fn from(text: &'a str) -> Self {
+        Self(text.into())
+    }
+}
+
+impl Deref for Text<'_> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Returns the text of a string; for another value, an exception whose message begins with what is expected.
+pub(crate) fn text_of<'a>(value: &'a Bound<'_, PyAny>, expected: &str) -> PyResult<Cow<'a, str>> {
+    match value.cast::<PyString>() {
+        Ok(text) => text.to_cow(),
+        Err(_) => {
+            let given = value.get_type().name()?;
+            Err(PyTypeError::new_err(format!("{expected}, not {given}")))
+        }
+    }
+}
