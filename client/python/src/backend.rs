@@ -13,7 +13,7 @@ use z3950::asn1::apdu::{
     AttributesPlusTerm, DatabaseName, External, Operand, RpnQuery, RpnStructure, Schema, Term,
 };
 use z3950::asn1::bib1::diagnostics::Condition;
-use z3950::asn1::oid::{Oid, SUTRS, UNIMARC, USMARC, XML};
+use z3950::asn1::oid::{Oid, SUTRS, USMARC, XML};
 use z3950::asn1::record::sutrs_external;
 use z3950_server::access::{Authenticate, Login, User};
 use z3950_server::backend::{

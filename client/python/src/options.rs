@@ -16,7 +16,7 @@ use z3950::target::{Endpoint, Target};
 use z3950::transport::{ClientCertificate, NoProxy, Proxy, Routes, TlsOptions};
 use z3950::{Client, ClientOptions, RecordForm, Timeouts};
 
-use crate::error::{BadUrl, Error, quoted};
+use crate::error::{BadUrl, quoted};
 use crate::pem::{Pem, unusable};
 use crate::process::shared;
 

@@ -17,7 +17,7 @@ use z3950::marc::table::CopyCells;
 use z3950::marc::{MarcRecord, iso2709, marcline, marcxml, text_lossless};
 
 use self::fields::{BOOK, leader_of};
-use crate::error::{DamagedRecord, Error, guarded, quoted};
+use crate::error::{DamagedRecord, Error, guarded};
 use crate::files::record_of_json;
 use crate::marc::{Field, Numbered};
 use crate::pickled::{Reduced, reduced};

@@ -6,10 +6,11 @@ use z3950::marc::Field as MarcField;
 use z3950::marc::record::Leader;
 
 use super::Record;
-use crate::marc::{
-    Field, INDICATORS, check_new_code, check_subfields, check_text, field_of, indicators_of, subfields_of,
-};
 use crate::error::quoted;
+use crate::marc::{
+    Field, INDICATORS, check_new_code, check_subfields, check_text, field_of, indicators_of,
+    subfields_of,
+};
 use crate::tag::{TagPattern, tag_of};
 
 /// The leader of a new record: a book, described by AACR2, in UTF-8.
@@ -18,7 +19,10 @@ pub(super) const BOOK: &str = "00000nam a2200000 a 4500";
 /// Reads a leader.
 pub(super) fn leader_of(text: &str) -> PyResult<Leader> {
     Leader::try_from(text).map_err(|_| {
-        PyValueError::new_err(format!("a leader is 24 characters of ASCII, not {}", quoted(text)))
+        PyValueError::new_err(format!(
+            "a leader is 24 characters of ASCII, not {}",
+            quoted(text)
+        ))
     })
 }
 
