@@ -1,0 +1,3 @@
+//! Tests of `z3950d` in front of real nodes of OpenSearch.
+
+mod setup;
