@@ -17,6 +17,7 @@ mod link;
 mod load;
 mod mysql;
 mod nodes;
+pub mod opensearch;
 mod pages;
 mod query;
 mod range;
