@@ -88,7 +88,9 @@ fn later_java() -> Option<PathBuf> {
     let known = known.flatten().map(|entry| entry.path());
     homes.into_iter().chain(known).find(|home| {
         let text = std::fs::read_to_string(home.join("release")).unwrap_or_default();
-        let version = text.lines().find_map(|line| line.strip_prefix("JAVA_VERSION=\""));
+        let version = text
+            .lines()
+            .find_map(|line| line.strip_prefix("JAVA_VERSION=\""));
         let major = version.and_then(|version| version.split(['.', '"']).next()?.parse().ok());
         major.is_some_and(|major: u32| major >= 21)
     })
@@ -101,7 +103,10 @@ fn prepared(name: &str, version: &str, java: Option<&Path>) -> Option<PathBuf> {
     let folder = target.join("peers").join(name);
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/src/opensearch/prepare");
     let mut prepare = command(script);
-    prepare.arg(&folder).arg(version).envs(java.map(|java| ("JAVA_HOME", java)));
+    prepare
+        .arg(&folder)
+        .arg(version)
+        .envs(java.map(|java| ("JAVA_HOME", java)));
     let ended = prepare.output().expect("sh starts");
     if ended.status.success() {
         return Some(folder);
@@ -159,7 +164,9 @@ impl Cluster {
     /// Returns the addresses of all nodes as a setting of z3950d, with this index.
     pub fn urls(&self, index: &str) -> Vec<String> {
         let nodes = self.nodes.iter();
-        nodes.map(|node| format!("http://127.0.0.1:{}/{index}", node.port)).collect()
+        nodes
+            .map(|node| format!("http://127.0.0.1:{}/{index}", node.port))
+            .collect()
     }
 
     /// Returns the tables of a settings file for the database `books` in this index, with these additional lines.
@@ -200,7 +207,11 @@ impl Cluster {
             "/_cluster/health?wait_for_status=green&wait_for_no_relocating_shards=true&timeout=240s",
             "",
         );
-        assert_eq!((status, &health["timed_out"]), (200, &Value::Bool(false)), "{health}");
+        assert_eq!(
+            (status, &health["timed_out"]),
+            (200, &Value::Bool(false)),
+            "{health}"
+        );
     }
 
     /// Kills a node, as if its machine lost power.
@@ -268,17 +279,34 @@ impl Cluster {
         let log = self.folder.join(format!("{}.log", node.name));
         let log = File::options().create(true).append(true).open(log);
         let child = command(java)
-            .args(["-Xms384m", "-Xmx384m", "-XX:ActiveProcessorCount=2", "-XX:+UseSerialGC"])
+            .args([
+                "-Xms384m",
+                "-Xmx384m",
+                "-XX:ActiveProcessorCount=2",
+                "-XX:+UseSerialGC",
+            ])
             // The slower compiler would take longer than the tests.
             .arg("-XX:TieredStopAtLevel=1")
-            .args(["-Djna.nosys=true", "-Dio.netty.noUnsafe=true", "-Dlog4j2.disable.jmx=true"])
-            .args(["-Dopensearch.set.netty.runtime.available.processors=false", "-Dfile.encoding=UTF-8"])
+            .args([
+                "-Djna.nosys=true",
+                "-Dio.netty.noUnsafe=true",
+                "-Dlog4j2.disable.jmx=true",
+            ])
+            .args([
+                "-Dopensearch.set.netty.runtime.available.processors=false",
+                "-Dfile.encoding=UTF-8",
+            ])
             .arg("-cp")
             .arg(format!("{0}/classes:{0}/jars/*", folder.display()))
             .arg("EngineNode")
             .arg(&node.name)
             .arg(self.folder.join(&node.name))
-            .args([node.port.to_string(), (node.port + 1).to_string(), transport, names])
+            .args([
+                node.port.to_string(),
+                (node.port + 1).to_string(),
+                transport,
+                names,
+            ])
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(log.expect("a log"))
@@ -289,21 +317,41 @@ impl Cluster {
 
     /// Waits until all nodes that run belong to the cluster.
     fn wait_for_nodes(&mut self) {
-        let running = self.nodes.iter().filter(|node| node.child.is_some()).count();
+        let running = self
+            .nodes
+            .iter()
+            .filter(|node| node.child.is_some())
+            .count();
         let path = format!("/_cluster/health?wait_for_nodes={running}&timeout=1s");
         let deadline = Instant::now() + PATIENCE;
         let is_complete = |answer: std::io::Result<(u16, Value)>| {
-            answer.is_ok_and(|(status, health)| status == 200 && health["number_of_nodes"] == running)
+            answer
+                .is_ok_and(|(status, health)| status == 200 && health["number_of_nodes"] == running)
         };
-        while !self.nodes.iter().all(|node| node.child.is_none() || is_complete(ask(node.port, "GET", &path, ""))) {
+        while !self
+            .nodes
+            .iter()
+            .all(|node| node.child.is_none() || is_complete(ask(node.port, "GET", &path, "")))
+        {
             for node in &mut self.nodes {
-                let ended = node.child.as_mut().and_then(|child| child.try_wait().expect("asked"));
+                let ended = node
+                    .child
+                    .as_mut()
+                    .and_then(|child| child.try_wait().expect("asked"));
                 if let Some(status) = ended {
-                    let log = std::fs::read_to_string(self.folder.join(format!("{}.log", node.name)));
-                    panic!("{} ended with {status}: {}", node.name, log.unwrap_or_default());
+                    let log =
+                        std::fs::read_to_string(self.folder.join(format!("{}.log", node.name)));
+                    panic!(
+                        "{} ended with {status}: {}",
+                        node.name,
+                        log.unwrap_or_default()
+                    );
                 }
             }
-            assert!(Instant::now() < deadline, "the nodes do not find each other");
+            assert!(
+                Instant::now() < deadline,
+                "the nodes do not find each other"
+            );
             crate::pause();
         }
     }
@@ -338,7 +386,10 @@ fn ask(port: u16, method: &str, path: &str, body: &str) -> std::io::Result<(u16,
     let mut answer = BufReader::new(stream);
     let mut line = String::new();
     answer.read_line(&mut line)?;
-    let status = line.split(' ').nth(1).and_then(|status| status.parse().ok());
+    let status = line
+        .split(' ')
+        .nth(1)
+        .and_then(|status| status.parse().ok());
     let status = status.ok_or_else(|| std::io::Error::other(line.clone()))?;
     while !line.trim().is_empty() {
         line.clear();
@@ -346,5 +397,8 @@ fn ask(port: u16, method: &str, path: &str, body: &str) -> std::io::Result<(u16,
     }
     let mut octets = Vec::new();
     answer.read_to_end(&mut octets)?;
-    Ok((status, serde_json::from_slice(&octets).unwrap_or(Value::Null)))
+    Ok((
+        status,
+        serde_json::from_slice(&octets).unwrap_or(Value::Null),
+    ))
 }

@@ -1,5 +1,10 @@
 //! A database in an index of OpenSearch, which this server makes and fills.
 
+pub(crate) mod address;
+#[cfg(test)]
+pub(crate) mod fake;
 pub(crate) mod link;
 
-pub use self::link::{ClusterAddress, ClusterAddressError};
+pub use self::address::{
+    ClusterAccess, ClusterAddress, ClusterAddressError, ClusterCredentials, ClusterCredentialsError,
+};

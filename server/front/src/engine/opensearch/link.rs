@@ -1,84 +1,22 @@
-//! Requests to an OpenSearch cluster by HTTP/1.1: addresses in turn, pooled connections, and bounded answers.
+//! Requests to the servers of a cluster by HTTP/1.1 (RFC 9112). Servers take turns; one that failed is left alone for a while, and a
+//! request that it did not answer goes to the next one.
 
-use std::fmt;
-use std::str::FromStr;
-use std::sync::Mutex;
+mod server;
+#[cfg(test)]
+mod tests;
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full, Limited};
-use hyper::client::conn::http1::{SendRequest, handshake};
-use hyper::header::{CONTENT_TYPE, HOST, RETRY_AFTER};
-use hyper::{Method, Request, Response, StatusCode};
-use hyper_util::rt::TokioIo;
+use hyper::Method;
 use serde_json::Value;
-use tokio::net::TcpStream;
-use tokio::sync::Semaphore;
-use tokio::time::timeout;
+use z3950::transport::TlsError;
+use z3950::{Routes, TlsOptions};
 
-use crate::engine::link::{host_and_port, is_same_machine};
-use crate::lock::lock;
-
-/// Where an index of a cluster is: `http://HOST:PORT/INDEX`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ClusterAddress {
-    /// The host: a name, or an address of IPv4 or IPv6.
-    pub host: String,
-    /// The port.
-    pub port: u16,
-    /// The index, or an alias of it.
-    pub index: String,
-}
-
-/// Why a text is not an address of an index.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected an address such as http://127.0.0.1:9200/books")]
-pub struct ClusterAddressError;
-
-impl ClusterAddress {
-    /// Returns whether both are the same server, as far as their names tell.
-    pub fn is_same_server(&self, other: &Self) -> bool {
-        is_same_machine(&self.host, &other.host) && self.port == other.port
-    }
-}
-
-impl FromStr for ClusterAddress {
-    type Err = ClusterAddressError;
-
-    fn from_str(text: &str) -> Result<Self, ClusterAddressError> {
-        let rest = text.strip_prefix("http://").ok_or(ClusterAddressError)?;
-        let (place, index) = rest.split_once('/').ok_or(ClusterAddressError)?;
-        let (host, port) = host_and_port(place).ok_or(ClusterAddressError)?;
-        if is_index(index) {
-            Ok(Self {
-                host,
-                port,
-                index: index.to_owned(),
-            })
-        } else {
-            Err(ClusterAddressError)
-        }
-    }
-}
-
-impl fmt::Display for ClusterAddress {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.host.contains(':') {
-            write!(f, "[{}]:{}", self.host, self.port)
-        } else {
-            write!(f, "{}:{}", self.host, self.port)
-        }
-    }
-}
-
-/// Returns whether a text can be the name of an index: small letters, digits, `-` and `_`, beginning with a letter or digit.
-fn is_index(name: &str) -> bool {
-    let is_part = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c);
-    name.len() <= 200
-        && name.chars().all(is_part)
-        && name.starts_with(|c: char| c.is_ascii_alphanumeric())
-}
+use self::server::Server;
+use super::address::{ClusterAccess, ClusterAddress};
+use crate::engine::health::ServerCounts;
 
 /// Why a request has no answer that can be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -97,7 +35,7 @@ pub(crate) enum Failure {
         reason: String,
         retry_after: Option<Duration>,
     },
-    /// The server closed the connection instead of answering. The request may be why: it must not be sent again.
+    /// The server closed the connection instead of answering. The request may be why.
     #[error("{place}: closed the connection without an answer")]
     ClosedWithoutAnswer { place: String },
     /// The server refuses the request; `kind` and `reason` are its own words.
@@ -119,19 +57,61 @@ pub(crate) enum Failure {
     Late { place: String, limit: Duration },
 }
 
-/// The longest wait for a connection.
-const OPENING_TIME: Duration = Duration::from_secs(3);
-
-type Sender = SendRequest<Full<Bytes>>;
+/// The type of a search, and of everything else that is one JSON value.
+pub(crate) const JSON: &str = "application/json";
+/// The type of several JSON values, each on a line.
+pub(crate) const NDJSON: &str = "application/x-ndjson";
 
 /// A request, which may be sent more than once.
-struct Draft<'a> {
-    method: Method,
-    path: String,
-    body: Bytes,
-    content_type: &'a str,
-    limit: usize,
+#[derive(Clone, Debug)]
+pub(crate) struct Draft {
+    pub(crate) method: Method,
+    /// The path and what follows it.
+    pub(crate) path: String,
+    pub(crate) content_type: &'static str,
+    pub(crate) body: Bytes,
+    /// The most octets of its answer.
+    pub(crate) limit: usize,
+    /// The longest wait for its answer, if it is not that of all requests.
+    pub(crate) time: Option<Duration>,
+    /// Whether another server may get it too, if it is not known whether the first one has carried it out.
+    pub(crate) is_repeatable: bool,
 }
+
+impl Draft {
+    /// Creates a request that changes nothing.
+    pub(crate) fn read(path: impl Into<String>, limit: usize) -> Self {
+        Self {
+            method: Method::GET,
+            path: path.into(),
+            content_type: JSON,
+            body: Bytes::new(),
+            limit,
+            time: None,
+            is_repeatable: true,
+        }
+    }
+
+    /// Creates a request that changes something.
+    pub(crate) fn change(method: Method, path: impl Into<String>, body: &Value) -> Self {
+        let body = match body {
+            Value::Null => Bytes::new(),
+            body => Bytes::from(body.to_string()),
+        };
+        Self {
+            method,
+            body,
+            time: Some(CHANGE_TIME),
+            is_repeatable: false,
+            ..Self::read(path, MOST_CHANGED)
+        }
+    }
+}
+
+/// The longest wait for a change, which the whole cluster has to learn of.
+pub(crate) const CHANGE_TIME: Duration = Duration::from_secs(120);
+/// The most octets of the answer to a change.
+const MOST_CHANGED: usize = 1 << 20;
 
 /// The servers of a cluster.
 #[derive(Debug)]
@@ -142,30 +122,40 @@ pub(crate) struct Link {
     turn: AtomicUsize,
 }
 
-#[derive(Debug)]
-struct Server {
-    place: String,
-    host: String,
-    port: u16,
-    free: Mutex<Vec<Sender>>,
-    permits: Semaphore,
-}
-
 impl Link {
-    /// Creates a link with the servers at these addresses: at most `connections` with each, and at most `time` for an answer.
-    pub(crate) fn new(addresses: &[ClusterAddress], connections: usize, time: Duration) -> Self {
-        let servers = addresses.iter().map(|address| Server {
-            place: address.to_string(),
-            host: address.host.clone(),
-            port: address.port,
-            free: Mutex::default(),
-            permits: Semaphore::new(connections.clamp(1, Semaphore::MAX_PERMITS)),
-        });
-        Self {
+    /// Creates a link with the servers at these addresses: at most `connections` with each, and at most `time` for an answer. No
+    /// connection is made yet.
+    ///
+    /// # Errors
+    /// The certificates to trust cannot be used.
+    pub(crate) fn with_access(
+        addresses: &[ClusterAddress],
+        access: &ClusterAccess,
+        connections: usize,
+        time: Duration,
+    ) -> Result<Self, TlsError> {
+        let mut routes = Routes::default();
+        if addresses.iter().any(|address| address.is_secure) {
+            let mut options = TlsOptions::new();
+            options.roots = access.ca.clone();
+            routes = routes.tls(options);
+            routes.read_certificates()?;
+        }
+        let servers = addresses
+            .iter()
+            .map(|address| Server::new(address, &routes, access, connections));
+        Ok(Self {
             servers: servers.collect(),
             time,
             turn: AtomicUsize::default(),
-        }
+        })
+    }
+
+    /// Creates a link without credentials and with the certificates of the system.
+    #[cfg(test)]
+    pub(crate) fn new(addresses: &[ClusterAddress], connections: usize, time: Duration) -> Self {
+        let access = ClusterAccess::default();
+        Self::with_access(addresses, &access, connections, time).expect("certificates")
     }
 
     /// Searches an index: `query_string` is what follows `?`, and may be empty.
@@ -185,8 +175,7 @@ impl Link {
             path.push_str(query_string);
         }
         let body = Bytes::from(body.to_string());
-        let json = "application/json";
-        self.send(Method::POST, path, body, json, limit_octets)
+        self.send(Method::POST, path, body, JSON, limit_octets)
             .await
     }
 
@@ -205,9 +194,8 @@ impl Link {
             .map(|(header, body)| format!("{header}\n{body}\n"));
         let body = Bytes::from(lines.collect::<String>());
         let path = "/_msearch".to_owned();
-        let ndjson = "application/x-ndjson";
         let mut answer = self
-            .send(Method::POST, path, body, ndjson, limit_octets)
+            .send(Method::POST, path, body, NDJSON, limit_octets)
             .await?;
         let place = || "the cluster".to_owned();
         let malformed = || Failure::NotJson {
@@ -230,7 +218,7 @@ impl Link {
         Ok(answers)
     }
 
-    /// Sends a request, to another server if the first one cannot be reached.
+    /// Sends a request that changes nothing.
     ///
     /// # Errors
     /// See [`Failure`].
@@ -239,132 +227,94 @@ impl Link {
         method: Method,
         path: String,
         body: Bytes,
-        content_type: &str,
+        content_type: &'static str,
         limit_octets: usize,
     ) -> Result<Value, Failure> {
         let draft = Draft {
             method,
-            path,
-            body,
             content_type,
-            limit: limit_octets,
+            body,
+            ..Draft::read(path, limit_octets)
         };
-        let first = self.turn.fetch_add(1, Ordering::Relaxed);
-        let mut failed = None;
-        for place in 0..self.servers.len().min(2) {
-            let at = first.wrapping_add(place) % self.servers.len();
-            let Some(server) = self.servers.get(at) else {
-                continue;
-            };
-            match self.ask(server, &draft).await {
-                Err(failure @ Failure::Unreachable { .. }) => failed = Some(failure),
-                answer => return answer,
-            }
-        }
-        Err(failed.unwrap_or_else(|| Failure::Unreachable {
+        self.ask(&draft).await
+    }
+
+    /// Sends a request to the servers in turn, until one has got it. One that does not answer it, or has too much to do, is followed by
+    /// one other.
+    ///
+    /// # Errors
+    /// See [`Failure`]; that of the last server.
+    pub(crate) async fn ask(&self, draft: &Draft) -> Result<Value, Failure> {
+        let time = draft.time.unwrap_or(self.time);
+        let mut failure = Failure::Unreachable {
             place: "the cluster".to_owned(),
             words: "no address".to_owned(),
-        }))
-    }
-
-    async fn ask(&self, server: &Server, draft: &Draft<'_>) -> Result<Value, Failure> {
-        let late = |_| Failure::Late {
-            place: server.place.clone(),
-            limit: self.time,
         };
-        timeout(self.time, server.ask(draft))
-            .await
-            .map_err(late)
-            .flatten()
-    }
-}
-
-impl Server {
-    async fn ask(&self, draft: &Draft<'_>) -> Result<Value, Failure> {
-        let Ok(_permit) = self.permits.acquire().await else {
-            return Err(Failure::Busy {
-                place: self.place.clone(),
-            });
-        };
-        let mut sender = self.sender().await?;
-        let closed = || Failure::ClosedWithoutAnswer {
-            place: self.place.clone(),
-        };
-        let answer = sender.send_request(self.request(draft)?).await;
-        let answer = answer.map_err(|_| closed())?;
-        let (status, retry_after) = (answer.status(), retry_after(&answer));
-        let body = Limited::new(answer.into_body(), draft.limit)
-            .collect()
-            .await;
-        let body = body.map_err(|error| match error.downcast::<hyper::Error>() {
-            Ok(_) => closed(),
-            Err(_) => Failure::TooLarge {
-                place: self.place.clone(),
-                limit: draft.limit,
-            },
-        })?;
-        lock(&self.free).push(sender);
-        self.read(status, retry_after, &body.to_bytes())
-    }
-
-    fn read(
-        &self,
-        status: StatusCode,
-        retry_after: Option<Duration>,
-        body: &[u8],
-    ) -> Result<Value, Failure> {
-        let place = self.place.clone();
-        let value: Option<Value> = serde_json::from_slice(body).ok();
-        if status.is_success() {
-            let status = status.as_u16();
-            return value.ok_or(Failure::NotJson { place, status });
-        }
-        let value = value.unwrap_or_default();
-        Err(refused(place, status.as_u16(), &value, retry_after))
-    }
-
-    fn request(&self, draft: &Draft<'_>) -> Result<Request<Full<Bytes>>, Failure> {
-        let request = Request::builder()
-            .method(draft.method.clone())
-            .uri(&draft.path)
-            .header(HOST, &self.place)
-            .header(CONTENT_TYPE, draft.content_type)
-            .body(Full::new(draft.body.clone()));
-        request.map_err(|error| self.unreachable(error))
-    }
-
-    async fn sender(&self) -> Result<Sender, Failure> {
-        while let Some(mut sender) = self.pooled() {
-            if sender.ready().await.is_ok() {
-                return Ok(sender);
+        let mut is_last = false;
+        for server in self.in_turn() {
+            match server.ask(draft, time).await {
+                Ok(answer) => return Ok(answer),
+                Err(failed) => {
+                    let next = next_after(server, &failed, draft).await;
+                    failure = failed;
+                    match next {
+                        Next::Any => {}
+                        Next::One if !is_last => is_last = true,
+                        Next::One | Next::Nobody => return Err(failure),
+                    }
+                }
             }
         }
-        let opening = TcpStream::connect((&*self.host, self.port));
-        let opened = timeout(OPENING_TIME, opening).await;
-        let stream = opened.map_err(|_| self.unreachable("no connection in time"))?;
-        let stream = stream.map_err(|error| self.unreachable(error))?;
-        let _ = stream.set_nodelay(true);
-        let shaken = handshake(TokioIo::new(stream)).await;
-        let (sender, connection) = shaken.map_err(|error| self.unreachable(error))?;
-        tokio::spawn(connection);
-        Ok(sender)
+        Err(failure)
     }
 
-    fn pooled(&self) -> Option<Sender> {
-        lock(&self.free).pop()
+    /// Sends a request to each server, at the same time; returns their answers with their addresses.
+    pub(crate) async fn ask_each(&self, draft: &Draft) -> Vec<(&str, Result<Value, Failure>)> {
+        let time = draft.time.unwrap_or(self.time);
+        let asked = self
+            .servers
+            .iter()
+            .map(async |server| (server.place(), server.ask(draft, time).await));
+        futures_util::future::join_all(asked).await
     }
 
-    fn unreachable(&self, words: impl fmt::Display) -> Failure {
-        Failure::Unreachable {
-            place: self.place.clone(),
-            words: words.to_string(),
-        }
+    /// Returns how often each server did not answer, and whether it answered the last request.
+    pub(crate) fn counts(&self) -> Vec<ServerCounts> {
+        self.servers.iter().map(Server::counts).collect()
+    }
+
+    /// Returns the servers in the order in which the next request asks them: those that failed lately are last.
+    fn in_turn(&self) -> impl Iterator<Item = &Server> {
+        let first = self.turn.fetch_add(1, Ordering::Relaxed);
+        let first = first.checked_rem(self.servers.len()).unwrap_or_default();
+        let (before, after) = self.servers.split_at(first);
+        let in_turn = after.iter().chain(before);
+        let (sound, failed): (Vec<_>, Vec<_>) = in_turn.partition(|server| !server.has_failed());
+        sound.into_iter().chain(failed)
     }
 }
 
-fn retry_after<B>(answer: &Response<B>) -> Option<Duration> {
-    let text = answer.headers().get(RETRY_AFTER)?.to_str().ok()?;
-    text.parse().ok().map(Duration::from_secs)
+/// Who gets a request that a server did not answer.
+enum Next {
+    /// Any other server, as this one has not got it.
+    Any,
+    /// One other server.
+    One,
+    Nobody,
+}
+
+/// Decides who gets a request that a server did not answer. After a connection that was closed without an answer, another server gets
+/// it only if this one is gone: one that still runs closed the connection because of the request.
+async fn next_after(server: &Server, failure: &Failure, draft: &Draft) -> Next {
+    match failure {
+        Failure::Unreachable { .. } | Failure::Busy { .. } => Next::Any,
+        Failure::TooBusy { .. } => Next::One,
+        Failure::Late { .. } if draft.is_repeatable => Next::One,
+        Failure::ClosedWithoutAnswer { .. } if draft.is_repeatable && server.is_gone().await => {
+            Next::One
+        }
+        _ => Next::Nobody,
+    }
 }
 
 /// The most characters of a server's words that are kept.
@@ -378,9 +328,7 @@ fn refused(place: String, status: u16, answer: &Value, retry_after: Option<Durat
     let text = |name: &str| {
         let value = root.get(name).or_else(|| error.get(name));
         let text = value.and_then(Value::as_str).or_else(|| error.as_str());
-        let text = text.unwrap_or_default().chars().take(MOST_WORDS);
-        text.map(|c| if c.is_control() { '\u{fffd}' } else { c })
-            .collect()
+        shortened(text.unwrap_or_default())
     };
     match status {
         429 | 503 => Failure::TooBusy {
@@ -396,4 +344,12 @@ fn refused(place: String, status: u16, answer: &Value, retry_after: Option<Durat
             reason: text("reason"),
         },
     }
+}
+
+/// Returns the first words of a server, on one line.
+pub(crate) fn shortened(words: &str) -> String {
+    let words = words.chars().take(MOST_WORDS);
+    words
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .collect()
 }
