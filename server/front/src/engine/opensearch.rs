@@ -1,6 +1,7 @@
 //! A database in an index of OpenSearch, which this server makes and fills.
 
 pub(crate) mod address;
+pub(crate) mod document;
 #[cfg(test)]
 pub(crate) mod fake;
 pub(crate) mod link;
