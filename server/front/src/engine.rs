@@ -22,6 +22,7 @@ mod pages;
 mod query;
 mod range;
 mod replicas;
+mod retrieved;
 mod scan;
 mod search;
 mod setup;

@@ -1,4 +1,10 @@
-//! A database in an index of OpenSearch, which this server makes and fills.
+//! A database in an index of OpenSearch, which this server makes and fills: type-1 queries become clauses, clauses become JSON.
+//!
+//! ```text
+//!  search ─▶ clause ─▶ plan ─▶ request ─▶ link ─▶ a node of the cluster
+//!    hits ◀────────── answer ◀─ response ◀──┘
+//!    pages, scan, sort ─▶ plan …           update, load ─▶ document ─▶ link
+//! ```
 
 pub(crate) mod address;
 pub(crate) mod document;
