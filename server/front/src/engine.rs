@@ -9,6 +9,7 @@
 mod address;
 mod cache;
 mod check;
+mod clause;
 mod facets;
 mod health;
 mod hits;
