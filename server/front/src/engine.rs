@@ -7,6 +7,7 @@
 //! ```
 
 mod address;
+mod answer;
 mod cache;
 mod check;
 mod clause;
@@ -20,6 +21,7 @@ mod mysql;
 mod nodes;
 pub mod opensearch;
 mod pages;
+mod plan;
 mod query;
 mod range;
 mod replicas;

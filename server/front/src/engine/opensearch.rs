@@ -11,6 +11,8 @@ pub(crate) mod document;
 #[cfg(test)]
 pub(crate) mod fake;
 pub(crate) mod link;
+mod pattern;
+mod request;
 
 pub use self::address::{
     ClusterAccess, ClusterAddress, ClusterAddressError, ClusterCredentials, ClusterCredentialsError,
