@@ -7,13 +7,25 @@
 //! ```
 
 pub(crate) mod address;
+mod database;
 pub(crate) mod document;
+mod facets;
 #[cfg(test)]
 pub(crate) mod fake;
+mod hits;
 pub(crate) mod link;
+mod options;
+mod pages;
 mod pattern;
 mod request;
+mod response;
+mod scan;
+mod search;
+mod sort;
+mod update;
 
 pub use self::address::{
     ClusterAccess, ClusterAddress, ClusterAddressError, ClusterCredentials, ClusterCredentialsError,
 };
+pub use self::database::ClusterDatabase;
+pub use self::options::ClusterOptions;
