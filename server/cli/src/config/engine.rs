@@ -92,7 +92,7 @@ settings! {
         ///name = "million"
         "name": Other(|_, _| ());
         /// Nodes of one cluster, with the index; they take turns. https:// encrypts.
-        ///engine = ["http://127.0.0.1:9200/books"]
+        ///engine = ["https://node-1.example.org:9200/books", "https://node-2.example.org:9200/books"]
         "engine": Other(|table, value| addresses(value, table));
         /// Trust these certificates of https:// beyond the system's, in PEM.
         ///ca = "ca.pem"
@@ -156,21 +156,9 @@ pub(super) fn chosen(section: &Section<'_>, table: &DatabaseTable) -> Option<Cho
     } else if indexes.any(|index| Some(index) != first) {
         section.note("the addresses of an engine must have the same index");
     }
-    let of_others = if is_sphinx {
-        &["ca", "credentials", "shards", "replicas"][..]
-    } else {
-        &["nodes"]
-    };
-    for key in of_others
-        .iter()
-        .filter(|key| first.is_some() && section.has(key))
-    {
-        let kind = if is_sphinx {
-            "OpenSearch"
-        } else {
-            "Sphinx Search"
-        };
-        section.note(format!("{key} is for {kind}"));
+    let of_cluster = ["ca", "credentials", "shards", "replicas"];
+    for key in of_cluster.into_iter().filter(|key| is_sphinx && section.has(key)) {
+        section.note(format!("{key} is for OpenSearch"));
     }
     if table.cluster.ca.is_some() && !table.cluster.options.addresses.iter().any(|a| a.is_secure) {
         section.note("ca is for https://");
@@ -317,10 +305,6 @@ mod tests {
             (
                 "name = \"a\"\nengine = \"http://name:password@a:1/b\"".to_owned(),
                 "belong in the file of credentials",
-            ),
-            (
-                "name = \"a\"\nengine = \"http://a:1/b\"\nnodes = [\"d:5\"]".to_owned(),
-                "nodes is for Sphinx Search",
             ),
             (
                 "name = \"a\"\nengine = \"http://a:1/b\"\nca = \"c\"".to_owned(),

@@ -236,7 +236,9 @@ impl ClusterIndex {
     /// Creates an index with an alias.
     pub(super) async fn create_as(&self, index: &str, alias: &str) -> Result<(), IndexError> {
         let mut description = self.description();
-        description["aliases"] = json!({ alias: {} });
+        if let Some(fields) = description.as_object_mut() {
+            fields.insert("aliases".to_owned(), json!({ alias: {} }));
+        }
         self.change(Method::PUT, format!("/{index}"), &description)
             .await
     }

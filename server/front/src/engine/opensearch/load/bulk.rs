@@ -308,9 +308,13 @@ fn outcome(item: &Value) -> Result<Outcome, IndexLoadError> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+
     use serde_json::json;
 
     use super::*;
+    use crate::engine::opensearch::fake::{FakeAnswer, FakeNode};
+    use crate::lock::lock;
 
     fn change(id: &str, number: u64) -> IndexChange {
         IndexChange {
@@ -388,5 +392,87 @@ mod tests {
             (&*numbers, batch.replaced, batch.octets),
             (&[3, 2][..], 1, 20)
         );
+    }
+
+    /// Sends changes to a node that gives these answers, one after the other; returns what came of them and the identifiers in each
+    /// request.
+    async fn sent(
+        ids: &[&str],
+        answers: Vec<FakeAnswer>,
+    ) -> (Result<LoadPart, IndexLoadError>, Vec<Vec<String>>) {
+        let answers = Mutex::new(answers.into_iter());
+        let node = FakeNode::start(move |_| lock(&answers).next().expect("an answer")).await;
+        let link = Link::new(&[node.address()], 1, Duration::from_secs(60));
+        let bulk = Bulk::new(Arc::new(link), "books", true, Arc::new(|_| ()));
+        let mut batch = Batch::default();
+        for (number, id) in (1..).zip(ids) {
+            let mut change = change(id, number);
+            change.lines = format!("{id}\n").into_bytes();
+            batch.add(change);
+        }
+        let mut part = LoadPart::default();
+        let outcome = bulk.send(batch, &mut part).await.map(|()| part);
+        let asked = node.asked().into_iter();
+        let bodies = asked.map(|request| request.body.lines().map(str::to_owned).collect());
+        (outcome, bodies.collect())
+    }
+
+    fn items(statuses: &[u64]) -> FakeAnswer {
+        let items = statuses.iter().map(|status| {
+            if *status < 300 {
+                json!({ "index": { "status": status } })
+            } else {
+                let error = json!({ "type": "x_exception", "reason": "why" });
+                json!({ "index": { "status": status, "error": error } })
+            }
+        });
+        FakeAnswer::Json(
+            200,
+            json!({ "errors": true, "items": items.collect::<Vec<_>>() }),
+        )
+    }
+
+    #[tokio::test]
+    async fn changes_are_sent_again_until_each_is_accepted_or_refused() {
+        let busy = FakeAnswer::with("429 Too Many Requests", "Retry-After: 0\r\n", "");
+        let answers = vec![
+            busy,
+            FakeAnswer::Cut(Vec::new()),
+            items(&[201, 429, 400, 503]),
+            items(&[429, 200]),
+            items(&[201]),
+        ];
+        let (outcome, asked) = sent(&["a", "b", "c", "d"], answers).await;
+        let part = outcome.expect("sent");
+        assert_eq!((part.changed, part.refused.len()), (3, 1));
+        assert_eq!(
+            (part.refused[0].place.number, &*part.refused[0].words),
+            (3, "why")
+        );
+        let [all, bd, b] = [&["a", "b", "c", "d"][..], &["b", "d"], &["b"]];
+        assert_eq!(asked, [all, all, all, bd, b]);
+    }
+
+    #[tokio::test]
+    async fn answers_that_say_nothing_fail_the_load() {
+        for answer in [
+            FakeAnswer::Json(200, json!({})),
+            FakeAnswer::Json(200, json!({ "items": [{}, {}] })),
+            FakeAnswer::Json(
+                400,
+                json!({ "error": { "type": "illegal_argument_exception" } }),
+            ),
+            FakeAnswer::Json(
+                404,
+                json!({ "error": { "type": "index_not_found_exception" } }),
+            ),
+            FakeAnswer::Json(403, json!({ "error": { "type": BLOCK, "reason": "no" } })),
+            FakeAnswer::of("text/html", "<html>"),
+            FakeAnswer::with("413 Payload Too Large", "", ""),
+        ] {
+            let described = format!("{answer:.100?}");
+            let (outcome, asked) = sent(&["a"], vec![answer]).await;
+            assert!(outcome.is_err() && asked.len() == 1, "{described}");
+        }
     }
 }
