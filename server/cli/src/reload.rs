@@ -92,7 +92,10 @@ impl Service {
                 counted(number as u64, "database"),
             )),
         };
-        let remote = match self.config.remotes.len() + self.config.engines.len() {
+        let remote = match self.config.remotes.len()
+            + self.config.engines.len()
+            + self.config.clusters.len()
+        {
             0 => None,
             number => Some(counted(number as u64, "remote database")),
         };
@@ -140,6 +143,11 @@ impl Service {
         let checked = engine::check(file, &config, &engines, &self.engines);
         match Handle::current().block_on(checked) {
             Ok(unchecked) => engine::watch(&unchecked),
+            Err(failure) => note(failure),
+        }
+        let checked = engine::cluster::check(file, &config, Some(&self.config));
+        match Handle::current().block_on(checked) {
+            Ok(unchecked) => engine::cluster::watch(unchecked),
             Err(failure) => note(failure),
         }
         let backend = self.backend.as_ref();
@@ -342,8 +350,17 @@ fn differences(before: &Config, after: &Config) -> Vec<&'static str> {
         ("profile", before.profile != after.profile),
         (
             "database",
-            (&before.remotes, &before.engines, &before.target_profiles)
-                != (&after.remotes, &after.engines, &after.target_profiles),
+            (
+                &before.remotes,
+                &before.engines,
+                &before.clusters,
+                &before.target_profiles,
+            ) != (
+                &after.remotes,
+                &after.engines,
+                &after.clusters,
+                &after.target_profiles,
+            ),
         ),
         ("gateway", before.gateway != after.gateway),
         ("index", before.access_points != after.access_points),

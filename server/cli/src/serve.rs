@@ -46,6 +46,8 @@ pub(crate) async fn serve(
     engine::tell(&config);
     let file = arguments.config.as_deref();
     engine::watch(&engine::check(file, &config, &engines, &[]).await?);
+    engine::cluster::tell(&config);
+    engine::cluster::watch(engine::cluster::check(file, &config, None).await?);
     let mut server = Server::new(reload::target(&config, backend.clone(), &remotes, &engines));
     let mut tls = Vec::new();
     for listener in &config.listeners {

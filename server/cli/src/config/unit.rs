@@ -142,6 +142,16 @@ impl Number for usize {
     }
 }
 
+impl Number for u32 {
+    fn put(&mut self, number: u64) {
+        *self = Self::try_from(number).unwrap_or(Self::MAX);
+    }
+
+    fn shown(&self) -> Option<u64> {
+        u64::try_from(*self).ok()
+    }
+}
+
 impl Number for Duration {
     fn put(&mut self, number: u64) {
         *self = Self::from_nanos(number);

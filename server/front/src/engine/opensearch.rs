@@ -7,16 +7,20 @@
 //! ```
 
 pub(crate) mod address;
+mod check;
 mod database;
 pub(crate) mod document;
 mod facets;
 #[cfg(test)]
 pub(crate) mod fake;
 mod hits;
+mod index;
 pub(crate) mod link;
+mod load;
 mod options;
 mod pages;
 mod pattern;
+mod reload;
 mod request;
 mod response;
 mod scan;
@@ -28,4 +32,9 @@ pub use self::address::{
     ClusterAccess, ClusterAddress, ClusterAddressError, ClusterCredentials, ClusterCredentialsError,
 };
 pub use self::database::ClusterDatabase;
+pub use self::index::{ClusterIndex, IndexError};
+pub use self::load::{
+    IndexChange, IndexChanges, IndexLoad, IndexLoadError, IndexLoadMark, LoadPart, LoadWork,
+    RecordPlace, RefusedRecord, SlowCluster,
+};
 pub use self::options::ClusterOptions;
