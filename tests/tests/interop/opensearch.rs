@@ -1,8 +1,10 @@
 //! Tests of `z3950d` in front of real nodes of OpenSearch.
 
+mod compared;
 mod failures;
 mod loads;
 mod reloads;
+mod served;
 mod setup;
 
 use std::path::{Path, PathBuf};

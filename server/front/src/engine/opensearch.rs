@@ -38,3 +38,6 @@ pub use self::load::{
     RecordPlace, RefusedRecord, SlowCluster,
 };
 pub use self::options::ClusterOptions;
+
+#[cfg(test)]
+mod tests;
