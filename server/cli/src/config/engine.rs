@@ -157,7 +157,10 @@ pub(super) fn chosen(section: &Section<'_>, table: &DatabaseTable) -> Option<Cho
         section.note("the addresses of an engine must have the same index");
     }
     let of_cluster = ["ca", "credentials", "shards", "replicas"];
-    for key in of_cluster.into_iter().filter(|key| is_sphinx && section.has(key)) {
+    for key in of_cluster
+        .into_iter()
+        .filter(|key| is_sphinx && section.has(key))
+    {
         section.note(format!("{key} is for OpenSearch"));
     }
     if table.cluster.ca.is_some() && !table.cluster.options.addresses.iter().any(|a| a.is_secure) {
