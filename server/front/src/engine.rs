@@ -7,8 +7,10 @@
 //! ```
 
 mod address;
+mod answer;
 mod cache;
 mod check;
+mod clause;
 mod facets;
 mod health;
 mod hits;
@@ -19,9 +21,11 @@ mod mysql;
 mod nodes;
 pub mod opensearch;
 mod pages;
+mod plan;
 mod query;
 mod range;
 mod replicas;
+mod retrieved;
 mod scan;
 mod search;
 mod setup;
