@@ -47,8 +47,11 @@ pub(crate) async fn serve(
     let file = arguments.config.as_deref();
     engine::watch(&engine::check(file, &config, &engines, &[]).await?);
     engine::cluster::tell(&config);
-    engine::cluster::watch(engine::cluster::check(file, &config, None).await?);
-    let mut server = Server::new(reload::target(&config, backend.clone(), &remotes, &engines));
+    let clusters = engine::cluster::open(&config, &[])?;
+    let unchecked = engine::cluster::check(file, &config, None).await?;
+    engine::cluster::watch(unchecked, &clusters);
+    let target = reload::target(&config, backend.clone(), &remotes, &engines, &clusters);
+    let mut server = Server::new(target);
     let mut tls = Vec::new();
     for listener in &config.listeners {
         let own = listener.tls.as_ref().map(settings::tls).transpose();
@@ -89,7 +92,7 @@ pub(crate) async fn serve(
         config.limits.sessions,
         certificates(&config, &tls),
     ));
-    status.serves(&remotes, &engines);
+    status.serves(&remotes, &engines, &clusters);
     if let Some(place) = &config.status {
         show_status(place, &status).await?;
     }
@@ -123,6 +126,7 @@ pub(crate) async fn serve(
         backend,
         remotes,
         engines,
+        clusters,
         handle: server.handle(),
         listening,
         tls,

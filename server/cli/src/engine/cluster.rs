@@ -14,7 +14,7 @@ use tokio::time::sleep;
 use z3950_asn1::input;
 use z3950_front::engine::EngineLayout;
 use z3950_front::engine::opensearch::{
-    ClusterAddress, ClusterCredentials, ClusterIndex, ClusterOptions, IndexError,
+    ClusterAddress, ClusterCredentials, ClusterDatabase, ClusterIndex, ClusterOptions, IndexError,
 };
 use z3950_front::z3950::Pem;
 
@@ -69,6 +69,29 @@ pub(crate) fn layout(
     layout.map(Arc::new)
 }
 
+/// Opens the databases without connecting to the clusters. A database that is already open with the same settings stays open, with its
+/// connections and result sets.
+///
+/// # Errors
+/// A file of the settings cannot be read, or has no certificates.
+pub(crate) fn open(
+    config: &Config,
+    running: &[Arc<ClusterDatabase>],
+) -> Result<Vec<Arc<ClusterDatabase>>, Failure> {
+    let clusters = config.clusters.iter().map(|settings| {
+        let (options, layout) = (options(settings)?, layout(config, settings)?);
+        let mut known = running.iter();
+        if let Some(same) = known.find(|known| known.is_same(&options, &layout)) {
+            return Ok(Arc::clone(same));
+        }
+        let what = format!("database {}", options.name);
+        let database = ClusterDatabase::new(options, layout);
+        let database = database.map_err(|error| Failure::cannot(&what, error));
+        database.map(Arc::new)
+    });
+    clusters.collect()
+}
+
 /// Returns the index of a database.
 fn index(config: &Config, settings: &ClusterSettings) -> Result<ClusterIndex, Failure> {
     let index = ClusterIndex::new(&options(settings)?, layout(config, settings)?);
@@ -121,21 +144,34 @@ pub(crate) async fn check(
     }
 }
 
-/// Checks indexes again, until they can be checked; the log says what comes of it.
-pub(crate) fn watch(unchecked: Vec<(String, ClusterIndex)>) {
+/// Checks indexes again, until they can be checked; the log says what comes of it. One that does not match the settings is not used until
+/// it does.
+pub(crate) fn watch(unchecked: Vec<(String, ClusterIndex)>, served: &[Arc<ClusterDatabase>]) {
     for (database, index) in unchecked {
+        let mut served = served.iter();
+        let Some(own) = served.find(|own| own.options().name == database) else {
+            continue;
+        };
+        let own = Arc::downgrade(own);
         tokio::spawn(async move {
             let [mut wait, longest] = WAITS;
             let mut told = String::new();
             loop {
                 sleep(wait).await;
                 wait = longest.min(2 * wait);
-                match index.check().await {
+                let outcome = index.check().await;
+                // A reload may have dropped the database, which ends the checks.
+                let Some(own) = own.upgrade() else {
+                    return;
+                };
+                match outcome {
                     Ok(()) => {
+                        own.set_refused(false);
                         tracing::warn!(%database, "the index was checked: it matches the settings");
                         return;
                     }
                     Err(error) if error.is_mismatch() => {
+                        own.set_refused(true);
                         let words = advised(&error);
                         if words != told {
                             tracing::error!(%database, "the index does not match the settings: {words}");

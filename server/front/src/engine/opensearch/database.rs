@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -36,6 +36,8 @@ pub struct ClusterDatabase {
     pub(super) link: Arc<Link>,
     /// The index, or its alias.
     pub(super) index: String,
+    /// Whether the index is not used, since it is not what the settings say.
+    refused: AtomicBool,
     /// Marks the result sets of this database.
     pub(super) origin: Arc<()>,
     /// The number of the next one.
@@ -62,6 +64,7 @@ impl ClusterDatabase {
         Ok(Self {
             link: Arc::new(link),
             index: options.index().to_owned(),
+            refused: AtomicBool::default(),
             origin: Arc::default(),
             sets: AtomicU64::default(),
             cache: RecordCache::new(CACHE_OCTETS),
@@ -100,6 +103,23 @@ impl ClusterDatabase {
         &self.options
     }
 
+    /// Sets whether the index is refused, since it does not match the settings: searches, scans, sorts and updates then get 109, and earlier
+    /// result sets can still be presented.
+    pub fn set_refused(&self, is_refused: bool) {
+        self.refused.store(is_refused, Ordering::Relaxed);
+    }
+
+    /// # Errors
+    /// 109 if the index is not used.
+    fn usable(&self) -> Result<(), Diagnostic> {
+        if self.refused.load(Ordering::Relaxed) {
+            let words = "the search engine does not fit the settings of the server";
+            Err(diagnostic(Condition::DATABASE_UNAVAILABLE, words))
+        } else {
+            Ok(())
+        }
+    }
+
     /// Returns how often each node did not answer.
     pub fn servers(&self) -> Vec<ServerCounts> {
         self.link.counts()
@@ -134,7 +154,10 @@ impl Backend for ClusterDatabase {
     }
 
     fn search<'a>(&'a self, search: Search<'a>) -> Answer<'a, Found> {
-        Box::pin(self.find(search))
+        Box::pin(async move {
+            self.usable()?;
+            self.find(search).await
+        })
     }
 
     fn has_syntax(&self, syntax: &Oid) -> bool {
@@ -158,15 +181,24 @@ impl Backend for ClusterDatabase {
     }
 
     fn scan<'a>(&'a self, scan: Scan<'a>) -> Answer<'a, Scanned> {
-        Box::pin(self.scanned(scan))
+        Box::pin(async move {
+            self.usable()?;
+            self.scanned(scan).await
+        })
     }
 
     fn sort<'a>(&'a self, sort: Sort<'a>) -> Answer<'a, Hits> {
-        Box::pin(self.sorted(sort))
+        Box::pin(async move {
+            self.usable()?;
+            self.sorted(sort).await
+        })
     }
 
     fn update<'a>(&'a self, update: Update<'a>) -> Answer<'a, Vec<Result<Bytes, Diagnostic>>> {
-        Box::pin(self.changed(update))
+        Box::pin(async move {
+            self.usable()?;
+            self.changed(update).await
+        })
     }
 }
 

@@ -208,7 +208,9 @@ pub(crate) fn number_of(docid: &[u8]) -> u64 {
 
 /// Returns a text that is cut off after a number of octets.
 pub(crate) fn cut(text: &str, most: usize) -> &str {
-    text.get(..text.floor_char_boundary(most)).unwrap_or(text)
+    let mut ends = (0..=most.min(text.len())).rev();
+    let end = ends.find(|end| text.is_char_boundary(*end));
+    text.get(..end.unwrap_or_default()).unwrap_or_default()
 }
 
 /// The fields of a document that is being made, by index.

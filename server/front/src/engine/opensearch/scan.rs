@@ -61,7 +61,7 @@ impl ClusterDatabase {
         let after = after.saturating_add(usize::from(scan.after > 0));
         let (before, after) = tokio::try_join!(
             self.before(terms, start, before, within),
-            self.from(terms, start, after, within),
+            self.after_or_at(terms, start, after, within),
         )?;
         let missing = before.missing.or(after.missing);
         let failed = self.failed_source(missing.as_deref())?;
@@ -81,7 +81,7 @@ impl ClusterDatabase {
     }
 
     /// Returns this many terms from the start on.
-    async fn from(
+    async fn after_or_at(
         &self,
         terms: Terms,
         start: &str,
@@ -106,7 +106,7 @@ impl ClusterDatabase {
             // The terms after a start do not include it, so it is counted with the first of them.
             let is_first = found.terms.is_empty() && !start.is_empty() && after == start;
             let read = if is_first {
-                self.from_start(&scan, start).await?
+                self.at_start(&scan, start).await?
             } else {
                 self.read_terms(&scan).await?
             };
@@ -124,11 +124,7 @@ impl ClusterDatabase {
     }
 
     /// Returns the start, if any record has it, and terms after it.
-    async fn from_start(
-        &self,
-        scan: &TermsAfter<'_>,
-        start: &str,
-    ) -> Result<ReadTerms, Diagnostic> {
+    async fn at_start(&self, scan: &TermsAfter<'_>, start: &str) -> Result<ReadTerms, Diagnostic> {
         let own = Clause::Terms(scan.terms, vec![start.to_owned()]);
         let own = match scan.within {
             Some(within) => within.clone().and(own),
