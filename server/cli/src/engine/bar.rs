@@ -74,7 +74,7 @@ impl LoadBar {
         move |slow| {
             let waited = slow.waited.as_secs();
             bar.complain(&format_args!(
-                "the search engine has not taken some records for {waited} s; they are sent again"
+                "the search engine has not taken some records for {waited} s"
             ));
         }
     }

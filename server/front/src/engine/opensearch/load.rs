@@ -80,7 +80,7 @@ pub struct IndexLoadMark(Vec<oneshot::Receiver<LoadPart>>);
 
 impl ClusterIndex {
     /// Begins a load: creates the index if it is missing and the work needs none, and makes an empty index quick to fill. Whenever a
-    /// request has taken another 10 s, `slow` is called.
+    /// request has taken another 30 s, `slow` is called.
     ///
     /// # Errors
     /// See [`IndexError`].

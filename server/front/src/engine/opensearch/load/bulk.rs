@@ -20,7 +20,7 @@ const BULK_TIME: Duration = Duration::from_secs(120);
 /// How long changes are sent again without any of them being accepted.
 const PATIENCE: Duration = Duration::from_secs(300);
 /// How long a request may take before it is reported.
-const SLOW: Duration = Duration::from_secs(10);
+const SLOW: Duration = Duration::from_secs(30);
 /// The first and the longest wait before changes are sent again.
 const WAITS: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(10)];
 /// The most octets of an answer.
