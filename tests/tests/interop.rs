@@ -9,6 +9,7 @@ mod gopher;
 mod imitate;
 mod judged;
 mod metrics;
+mod opensearch;
 mod own_data;
 mod page;
 mod recorder;

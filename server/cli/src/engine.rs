@@ -1,6 +1,7 @@
 //! Creates the databases in a search engine from their settings, writes the engine's configuration files, and loads records.
 
 mod bar;
+pub(crate) mod cluster;
 mod load;
 mod resume;
 mod setup;
@@ -16,7 +17,7 @@ use z3950_front::engine::{
 };
 
 pub(crate) use self::watch::watch;
-use crate::args::{EngineArguments, EngineCommand};
+use crate::args::{EngineArguments, EngineCommand, EnginePlace};
 use crate::config::{Config, EngineSettings};
 use crate::failure::{Exit, Failure, complain, note};
 
@@ -25,9 +26,48 @@ use crate::failure::{Exit, Failure, complain, note};
 /// # Errors
 /// Invalid usage, or the reason why the command failed.
 pub(crate) fn run(command: &EngineCommand, runtime: &Runtime) -> Result<Exit, Failure> {
-    match command {
-        EngineCommand::EngineConfig(arguments) => setup::write(arguments),
-        EngineCommand::Load(arguments) => load::run(arguments, runtime),
+    let place = match command {
+        EngineCommand::EngineCreate(arguments) => &arguments.place,
+        EngineCommand::EngineConfig(arguments) => &arguments.place,
+        EngineCommand::Load(arguments) => &arguments.place,
+    };
+    let config = read_settings(place)?;
+    let in_cluster = match &place.engine {
+        Some(EnginePlace::Sphinx(_)) => None,
+        Some(EnginePlace::OpenSearch(address)) => cluster::selected(&config, Some(address))?,
+        None => cluster::selected(&config, None)?,
+    };
+    match (command, in_cluster) {
+        (EngineCommand::EngineCreate(arguments), Some(settings)) => {
+            cluster::create(arguments, &config, &settings, runtime)
+        }
+        (EngineCommand::EngineCreate(_), None) => Err(Failure::usage(
+            "name an index of OpenSearch: --engine http://HOST:PORT/INDEX, or engine in the settings of --config",
+        )),
+        (EngineCommand::EngineConfig(_), Some(_)) => Err(Failure::usage(
+            "OpenSearch needs no files: z3950d engine-create creates the index",
+        )),
+        (EngineCommand::Load(arguments), Some(settings)) => {
+            cluster::load(arguments, &config, &settings, runtime)
+        }
+        (EngineCommand::EngineConfig(arguments), None) => setup::write(arguments),
+        (EngineCommand::Load(arguments), None) if arguments.reload => Err(Failure::usage(
+            "Sphinx Search has no reload: empty the folders of its nodes, and load everything again",
+        )),
+        (EngineCommand::Load(arguments), None) => load::run(arguments, runtime),
+    }
+}
+
+/// Reads the settings file, if one is given.
+fn read_settings(arguments: &EngineArguments) -> Result<Config, Failure> {
+    let Some(path) = &arguments.config else {
+        return Ok(Config::default());
+    };
+    let (read, wrong) = Config::read(path);
+    wrong.iter().for_each(|words| complain(words));
+    match read {
+        Some(read) if wrong.is_empty() => Ok(read),
+        _ => Err(Failure::usage("the settings cannot be used")),
     }
 }
 
@@ -150,17 +190,13 @@ fn layout(config: &Config, settings: &EngineSettings) -> Result<Arc<EngineLayout
 /// # Errors
 /// The file cannot be used, the arguments do not match a database of the file, or there are no nodes.
 fn settings_of(arguments: &EngineArguments) -> Result<(Config, EngineSettings), Failure> {
-    let mut config = Config::default();
-    if let Some(path) = &arguments.config {
-        let (read, wrong) = Config::read(path);
-        wrong.iter().for_each(|words| complain(words));
-        match read {
-            Some(read) if wrong.is_empty() => config = read,
-            _ => return Err(Failure::usage("the settings cannot be used")),
-        }
-    }
+    let config = read_settings(arguments)?;
+    let address = match &arguments.engine {
+        Some(EnginePlace::Sphinx(address)) => Some(address),
+        _ => None,
+    };
     let of = |address| EngineSettings::new(EngineOptions::new("books", vec![address]));
-    let mut settings = match (&arguments.engine, config.engines.as_slice()) {
+    let mut settings = match (address, config.engines.as_slice()) {
         (None, [only]) => only.clone(),
         (None, []) => of(default_address()),
         (None, _) => {

@@ -20,6 +20,7 @@ pub(crate) const PROGRAM: Program = Program {
     definition: Arguments::command,
     examples: EXAMPLES,
     rare: &[
+        "engine-create",
         "engine-config",
         "load",
         "hash-password",

@@ -6,6 +6,7 @@ use std::time::SystemTime;
 
 use tokio::runtime::Handle;
 use z3950_front::engine::EngineDatabase;
+use z3950_front::engine::opensearch::ClusterDatabase;
 use z3950_front::remote::RemoteDatabase;
 use z3950_server::backend::{Backend, DatabaseInfo};
 use z3950_server::extended::Tasks;
@@ -30,6 +31,7 @@ pub(crate) struct Service {
     pub(crate) backend: Option<MemoryBackend>,
     pub(crate) remotes: Vec<Arc<RemoteDatabase>>,
     pub(crate) engines: Vec<Arc<EngineDatabase>>,
+    pub(crate) clusters: Vec<Arc<ClusterDatabase>>,
     pub(crate) handle: ServerHandle,
     /// The addresses of the listeners.
     pub(crate) listening: Listening,
@@ -92,7 +94,10 @@ impl Service {
                 counted(number as u64, "database"),
             )),
         };
-        let remote = match self.config.remotes.len() + self.config.engines.len() {
+        let remote = match self.config.remotes.len()
+            + self.config.engines.len()
+            + self.config.clusters.len()
+        {
             0 => None,
             number => Some(counted(number as u64, "remote database")),
         };
@@ -136,10 +141,18 @@ impl Service {
         let engines = engine::open(&config, &self.engines)
             .map_err(&mut note)
             .unwrap_or_default();
+        let clusters = engine::cluster::open(&config, &self.clusters)
+            .map_err(&mut note)
+            .unwrap_or_default();
         let file = self.arguments.config.as_deref();
         let checked = engine::check(file, &config, &engines, &self.engines);
         match Handle::current().block_on(checked) {
             Ok(unchecked) => engine::watch(&unchecked),
+            Err(failure) => note(failure),
+        }
+        let checked = engine::cluster::check(file, &config, Some(&self.config));
+        match Handle::current().block_on(checked) {
+            Ok(unchecked) => engine::cluster::watch(unchecked, &clusters),
             Err(failure) => note(failure),
         }
         let backend = self.backend.as_ref();
@@ -167,10 +180,11 @@ impl Service {
             }
         }
         self.logs.replace_access(access);
-        let target = target(&config, self.backend.clone(), &remotes, &engines);
-        self.status.serves(&remotes, &engines);
+        let target = target(&config, self.backend.clone(), &remotes, &engines, &clusters);
+        self.status.serves(&remotes, &engines, &clusters);
         self.remotes = remotes;
         self.engines = engines;
+        self.clusters = clusters;
         let observers = Arc::new(self.logs.observers());
         // If the rules have not changed, they stay in place and continue to count requests.
         let faults = has_other_faults(&self.config, &config).then(|| faults(&config));
@@ -202,6 +216,7 @@ pub(crate) fn target(
     backend: Option<MemoryBackend>,
     remotes: &[Arc<RemoteDatabase>],
     engines: &[Arc<EngineDatabase>],
+    clusters: &[Arc<ClusterDatabase>],
 ) -> Target {
     let mut limits = config.limits.clone();
     limits.server_octets = available::server_octets(limits.server_octets, available::headroom());
@@ -217,6 +232,10 @@ pub(crate) fn target(
     let target = engines.iter().fold(target, |target, engine| {
         let backend = Arc::clone(engine) as Arc<dyn Backend>;
         target.with_database(&engine.options().name, backend)
+    });
+    let target = clusters.iter().fold(target, |target, cluster| {
+        let backend = Arc::clone(cluster) as Arc<dyn Backend>;
+        target.with_database(&cluster.options().name, backend)
     });
     target
         .with_offer(config.offer.clone())
@@ -342,8 +361,17 @@ fn differences(before: &Config, after: &Config) -> Vec<&'static str> {
         ("profile", before.profile != after.profile),
         (
             "database",
-            (&before.remotes, &before.engines, &before.target_profiles)
-                != (&after.remotes, &after.engines, &after.target_profiles),
+            (
+                &before.remotes,
+                &before.engines,
+                &before.clusters,
+                &before.target_profiles,
+            ) != (
+                &after.remotes,
+                &after.engines,
+                &after.clusters,
+                &after.target_profiles,
+            ),
         ),
         ("gateway", before.gateway != after.gateway),
         ("index", before.access_points != after.access_points),

@@ -46,7 +46,12 @@ pub(crate) async fn serve(
     engine::tell(&config);
     let file = arguments.config.as_deref();
     engine::watch(&engine::check(file, &config, &engines, &[]).await?);
-    let mut server = Server::new(reload::target(&config, backend.clone(), &remotes, &engines));
+    engine::cluster::tell(&config);
+    let clusters = engine::cluster::open(&config, &[])?;
+    let unchecked = engine::cluster::check(file, &config, None).await?;
+    engine::cluster::watch(unchecked, &clusters);
+    let target = reload::target(&config, backend.clone(), &remotes, &engines, &clusters);
+    let mut server = Server::new(target);
     let mut tls = Vec::new();
     for listener in &config.listeners {
         let own = listener.tls.as_ref().map(settings::tls).transpose();
@@ -87,7 +92,7 @@ pub(crate) async fn serve(
         config.limits.sessions,
         certificates(&config, &tls),
     ));
-    status.serves(&remotes, &engines);
+    status.serves(&remotes, &engines, &clusters);
     if let Some(place) = &config.status {
         show_status(place, &status).await?;
     }
@@ -121,6 +126,7 @@ pub(crate) async fn serve(
         backend,
         remotes,
         engines,
+        clusters,
         handle: server.handle(),
         listening,
         tls,

@@ -7,8 +7,10 @@
 //! ```
 
 mod address;
+mod answer;
 mod cache;
 mod check;
+mod clause;
 mod facets;
 mod health;
 mod hits;
@@ -17,10 +19,13 @@ mod link;
 mod load;
 mod mysql;
 mod nodes;
+pub mod opensearch;
 mod pages;
+mod plan;
 mod query;
 mod range;
 mod replicas;
+mod retrieved;
 mod scan;
 mod search;
 mod setup;

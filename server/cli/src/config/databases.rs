@@ -3,20 +3,22 @@
 use std::collections::BTreeSet;
 
 use z3950_front::engine::EngineOptions;
+use z3950_front::engine::opensearch::ClusterOptions;
 use z3950_front::remote::RemoteOptions;
 use z3950_server::memory::{AccessPoints, DatabaseFiles};
 
-use super::engine::ENGINE;
+use super::engine::{ChosenEngine, ENGINE, chosen};
 use super::remote::REMOTE;
 use super::section::{Section, text};
 use super::setting::{Table, parse, settings};
-use super::{Config, EngineSettings, engine, remote};
+use super::{ClusterSettings, Config, EngineSettings, remote};
 
 /// The settings of a `[[database]]` table, for each kind of database that it may turn out to be.
 pub(super) struct DatabaseTable {
     pub(super) files: DatabaseFiles,
     pub(super) remote: RemoteOptions,
     pub(super) engine: EngineSettings,
+    pub(super) cluster: ClusterSettings,
     /// The indexes of all databases.
     pub(super) points: AccessPoints,
 }
@@ -27,6 +29,7 @@ impl Default for DatabaseTable {
             files: DatabaseFiles::default(),
             remote: RemoteOptions::new("", [""; 0]),
             engine: EngineSettings::new(EngineOptions::new("", Vec::new())),
+            cluster: ClusterSettings::new(ClusterOptions::new("", Vec::new())),
             points: AccessPoints::default(),
         }
     }
@@ -64,17 +67,25 @@ pub(super) fn read(top: &Section<'_>, config: &mut Config) {
             ..DatabaseTable::default()
         };
         section.fill(&[&DATABASE, &REMOTE, &ENGINE], &mut table);
+        let engine = chosen(section, &table);
         let files = table.files;
         if !names.insert(files.name.to_lowercase()) {
             section.note("a database of this name already exists");
         }
-        if engine::is_chosen(section, &table.engine) {
+        if let Some(ChosenEngine::Sphinx) = engine {
             let mut engine = table.engine;
             let options = &mut engine.options;
             options.name = files.name;
             (options.title, options.description) = (files.title, files.description);
             engine.docid = files.docid;
             config.engines.push(engine);
+        } else if let Some(ChosenEngine::OpenSearch) = engine {
+            let mut cluster = table.cluster.with(table.engine);
+            let options = &mut cluster.options;
+            options.name = files.name;
+            (options.title, options.description) = (files.title, files.description);
+            cluster.docid = files.docid;
+            config.clusters.push(cluster);
         } else if remote::is_chosen(section, &files.name, &table.remote) {
             let mut remote = table.remote;
             remote.name = files.name;

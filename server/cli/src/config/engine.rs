@@ -1,7 +1,9 @@
 //! Databases in a search engine: a `[[database]]` with `engine`.
 
 use std::fmt::Display;
+use std::path::PathBuf;
 
+use z3950_front::engine::opensearch::{ClusterAddress, ClusterOptions};
 use z3950_front::engine::{EngineAddress, EngineOptions, IndexUses, named_indexes, read_addresses};
 use z3950_server::memory::DocidField;
 
@@ -36,16 +38,72 @@ impl EngineSettings {
     }
 }
 
+/// A database in an index of OpenSearch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ClusterSettings {
+    /// The options, without what is read from files.
+    pub(crate) options: ClusterOptions,
+    /// The file with the certificates to trust, in PEM.
+    pub(crate) ca: Option<PathBuf>,
+    /// The file with a name and password, or an API key.
+    pub(crate) credentials: Option<PathBuf>,
+    /// The docid field of the records; `None` for the default of all databases.
+    pub(crate) docid: Option<DocidField>,
+    /// The indexes that are used for sorting, facets or scans.
+    pub(crate) uses: IndexUses,
+    /// The line number of the engine's address in the settings file, for errors about an index that does not match the settings.
+    pub(crate) line: usize,
+}
+
+impl ClusterSettings {
+    /// Creates a database with default settings apart from the given options.
+    pub(crate) fn new(options: ClusterOptions) -> Self {
+        Self {
+            options,
+            ca: None,
+            credentials: None,
+            docid: None,
+            uses: IndexUses::default(),
+            line: 0,
+        }
+    }
+
+    /// Takes over the settings that engines of all kinds have.
+    pub(super) fn with(mut self, engine: EngineSettings) -> Self {
+        let EngineOptions {
+            answer_time,
+            connections,
+            strict,
+            ..
+        } = engine.options;
+        self.options.answer_time = answer_time;
+        self.options.connections = connections;
+        self.options.strict = strict;
+        self.uses = engine.uses;
+        self.line = engine.line;
+        self
+    }
+}
+
 settings! {
-    /// A database in a distributed search engine, Sphinx Search 2.2: `z3950d engine-config` writes its configuration, `z3950d load` fills
-    /// it.
+    /// A database in a search engine: an index of OpenSearch 2 or later, or of Elasticsearch 7.10 to 9, which `z3950d engine-create` creates
+    /// and `z3950d load` fills. Or in Sphinx Search 2.2, `sphinxql://127.0.0.1:9306/books`: `z3950d engine-config` writes its configuration.
     ENGINE "[[database]]": DatabaseTable = DatabaseTable::default() => {
         ///name = "million"
         "name": Other(|_, _| ());
-        /// The servers that distribute searches, all with the same records; they take turns.
-        ///engine = ["sphinxql://127.0.0.1:9306/books"]
-        "engine": Other(|table, value| replicas(value, &mut table.engine));
-        /// The nodes that hold the records: updates go there. Their order decides where a record is.
+        /// Nodes of one cluster, with the index; they take turns. https:// encrypts.
+        ///engine = ["https://node-1.example.org:9200/books", "https://node-2.example.org:9200/books"]
+        "engine": Other(|table, value| addresses(value, table));
+        /// Trust these certificates of https:// beyond the system's, in PEM.
+        ///ca = "ca.pem"
+        "ca": Path(|table| &mut table.cluster.ca);
+        /// A file with one line, NAME:PASSWORD or ApiKey KEY, for a cluster that asks for it.
+        ///credentials = "engine.password"
+        "credentials": Path(|table| &mut table.cluster.credentials);
+        /// The parts of an index that is created, each on one node, and the copies of each part on other nodes.
+        "shards": Number(Count, 1, |table| &mut table.cluster.options.shards);
+        "replicas": Number(Count, 0, |table| &mut table.cluster.options.replicas);
+        /// The nodes of Sphinx Search that hold the records: updates go there. Their order decides where a record is.
         ///nodes = ["127.0.0.1:9401", "127.0.0.1:9411", "127.0.0.1:9421"]
         "nodes": Other(|table, value| {
             table.engine.nodes_line = value.items().first().map_or(0, Value::at);
@@ -67,11 +125,17 @@ settings! {
     }
 }
 
-/// Returns whether a `[[database]]` table has an engine.
-pub(super) fn is_chosen(section: &Section<'_>, engine: &EngineSettings) -> bool {
+/// The kind of search engine that a `[[database]]` table names.
+pub(super) enum ChosenEngine {
+    Sphinx,
+    OpenSearch,
+}
+
+/// Returns the kind of search engine that a `[[database]]` table names, if any.
+pub(super) fn chosen(section: &Section<'_>, table: &DatabaseTable) -> Option<ChosenEngine> {
     if !section.has("engine") {
         note_keys_of(section, &ENGINE, "an engine");
-        return false;
+        return None;
     }
     if ["files", "save", "targets"]
         .iter()
@@ -79,22 +143,54 @@ pub(super) fn is_chosen(section: &Section<'_>, engine: &EngineSettings) -> bool 
     {
         section.note("a database has either an engine, or targets, or files and save");
     }
-    let replicas = &engine.options.replicas;
-    let mut indexes = replicas.iter().map(|replica| &replica.index);
+    let sphinx = table.engine.options.replicas.iter();
+    let cluster = table.cluster.options.addresses.iter();
+    let is_sphinx = sphinx.len() > 0;
+    let indexes = sphinx.map(|replica| &replica.index);
+    let mut indexes = indexes.chain(cluster.clone().map(|address| &address.index));
     let first = indexes.next();
     if first.is_none() {
         section.note("engine has no address");
+    } else if is_sphinx && cluster.len() > 0 {
+        section.note("the addresses of an engine must be of the same kind");
     } else if indexes.any(|index| Some(index) != first) {
         section.note("the addresses of an engine must have the same index");
     }
-    true
+    let of_cluster = ["ca", "credentials", "shards", "replicas"];
+    for key in of_cluster
+        .into_iter()
+        .filter(|key| is_sphinx && section.has(key))
+    {
+        section.note(format!("{key} is for OpenSearch"));
+    }
+    if table.cluster.ca.is_some() && !table.cluster.options.addresses.iter().any(|a| a.is_secure) {
+        section.note("ca is for https://");
+    }
+    Some(if is_sphinx {
+        ChosenEngine::Sphinx
+    } else {
+        ChosenEngine::OpenSearch
+    })
 }
 
 /// Reads the addresses of an engine's servers. The line fields hold positions in the text until all of it has been read.
-fn replicas(value: &Value<'_>, engine: &mut EngineSettings) {
-    let replicas = &mut engine.options.replicas;
+fn addresses(value: &Value<'_>, table: &mut DatabaseTable) {
     for item in value.items() {
-        engine.line = item.at();
+        table.engine.line = item.at();
+        let is_http = item
+            .text()
+            .is_some_and(|text| !text.starts_with("sphinxql:"));
+        if is_http {
+            let addresses = &mut table.cluster.options.addresses;
+            if let Some(address) = item.parse(str::parse::<ClusterAddress>) {
+                if addresses.iter().any(|known| known.is_same_server(&address)) {
+                    item.note_key(format_args!("{address} is listed twice"));
+                }
+                addresses.push(address);
+            }
+            continue;
+        }
+        let replicas = &mut table.engine.options.replicas;
         if let Some(address) = item.parse(str::parse::<EngineAddress>) {
             if replicas.iter().any(|known| known.is_same_server(&address)) {
                 item.note_key(format_args!("{address} is listed twice"));
@@ -102,7 +198,7 @@ fn replicas(value: &Value<'_>, engine: &mut EngineSettings) {
             replicas.push(address);
         }
     }
-    engine.nodes_line = engine.line;
+    table.engine.nodes_line = table.engine.line;
 }
 
 /// Parses each string of a list. Errors are noted.
@@ -156,6 +252,32 @@ mod tests {
     }
 
     #[test]
+    fn settings_of_a_cluster_are_read() {
+        let text = "\n[[database]]\nname = \"books\"\ntitle = \"All\"\ndocid = \"035$a\"\n\
+            engine = [\"https://a:1/b\", \"https://[::1]:2/b\"]\nca = \"ca.pem\"\ncredentials = \"secret\"\nshards = 5\n\
+            replicas = 0\nscan = []\nanswer-time = \"2s\"\nconnections = 3\nstrict = true";
+        let config = Config::parse(text, Path::new("/etc")).expect(text);
+        assert!(config.databases.is_empty() && config.engines.is_empty());
+        let [books] = &*config.clusters else {
+            panic!("{:?}", config.clusters);
+        };
+        let options = &books.options;
+        let places: Vec<String> = options.addresses.iter().map(ToString::to_string).collect();
+        assert_eq!(places, ["a:1", "[::1]:2"]);
+        assert_eq!(
+            (&*options.name, options.title.as_deref()),
+            ("books", Some("All"))
+        );
+        assert_eq!((options.shards, options.replicas), (5, 0));
+        assert_eq!(options.answer_time, Duration::from_secs(2));
+        assert_eq!((options.connections, options.strict), (3, true));
+        assert_eq!(books.ca.as_deref(), Some(Path::new("/etc/ca.pem")));
+        assert_eq!(books.credentials.as_deref(), Some(Path::new("/etc/secret")));
+        assert_eq!((books.line, books.uses.scan.len()), (6, 0));
+        assert!(books.docid.is_some());
+    }
+
+    #[test]
     fn errors_are_named() {
         let engine = "name = \"a\"\nengine = \"sphinxql://a:1/b\"";
         for (table, expected) in [
@@ -170,6 +292,30 @@ mod tests {
             (
                 "name = \"a\"\nengine = []".to_owned(),
                 "engine has no address",
+            ),
+            (
+                "name = \"a\"\nengine = [\"sphinxql://a:1/b\", \"http://c:1/b\"]".to_owned(),
+                "must be of the same kind",
+            ),
+            (
+                "name = \"a\"\nengine = [\"http://a:1/b\", \"http://b:1/c\"]".to_owned(),
+                "must have the same index",
+            ),
+            (
+                "name = \"a\"\nengine = [\"http://a:1/b\", \"http://A:1/b\"]".to_owned(),
+                "engine: A:1 is listed twice",
+            ),
+            (
+                "name = \"a\"\nengine = \"http://name:password@a:1/b\"".to_owned(),
+                "belong in the file of credentials",
+            ),
+            (
+                "name = \"a\"\nengine = \"http://a:1/b\"\nca = \"c\"".to_owned(),
+                "ca is for https://",
+            ),
+            (
+                format!("{engine}\nshards = 2"),
+                "shards is for OpenSearch",
             ),
             (
                 "name = \"a\"\nengine = [\"sphinxql://a:1/b\", \"sphinxql://a:1/c\"]".to_owned(),

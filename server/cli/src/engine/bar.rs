@@ -6,6 +6,7 @@ use std::io::{self, IsTerminal};
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use tokio::sync::oneshot;
 use z3950_front::engine::SlowNode;
+use z3950_front::engine::opensearch::SlowCluster;
 
 use crate::failure::{complain, is_quiet, note};
 use crate::signals;
@@ -63,6 +64,17 @@ impl LoadBar {
             let (node, waited, limit) = (slow.node, slow.waited.as_secs(), slow.limit.as_secs());
             bar.complain(&format_args!(
                 "the node {node} has not answered for {waited} s; the load gives up after {limit} s"
+            ));
+        }
+    }
+
+    /// Returns a callback that reports a slow cluster.
+    pub(super) fn slow_cluster(&self) -> impl Fn(SlowCluster) + Send + Sync + use<> {
+        let bar = self.clone();
+        move |slow| {
+            let waited = slow.waited.as_secs();
+            bar.complain(&format_args!(
+                "the search engine has not taken some records for {waited} s"
             ));
         }
     }

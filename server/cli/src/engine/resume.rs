@@ -213,7 +213,7 @@ impl ResumeFile {
 /// Returns whether the first line can be that of a load: an action and a fingerprint.
 fn is_header((action, indexes): &(&str, &str)) -> bool {
     let (verb, _) = action.split_once(' ').unwrap_or_default();
-    ["load", "update", "delete"].contains(&verb)
+    ["load", "update", "delete", "reload"].contains(&verb)
         && indexes.len() == 16
         && indexes.bytes().all(|octet| octet.is_ascii_hexdigit())
 }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use z3950_front::engine::opensearch::ClusterDatabase;
 use z3950_front::engine::{EngineDatabase, ServerCounts};
 use z3950_front::remote::{RemoteDatabase, TargetCounts};
 use z3950_server::backend::Backend;
@@ -26,6 +27,7 @@ pub(crate) struct Status {
     remotes: Mutex<Vec<Arc<RemoteDatabase>>>,
     /// The databases whose records are in search engines.
     engines: Mutex<Vec<Arc<EngineDatabase>>>,
+    clusters: Mutex<Vec<Arc<ClusterDatabase>>>,
     /// The maximum number of sessions at once.
     sessions: usize,
     /// The listeners with TLS: their addresses and configurations.
@@ -50,6 +52,7 @@ impl Status {
             backend,
             remotes: Mutex::default(),
             engines: Mutex::default(),
+            clusters: Mutex::default(),
             sessions,
             certificates,
             is_stopping: AtomicBool::new(false),
@@ -60,9 +63,15 @@ impl Status {
     }
 
     /// Sets the databases at other servers and in search engines, at the start and after each reload.
-    pub(crate) fn serves(&self, remotes: &[Arc<RemoteDatabase>], engines: &[Arc<EngineDatabase>]) {
+    pub(crate) fn serves(
+        &self,
+        remotes: &[Arc<RemoteDatabase>],
+        engines: &[Arc<EngineDatabase>],
+        clusters: &[Arc<ClusterDatabase>],
+    ) {
         *lock(&self.remotes) = remotes.to_vec();
         *lock(&self.engines) = engines.to_vec();
+        *lock(&self.clusters) = clusters.to_vec();
     }
 
     /// Marks the server as stopping.
@@ -100,7 +109,7 @@ impl Status {
             of_databases(backend, &mut page);
         }
         of_targets(&lock(&self.remotes), &mut page);
-        of_engines(&lock(&self.engines), &mut page);
+        of_engines(&lock(&self.engines), &lock(&self.clusters), &mut page);
         self.of_service(&mut page);
         page.0
     }
@@ -248,10 +257,13 @@ fn of_targets(remotes: &[Arc<RemoteDatabase>], page: &mut Page) {
 }
 
 /// Adds the samples of the engines' servers. Only the servers in the settings have samples.
-fn of_engines(engines: &[Arc<EngineDatabase>], page: &mut Page) {
-    let counts = engines.iter().flat_map(|engine| {
-        let name = &*engine.options().name;
-        let counts = engine.servers().into_iter();
+fn of_engines(engines: &[Arc<EngineDatabase>], clusters: &[Arc<ClusterDatabase>], page: &mut Page) {
+    let engines = engines.iter();
+    let engines = engines.map(|engine| (&*engine.options().name, engine.servers()));
+    let clusters = clusters.iter();
+    let clusters = clusters.map(|cluster| (&*cluster.options().name, cluster.servers()));
+    let counts = engines.chain(clusters).flat_map(|(name, counts)| {
+        let counts = counts.into_iter();
         counts.map(move |counts| (name, counts))
     });
     let counts: Vec<(&str, ServerCounts)> = counts.collect();

@@ -313,7 +313,7 @@ fn shortened(value: &str) -> &str {
 pub(super) const KEYS: &str = "keys";
 
 /// A column: a name of the settings may have characters that a column cannot have.
-fn column(kind: &str, name: &str) -> String {
+pub(super) fn column(kind: &str, name: &str) -> String {
     let mut column = format!("{kind}_");
     for octet in name.bytes() {
         match octet {

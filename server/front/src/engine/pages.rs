@@ -3,16 +3,14 @@
 use std::collections::HashMap;
 
 use bytes::Bytes;
-use z3950_server::asn1::apdu::{DatabaseName, External};
+use z3950_server::asn1::apdu::DatabaseName;
 use z3950_server::asn1::bib1::diagnostics::Condition;
-use z3950_server::asn1::record::marc_syntax;
-use z3950_server::backend::{Composition, RecordId, Retrieve, RetrieveMany, Retrieved};
-use z3950_server::marc::iso2709;
-use z3950_server::memory::forms;
+use z3950_server::backend::{Retrieve, RetrieveMany, Retrieved};
 use z3950_server::{Diagnostic, diagnostic};
 
 use super::EngineDatabase;
 use super::hits::{EngineHits, MOST_KEPT};
+use super::retrieved::{converted, foreign, position_of};
 use super::statement::{self, Selected, by_number};
 
 /// The last position that can be presented: the engine sorts all records before it.
@@ -25,11 +23,6 @@ const AT_ONCE: usize = 250;
 const MOST_FETCHED: usize = 4 << 20;
 /// The octets of the records that are kept until they are retrieved.
 pub(super) const CACHE_OCTETS: usize = 16 << 20;
-
-/// The position of a record, by which these lists identify it.
-fn position_of(RecordId(position): RecordId) -> Option<u32> {
-    u32::try_from(position).ok()
-}
 
 impl EngineDatabase {
     /// Fetches the records of a response that are not here.
@@ -175,21 +168,4 @@ impl EngineDatabase {
         let record = record.and_then(|octets| converted(&octets, wanted.composition, name));
         Ok(Retrieved::new(DatabaseName::from(name.as_str()), record).written_here())
     }
-}
-
-fn foreign() -> Diagnostic {
-    diagnostic(Condition::SYSTEM_ERROR_PRESENTING, "")
-}
-
-/// # Errors
-/// 238 for a syntax that the record is not available in, 14 for a record that cannot be read.
-fn converted(
-    octets: &Bytes,
-    composition: &Composition,
-    database: &str,
-) -> Result<External, Diagnostic> {
-    let damaged = |_| diagnostic(Condition::SYSTEM_ERROR_PRESENTING, "the record is damaged");
-    let own = marc_syntax(&iso2709::parse(octets).map_err(damaged)?.record);
-    let syntax = composition.syntax.unwrap_or(own);
-    forms::record(octets, own, &syntax, composition.element_set(database))
 }

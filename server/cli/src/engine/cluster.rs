@@ -1,0 +1,284 @@
+//! Databases in OpenSearch: their settings, the commands that create and fill an index, and the check of what is there.
+
+mod create;
+mod load;
+mod records;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use tokio::runtime::Runtime;
+use tokio::time::sleep;
+use z3950_asn1::input;
+use z3950_front::engine::EngineLayout;
+use z3950_front::engine::opensearch::{
+    ClusterAddress, ClusterCredentials, ClusterDatabase, ClusterIndex, ClusterOptions, IndexError,
+};
+use z3950_front::z3950::Pem;
+
+use crate::args::{CreateArguments, LoadArguments};
+use crate::config::{ClusterSettings, Config};
+use crate::failure::{Exit, Failure, complain, note};
+
+/// The most octets of a file of credentials.
+const MOST_CREDENTIALS: u64 = 64 << 10;
+
+/// The first and the longest wait before an index is checked again; each wait is twice as long as the previous one.
+const WAITS: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(30)];
+
+/// Returns the options of a database, with what is read from files.
+///
+/// # Errors
+/// A file cannot be read.
+pub(crate) fn options(settings: &ClusterSettings) -> Result<ClusterOptions, Failure> {
+    let mut options = settings.options.clone();
+    if let Some(ca) = &settings.ca {
+        let text = input::read_text(ca, MOST_CREDENTIALS << 8);
+        let what = || format!("cannot read {}", ca.display());
+        let text = text.map_err(|error| Failure::cannot(&what(), error))?;
+        options.access.ca = Some(Pem::text(text));
+    }
+    if let Some(file) = &settings.credentials {
+        let text = input::read_text(file, MOST_CREDENTIALS);
+        let what = || format!("cannot read the credentials in {}", file.display());
+        let text = text.map_err(|error| Failure::cannot(&what(), error))?;
+        let read = text.parse::<ClusterCredentials>();
+        options.access.credentials = Some(read.map_err(|error| Failure::cannot(&what(), error))?);
+    }
+    Ok(options)
+}
+
+/// Returns the layout of a database in OpenSearch: its fields.
+///
+/// # Errors
+/// Wrong names of indexes, which cannot occur after a check of the settings file.
+pub(crate) fn layout(
+    config: &Config,
+    settings: &ClusterSettings,
+) -> Result<Arc<EngineLayout>, Failure> {
+    let layout = EngineLayout::new(
+        config.access_points.clone(),
+        config.profile.clone(),
+        settings.docid.unwrap_or(config.docid),
+        &settings.uses,
+    );
+    let name = &settings.options.name;
+    let layout = layout.map_err(|error| Failure::cannot(&format!("database {name}"), error));
+    layout.map(Arc::new)
+}
+
+/// Opens the databases without connecting to the clusters. A database that is already open with the same settings stays open, with its
+/// connections and result sets.
+///
+/// # Errors
+/// A file of the settings cannot be read, or has no certificates.
+pub(crate) fn open(
+    config: &Config,
+    running: &[Arc<ClusterDatabase>],
+) -> Result<Vec<Arc<ClusterDatabase>>, Failure> {
+    let clusters = config.clusters.iter().map(|settings| {
+        let (options, layout) = (options(settings)?, layout(config, settings)?);
+        let mut known = running.iter();
+        if let Some(same) = known.find(|known| known.is_same(&options, &layout)) {
+            return Ok(Arc::clone(same));
+        }
+        let what = format!("database {}", options.name);
+        let database = ClusterDatabase::new(options, layout);
+        let database = database.map_err(|error| Failure::cannot(&what, error));
+        database.map(Arc::new)
+    });
+    clusters.collect()
+}
+
+/// Returns the index of a database.
+fn index(config: &Config, settings: &ClusterSettings) -> Result<ClusterIndex, Failure> {
+    let index = ClusterIndex::new(&options(settings)?, layout(config, settings)?);
+    let what = format!("database {}", settings.options.name);
+    index.map_err(|error| Failure::cannot(&what, error))
+}
+
+/// Checks that the clusters and their indexes are what the settings say, all at the same time, apart from those whose settings have not
+/// changed. Indexes that cannot be checked now are reported and returned, so that they can be watched.
+///
+/// # Errors
+/// The indexes that do not match the settings, each with the line of the setting.
+pub(crate) async fn check(
+    file: Option<&Path>,
+    config: &Config,
+    running: Option<&Config>,
+) -> Result<Vec<(String, ClusterIndex)>, Failure> {
+    let is_running = |settings: &&ClusterSettings| {
+        running.is_none_or(|running| !running.clusters.contains(settings))
+    };
+    let mut asked = Vec::new();
+    for settings in config.clusters.iter().filter(is_running) {
+        asked.push((settings, index(config, settings)?));
+    }
+    let checks = asked.into_iter();
+    let checks = checks.map(async |(settings, index)| (settings, index.check().await, index));
+    let (mut wrong, mut unchecked) = (Vec::new(), Vec::new());
+    for (settings, outcome, index) in join_all(checks).await {
+        let name = &settings.options.name;
+        match outcome {
+            Ok(()) => {}
+            Err(error) if error.is_mismatch() => {
+                let file = file.map_or_else(String::new, |file| file.display().to_string());
+                let words = advised(&error);
+                wrong.push(format!(
+                    "{file}:{}: database {name}: {words}",
+                    settings.line
+                ));
+            }
+            Err(error) => {
+                complain(&format_args!("database {name}: {error}"));
+                unchecked.push((name.clone(), index));
+            }
+        }
+    }
+    if wrong.is_empty() {
+        Ok(unchecked)
+    } else {
+        Err(Failure::usage(wrong.join("\n")))
+    }
+}
+
+/// Checks indexes again, until they can be checked; the log says what comes of it. One that does not match the settings is not used until
+/// it does.
+pub(crate) fn watch(unchecked: Vec<(String, ClusterIndex)>, served: &[Arc<ClusterDatabase>]) {
+    for (database, index) in unchecked {
+        let mut served = served.iter();
+        let Some(own) = served.find(|own| own.options().name == database) else {
+            continue;
+        };
+        let own = Arc::downgrade(own);
+        tokio::spawn(async move {
+            let [mut wait, longest] = WAITS;
+            let mut told = String::new();
+            loop {
+                sleep(wait).await;
+                wait = longest.min(2 * wait);
+                let outcome = index.check().await;
+                // A reload may have dropped the database, which ends the checks.
+                let Some(own) = own.upgrade() else {
+                    return;
+                };
+                match outcome {
+                    Ok(()) => {
+                        own.set_refused(false);
+                        tracing::warn!(%database, "the index was checked: it matches the settings");
+                        return;
+                    }
+                    Err(error) if error.is_mismatch() => {
+                        own.set_refused(true);
+                        let words = advised(&error);
+                        if words != told {
+                            tracing::error!(%database, "the index does not match the settings: {words}");
+                            told = words;
+                        }
+                    }
+                    Err(_) => {}
+                }
+            }
+        });
+    }
+}
+
+/// Prints the addresses of the cluster of each database.
+pub(crate) fn tell(config: &Config) {
+    for ClusterSettings { options, .. } in &config.clusters {
+        let places: Vec<String> = options.addresses.iter().map(ToString::to_string).collect();
+        let places = places.join(", ");
+        note(&format_args!(
+            "database {}: in the search engine at {places}",
+            options.name
+        ));
+    }
+}
+
+/// Describes an error, with advice.
+fn advised(error: &IndexError) -> String {
+    let advice = match error {
+        IndexError::Malformed(_) => ": is this the HTTP port of a node?",
+        IndexError::Denied(_) => {
+            ": credentials in the settings names a file with NAME:PASSWORD or ApiKey KEY"
+        }
+        IndexError::Absent(_) => ": z3950d engine-create creates it, and z3950d load fills it",
+        IndexError::Foreign(_) => ": name another index",
+        IndexError::Several(..) => ": name one of them",
+        IndexError::Outdated(_) => {
+            "; if the settings are as they should be, load everything again with z3950d load --reload"
+        }
+        IndexError::Changed { .. } => ": load everything again with z3950d load --reload",
+        _ => "",
+    };
+    format!("{error}{advice}")
+}
+
+/// Returns the failure for an index that cannot be used.
+fn failed(error: &IndexError) -> Failure {
+    let words = advised(error);
+    if error.is_mismatch() {
+        Failure::usage(words)
+    } else {
+        Failure::unexpected(std::io::Error::other(words))
+    }
+}
+
+/// Returns the database in OpenSearch that the arguments and settings select; `None` if they select one in another search engine.
+///
+/// # Errors
+/// The arguments do not match a database of the settings.
+pub(super) fn selected<'c>(
+    config: &'c Config,
+    address: Option<&ClusterAddress>,
+) -> Result<Option<std::borrow::Cow<'c, ClusterSettings>>, Failure> {
+    use std::borrow::Cow;
+    let of = |address: ClusterAddress| {
+        Cow::Owned(ClusterSettings::new(ClusterOptions::new(
+            "books",
+            vec![address],
+        )))
+    };
+    match (address, config.clusters.as_slice()) {
+        (None, []) => Ok(None),
+        (None, [only]) if config.engines.is_empty() => Ok(Some(Cow::Borrowed(only))),
+        (None, _) => {
+            let words = "several databases of the settings have an engine: name one by --engine";
+            Err(Failure::usage(words))
+        }
+        (Some(address), []) if config.engines.is_empty() => Ok(Some(of(address.clone()))),
+        (Some(address), known) => {
+            let mut known = known.iter();
+            let found = known.find(|known| known.options.addresses.contains(address));
+            let missing = "no database of the settings has the engine of --engine";
+            found.map_or_else(
+                || Err(Failure::usage(missing)),
+                |found| Ok(Some(Cow::Borrowed(found))),
+            )
+        }
+    }
+}
+
+/// Runs `z3950d engine-create`.
+pub(super) fn create(
+    arguments: &CreateArguments,
+    config: &Config,
+    settings: &ClusterSettings,
+    runtime: &Runtime,
+) -> Result<Exit, Failure> {
+    create::run(arguments, &index(config, settings)?, settings, runtime)
+}
+
+/// Runs `z3950d load`.
+pub(super) fn load(
+    arguments: &LoadArguments,
+    config: &Config,
+    settings: &ClusterSettings,
+    runtime: &Runtime,
+) -> Result<Exit, Failure> {
+    let docid = settings.docid.unwrap_or(config.docid);
+    let layout = layout(config, settings)?.fingerprint();
+    load::run(arguments, &index(config, settings)?, docid, layout, runtime)
+}
