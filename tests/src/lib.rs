@@ -1,5 +1,5 @@
 //! Code shared by the test programs: random values, octets as hexadecimal digits, catalogues, planted duplicates, the programs
-//! under test, and other programs as peers: YAZ, Zebra, OpenSearch, Sphinx Search, Chromium.
+//! under test, and other programs as peers: YAZ, Zebra, OpenSearch, Chromium.
 
 pub mod browser;
 pub mod catalogue;
@@ -11,7 +11,6 @@ pub mod ports;
 pub mod program;
 pub mod random;
 pub mod screen;
-pub mod searchd;
 pub mod surroundings;
 pub mod yaz;
 

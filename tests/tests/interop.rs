@@ -4,7 +4,6 @@
 mod conversation;
 mod curl;
 mod dissector;
-mod engine;
 mod gopher;
 mod imitate;
 mod judged;

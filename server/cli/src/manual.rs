@@ -21,7 +21,6 @@ pub(crate) const PROGRAM: Program = Program {
     examples: EXAMPLES,
     rare: &[
         "engine-create",
-        "engine-config",
         "load",
         "hash-password",
         "completions",

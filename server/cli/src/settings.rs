@@ -86,9 +86,6 @@ pub(crate) fn settings(arguments: Arguments) -> (Option<Config>, Vec<String>) {
     };
     let files = arguments.tls_files();
     arguments.given.apply(&mut config);
-    for engine in &mut config.engines {
-        engine.options.strict |= arguments.strict;
-    }
     for cluster in &mut config.clusters {
         cluster.options.strict |= arguments.strict;
     }
@@ -153,15 +150,13 @@ fn has_databases(config: &Config) -> bool {
     config.demo
         || !config.databases.is_empty()
         || !config.remotes.is_empty()
-        || !config.engines.is_empty()
         || !config.clusters.is_empty()
 }
 
 /// Returns the names of the databases in search engines.
 fn in_engines(config: &Config) -> impl Iterator<Item = &String> {
-    let engines = config.engines.iter().map(|engine| &engine.options.name);
     let clusters = config.clusters.iter();
-    engines.chain(clusters.map(|cluster| &cluster.options.name))
+    clusters.map(|cluster| &cluster.options.name)
 }
 
 /// Returns an error if the settings for recording contradict each other.

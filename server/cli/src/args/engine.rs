@@ -1,10 +1,8 @@
 //! The arguments of the commands for a search engine.
 
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use clap::{Args, Subcommand};
-use z3950_front::engine::EngineAddress;
 use z3950_front::engine::opensearch::ClusterAddress;
 
 /// What is done for a search engine.
@@ -12,8 +10,6 @@ use z3950_front::engine::opensearch::ClusterAddress;
 pub(crate) enum EngineCommand {
     /// Create the index of a database with `engine`, without records.
     EngineCreate(CreateArguments),
-    /// Write the configuration files of Sphinx Search for a database with `engine`.
-    EngineConfig(SetupArguments),
     /// Load records into a search engine.
     Load(LoadArguments),
 }
@@ -27,33 +23,7 @@ pub(crate) struct EngineArguments {
 
     /// A node and the index, such as http://127.0.0.1:9200/books, if the settings have several databases with an engine, or none
     #[arg(long, value_name = "URL")]
-    pub(crate) engine: Option<EnginePlace>,
-
-    /// The nodes of Sphinx Search in their order, which decides where a record is; the next port of each is that of the engine's own protocol
-    /// [default: those of the settings]
-    #[arg(long, value_name = "HOST:PORT,…", value_delimiter = ',')]
-    pub(crate) nodes: Vec<String>,
-}
-
-/// The address of a search engine, of either kind.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum EnginePlace {
-    Sphinx(EngineAddress),
-    OpenSearch(ClusterAddress),
-}
-
-impl FromStr for EnginePlace {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        if text.starts_with("sphinxql:") {
-            let address = text.parse().map(Self::Sphinx);
-            address.map_err(|error: z3950_front::engine::EngineAddressError| error.to_string())
-        } else {
-            let address = text.parse::<ClusterAddress>().map(Self::OpenSearch);
-            address.map_err(|error| error.to_string())
-        }
-    }
+    pub(crate) engine: Option<ClusterAddress>,
 }
 
 /// Arguments of `z3950d engine-create`.
@@ -65,25 +35,6 @@ pub(crate) struct CreateArguments {
     /// Print the settings and the mapping of the index, and create nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-}
-
-/// Arguments of `z3950d engine-config`.
-#[derive(Clone, Debug, Args)]
-pub(crate) struct SetupArguments {
-    #[command(flatten)]
-    pub(crate) place: EngineArguments,
-
-    /// The folder to write to: distributor.conf, node-1.conf and so on
-    #[arg(short, long, value_name = "FOLDER", default_value = ".")]
-    pub(crate) output: PathBuf,
-
-    /// The folder where the engine keeps its data: a folder below it for each server [default: that of --output]
-    #[arg(long, value_name = "FOLDER")]
-    pub(crate) data: Option<PathBuf>,
-
-    /// Replace files that exist
-    #[arg(long, alias = "force")]
-    pub(crate) overwrite: bool,
 }
 
 /// Arguments of `z3950d load`.

@@ -4,39 +4,12 @@ use std::fmt::Display;
 use std::path::PathBuf;
 
 use z3950_front::engine::opensearch::{ClusterAddress, ClusterOptions};
-use z3950_front::engine::{EngineAddress, EngineOptions, IndexUses, named_indexes, read_addresses};
+use z3950_front::engine::{IndexUses, named_indexes};
 use z3950_server::memory::DocidField;
 
 use super::databases::{DatabaseTable, note_keys_of};
 use super::section::{Section, Value, text};
 use super::setting::settings;
-
-/// A database in a search engine.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct EngineSettings {
-    pub(crate) options: EngineOptions,
-    /// The docid field of the records; `None` for the default of all databases.
-    pub(crate) docid: Option<DocidField>,
-    /// The indexes that are used for sorting, facets or scans.
-    pub(crate) uses: IndexUses,
-    /// The line number of the engine's address in the settings file, for errors about an engine that does not match the settings.
-    pub(crate) line: usize,
-    /// The line number of the nodes in the settings file, for errors about an engine that has other nodes.
-    pub(crate) nodes_line: usize,
-}
-
-impl EngineSettings {
-    /// Creates a database with default settings apart from the given options.
-    pub(crate) fn new(options: EngineOptions) -> Self {
-        Self {
-            options,
-            docid: None,
-            uses: IndexUses::default(),
-            line: 0,
-            nodes_line: 0,
-        }
-    }
-}
 
 /// A database in an index of OpenSearch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,27 +40,11 @@ impl ClusterSettings {
             line: 0,
         }
     }
-
-    /// Takes over the settings that engines of all kinds have.
-    pub(super) fn with(mut self, engine: EngineSettings) -> Self {
-        let EngineOptions {
-            answer_time,
-            connections,
-            strict,
-            ..
-        } = engine.options;
-        self.options.answer_time = answer_time;
-        self.options.connections = connections;
-        self.options.strict = strict;
-        self.uses = engine.uses;
-        self.line = engine.line;
-        self
-    }
 }
 
 settings! {
     /// A database in a search engine: an index of OpenSearch 2 or later, or of Elasticsearch 7.10 to 9, which `z3950d engine-create` creates
-    /// and `z3950d load` fills. Or in Sphinx Search 2.2, `sphinxql://127.0.0.1:9306/books`: `z3950d engine-config` writes its configuration.
+    /// and `z3950d load` fills.
     ENGINE "[[database]]": DatabaseTable = DatabaseTable::default() => {
         ///name = "million"
         "name": Other(|_, _| ());
@@ -103,39 +60,27 @@ settings! {
         /// The parts of an index that is created, each on one node, and the copies of each part on other nodes.
         "shards": Number(Count, 1, |table| &mut table.cluster.options.shards);
         "replicas": Number(Count, 0, |table| &mut table.cluster.options.replicas);
-        /// The nodes of Sphinx Search that hold the records: updates go there. Their order decides where a record is.
-        ///nodes = ["127.0.0.1:9401", "127.0.0.1:9411", "127.0.0.1:9421"]
-        "nodes": Other(|table, value| {
-            table.engine.nodes_line = value.items().first().map_or(0, Value::at);
-            table.engine.options.nodes = texts(value, read_addresses);
-        });
         /// Indexes that records can be sorted by, that have facets, and that can be scanned.
         ///sort = ["title", "author", "date", "publicationdate", "publisher"]
-        "sort": Other(|table, value| table.engine.uses.sort = texts(value, |names| named_indexes(&table.points, names)));
+        "sort": Other(|table, value| table.cluster.uses.sort = texts(value, |names| named_indexes(&table.points, names)));
         ///facets = ["author", "subject", "date", "language", "publisher", "recordtype"]
-        "facets": Other(|table, value| table.engine.uses.facets = texts(value, |names| named_indexes(&table.points, names)));
+        "facets": Other(|table, value| table.cluster.uses.facets = texts(value, |names| named_indexes(&table.points, names)));
         ///scan = ["any", "title", "author", "subject", "isbn", "issn", "date", "publisher", "language"]
-        "scan": Other(|table, value| table.engine.uses.scan = texts(value, |names| named_indexes(&table.points, names)));
+        "scan": Other(|table, value| table.cluster.uses.scan = texts(value, |names| named_indexes(&table.points, names)));
         /// The longest wait for an answer, and connections with each server.
-        "answer-time": Number(Time, MILLISECOND, |table| &mut table.engine.options.answer_time);
-        "connections": Number(Count, 1, |table| &mut table.engine.options.connections);
+        "answer-time": Number(Time, MILLISECOND, |table| &mut table.cluster.options.answer_time);
+        "connections": Number(Count, 1, |table| &mut table.cluster.options.connections);
         /// Whether a search fails if a node does not answer; otherwise it finds what the others have, and the answer says so. --strict
         /// sets it for all databases.
-        "strict": Flag(|table| &mut table.engine.options.strict);
+        "strict": Flag(|table| &mut table.cluster.options.strict);
     }
 }
 
-/// The kind of search engine that a `[[database]]` table names.
-pub(super) enum ChosenEngine {
-    Sphinx,
-    OpenSearch,
-}
-
-/// Returns the kind of search engine that a `[[database]]` table names, if any.
-pub(super) fn chosen(section: &Section<'_>, table: &DatabaseTable) -> Option<ChosenEngine> {
+/// Returns whether the database is in a search engine, and notes what does not belong to it.
+pub(super) fn is_chosen(section: &Section<'_>, table: &DatabaseTable) -> bool {
     if !section.has("engine") {
         note_keys_of(section, &ENGINE, "an engine");
-        return None;
+        return false;
     }
     if ["files", "save", "targets"]
         .iter()
@@ -143,62 +88,34 @@ pub(super) fn chosen(section: &Section<'_>, table: &DatabaseTable) -> Option<Cho
     {
         section.note("a database has either an engine, or targets, or files and save");
     }
-    let sphinx = table.engine.options.replicas.iter();
-    let cluster = table.cluster.options.addresses.iter();
-    let is_sphinx = sphinx.len() > 0;
-    let indexes = sphinx.map(|replica| &replica.index);
-    let mut indexes = indexes.chain(cluster.clone().map(|address| &address.index));
-    let first = indexes.next();
+    let addresses = &table.cluster.options.addresses;
+    let first = addresses.first();
     if first.is_none() {
         section.note("engine has no address");
-    } else if is_sphinx && cluster.len() > 0 {
-        section.note("the addresses of an engine must be of the same kind");
-    } else if indexes.any(|index| Some(index) != first) {
+    } else if addresses
+        .iter()
+        .any(|one| Some(&one.index) != first.map(|first| &first.index))
+    {
         section.note("the addresses of an engine must have the same index");
     }
-    let of_cluster = ["ca", "credentials", "shards", "replicas"];
-    for key in of_cluster
-        .into_iter()
-        .filter(|key| is_sphinx && section.has(key))
-    {
-        section.note(format!("{key} is for OpenSearch"));
-    }
-    if table.cluster.ca.is_some() && !table.cluster.options.addresses.iter().any(|a| a.is_secure) {
+    if table.cluster.ca.is_some() && !addresses.iter().any(|address| address.is_secure) {
         section.note("ca is for https://");
     }
-    Some(if is_sphinx {
-        ChosenEngine::Sphinx
-    } else {
-        ChosenEngine::OpenSearch
-    })
+    true
 }
 
-/// Reads the addresses of an engine's servers. The line fields hold positions in the text until all of it has been read.
+/// Reads the addresses of an engine's servers. The line holds a position in the text until all of it has been read.
 fn addresses(value: &Value<'_>, table: &mut DatabaseTable) {
     for item in value.items() {
-        table.engine.line = item.at();
-        let is_http = item
-            .text()
-            .is_some_and(|text| !text.starts_with("sphinxql:"));
-        if is_http {
-            let addresses = &mut table.cluster.options.addresses;
-            if let Some(address) = item.parse(str::parse::<ClusterAddress>) {
-                if addresses.iter().any(|known| known.is_same_server(&address)) {
-                    item.note_key(format_args!("{address} is listed twice"));
-                }
-                addresses.push(address);
-            }
-            continue;
-        }
-        let replicas = &mut table.engine.options.replicas;
-        if let Some(address) = item.parse(str::parse::<EngineAddress>) {
-            if replicas.iter().any(|known| known.is_same_server(&address)) {
+        table.cluster.line = item.at();
+        let known = &mut table.cluster.options.addresses;
+        if let Some(address) = item.parse(str::parse::<ClusterAddress>) {
+            if known.iter().any(|known| known.is_same_server(&address)) {
                 item.note_key(format_args!("{address} is listed twice"));
             }
-            replicas.push(address);
+            known.push(address);
         }
     }
-    table.engine.nodes_line = table.engine.line;
 }
 
 /// Parses each string of a list. Errors are noted.
@@ -227,37 +144,10 @@ mod tests {
     #[test]
     fn settings_are_read() {
         let text = "\n[[database]]\nname = \"books\"\ntitle = \"All\"\ndocid = \"035$a\"\n\
-            engine = [\"sphinxql://a:1/b\", \"sphinxql://c:2/b\"]\nnodes = [\"d:3\"]\nsort = [\"title\"]\n\
-            facets = []\nanswer-time = \"2s\"\nconnections = 3\nstrict = true";
-        let config = Config::parse(text, Path::new("")).expect(text);
-        assert!(config.databases.is_empty() && config.remotes.is_empty());
-        let [books] = &*config.engines else {
-            panic!("{:?}", config.engines);
-        };
-        let options = &books.options;
-        assert_eq!(options.title.as_deref(), Some("All"));
-        let replicas: Vec<String> = options.replicas.iter().map(ToString::to_string).collect();
-        assert_eq!(replicas, ["a:1", "c:2"]);
-        assert_eq!(options.nodes, ["d:3"]);
-        assert_eq!(options.answer_time, Duration::from_secs(2));
-        assert_eq!((options.connections, options.strict), (3, true));
-        let uses = IndexUses {
-            sort: vec!["title".to_owned()],
-            facets: Vec::new(),
-            ..IndexUses::default()
-        };
-        assert_eq!(books.uses, uses);
-        assert_eq!((books.line, books.nodes_line), (6, 7));
-        assert!(books.docid.is_some());
-    }
-
-    #[test]
-    fn settings_of_a_cluster_are_read() {
-        let text = "\n[[database]]\nname = \"books\"\ntitle = \"All\"\ndocid = \"035$a\"\n\
             engine = [\"https://a:1/b\", \"https://[::1]:2/b\"]\nca = \"ca.pem\"\ncredentials = \"secret\"\nshards = 5\n\
-            replicas = 0\nscan = []\nanswer-time = \"2s\"\nconnections = 3\nstrict = true";
+            replicas = 0\nsort = [\"title\"]\nscan = []\nanswer-time = \"2s\"\nconnections = 3\nstrict = true";
         let config = Config::parse(text, Path::new("/etc")).expect(text);
-        assert!(config.databases.is_empty() && config.engines.is_empty());
+        assert!(config.databases.is_empty() && config.remotes.is_empty());
         let [books] = &*config.clusters else {
             panic!("{:?}", config.clusters);
         };
@@ -273,13 +163,18 @@ mod tests {
         assert_eq!((options.connections, options.strict), (3, true));
         assert_eq!(books.ca.as_deref(), Some(Path::new("/etc/ca.pem")));
         assert_eq!(books.credentials.as_deref(), Some(Path::new("/etc/secret")));
-        assert_eq!((books.line, books.uses.scan.len()), (6, 0));
+        let uses = IndexUses {
+            sort: vec!["title".to_owned()],
+            scan: Vec::new(),
+            ..IndexUses::default()
+        };
+        assert_eq!((books.line, &books.uses), (6, &uses));
         assert!(books.docid.is_some());
     }
 
     #[test]
     fn errors_are_named() {
-        let engine = "name = \"a\"\nengine = \"sphinxql://a:1/b\"";
+        let engine = "name = \"a\"\nengine = \"http://a:1/b\"";
         for (table, expected) in [
             (
                 "name = \"a\"\nengine = \"a:1\"".to_owned(),
@@ -295,7 +190,7 @@ mod tests {
             ),
             (
                 "name = \"a\"\nengine = [\"sphinxql://a:1/b\", \"http://c:1/b\"]".to_owned(),
-                "must be of the same kind",
+                "engine: databases in Sphinx Search are no longer served: create an index in OpenSearch",
             ),
             (
                 "name = \"a\"\nengine = [\"http://a:1/b\", \"http://b:1/c\"]".to_owned(),
@@ -314,19 +209,8 @@ mod tests {
                 "ca is for https://",
             ),
             (
-                format!("{engine}\nshards = 2"),
-                "shards is for OpenSearch",
-            ),
-            (
-                "name = \"a\"\nengine = [\"sphinxql://a:1/b\", \"sphinxql://a:1/c\"]".to_owned(),
-                "must have the same index",
-            ),
-            (
-                "name = \"a\"\nengine = [\"sphinxql://a:1/b\", \"sphinxql://A:1/b\"]".to_owned(),
-                "engine: A:1 is listed twice",
-            ),
-            (
-                "name = \"a\"\nengine = [\"sphinxql://localhost:1/b\", \"sphinxql://127.0.0.1:1/b\"]".to_owned(),
+                "name = \"a\"\nengine = [\"http://localhost:1/b\", \"https://127.0.0.1:1/b\"]"
+                    .to_owned(),
                 "engine: 127.0.0.1:1 is listed twice",
             ),
             (
@@ -358,20 +242,14 @@ mod tests {
     }
 
     #[test]
-    fn nodes_and_names_of_indexes_are_checked_each_with_its_line() {
-        let text = "[[database]]\nname = \"a\"\nengine = \"sphinxql://a:1/b\"\nnodes = [\n\"d\",\n\"e:5\",\n\"[::1]:5\",\n\"e:6\",\n\
-            \"e:5\",\n\"e:65535\"]\nsort = [\"title\",\n\"titel\"]\nfacets = [\"docid\"]\nscan = [\"shelf\", \"author\",\n\"au\"]\n\
+    fn names_of_indexes_are_checked_each_with_its_line() {
+        let text = "[[database]]\nname = \"a\"\nengine = \"http://a:1/b\"\nsort = [\"title\",\n\"titel\"]\nfacets = [\"docid\"]\nscan = [\"shelf\", \"author\",\n\"au\"]\n\
             [[index]]\nname = \"shelf\"\nmarc21 = \"900$a\"";
         let errors = Config::parse(text, Path::new("")).expect_err(text);
         let expected = [
-            (5, "nodes: expected the address of a node"),
-            (7, "nodes: [::1]:5: Sphinx Search 2.2 has no IPv6"),
-            (8, "nodes: e:5 and e:6 are one port apart"),
-            (9, "nodes: e:5 is listed twice"),
-            (10, "nodes: e:65535: a server of the engine uses"),
-            (12, "sort: there is no index titel"),
-            (13, "facets: the index docid is for searches only"),
-            (15, "scan: the index au is listed twice"),
+            (5, "sort: there is no index titel"),
+            (6, "facets: the index docid is for searches only"),
+            (8, "scan: the index au is listed twice"),
         ];
         assert_eq!(errors.len(), expected.len(), "{errors:?}");
         for ((line, reason), (expected_line, words)) in errors.iter().zip(expected) {

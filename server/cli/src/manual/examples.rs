@@ -30,10 +30,6 @@ pub(super) const EXAMPLES: &[Examples] = &[
         ("", "z3950d engine-create --config z3950d.toml"),
         ("", "z3950d engine-create --config z3950d.toml --dry-run"),
     ]),
-    ("engine-config", &[
-        ("", "z3950d engine-config --config z3950d.toml --output engine"),
-        ("", "z3950d engine-config --nodes n1.example.org:9401,n2.example.org:9401 --data /var/lib/sphinxsearch"),
-    ]),
     ("load", &[
         ("", "z3950d load --config z3950d.toml records.mrc"),
         ("", "z3950d load --config z3950d.toml --state load.state records.mrc more.mrc"),

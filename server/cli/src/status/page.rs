@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use z3950_front::engine::ServerCounts;
 use z3950_front::engine::opensearch::ClusterDatabase;
-use z3950_front::engine::{EngineDatabase, ServerCounts};
 use z3950_front::remote::{RemoteDatabase, TargetCounts};
 use z3950_server::backend::Backend;
 use z3950_server::memory::JournalTotals;
@@ -26,7 +26,6 @@ pub(crate) struct Status {
     /// The databases whose records are at other servers.
     remotes: Mutex<Vec<Arc<RemoteDatabase>>>,
     /// The databases whose records are in search engines.
-    engines: Mutex<Vec<Arc<EngineDatabase>>>,
     clusters: Mutex<Vec<Arc<ClusterDatabase>>>,
     /// The maximum number of sessions at once.
     sessions: usize,
@@ -51,7 +50,6 @@ impl Status {
             server,
             backend,
             remotes: Mutex::default(),
-            engines: Mutex::default(),
             clusters: Mutex::default(),
             sessions,
             certificates,
@@ -66,11 +64,9 @@ impl Status {
     pub(crate) fn serves(
         &self,
         remotes: &[Arc<RemoteDatabase>],
-        engines: &[Arc<EngineDatabase>],
         clusters: &[Arc<ClusterDatabase>],
     ) {
         *lock(&self.remotes) = remotes.to_vec();
-        *lock(&self.engines) = engines.to_vec();
         *lock(&self.clusters) = clusters.to_vec();
     }
 
@@ -109,7 +105,7 @@ impl Status {
             of_databases(backend, &mut page);
         }
         of_targets(&lock(&self.remotes), &mut page);
-        of_engines(&lock(&self.engines), &lock(&self.clusters), &mut page);
+        of_engines(&lock(&self.clusters), &mut page);
         self.of_service(&mut page);
         page.0
     }
@@ -257,12 +253,10 @@ fn of_targets(remotes: &[Arc<RemoteDatabase>], page: &mut Page) {
 }
 
 /// Adds the samples of the engines' servers. Only the servers in the settings have samples.
-fn of_engines(engines: &[Arc<EngineDatabase>], clusters: &[Arc<ClusterDatabase>], page: &mut Page) {
-    let engines = engines.iter();
-    let engines = engines.map(|engine| (&*engine.options().name, engine.servers()));
+fn of_engines(clusters: &[Arc<ClusterDatabase>], page: &mut Page) {
     let clusters = clusters.iter();
     let clusters = clusters.map(|cluster| (&*cluster.options().name, cluster.servers()));
-    let counts = engines.chain(clusters).flat_map(|(name, counts)| {
+    let counts = clusters.flat_map(|(name, counts)| {
         let counts = counts.into_iter();
         counts.map(move |counts| (name, counts))
     });
@@ -278,16 +272,7 @@ fn of_engines(engines: &[Arc<EngineDatabase>], clusters: &[Arc<ClusterDatabase>]
     for (family, value) in values {
         page.family(family);
         for (database, counts) in &counts {
-            let role = if counts.is_node {
-                "node"
-            } else {
-                "distributor"
-            };
-            let labels = [
-                ("database", *database),
-                ("role", role),
-                ("server", &*counts.server),
-            ];
+            let labels = [("database", *database), ("server", &*counts.server)];
             page.sample(family.name, &labels, value(counts));
         }
     }

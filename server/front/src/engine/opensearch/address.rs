@@ -8,8 +8,6 @@ use base64::engine::general_purpose::STANDARD;
 use hyper::header::HeaderValue;
 use z3950::Pem;
 
-use crate::engine::link::{host_and_port, is_same_machine};
-
 /// Where an index of a cluster is: `http://HOST:PORT/INDEX` or `https://HOST:PORT/INDEX`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClusterAddress {
@@ -35,6 +33,12 @@ pub enum ClusterAddressError {
         "an index has a name of up to 200 small letters, digits, - and _, and begins with a letter or digit"
     )]
     Index,
+    /// It is one of Sphinx Search.
+    #[error(
+        "databases in Sphinx Search are no longer served: create an index in OpenSearch with z3950d engine-create, name it here, such as \
+         http://127.0.0.1:9200/books, and load the MARC files anew with z3950d load"
+    )]
+    Sphinx,
     /// It has a name and password.
     #[error("a name and password belong in the file of credentials, not in an address")]
     Credentials,
@@ -51,6 +55,9 @@ impl FromStr for ClusterAddress {
     type Err = ClusterAddressError;
 
     fn from_str(text: &str) -> Result<Self, ClusterAddressError> {
+        if text.starts_with("sphinxql:") {
+            return Err(ClusterAddressError::Sphinx);
+        }
         let plain = text.strip_prefix("http://").map(|rest| (false, rest));
         let secure = || text.strip_prefix("https://").map(|rest| (true, rest));
         let (is_secure, rest) = plain
@@ -83,6 +90,31 @@ impl fmt::Display for ClusterAddress {
             write!(f, "{}:{}", self.host, self.port)
         }
     }
+}
+
+/// Returns whether two hosts are the same, as far as their names tell.
+fn is_same_machine(one: &str, other: &str) -> bool {
+    let [one, other] = [one, other].map(|host| {
+        if host.eq_ignore_ascii_case("localhost") {
+            "127.0.0.1"
+        } else {
+            host
+        }
+    });
+    one.eq_ignore_ascii_case(other)
+}
+
+/// Returns the host and port of a text; an address of IPv6 is in brackets.
+fn host_and_port(place: &str) -> Option<(String, u16)> {
+    let (host, port) = place.rsplit_once(':')?;
+    let port = port.parse().ok().filter(|port| *port != 0)?;
+    let inner = host
+        .strip_prefix('[')
+        .and_then(|host| host.strip_suffix(']'));
+    let host = inner.unwrap_or(host);
+    let is_host =
+        |c: char| c.is_ascii_alphanumeric() || ".-_".contains(c) || inner.is_some() && c == ':';
+    (!host.is_empty() && host.chars().all(is_host)).then(|| (host.to_owned(), port))
 }
 
 /// Returns whether a text can be the name of an index. The engine allows more, and refuses names that begin with `-` or `_`.
@@ -158,6 +190,10 @@ mod tests {
                 Ok((false, "node.example.org:1")),
             ),
             ("127.0.0.1:9200/books", Err(ClusterAddressError::Malformed)),
+            (
+                "sphinxql://127.0.0.1:9306/books",
+                Err(ClusterAddressError::Sphinx),
+            ),
             (
                 "http://127.0.0.1/books",
                 Err(ClusterAddressError::Malformed),

@@ -22,11 +22,10 @@ use z3950_server::memory::index_map::XML_ELEMENT_SETS;
 use super::link::Link;
 use super::options::ClusterOptions;
 use super::request;
-use crate::engine::cache::RecordCache;
+use crate::engine::cache::{CACHE_OCTETS, RecordCache};
 use crate::engine::clause::translate;
 use crate::engine::health::ServerCounts;
 use crate::engine::layout::EngineLayout;
-use crate::engine::pages::CACHE_OCTETS;
 use crate::engine::plan::{Page, Plan};
 
 /// A database in an index of OpenSearch, as a backend. Connections are opened when they are first needed.

@@ -21,7 +21,7 @@ use z3950_server::marc::MarcRecord;
 use z3950_server::memory::Kind;
 use z3950_server::memory::index_map::{EntryKind, IndexId, Terms, each_word, filed, subfields};
 
-use crate::engine::layout::{EngineLayout, column};
+use crate::engine::layout::EngineLayout;
 
 /// Before the first word of a subfield.
 pub(crate) const SUBFIELD_BEGIN: char = '\u{f800}';
@@ -54,22 +54,22 @@ impl EngineLayout {
     /// Returns the field of complete entries or keys, or of words.
     pub(crate) fn field(&self, terms: Terms) -> String {
         match terms {
-            Terms::Words(index) => column("y", self.name(index)),
+            Terms::Words(index) => field_name("y", self.name(index)),
             Terms::Keys(index) if self.map().kind(index) == Kind::Text => {
-                column("x", self.name(index))
+                field_name("x", self.name(index))
             }
-            Terms::Keys(index) => column("k", self.name(index)),
+            Terms::Keys(index) => field_name("k", self.name(index)),
         }
     }
 
     /// Returns the field of words with their positions.
     pub(crate) fn positions_field(&self, index: IndexId) -> String {
-        column("t", self.name(index))
+        field_name("t", self.name(index))
     }
 
     /// Returns the field of the values to sort by.
     pub(crate) fn sort_field(&self, index: IndexId, with_case: bool) -> String {
-        column(if with_case { "c" } else { "s" }, self.name(index))
+        field_name(if with_case { "c" } else { "s" }, self.name(index))
     }
 
     /// Returns the mapping of an index: its fields, and the fingerprint of the layout, by which documents of another one are noticed.
@@ -174,6 +174,18 @@ impl EngineLayout {
             source: Value::Object(source),
         }
     }
+}
+
+/// Returns the name of a field: a name of the settings may have characters that a field cannot have.
+fn field_name(kind: &str, name: &str) -> String {
+    let mut field = format!("{kind}_");
+    for octet in name.bytes() {
+        match octet {
+            b'a'..=b'z' | b'0'..=b'9' => field.push(char::from(octet)),
+            other => field.push_str(&format!("_{other:02x}")),
+        }
+    }
+    field
 }
 
 /// A record as the engine keeps it.

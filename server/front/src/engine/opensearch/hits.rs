@@ -10,10 +10,11 @@ use z3950_server::backend::{HitList, RecordId};
 
 use crate::engine::answer::Hit;
 use crate::engine::clause::Clause;
-use crate::engine::hits::MOST_KEPT;
 use crate::engine::plan::OrderBy;
 use crate::lock::lock;
 
+/// Sets of at most this many records keep their numbers.
+pub(super) const MOST_KEPT: usize = 1000;
 /// The most places of a sorted set that are kept.
 const MOST_PLACES: usize = 64;
 

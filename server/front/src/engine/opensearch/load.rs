@@ -344,6 +344,13 @@ pub struct IndexChange {
     place: RecordPlace,
 }
 
+impl IndexChange {
+    /// Returns the lines of the change in a request to `_bulk`.
+    pub fn lines(&self) -> &[u8] {
+        &self.lines
+    }
+}
+
 /// Makes changes of records.
 #[derive(Clone, Debug)]
 pub struct IndexChanges {

@@ -10,11 +10,10 @@ use z3950_server::backend::{Retrieve, RetrieveMany, Retrieved};
 use z3950_server::{Diagnostic, diagnostic};
 
 use super::database::ClusterDatabase;
-use super::hits::ClusterHits;
+use super::hits::{ClusterHits, MOST_KEPT};
 use super::request::MOST_WINDOW;
 use crate::engine::answer::{EngineAnswer, Hit};
 use crate::engine::clause::Clause;
-use crate::engine::hits::MOST_KEPT;
 use crate::engine::plan::{Page, PageStart, Plan};
 use crate::engine::retrieved::{converted, foreign, position_of};
 

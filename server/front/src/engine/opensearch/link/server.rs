@@ -93,7 +93,6 @@ impl Server {
     pub(super) fn counts(&self) -> ServerCounts {
         ServerCounts {
             server: self.place.clone(),
-            is_node: true,
             failures: self.failures.load(Ordering::Relaxed),
             is_up: lock(&self.failed).is_none(),
         }
