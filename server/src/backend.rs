@@ -466,6 +466,26 @@ pub struct Scan<'a> {
     pub step: usize,
 }
 
+impl<'a> Scan<'a> {
+    /// Creates a scan by a new caller, of one term: the start or its successor.
+    pub fn new(
+        databases: &'a [DatabaseName],
+        attribute_set: Oid,
+        start: &'a AttributesPlusTerm,
+    ) -> Self {
+        Self {
+            caller: Caller::new(),
+            databases,
+            attribute_set,
+            start,
+            within: None,
+            before: 0,
+            after: 1,
+            step: 0,
+        }
+    }
+}
+
 /// Terms of an index, in ascending order.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]

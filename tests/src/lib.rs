@@ -1,16 +1,16 @@
 //! Code shared by the test programs: random values, octets as hexadecimal digits, catalogues, planted duplicates, the programs
-//! under test, and other programs as peers: YAZ, Zebra, Sphinx Search, Chromium.
+//! under test, and other programs as peers: YAZ, Zebra, OpenSearch, Chromium.
 
 pub mod browser;
 pub mod catalogue;
 pub mod editions;
 pub mod hex;
+pub mod opensearch;
 pub mod peer;
 pub mod ports;
 pub mod program;
 pub mod random;
 pub mod screen;
-pub mod searchd;
 pub mod surroundings;
 pub mod yaz;
 

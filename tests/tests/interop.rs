@@ -4,11 +4,11 @@
 mod conversation;
 mod curl;
 mod dissector;
-mod engine;
 mod gopher;
 mod imitate;
 mod judged;
 mod metrics;
+mod opensearch;
 mod own_data;
 mod page;
 mod recorder;

@@ -15,7 +15,7 @@ use z3950_help::{
 use z3950_server::fault::Rule;
 use z3950_server::memory::Profile;
 
-pub(crate) use self::engine::{EngineArguments, EngineCommand, LoadArguments, SetupArguments};
+pub(crate) use self::engine::{CreateArguments, EngineArguments, EngineCommand, LoadArguments};
 use crate::config::{GivenSettings, LISTENERS, LOGS, ListenAddress, SERVED};
 use crate::files::{NamedFile, name_files};
 

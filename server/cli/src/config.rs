@@ -37,7 +37,7 @@ use z3950_server::imitate::Imitated;
 use z3950_server::memory::{AccessPoints, DatabaseFiles, DocidField, Profile};
 use z3950_server::{Limits, Offer};
 
-pub(crate) use self::engine::EngineSettings;
+pub(crate) use self::engine::ClusterSettings;
 pub(crate) use self::given::GivenSettings;
 pub(crate) use self::listeners::{ListenAddress, ListenerConfig, TlsFiles};
 use self::section::{Notes, Section};
@@ -54,8 +54,8 @@ settings! {
     struct Config {
         /// The databases whose records are at other servers.
         remotes: Vec<RemoteOptions>,
-        /// The databases whose records are in a search engine.
-        engines: Vec<EngineSettings>,
+        /// The databases whose records are in search engines.
+        clusters: Vec<ClusterSettings>,
         /// The profiles of targets that the gateway may use.
         gateway_profiles: Arc<Profiles>,
         /// The limits of extended services tasks.
@@ -308,9 +308,8 @@ impl Config {
                 config.access_log = Some("-".into());
             }
         }
-        for engine in &mut config.engines {
-            engine.line = TextPlace::of(text, engine.line).line;
-            engine.nodes_line = TextPlace::of(text, engine.nodes_line).line;
+        for cluster in &mut config.clusters {
+            cluster.line = TextPlace::of(text, cluster.line).line;
         }
         let notes = notes.into_sorted();
         (syntax.is_empty().then_some(config), errors(text, notes))

@@ -1,139 +1,100 @@
-//! Creates the databases in a search engine from their settings, writes the engine's configuration files, and loads records.
+//! Databases in a search engine: their settings, the commands that create and fill an index, and the check of what is there.
 
 mod bar;
+mod create;
 mod load;
+mod records;
 mod resume;
-mod setup;
-mod watch;
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::join_all;
 use tokio::runtime::Runtime;
-use z3950_front::engine::{
-    EngineAddress, EngineCheckError, EngineDatabase, EngineLayout, EngineOptions, read_addresses,
+use tokio::time::sleep;
+use z3950_asn1::input;
+use z3950_front::engine::EngineLayout;
+use z3950_front::engine::opensearch::{
+    ClusterAddress, ClusterCredentials, ClusterDatabase, ClusterIndex, ClusterOptions, IndexError,
 };
+use z3950_front::z3950::Pem;
 
-pub(crate) use self::watch::watch;
 use crate::args::{EngineArguments, EngineCommand};
-use crate::config::{Config, EngineSettings};
+use crate::config::{ClusterSettings, Config};
 use crate::failure::{Exit, Failure, complain, note};
+
+/// The most octets of a file of credentials.
+const MOST_CREDENTIALS: u64 = 64 << 10;
+
+/// The first and the longest wait before an index is checked again; each wait is twice as long as the previous one.
+const WAITS: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(30)];
 
 /// Runs a command for search engines.
 ///
 /// # Errors
 /// Invalid usage, or the reason why the command failed.
 pub(crate) fn run(command: &EngineCommand, runtime: &Runtime) -> Result<Exit, Failure> {
-    match command {
-        EngineCommand::EngineConfig(arguments) => setup::write(arguments),
-        EngineCommand::Load(arguments) => load::run(arguments, runtime),
-    }
-}
-
-/// Opens the databases without connecting to the engines. A database that is already open with the same settings stays open, with
-/// its connections and result sets.
-///
-/// # Errors
-/// Wrong nodes or names of indexes, which cannot occur after a check of the settings file.
-pub(crate) fn open(
-    config: &Config,
-    running: &[Arc<EngineDatabase>],
-) -> Result<Vec<Arc<EngineDatabase>>, Failure> {
-    let engines = config.engines.iter().map(|settings| {
-        let layout = layout(config, settings)?;
-        let mut known = running.iter();
-        if let Some(same) = known.find(|known| known.is_same(&settings.options, &layout)) {
-            return Ok(Arc::clone(same));
-        }
-        let database = EngineDatabase::new(settings.options.clone(), layout);
-        let name = &settings.options.name;
-        let database =
-            database.map_err(|error| Failure::cannot(&format!("database {name}"), error));
-        database.map(Arc::new)
-    });
-    engines.collect()
-}
-
-/// Checks that the engines match the settings, all at the same time. Engines of databases that are already running are skipped.
-/// Engines that do not answer are reported and returned, so that they can be watched.
-///
-/// # Errors
-/// The engines that do not match the settings, each with the line of the setting.
-pub(crate) async fn check(
-    file: Option<&Path>,
-    config: &Config,
-    engines: &[Arc<EngineDatabase>],
-    running: &[Arc<EngineDatabase>],
-) -> Result<Vec<Arc<EngineDatabase>>, Failure> {
-    let is_running = |engine| running.iter().any(|known| Arc::ptr_eq(known, engine));
-    let asked = config.engines.iter().zip(engines);
-    let asked = asked.filter(|(_, engine)| !is_running(engine));
-    let checks = asked.map(async |(settings, engine)| (settings, engine, engine.check().await));
-    let (mut wrong, mut unchecked) = (Vec::new(), Vec::new());
-    for (settings, engine, outcome) in join_all(checks).await {
-        let name = &settings.options.name;
-        match outcome {
-            Ok(()) => {}
-            Err(EngineCheckError::Unreachable(words)) => {
-                complain(&format_args!(
-                    "database {name}: the engine cannot be checked: {words}"
-                ));
-                unchecked.push(Arc::clone(engine));
-            }
-            Err(error) if !error.is_mismatch() => {
-                complain(&format_args!("database {name}: {error}"));
-            }
-            Err(error) => {
-                let file = file.map_or_else(String::new, |file| file.display().to_string());
-                let line = match error {
-                    EngineCheckError::Misplaced(_) | EngineCheckError::OtherNodes { .. } => {
-                        settings.nodes_line
-                    }
-                    _ => settings.line,
-                };
-                let Failure { words, .. } = refused(&error);
-                wrong.push(format!("{file}:{line}: database {name}: {words}"));
-            }
-        }
-    }
-    if wrong.is_empty() {
-        Ok(unchecked)
-    } else {
-        Err(Failure::usage(wrong.join("\n")))
-    }
-}
-
-/// Returns the failure for an engine that does not match the settings, with advice.
-fn refused(error: &EngineCheckError) -> Failure {
-    let advice = match error {
-        EngineCheckError::Malformed(_) => ": is this the port for SphinxQL?",
-        EngineCheckError::WithoutIndex(_) => {
-            ": is the name right? z3950d engine-config writes the configuration"
-        }
-        EngineCheckError::Different(_) => {
-            ": write its configuration with z3950d engine-config --overwrite, empty the folders of all nodes, start them again and load \
-             everything again"
-        }
-        _ => "",
+    let place = match command {
+        EngineCommand::EngineCreate(arguments) => &arguments.place,
+        EngineCommand::Load(arguments) => &arguments.place,
     };
-    Failure::usage(format!("{error}{advice}"))
-}
-
-/// Prints the addresses of the engines of each database.
-pub(crate) fn tell(config: &Config) {
-    for EngineSettings { options, .. } in &config.engines {
-        let places: Vec<String> = options.replicas.iter().map(ToString::to_string).collect();
-        let places = places.join(", ");
-        note(&format_args!(
-            "database {}: in the search engine at {places}",
-            options.name
-        ));
+    let config = read_settings(place)?;
+    let settings = selected(&config, place.engine.as_ref())?;
+    let index = index(&config, &settings)?;
+    match command {
+        EngineCommand::EngineCreate(arguments) => {
+            create::run(arguments, &index, &settings, runtime)
+        }
+        EngineCommand::Load(arguments) => {
+            let docid = settings.docid.unwrap_or(config.docid);
+            let layout = layout(&config, &settings)?.fingerprint();
+            load::run(arguments, &index, docid, layout, runtime)
+        }
     }
 }
 
-/// Returns the layout of a database in the engine: its fields and attributes.
-fn layout(config: &Config, settings: &EngineSettings) -> Result<Arc<EngineLayout>, Failure> {
+/// Reads the settings file, if one is given.
+fn read_settings(arguments: &EngineArguments) -> Result<Config, Failure> {
+    let Some(path) = &arguments.config else {
+        return Ok(Config::default());
+    };
+    let (read, wrong) = Config::read(path);
+    wrong.iter().for_each(|words| complain(words));
+    match read {
+        Some(read) if wrong.is_empty() => Ok(read),
+        _ => Err(Failure::usage("the settings cannot be used")),
+    }
+}
+
+/// Returns the options of a database, with what is read from files.
+///
+/// # Errors
+/// A file cannot be read.
+fn options(settings: &ClusterSettings) -> Result<ClusterOptions, Failure> {
+    let mut options = settings.options.clone();
+    if let Some(ca) = &settings.ca {
+        let text = input::read_text(ca, MOST_CREDENTIALS << 8);
+        let what = || format!("cannot read {}", ca.display());
+        let text = text.map_err(|error| Failure::cannot(&what(), error))?;
+        options.access.ca = Some(Pem::text(text));
+    }
+    if let Some(file) = &settings.credentials {
+        let text = input::read_text(file, MOST_CREDENTIALS);
+        let what = || format!("cannot read the credentials in {}", file.display());
+        let text = text.map_err(|error| Failure::cannot(&what(), error))?;
+        let read = text.parse::<ClusterCredentials>();
+        options.access.credentials = Some(read.map_err(|error| Failure::cannot(&what(), error))?);
+    }
+    Ok(options)
+}
+
+/// Returns the layout of a database in the engine: its fields.
+///
+/// # Errors
+/// Wrong names of indexes, which cannot occur after a check of the settings file.
+fn layout(config: &Config, settings: &ClusterSettings) -> Result<Arc<EngineLayout>, Failure> {
     let layout = EngineLayout::new(
         config.access_points.clone(),
         config.profile.clone(),
@@ -145,61 +106,190 @@ fn layout(config: &Config, settings: &EngineSettings) -> Result<Arc<EngineLayout
     layout.map(Arc::new)
 }
 
-/// Reads the settings file, if one is given, and returns the settings and the database selected by the arguments, with its nodes.
+/// Opens the databases without connecting to the clusters. A database that is already open with the same settings stays open, with its
+/// connections and result sets.
 ///
 /// # Errors
-/// The file cannot be used, the arguments do not match a database of the file, or there are no nodes.
-fn settings_of(arguments: &EngineArguments) -> Result<(Config, EngineSettings), Failure> {
-    let mut config = Config::default();
-    if let Some(path) = &arguments.config {
-        let (read, wrong) = Config::read(path);
-        wrong.iter().for_each(|words| complain(words));
-        match read {
-            Some(read) if wrong.is_empty() => config = read,
-            _ => return Err(Failure::usage("the settings cannot be used")),
+/// A file of the settings cannot be read, or has no certificates.
+pub(crate) fn open(
+    config: &Config,
+    running: &[Arc<ClusterDatabase>],
+) -> Result<Vec<Arc<ClusterDatabase>>, Failure> {
+    let clusters = config.clusters.iter().map(|settings| {
+        let (options, layout) = (options(settings)?, layout(config, settings)?);
+        let mut known = running.iter();
+        if let Some(same) = known.find(|known| known.is_same(&options, &layout)) {
+            return Ok(Arc::clone(same));
         }
-    }
-    let of = |address| EngineSettings::new(EngineOptions::new("books", vec![address]));
-    let mut settings = match (&arguments.engine, config.engines.as_slice()) {
-        (None, [only]) => only.clone(),
-        (None, []) => of(default_address()),
-        (None, _) => {
-            let words = "several databases of the settings have an engine: name one by --engine";
-            return Err(Failure::usage(words));
-        }
-        (Some(address), []) => of(address.clone()),
-        (Some(address), known) => {
-            let mut known = known.iter();
-            let found = known.find(|known| known.options.replicas.contains(address));
-            let missing = "no database of the settings has the engine of --engine";
-            found.ok_or_else(|| Failure::usage(missing))?.clone()
-        }
+        let what = format!("database {}", options.name);
+        let database = ClusterDatabase::new(options, layout);
+        let database = database.map_err(|error| Failure::cannot(&what, error));
+        database.map(Arc::new)
+    });
+    clusters.collect()
+}
+
+/// Returns the index of a database.
+fn index(config: &Config, settings: &ClusterSettings) -> Result<ClusterIndex, Failure> {
+    let index = ClusterIndex::new(&options(settings)?, layout(config, settings)?);
+    let what = format!("database {}", settings.options.name);
+    index.map_err(|error| Failure::cannot(&what, error))
+}
+
+/// Checks that the clusters and their indexes are what the settings say, all at the same time, apart from those whose settings have not
+/// changed. Indexes that cannot be checked now are reported and returned, so that they can be watched.
+///
+/// # Errors
+/// The indexes that do not match the settings, each with the line of the setting.
+pub(crate) async fn check(
+    file: Option<&Path>,
+    config: &Config,
+    running: Option<&Config>,
+) -> Result<Vec<(String, ClusterIndex)>, Failure> {
+    let is_running = |settings: &&ClusterSettings| {
+        running.is_none_or(|running| !running.clusters.contains(settings))
     };
-    if !arguments.nodes.is_empty() {
-        let read = read_addresses(&arguments.nodes).into_iter();
-        let faults: Vec<String> = read
-            .filter_map(Result::err)
-            .map(|error| error.to_string())
-            .collect();
-        if !faults.is_empty() {
-            return Err(Failure::usage(format!("--nodes: {}", faults.join("; "))));
-        }
-        settings.options.nodes = arguments.nodes.clone();
+    let mut asked = Vec::new();
+    for settings in config.clusters.iter().filter(is_running) {
+        asked.push((settings, index(config, settings)?));
     }
-    if settings.options.nodes.is_empty() {
-        Err(Failure::usage(
-            "give the nodes: --nodes HOST:PORT,…, or nodes in the settings of --config",
-        ))
+    let checks = asked.into_iter();
+    let checks = checks.map(async |(settings, index)| (settings, index.check().await, index));
+    let (mut wrong, mut unchecked) = (Vec::new(), Vec::new());
+    for (settings, outcome, index) in join_all(checks).await {
+        let name = &settings.options.name;
+        match outcome {
+            Ok(()) => {}
+            Err(error) if error.is_mismatch() => {
+                let file = file.map_or_else(String::new, |file| file.display().to_string());
+                let words = advised(&error);
+                wrong.push(format!(
+                    "{file}:{}: database {name}: {words}",
+                    settings.line
+                ));
+            }
+            Err(error) => {
+                complain(&format_args!("database {name}: {error}"));
+                unchecked.push((name.clone(), index));
+            }
+        }
+    }
+    if wrong.is_empty() {
+        Ok(unchecked)
     } else {
-        Ok((config, settings))
+        Err(Failure::usage(wrong.join("\n")))
     }
 }
 
-/// Returns the address of the engine that is used if the arguments and settings do not name one.
-fn default_address() -> EngineAddress {
-    EngineAddress {
-        host: "127.0.0.1".to_owned(),
-        port: 9306,
-        index: "books".to_owned(),
+/// Checks indexes again, until they can be checked; the log says what comes of it. One that does not match the settings is not used until
+/// it does.
+pub(crate) fn watch(unchecked: Vec<(String, ClusterIndex)>, served: &[Arc<ClusterDatabase>]) {
+    for (database, index) in unchecked {
+        let mut served = served.iter();
+        let Some(own) = served.find(|own| own.options().name == database) else {
+            continue;
+        };
+        let own = Arc::downgrade(own);
+        tokio::spawn(async move {
+            let [mut wait, longest] = WAITS;
+            let mut told = String::new();
+            loop {
+                sleep(wait).await;
+                wait = longest.min(2 * wait);
+                let outcome = index.check().await;
+                // A reload may have dropped the database, which ends the checks.
+                let Some(own) = own.upgrade() else {
+                    return;
+                };
+                match outcome {
+                    Ok(()) => {
+                        own.set_refused(false);
+                        tracing::warn!(%database, "the index was checked: it matches the settings");
+                        return;
+                    }
+                    Err(error) if error.is_mismatch() => {
+                        own.set_refused(true);
+                        let words = advised(&error);
+                        if words != told {
+                            tracing::error!(%database, "the index does not match the settings: {words}");
+                            told = words;
+                        }
+                    }
+                    Err(_) => {}
+                }
+            }
+        });
+    }
+}
+
+/// Prints the addresses of the cluster of each database.
+pub(crate) fn tell(config: &Config) {
+    for ClusterSettings { options, .. } in &config.clusters {
+        let places: Vec<String> = options.addresses.iter().map(ToString::to_string).collect();
+        let places = places.join(", ");
+        note(&format_args!(
+            "database {}: in the search engine at {places}",
+            options.name
+        ));
+    }
+}
+
+/// Describes an error, with advice.
+fn advised(error: &IndexError) -> String {
+    let advice = match error {
+        IndexError::Malformed(_) => ": is this the HTTP port of a node?",
+        IndexError::Denied(_) => {
+            ": credentials in the settings names a file with NAME:PASSWORD or ApiKey KEY"
+        }
+        IndexError::Absent(_) => ": z3950d engine-create creates it, and z3950d load fills it",
+        IndexError::Foreign(_) => ": name another index",
+        IndexError::Several(..) => ": name one of them",
+        IndexError::Outdated(_) => {
+            "; if the settings are as they should be, load everything again with z3950d load --reload"
+        }
+        IndexError::Changed { .. } => ": load everything again with z3950d load --reload",
+        _ => "",
+    };
+    format!("{error}{advice}")
+}
+
+/// Returns the failure for an index that cannot be used.
+fn failed(error: &IndexError) -> Failure {
+    let words = advised(error);
+    if error.is_mismatch() {
+        Failure::usage(words)
+    } else {
+        Failure::unexpected(std::io::Error::other(words))
+    }
+}
+
+/// Returns the database that the arguments and settings select.
+///
+/// # Errors
+/// The arguments do not match a database of the settings, or there is none.
+fn selected<'c>(
+    config: &'c Config,
+    address: Option<&ClusterAddress>,
+) -> Result<Cow<'c, ClusterSettings>, Failure> {
+    match (address, config.clusters.as_slice()) {
+        (None, [only]) => Ok(Cow::Borrowed(only)),
+        (None, []) => Err(Failure::usage(
+            "name an index: --engine http://HOST:PORT/INDEX, or engine in the settings of --config",
+        )),
+        (None, _) => Err(Failure::usage(
+            "several databases of the settings have an engine: name one by --engine",
+        )),
+        (Some(address), []) => {
+            let options = ClusterOptions::new("books", vec![address.clone()]);
+            Ok(Cow::Owned(ClusterSettings::new(options)))
+        }
+        (Some(address), known) => {
+            let mut known = known.iter();
+            let found = known.find(|known| known.options.addresses.contains(address));
+            let missing = "no database of the settings has the engine of --engine";
+            found
+                .map(Cow::Borrowed)
+                .ok_or_else(|| Failure::usage(missing))
+        }
     }
 }

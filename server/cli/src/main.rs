@@ -142,10 +142,9 @@ fn checked(config: &Config, origin: &SettingOrigin) -> Result<Exit, Failure> {
     let mut is_usable = usable(config, origin);
     remotes::tell(config);
     engine::tell(config);
-    if is_usable && !config.engines.is_empty() {
+    if is_usable && !config.clusters.is_empty() {
         let runtime = runtime().map_err(Failure::unexpected)?;
-        let engines = engine::open(config, &[])?;
-        let checked = runtime.block_on(engine::check(origin.file(), config, &engines, &[]));
+        let checked = runtime.block_on(engine::check(origin.file(), config, None));
         is_usable &= checked.map_err(reported).is_ok();
     }
     let recording = settings::check_recording(config, origin);

@@ -20,7 +20,7 @@ pub(crate) const PROGRAM: Program = Program {
     definition: Arguments::command,
     examples: EXAMPLES,
     rare: &[
-        "engine-config",
+        "engine-create",
         "load",
         "hash-password",
         "completions",

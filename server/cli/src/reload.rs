@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use tokio::runtime::Handle;
-use z3950_front::engine::EngineDatabase;
+use z3950_front::engine::opensearch::ClusterDatabase;
 use z3950_front::remote::RemoteDatabase;
 use z3950_server::backend::{Backend, DatabaseInfo};
 use z3950_server::extended::Tasks;
@@ -29,7 +29,7 @@ pub(crate) struct Service {
     /// The backend; `None` for a server that imitates another one or replays a transcript.
     pub(crate) backend: Option<MemoryBackend>,
     pub(crate) remotes: Vec<Arc<RemoteDatabase>>,
-    pub(crate) engines: Vec<Arc<EngineDatabase>>,
+    pub(crate) clusters: Vec<Arc<ClusterDatabase>>,
     pub(crate) handle: ServerHandle,
     /// The addresses of the listeners.
     pub(crate) listening: Listening,
@@ -92,7 +92,7 @@ impl Service {
                 counted(number as u64, "database"),
             )),
         };
-        let remote = match self.config.remotes.len() + self.config.engines.len() {
+        let remote = match self.config.remotes.len() + self.config.clusters.len() {
             0 => None,
             number => Some(counted(number as u64, "remote database")),
         };
@@ -133,13 +133,13 @@ impl Service {
         let remotes = remotes::open(&config, &self.remotes)
             .map_err(&mut note)
             .unwrap_or_default();
-        let engines = engine::open(&config, &self.engines)
+        let clusters = engine::open(&config, &self.clusters)
             .map_err(&mut note)
             .unwrap_or_default();
         let file = self.arguments.config.as_deref();
-        let checked = engine::check(file, &config, &engines, &self.engines);
+        let checked = engine::check(file, &config, Some(&self.config));
         match Handle::current().block_on(checked) {
-            Ok(unchecked) => engine::watch(&unchecked),
+            Ok(unchecked) => engine::watch(unchecked, &clusters),
             Err(failure) => note(failure),
         }
         let backend = self.backend.as_ref();
@@ -167,10 +167,10 @@ impl Service {
             }
         }
         self.logs.replace_access(access);
-        let target = target(&config, self.backend.clone(), &remotes, &engines);
-        self.status.serves(&remotes, &engines);
+        let target = target(&config, self.backend.clone(), &remotes, &clusters);
+        self.status.serves(&remotes, &clusters);
         self.remotes = remotes;
-        self.engines = engines;
+        self.clusters = clusters;
         let observers = Arc::new(self.logs.observers());
         // If the rules have not changed, they stay in place and continue to count requests.
         let faults = has_other_faults(&self.config, &config).then(|| faults(&config));
@@ -201,7 +201,7 @@ pub(crate) fn target(
     config: &Config,
     backend: Option<MemoryBackend>,
     remotes: &[Arc<RemoteDatabase>],
-    engines: &[Arc<EngineDatabase>],
+    clusters: &[Arc<ClusterDatabase>],
 ) -> Target {
     let mut limits = config.limits.clone();
     limits.server_octets = available::server_octets(limits.server_octets, available::headroom());
@@ -214,9 +214,9 @@ pub(crate) fn target(
         let backend = Arc::clone(remote) as Arc<dyn Backend>;
         target.with_database(&remote.options().name, backend)
     });
-    let target = engines.iter().fold(target, |target, engine| {
-        let backend = Arc::clone(engine) as Arc<dyn Backend>;
-        target.with_database(&engine.options().name, backend)
+    let target = clusters.iter().fold(target, |target, cluster| {
+        let backend = Arc::clone(cluster) as Arc<dyn Backend>;
+        target.with_database(&cluster.options().name, backend)
     });
     target
         .with_offer(config.offer.clone())
@@ -342,8 +342,8 @@ fn differences(before: &Config, after: &Config) -> Vec<&'static str> {
         ("profile", before.profile != after.profile),
         (
             "database",
-            (&before.remotes, &before.engines, &before.target_profiles)
-                != (&after.remotes, &after.engines, &after.target_profiles),
+            (&before.remotes, &before.clusters, &before.target_profiles)
+                != (&after.remotes, &after.clusters, &after.target_profiles),
         ),
         ("gateway", before.gateway != after.gateway),
         ("index", before.access_points != after.access_points),

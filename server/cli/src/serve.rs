@@ -42,11 +42,12 @@ pub(crate) async fn serve(
     let signals = signals::Reload::new().map_err(Failure::unexpected)?;
     let remotes = remotes::open(&config, &[])?;
     remotes::tell(&config);
-    let engines = engine::open(&config, &[])?;
     engine::tell(&config);
-    let file = arguments.config.as_deref();
-    engine::watch(&engine::check(file, &config, &engines, &[]).await?);
-    let mut server = Server::new(reload::target(&config, backend.clone(), &remotes, &engines));
+    let clusters = engine::open(&config, &[])?;
+    let unchecked = engine::check(arguments.config.as_deref(), &config, None).await?;
+    engine::watch(unchecked, &clusters);
+    let target = reload::target(&config, backend.clone(), &remotes, &clusters);
+    let mut server = Server::new(target);
     let mut tls = Vec::new();
     for listener in &config.listeners {
         let own = listener.tls.as_ref().map(settings::tls).transpose();
@@ -87,7 +88,7 @@ pub(crate) async fn serve(
         config.limits.sessions,
         certificates(&config, &tls),
     ));
-    status.serves(&remotes, &engines);
+    status.serves(&remotes, &clusters);
     if let Some(place) = &config.status {
         show_status(place, &status).await?;
     }
@@ -120,7 +121,7 @@ pub(crate) async fn serve(
         config,
         backend,
         remotes,
-        engines,
+        clusters,
         handle: server.handle(),
         listening,
         tls,

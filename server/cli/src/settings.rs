@@ -86,8 +86,8 @@ pub(crate) fn settings(arguments: Arguments) -> (Option<Config>, Vec<String>) {
     };
     let files = arguments.tls_files();
     arguments.given.apply(&mut config);
-    for engine in &mut config.engines {
-        engine.options.strict |= arguments.strict;
+    for cluster in &mut config.clusters {
+        cluster.options.strict |= arguments.strict;
     }
     databases(&mut config.databases, arguments.databases, arguments.save);
     if let Some(gateway) = &mut config.gateway
@@ -103,7 +103,7 @@ pub(crate) fn settings(arguments: Arguments) -> (Option<Config>, Vec<String>) {
     }
     let own = config.databases.iter().map(|database| &database.name);
     let remote = config.remotes.iter().map(|remote| &remote.name);
-    let engines = config.engines.iter().map(|engine| &engine.options.name);
+    let engines = in_engines(&config);
     wrong.extend(
         own.chain(remote)
             .chain(engines)
@@ -150,7 +150,13 @@ fn has_databases(config: &Config) -> bool {
     config.demo
         || !config.databases.is_empty()
         || !config.remotes.is_empty()
-        || !config.engines.is_empty()
+        || !config.clusters.is_empty()
+}
+
+/// Returns the names of the databases in search engines.
+fn in_engines(config: &Config) -> impl Iterator<Item = &String> {
+    let clusters = config.clusters.iter();
+    clusters.map(|cluster| &cluster.options.name)
 }
 
 /// Returns an error if the settings for recording contradict each other.
@@ -247,8 +253,7 @@ fn reserved(name: &str, config: &Config) -> Option<String> {
 fn twofold(config: &Config) -> Vec<String> {
     let remotes = config.remotes.iter();
     let remotes = remotes.map(|remote| (&remote.name, "at other servers (targets)"));
-    let engines = config.engines.iter().map(|engine| &engine.options.name);
-    let engines = engines.map(|name| (name, "in a search engine (engine)"));
+    let engines = in_engines(config).map(|name| (name, "in a search engine (engine)"));
     let own = config.databases.iter();
     let own: BTreeSet<_> = own.map(|known| known.name.to_lowercase()).collect();
     let elsewhere = remotes.chain(engines);

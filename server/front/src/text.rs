@@ -5,22 +5,12 @@ use std::fmt::Write;
 
 /// The maximum number of characters of a title or another line of a list.
 pub(super) const LINE: usize = 300;
-/// The maximum number of characters of a multi-line text that is shown as one line.
-const LINES: usize = 2000;
 /// The maximum number of characters of a value on the page of a single record.
 pub(super) const VALUE: usize = 20_000;
 
 /// Returns the text for a line of a list: printable and shortened.
 pub(super) fn clean(text: &str) -> String {
     cut(text, LINE)
-}
-
-/// Joins the lines of a text with spaces.
-pub(super) fn one_line(text: &str) -> String {
-    let lines = text.split(['\n', '\r']);
-    let lines = lines.map(|line| line.trim_matches([' ', '\t', ';']));
-    let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
-    cut(&lines.join("; "), LINES)
 }
 
 /// Returns at most `most` characters of a text, with a note if it is longer; control characters are replaced as by [`printable`].
@@ -123,11 +113,6 @@ mod tests {
             assert_eq!(clean(text), expected, "{text:?}");
         }
         assert_eq!(clean(&"x".repeat(LINE)), "x".repeat(LINE));
-        assert_eq!(
-            one_line("\u{1b}[31mno;\r\n\n  field\0\n"),
-            "\u{fffd}[31mno; field\u{fffd}"
-        );
-        assert!(one_line(&"x\n".repeat(LINES)).chars().count() < 2 * LINES);
         let long = clean(&"x".repeat(LINE + 2));
         assert!(
             long.ends_with("x… [2 further characters are left out]"),

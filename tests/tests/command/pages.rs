@@ -21,11 +21,15 @@ use std::path::{Path, PathBuf};
 
 use blocks::{Block, Step, blocks, fits};
 use shell::{Shell, say_skipped};
+use z3950_tests::opensearch::Cluster;
 use z3950_tests::peer;
 use z3950_tests::ports::pairs_of_ports;
 
 /// The port of `z3950d` without `--listen`.
 const DEFAULT_PORT: u16 = 2100;
+
+/// The ports of a search engine, which runs before its page is followed.
+const ENGINE_PORTS: [u16; 3] = [9200, 9202, 9204];
 
 /// What comes before a port of this machine: its name, or the key in a file of targets.
 const HERE: [&str; 3] = ["localhost:", "127.0.0.1:", "port = "];
@@ -34,8 +38,9 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// Replaces the ports of this machine by free ones; returns the text and the port that stands for the default one.
-fn with_free_ports(page: &str) -> (String, u16) {
+/// Replaces the ports of this machine by free ones, apart from those of programs that run; returns the text and the port that stands for
+/// the default one.
+fn with_free_ports(page: &str, running: &BTreeMap<u16, u16>) -> (String, u16) {
     let mut ports = BTreeMap::from([(DEFAULT_PORT, 0)]);
     let _ = replace_ports(page, |port| {
         ports.insert(port, 0);
@@ -45,6 +50,7 @@ fn with_free_ports(page: &str) -> (String, u16) {
     for (given, free) in ports.values_mut().zip(free) {
         *given = free;
     }
+    ports.extend(running);
     let text = replace_ports(page, |port| ports[&port]);
     (text, ports[&DEFAULT_PORT])
 }
@@ -78,7 +84,14 @@ fn follow(name: &str) {
         return;
     }
     let page = fs::read_to_string(root().join(name)).expect(name);
-    let (page, default_port) = with_free_ports(&page);
+    let mut running = BTreeMap::new();
+    if page.contains("engine = \"http://127.0.0.1:9200/") {
+        let Some(cluster) = Cluster::shared() else {
+            return;
+        };
+        running.extend(ENGINE_PORTS.into_iter().zip(cluster.ports()));
+    }
+    let (page, default_port) = with_free_ports(&page, &running);
     let mut shell = Shell::start(default_port);
     let mut is_left_out = false;
     for block in blocks(&page) {

@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use z3950_front::engine::EngineAddress;
+use z3950_front::engine::opensearch::ClusterAddress;
 
 /// What is done for a search engine.
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum EngineCommand {
-    /// Write the configuration files of a search engine for a database with `engine`.
-    EngineConfig(SetupArguments),
-    /// Load records into a search engine, spread over its nodes.
+    /// Create the index of a database with `engine`, without records.
+    EngineCreate(CreateArguments),
+    /// Load records into a search engine.
     Load(LoadArguments),
 }
 
@@ -21,34 +21,20 @@ pub(crate) struct EngineArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 
-    /// The server that distributes searches, and the index, if the settings have several databases with an engine, or none
-    /// [default: sphinxql://127.0.0.1:9306/books]
+    /// A node and the index, such as http://127.0.0.1:9200/books, if the settings have several databases with an engine, or none
     #[arg(long, value_name = "URL")]
-    pub(crate) engine: Option<EngineAddress>,
-
-    /// The nodes in their order, which decides where a record is; the next port of each is that of the engine's own protocol
-    /// [default: those of the settings]
-    #[arg(long, value_name = "HOST:PORT,…", value_delimiter = ',')]
-    pub(crate) nodes: Vec<String>,
+    pub(crate) engine: Option<ClusterAddress>,
 }
 
-/// Arguments of `z3950d engine-config`.
+/// Arguments of `z3950d engine-create`.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct SetupArguments {
+pub(crate) struct CreateArguments {
     #[command(flatten)]
     pub(crate) place: EngineArguments,
 
-    /// The folder to write to: distributor.conf, node-1.conf and so on
-    #[arg(short, long, value_name = "FOLDER", default_value = ".")]
-    pub(crate) output: PathBuf,
-
-    /// The folder where the engine keeps its data: a folder below it for each server [default: that of --output]
-    #[arg(long, value_name = "FOLDER")]
-    pub(crate) data: Option<PathBuf>,
-
-    /// Replace files that exist
-    #[arg(long, alias = "force")]
-    pub(crate) overwrite: bool,
+    /// Print the settings and the mapping of the index, and create nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
 }
 
 /// Arguments of `z3950d load`.
@@ -69,6 +55,14 @@ pub(crate) struct LoadArguments {
     /// Delete the records of the same identifiers instead
     #[arg(long)]
     pub(crate) delete: bool,
+
+    /// Fill a new index while the old one answers, and then put it in its place. Meanwhile the old one takes no changes
+    #[arg(long, conflicts_with_all = ["update", "delete"])]
+    pub(crate) reload: bool,
+
+    /// With --reload, delete what a reload that was interrupted has left behind, and begin anew
+    #[arg(long, requires = "reload")]
+    pub(crate) overwrite: bool,
 
     /// Note in a file how far the load has come, also when a signal or a node stops it, and continue from there if the file exists
     #[arg(long, alias = "resume", value_name = "FILE")]

@@ -2,21 +2,21 @@
 
 use std::collections::BTreeSet;
 
-use z3950_front::engine::EngineOptions;
+use z3950_front::engine::opensearch::ClusterOptions;
 use z3950_front::remote::RemoteOptions;
 use z3950_server::memory::{AccessPoints, DatabaseFiles};
 
-use super::engine::ENGINE;
+use super::engine::{self, ENGINE};
 use super::remote::REMOTE;
 use super::section::{Section, text};
 use super::setting::{Table, parse, settings};
-use super::{Config, EngineSettings, engine, remote};
+use super::{ClusterSettings, Config, remote};
 
 /// The settings of a `[[database]]` table, for each kind of database that it may turn out to be.
 pub(super) struct DatabaseTable {
     pub(super) files: DatabaseFiles,
     pub(super) remote: RemoteOptions,
-    pub(super) engine: EngineSettings,
+    pub(super) cluster: ClusterSettings,
     /// The indexes of all databases.
     pub(super) points: AccessPoints,
 }
@@ -26,7 +26,7 @@ impl Default for DatabaseTable {
         Self {
             files: DatabaseFiles::default(),
             remote: RemoteOptions::new("", [""; 0]),
-            engine: EngineSettings::new(EngineOptions::new("", Vec::new())),
+            cluster: ClusterSettings::new(ClusterOptions::new("", Vec::new())),
             points: AccessPoints::default(),
         }
     }
@@ -64,17 +64,18 @@ pub(super) fn read(top: &Section<'_>, config: &mut Config) {
             ..DatabaseTable::default()
         };
         section.fill(&[&DATABASE, &REMOTE, &ENGINE], &mut table);
+        let is_in_engine = engine::is_chosen(section, &table);
         let files = table.files;
         if !names.insert(files.name.to_lowercase()) {
             section.note("a database of this name already exists");
         }
-        if engine::is_chosen(section, &table.engine) {
-            let mut engine = table.engine;
-            let options = &mut engine.options;
+        if is_in_engine {
+            let mut cluster = table.cluster;
+            let options = &mut cluster.options;
             options.name = files.name;
             (options.title, options.description) = (files.title, files.description);
-            engine.docid = files.docid;
-            config.engines.push(engine);
+            cluster.docid = files.docid;
+            config.clusters.push(cluster);
         } else if remote::is_chosen(section, &files.name, &table.remote) {
             let mut remote = table.remote;
             remote.name = files.name;

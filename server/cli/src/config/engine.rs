@@ -1,74 +1,83 @@
 //! Databases in a search engine: a `[[database]]` with `engine`.
 
 use std::fmt::Display;
+use std::path::PathBuf;
 
-use z3950_front::engine::{EngineAddress, EngineOptions, IndexUses, named_indexes, read_addresses};
+use z3950_front::engine::opensearch::{ClusterAddress, ClusterOptions};
+use z3950_front::engine::{IndexUses, named_indexes};
 use z3950_server::memory::DocidField;
 
 use super::databases::{DatabaseTable, note_keys_of};
 use super::section::{Section, Value, text};
 use super::setting::settings;
 
-/// A database in a search engine.
+/// A database in an index of OpenSearch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct EngineSettings {
-    pub(crate) options: EngineOptions,
+pub(crate) struct ClusterSettings {
+    /// The options, without what is read from files.
+    pub(crate) options: ClusterOptions,
+    /// The file with the certificates to trust, in PEM.
+    pub(crate) ca: Option<PathBuf>,
+    /// The file with a name and password, or an API key.
+    pub(crate) credentials: Option<PathBuf>,
     /// The docid field of the records; `None` for the default of all databases.
     pub(crate) docid: Option<DocidField>,
     /// The indexes that are used for sorting, facets or scans.
     pub(crate) uses: IndexUses,
-    /// The line number of the engine's address in the settings file, for errors about an engine that does not match the settings.
+    /// The line number of the engine's address in the settings file, for errors about an index that does not match the settings.
     pub(crate) line: usize,
-    /// The line number of the nodes in the settings file, for errors about an engine that has other nodes.
-    pub(crate) nodes_line: usize,
 }
 
-impl EngineSettings {
+impl ClusterSettings {
     /// Creates a database with default settings apart from the given options.
-    pub(crate) fn new(options: EngineOptions) -> Self {
+    pub(crate) fn new(options: ClusterOptions) -> Self {
         Self {
             options,
+            ca: None,
+            credentials: None,
             docid: None,
             uses: IndexUses::default(),
             line: 0,
-            nodes_line: 0,
         }
     }
 }
 
 settings! {
-    /// A database in a distributed search engine, Sphinx Search 2.2: `z3950d engine-config` writes its configuration, `z3950d load` fills
-    /// it.
+    /// A database in a search engine: an index of OpenSearch 2 or later, or of Elasticsearch 7.10 to 9, which `z3950d engine-create` creates
+    /// and `z3950d load` fills.
     ENGINE "[[database]]": DatabaseTable = DatabaseTable::default() => {
         ///name = "million"
         "name": Other(|_, _| ());
-        /// The servers that distribute searches, all with the same records; they take turns.
-        ///engine = ["sphinxql://127.0.0.1:9306/books"]
-        "engine": Other(|table, value| replicas(value, &mut table.engine));
-        /// The nodes that hold the records: updates go there. Their order decides where a record is.
-        ///nodes = ["127.0.0.1:9401", "127.0.0.1:9411", "127.0.0.1:9421"]
-        "nodes": Other(|table, value| {
-            table.engine.nodes_line = value.items().first().map_or(0, Value::at);
-            table.engine.options.nodes = texts(value, read_addresses);
-        });
+        /// Nodes of one cluster, with the index; they take turns. https:// encrypts.
+        ///engine = ["https://node-1.example.org:9200/books", "https://node-2.example.org:9200/books"]
+        "engine": Other(|table, value| addresses(value, table));
+        /// Trust these certificates of https:// beyond the system's, in PEM.
+        ///ca = "ca.pem"
+        "ca": Path(|table| &mut table.cluster.ca);
+        /// A file with one line, NAME:PASSWORD or ApiKey KEY, for a cluster that asks for it.
+        ///credentials = "engine.password"
+        "credentials": Path(|table| &mut table.cluster.credentials);
+        /// The parts of an index that is created, each on one node, and the copies of each part on other nodes.
+        "shards": Number(Count, 1, |table| &mut table.cluster.options.shards);
+        "replicas": Number(Count, 0, |table| &mut table.cluster.options.replicas);
         /// Indexes that records can be sorted by, that have facets, and that can be scanned.
         ///sort = ["title", "author", "date", "publicationdate", "publisher"]
-        "sort": Other(|table, value| table.engine.uses.sort = texts(value, |names| named_indexes(&table.points, names)));
+        "sort": Other(|table, value| table.cluster.uses.sort = texts(value, |names| named_indexes(&table.points, names)));
         ///facets = ["author", "subject", "date", "language", "publisher", "recordtype"]
-        "facets": Other(|table, value| table.engine.uses.facets = texts(value, |names| named_indexes(&table.points, names)));
+        "facets": Other(|table, value| table.cluster.uses.facets = texts(value, |names| named_indexes(&table.points, names)));
         ///scan = ["any", "title", "author", "subject", "isbn", "issn", "date", "publisher", "language"]
-        "scan": Other(|table, value| table.engine.uses.scan = texts(value, |names| named_indexes(&table.points, names)));
+        "scan": Other(|table, value| table.cluster.uses.scan = texts(value, |names| named_indexes(&table.points, names)));
         /// The longest wait for an answer, and connections with each server.
-        "answer-time": Number(Time, MILLISECOND, |table| &mut table.engine.options.answer_time);
-        "connections": Number(Count, 1, |table| &mut table.engine.options.connections);
+        "answer-time": Number(Time, MILLISECOND, |table| &mut table.cluster.options.answer_time);
+        "connections": Number(Count, 1, |table| &mut table.cluster.options.connections);
         /// Whether a search fails if a node does not answer; otherwise it finds what the others have, and the answer says so. --strict
         /// sets it for all databases.
-        "strict": Flag(|table| &mut table.engine.options.strict);
+        "strict": Flag(|table| &mut table.cluster.options.strict);
     }
 }
 
-/// Returns whether a `[[database]]` table has an engine.
-pub(super) fn is_chosen(section: &Section<'_>, engine: &EngineSettings) -> bool {
+/// Returns whether the database is in a search engine, and notes what does not belong to it.
+pub(super) fn is_chosen(section: &Section<'_>, table: &DatabaseTable) -> bool {
     if !section.has("engine") {
         note_keys_of(section, &ENGINE, "an engine");
         return false;
@@ -79,30 +88,34 @@ pub(super) fn is_chosen(section: &Section<'_>, engine: &EngineSettings) -> bool 
     {
         section.note("a database has either an engine, or targets, or files and save");
     }
-    let replicas = &engine.options.replicas;
-    let mut indexes = replicas.iter().map(|replica| &replica.index);
-    let first = indexes.next();
+    let addresses = &table.cluster.options.addresses;
+    let first = addresses.first();
     if first.is_none() {
         section.note("engine has no address");
-    } else if indexes.any(|index| Some(index) != first) {
+    } else if addresses
+        .iter()
+        .any(|one| Some(&one.index) != first.map(|first| &first.index))
+    {
         section.note("the addresses of an engine must have the same index");
+    }
+    if table.cluster.ca.is_some() && !addresses.iter().any(|address| address.is_secure) {
+        section.note("ca is for https://");
     }
     true
 }
 
-/// Reads the addresses of an engine's servers. The line fields hold positions in the text until all of it has been read.
-fn replicas(value: &Value<'_>, engine: &mut EngineSettings) {
-    let replicas = &mut engine.options.replicas;
+/// Reads the addresses of an engine's servers. The line holds a position in the text until all of it has been read.
+fn addresses(value: &Value<'_>, table: &mut DatabaseTable) {
     for item in value.items() {
-        engine.line = item.at();
-        if let Some(address) = item.parse(str::parse::<EngineAddress>) {
-            if replicas.iter().any(|known| known.is_same_server(&address)) {
+        table.cluster.line = item.at();
+        let known = &mut table.cluster.options.addresses;
+        if let Some(address) = item.parse(str::parse::<ClusterAddress>) {
+            if known.iter().any(|known| known.is_same_server(&address)) {
                 item.note_key(format_args!("{address} is listed twice"));
             }
-            replicas.push(address);
+            known.push(address);
         }
     }
-    engine.nodes_line = engine.line;
 }
 
 /// Parses each string of a list. Errors are noted.
@@ -131,33 +144,37 @@ mod tests {
     #[test]
     fn settings_are_read() {
         let text = "\n[[database]]\nname = \"books\"\ntitle = \"All\"\ndocid = \"035$a\"\n\
-            engine = [\"sphinxql://a:1/b\", \"sphinxql://c:2/b\"]\nnodes = [\"d:3\"]\nsort = [\"title\"]\n\
-            facets = []\nanswer-time = \"2s\"\nconnections = 3\nstrict = true";
-        let config = Config::parse(text, Path::new("")).expect(text);
+            engine = [\"https://a:1/b\", \"https://[::1]:2/b\"]\nca = \"ca.pem\"\ncredentials = \"secret\"\nshards = 5\n\
+            replicas = 0\nsort = [\"title\"]\nscan = []\nanswer-time = \"2s\"\nconnections = 3\nstrict = true";
+        let config = Config::parse(text, Path::new("/etc")).expect(text);
         assert!(config.databases.is_empty() && config.remotes.is_empty());
-        let [books] = &*config.engines else {
-            panic!("{:?}", config.engines);
+        let [books] = &*config.clusters else {
+            panic!("{:?}", config.clusters);
         };
         let options = &books.options;
-        assert_eq!(options.title.as_deref(), Some("All"));
-        let replicas: Vec<String> = options.replicas.iter().map(ToString::to_string).collect();
-        assert_eq!(replicas, ["a:1", "c:2"]);
-        assert_eq!(options.nodes, ["d:3"]);
+        let places: Vec<String> = options.addresses.iter().map(ToString::to_string).collect();
+        assert_eq!(places, ["a:1", "[::1]:2"]);
+        assert_eq!(
+            (&*options.name, options.title.as_deref()),
+            ("books", Some("All"))
+        );
+        assert_eq!((options.shards, options.replicas), (5, 0));
         assert_eq!(options.answer_time, Duration::from_secs(2));
         assert_eq!((options.connections, options.strict), (3, true));
+        assert_eq!(books.ca.as_deref(), Some(Path::new("/etc/ca.pem")));
+        assert_eq!(books.credentials.as_deref(), Some(Path::new("/etc/secret")));
         let uses = IndexUses {
             sort: vec!["title".to_owned()],
-            facets: Vec::new(),
+            scan: Vec::new(),
             ..IndexUses::default()
         };
-        assert_eq!(books.uses, uses);
-        assert_eq!((books.line, books.nodes_line), (6, 7));
+        assert_eq!((books.line, &books.uses), (6, &uses));
         assert!(books.docid.is_some());
     }
 
     #[test]
     fn errors_are_named() {
-        let engine = "name = \"a\"\nengine = \"sphinxql://a:1/b\"";
+        let engine = "name = \"a\"\nengine = \"http://a:1/b\"";
         for (table, expected) in [
             (
                 "name = \"a\"\nengine = \"a:1\"".to_owned(),
@@ -172,15 +189,28 @@ mod tests {
                 "engine has no address",
             ),
             (
-                "name = \"a\"\nengine = [\"sphinxql://a:1/b\", \"sphinxql://a:1/c\"]".to_owned(),
+                "name = \"a\"\nengine = [\"sphinxql://a:1/b\", \"http://c:1/b\"]".to_owned(),
+                "engine: databases in Sphinx Search are no longer served: create an index in OpenSearch",
+            ),
+            (
+                "name = \"a\"\nengine = [\"http://a:1/b\", \"http://b:1/c\"]".to_owned(),
                 "must have the same index",
             ),
             (
-                "name = \"a\"\nengine = [\"sphinxql://a:1/b\", \"sphinxql://A:1/b\"]".to_owned(),
+                "name = \"a\"\nengine = [\"http://a:1/b\", \"http://A:1/b\"]".to_owned(),
                 "engine: A:1 is listed twice",
             ),
             (
-                "name = \"a\"\nengine = [\"sphinxql://localhost:1/b\", \"sphinxql://127.0.0.1:1/b\"]".to_owned(),
+                "name = \"a\"\nengine = \"http://name:password@a:1/b\"".to_owned(),
+                "belong in the file of credentials",
+            ),
+            (
+                "name = \"a\"\nengine = \"http://a:1/b\"\nca = \"c\"".to_owned(),
+                "ca is for https://",
+            ),
+            (
+                "name = \"a\"\nengine = [\"http://localhost:1/b\", \"https://127.0.0.1:1/b\"]"
+                    .to_owned(),
                 "engine: 127.0.0.1:1 is listed twice",
             ),
             (
@@ -212,20 +242,14 @@ mod tests {
     }
 
     #[test]
-    fn nodes_and_names_of_indexes_are_checked_each_with_its_line() {
-        let text = "[[database]]\nname = \"a\"\nengine = \"sphinxql://a:1/b\"\nnodes = [\n\"d\",\n\"e:5\",\n\"[::1]:5\",\n\"e:6\",\n\
-            \"e:5\",\n\"e:65535\"]\nsort = [\"title\",\n\"titel\"]\nfacets = [\"docid\"]\nscan = [\"shelf\", \"author\",\n\"au\"]\n\
+    fn names_of_indexes_are_checked_each_with_its_line() {
+        let text = "[[database]]\nname = \"a\"\nengine = \"http://a:1/b\"\nsort = [\"title\",\n\"titel\"]\nfacets = [\"docid\"]\nscan = [\"shelf\", \"author\",\n\"au\"]\n\
             [[index]]\nname = \"shelf\"\nmarc21 = \"900$a\"";
         let errors = Config::parse(text, Path::new("")).expect_err(text);
         let expected = [
-            (5, "nodes: expected the address of a node"),
-            (7, "nodes: [::1]:5: Sphinx Search 2.2 has no IPv6"),
-            (8, "nodes: e:5 and e:6 are one port apart"),
-            (9, "nodes: e:5 is listed twice"),
-            (10, "nodes: e:65535: a server of the engine uses"),
-            (12, "sort: there is no index titel"),
-            (13, "facets: the index docid is for searches only"),
-            (15, "scan: the index au is listed twice"),
+            (5, "sort: there is no index titel"),
+            (6, "facets: the index docid is for searches only"),
+            (8, "scan: the index au is listed twice"),
         ];
         assert_eq!(errors.len(), expected.len(), "{errors:?}");
         for ((line, reason), (expected_line, words)) in errors.iter().zip(expected) {

@@ -6,7 +6,8 @@ use std::time::Duration;
 use clap::{CommandFactory, Parser};
 use z3950_asn1::apdu::{Options, ProtocolVersion};
 use z3950_asn1::bib1::attributes::{COMPLETENESS, POSITION, RELATION, STRUCTURE, TRUNCATION, USE};
-use z3950_front::engine::{EngineOptions, IndexUses};
+use z3950_front::engine::IndexUses;
+use z3950_front::engine::opensearch::ClusterOptions;
 use z3950_server::memory::Treatment;
 
 use super::*;
@@ -209,11 +210,10 @@ fn the_defaults_of_the_template_are_those_of_the_server() {
         panic!("{:?}", config.remotes)
     };
     assert_eq!(*union, RemoteOptions::new("union", &union.targets));
-    let [million] = &*config.engines else {
-        panic!("{:?}", config.engines)
+    let [million] = &*config.clusters else {
+        panic!("{:?}", config.clusters)
     };
-    let mut expected = EngineOptions::new("million", million.options.replicas.clone());
-    expected.nodes = million.options.nodes.clone();
+    let expected = ClusterOptions::new("million", million.options.addresses.clone());
     assert_eq!(million.options, expected);
     assert_eq!(million.uses, IndexUses::default());
     let default = Config::default();

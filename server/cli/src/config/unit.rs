@@ -142,6 +142,16 @@ impl Number for usize {
     }
 }
 
+impl Number for u32 {
+    fn put(&mut self, number: u64) {
+        *self = Self::try_from(number).unwrap_or(Self::MAX);
+    }
+
+    fn shown(&self) -> Option<u64> {
+        Some(u64::from(*self))
+    }
+}
+
 impl Number for Duration {
     fn put(&mut self, number: u64) {
         *self = Self::from_nanos(number);

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal};
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use tokio::sync::oneshot;
-use z3950_front::engine::SlowNode;
+use z3950_front::engine::opensearch::SlowCluster;
 
 use crate::failure::{complain, is_quiet, note};
 use crate::signals;
@@ -56,13 +56,13 @@ impl LoadBar {
         self.0.suspend(|| complain(words));
     }
 
-    /// Returns a callback that reports slow nodes.
-    pub(super) fn slow_node(&self) -> impl Fn(SlowNode) + use<> {
+    /// Returns a callback that reports a slow cluster.
+    pub(super) fn slow_cluster(&self) -> impl Fn(SlowCluster) + Send + Sync + use<> {
         let bar = self.clone();
         move |slow| {
-            let (node, waited, limit) = (slow.node, slow.waited.as_secs(), slow.limit.as_secs());
+            let waited = slow.waited.as_secs();
             bar.complain(&format_args!(
-                "the node {node} has not answered for {waited} s; the load gives up after {limit} s"
+                "the search engine has not taken some records for {waited} s"
             ));
         }
     }
@@ -76,12 +76,12 @@ impl LoadBar {
         signals::stop(
             move || {
                 first.note(
-                    &"stopping as soon as the nodes have what was read; another signal ends it at once",
+                    &"stopping as soon as the search engine has what was read; another signal ends it at once",
                 );
             },
             move || {
                 last.note(
-                    &"ended at once: the last records may not have reached their nodes; run the same command again",
+                    &"ended at once: the last records may not be in the search engine; run the same command again",
                 );
             },
         )

@@ -1,157 +1,41 @@
-//! `z3950d load`: loads records from files, spread over the nodes of a search engine.
+//! `z3950d load`: records into an index.
 
 use std::collections::VecDeque;
-use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot::{self, error::TryRecvError};
 use tokio::task::JoinHandle;
-use z3950_asn1::input;
-use z3950_front::engine::{
-    EngineChange, EngineChanges, EngineDatabase, EngineLayout, EngineLoad, EngineLoadError,
-    EngineOptions, LoadMark,
+use z3950_front::engine::opensearch::{
+    ClusterIndex, IndexError, IndexLoad, IndexLoadError, IndexLoadMark, LoadWork,
 };
-use z3950_marc::MarcRecord;
-use z3950_marc::iso2709;
-use z3950_marc::stream::{InputForm, InputRecord, RecordReader};
 use z3950_server::memory::{DocidField, Note};
 
 use super::bar::LoadBar;
+use super::failed;
+use super::records::{Input, Prepared, prepare};
 use super::resume::{LoadCourse, LoadProgress, LoadTask, ResumeFile};
-use super::settings_of;
 use crate::args::LoadArguments;
-use crate::failure::{Exit, Failure, chain, complain, note};
+use crate::failure::{Exit, Failure, complain, note};
 use crate::words::counted;
 
-/// Loads the files.
-pub(super) fn run(arguments: &LoadArguments, runtime: &Runtime) -> Result<Exit, Failure> {
-    let (config, settings) = settings_of(&arguments.place)?;
-    let options = settings.options.clone();
-    let index = options.replicas.first().map(|first| first.index.clone());
-    let index = index.unwrap_or_default();
-    let action = if arguments.delete {
-        "delete"
-    } else if arguments.update {
-        "update"
-    } else {
-        "load"
-    };
-    let layout = super::layout(&config, &settings)?;
-    let task = LoadTask {
-        action: format!("{action} {index} at {}", options.nodes.join(",")),
-        layout: layout.fingerprint(),
-    };
-    let needs_docid = arguments.update || arguments.delete;
-    let docid = settings.docid.unwrap_or(config.docid);
-    let mut run = LoadRun {
-        arguments,
-        layout,
-        required: needs_docid.then_some(docid),
-        index,
-        options,
-        bar: LoadBar::new(),
-        stop: None,
-        loaded: 0,
-        told: 0,
-        absent: 0,
-        repaired: 0,
-        left_out: 0,
-    };
-    let outcome = run.files(task, runtime);
-    run.bar.end();
-    let done = if arguments.delete {
-        "deleted"
-    } else {
-        "loaded"
-    };
-    if outcome.is_ok() || run.loaded > 0 {
-        note(&format_args!("{} {done}", counted(run.loaded, "record")));
-    }
-    if run.absent > 0 {
-        note(&format_args!(
-            "{} not in the engine",
-            counted(run.absent, "record")
-        ));
-    }
-    if run.repaired > 0 {
-        let named = if run.repaired > MOST_NAMED {
-            format!(", {MOST_NAMED} of them named")
-        } else {
-            String::new()
-        };
-        note(&format_args!(
-            "{} repaired{named}",
-            counted(run.repaired, "record")
-        ));
-    }
-    if run.left_out > 0 {
-        complain(&format_args!(
-            "{} left out",
-            counted(run.left_out, "record")
-        ));
-    }
-    outcome?;
-    Ok(match run.left_out {
-        0 => Exit::Stopped,
-        _ => Exit::FaultsFound,
-    })
-}
-
-/// An input file that is being read.
-struct Input {
-    path: PathBuf,
-    records: RecordReader<File>,
-    /// The number of the last record that was read, from 1.
-    number: u64,
-}
-
-impl Input {
-    fn open(path: &Path) -> Result<Self, Failure> {
-        let unreadable = |error| Failure::cannot(&format!("cannot read {}", path.display()), error);
-        let file = input::open_regular(path).map_err(unreadable)?;
-        let extension = path.extension().and_then(|extension| extension.to_str());
-        let records = match extension.and_then(InputForm::by_extension) {
-            Some(form) => RecordReader::new(file, form),
-            None => RecordReader::guessing(file, InputForm::Marc).map_err(unreadable)?,
-        };
-        Ok(Self {
-            path: path.to_owned(),
-            records,
-            number: 0,
-        })
-    }
-
-    fn skip(&mut self, records: u64) {
-        while self.number < records && self.records.next().is_some() {
-            self.number += 1;
-        }
-    }
-
-    /// Returns up to `most` of the next records; empty at the end of the file.
-    fn next(&mut self, most: usize) -> Result<Vec<InputRecord>, Failure> {
-        let records: io::Result<Vec<_>> = self.records.by_ref().take(most).collect();
-        let what = format!("cannot read {}", self.path.display());
-        let records = records.map_err(|error| Failure::cannot(&what, error))?;
-        self.number = records.last().map_or(self.number, |last| last.number);
-        Ok(records)
-    }
-}
+/// The number of records after which the progress is noted.
+const PART: u64 = 50_000;
+/// The number of records that a thread prepares in one go.
+const CHUNK: usize = 250;
+/// The maximum number of repaired records that are named in messages.
+const MOST_NAMED: u64 = 100;
 
 /// A load in progress.
 struct LoadRun<'a> {
     arguments: &'a LoadArguments,
-    layout: Arc<EngineLayout>,
     /// The docid field that each record must have; `None` if records without docid are loaded too.
     required: Option<DocidField>,
-    index: String,
-    options: EngineOptions,
     bar: LoadBar,
     /// Closed by the first signal to stop; `None` before the load begins.
     stop: Option<oneshot::Receiver<()>>,
-    /// The number of records that the nodes have stored or deleted.
+    /// The number of records that were stored or deleted.
     loaded: u64,
     /// The number of records in the last progress message, which is only used without a progress line.
     told: u64,
@@ -163,41 +47,133 @@ struct LoadRun<'a> {
     left_out: u64,
 }
 
-/// A part of the load that has been sent: its number of records, and the progress to note once the nodes have stored them.
+/// A part of the load that has been sent, and the progress to note once the index has it.
 #[derive(Debug)]
 struct SentPart {
-    mark: LoadMark,
-    records: u64,
+    mark: IndexLoadMark,
     progress: LoadProgress,
 }
 
-/// The number of records after which the progress is noted.
-const PART: u64 = 50_000;
-/// The number of records that a thread prepares in one go.
-const CHUNK: usize = 250;
-
-/// The maximum number of repaired records that are named in messages.
-const MOST_NAMED: u64 = 100;
-
-/// A record that is ready to be sent.
-#[derive(Debug)]
-struct Prepared {
-    /// The change for the record's node; `None` if the record is left out.
-    change: Option<EngineChange>,
-    /// What was repaired, or the reason why the record is left out.
-    note: Option<Note>,
+/// Loads the files.
+pub(super) fn run(
+    arguments: &LoadArguments,
+    index: &ClusterIndex,
+    docid: DocidField,
+    layout: u64,
+    runtime: &Runtime,
+) -> Result<Exit, Failure> {
+    let mut run = LoadRun {
+        arguments,
+        required: (arguments.update || arguments.delete).then_some(docid),
+        bar: LoadBar::new(),
+        stop: None,
+        loaded: 0,
+        told: 0,
+        absent: 0,
+        repaired: 0,
+        left_out: 0,
+    };
+    let outcome = run.whole(index, layout, runtime);
+    run.bar.end();
+    run.tell_sums(outcome.is_ok());
+    outcome?;
+    Ok(match run.left_out {
+        0 => Exit::Stopped,
+        _ => Exit::FaultsFound,
+    })
 }
 
 impl LoadRun<'_> {
     /// Loads the files, continuing after the part that an earlier load has done. All files are opened before anything is sent, so
     /// that a missing file is reported at once.
-    fn files(&mut self, task: LoadTask, runtime: &Runtime) -> Result<(), Failure> {
-        let arguments = self.arguments;
-        for path in &arguments.files {
-            if Input::open(path)?.next(1)?.is_empty() {
+    fn whole(
+        &mut self,
+        index: &ClusterIndex,
+        layout: u64,
+        runtime: &Runtime,
+    ) -> Result<(), Failure> {
+        for (number, path) in self.arguments.files.iter().enumerate() {
+            if Input::open(path, number)?.next(1)?.is_empty() {
                 complain(&format_args!("{} has no records", path.display()));
             }
         }
+        {
+            let _context = runtime.enter();
+            let stop = self.bar.stop_signal().map_err(Failure::unexpected)?;
+            self.stop = Some(stop);
+        }
+        let begun = index.begin(self.work(), self.bar.slow_cluster());
+        let mut load = runtime
+            .block_on(begun)
+            .map_err(|error| self.refused(&error))?;
+        let task = LoadTask {
+            action: format!("{} {}", self.verb(), load.identity()),
+            layout,
+        };
+        let outcome = self.resumed(task, &mut load, runtime);
+        let ended = self.end(load, &outcome, runtime);
+        match (outcome, ended) {
+            (Ok(()), ended) => ended,
+            (Err(failure), Ok(())) => Err(failure),
+            (Err(failure), Err(ended)) => Err(Failure {
+                words: format!("{}\n{}", failure.words, ended.words),
+                ..failure
+            }),
+        }
+    }
+
+    fn work(&self) -> LoadWork {
+        let LoadArguments {
+            reload,
+            delete,
+            overwrite,
+            state,
+            ..
+        } = self.arguments;
+        if *reload {
+            let is_resumed = state.as_ref().is_some_and(|path| path.exists());
+            LoadWork::Reload {
+                is_resumed,
+                overwrite: *overwrite,
+            }
+        } else if *delete {
+            LoadWork::Delete
+        } else {
+            LoadWork::Add
+        }
+    }
+
+    fn verb(&self) -> &'static str {
+        match self.arguments {
+            LoadArguments { reload: true, .. } => "reload",
+            LoadArguments { delete: true, .. } => "delete",
+            LoadArguments { update: true, .. } => "update",
+            _ => "load",
+        }
+    }
+
+    /// Returns the failure for an index that takes no load, with advice.
+    fn refused(&self, error: &IndexError) -> Failure {
+        let failure = failed(error);
+        if !matches!(error, IndexError::Reloading { .. }) {
+            return failure;
+        }
+        let advice = if self.arguments.reload {
+            "to go on with a reload that was interrupted, name its --state FILE; --overwrite begins anew"
+        } else {
+            "if the reload was interrupted, run it again first"
+        };
+        Failure::usage(format!("{}; {advice}", failure.words))
+    }
+
+    /// Opens the notes of an earlier load, and loads what is left.
+    fn resumed(
+        &mut self,
+        task: LoadTask,
+        load: &mut IndexLoad,
+        runtime: &Runtime,
+    ) -> Result<(), Failure> {
+        let arguments = self.arguments;
         let resume = arguments.state.as_deref();
         let resume = resume.map(|path| ResumeFile::open(path, task, &arguments.files));
         let (file, progress) = resume.transpose()?.unzip();
@@ -209,46 +185,67 @@ impl LoadRun<'_> {
                 "{path} notes all of this as done; delete {path} to do it again"
             ));
         }
-        if !is_done {
-            self.check(runtime)?;
-        }
         let mut course = LoadCourse { progress, file };
-        let outcome = self.rest(&mut course, runtime);
+        // The notes must exist before anything is sent: without them, the index cannot be completed.
+        course.note(progress)?;
+        let outcome = self.rest(&mut course, load, runtime);
         outcome.map_err(|failure| Failure {
             words: format!("{}\n{}", failure.words, self.advice(course.progress)),
             ..failure
         })
     }
 
-    /// Checks that the nodes match the settings. A node that does not answer is ignored here, because the load itself reports it.
-    fn check(&self, runtime: &Runtime) -> Result<(), Failure> {
-        let engine = EngineDatabase::new(self.options.clone(), Arc::clone(&self.layout));
-        let engine = engine.map_err(Failure::usage)?;
-        match runtime.block_on(engine.check_nodes()) {
-            Err(error) if error.is_mismatch() => Err(super::refused(&error)),
-            _ => Ok(()),
-        }
+    /// Ends the load at the index: after a reload, the new index takes the place of the old one.
+    fn end(
+        &self,
+        load: IndexLoad,
+        outcome: &Result<(), Failure>,
+        runtime: &Runtime,
+    ) -> Result<(), Failure> {
+        let is_kept = self.arguments.state.is_some();
+        let index = load.index().to_owned();
+        let ended = match outcome {
+            _ if !self.arguments.reload => runtime.block_on(load.end()),
+            Ok(()) => {
+                let count = runtime
+                    .block_on(load.count())
+                    .map_err(|error| failed(&error))?;
+                if count == 0 {
+                    runtime
+                        .block_on(load.give_up())
+                        .map_err(|error| failed(&error))?;
+                    return Err(Failure::usage("nothing was loaded, so nothing is replaced"));
+                }
+                note(&format_args!(
+                    "{} in {index}, which takes its place",
+                    counted(count, "record")
+                ));
+                runtime.block_on(load.replace())
+            }
+            Err(_) if is_kept && !(load.is_new() && self.loaded == 0) => {
+                note(&format_args!(
+                    "{index} is kept to go on; until the reload is done, the index that is searched takes no changes"
+                ));
+                Ok(())
+            }
+            Err(_) => runtime.block_on(load.give_up()),
+        };
+        ended.map_err(|error| failed(&error))
     }
 
     /// Loads the records that are not loaded yet.
-    fn rest(&mut self, course: &mut LoadCourse, runtime: &Runtime) -> Result<(), Failure> {
-        let mut load = {
-            let _context = runtime.enter();
-            EngineLoad::new(
-                Arc::clone(&self.layout),
-                &self.index,
-                &self.options.nodes,
-                self.arguments.delete,
-                self.bar.slow_node(),
-            )
-            .map_err(Failure::usage)?
-        };
+    fn rest(
+        &mut self,
+        course: &mut LoadCourse,
+        load: &mut IndexLoad,
+        runtime: &Runtime,
+    ) -> Result<(), Failure> {
         let mut sent = None;
-        let outcome = self.send(course, &mut load, &mut sent, runtime);
-        // Wait for the part that was already sent, because the nodes may have executed it despite the failure.
+        let outcome = self.send(course, load, &mut sent, runtime);
+        // Wait for the part that was already sent, because it may have been carried out despite the failure.
         let last = sent
             .take()
-            .map_or(Ok(()), |sent| self.settle(course, &mut load, sent, runtime));
+            .map_or(Ok(()), |sent| self.settle(course, load, sent, runtime));
         match (outcome, last) {
             // If the load could not be ended properly after a signal, report the reason instead of the signal.
             (Err(signal), Err(failure)) if signal.exit == Exit::Interrupted => Err(failure),
@@ -256,47 +253,37 @@ impl LoadRun<'_> {
         }
     }
 
-    /// Sends the records that are not loaded yet. The nodes are at most one part behind: `sent` is the part that they may still
-    /// be working on.
+    /// Sends the records that are not loaded yet. The index is at most one part behind: `sent` is the part that it may not have yet.
     fn send(
         &mut self,
         course: &mut LoadCourse,
-        load: &mut EngineLoad,
+        load: &mut IndexLoad,
         sent: &mut Option<SentPart>,
         runtime: &Runtime,
     ) -> Result<(), Failure> {
-        let mut progress = course.progress;
-        while let Some(path) = self.arguments.files.get(progress.files) {
-            let mut input = Input::open(path)?;
-            input.skip(progress.records);
-            if self.stop.is_none() {
-                // Until here nothing was sent, so a signal could simply end the program. From now on, signals are watched.
-                let _context = runtime.enter();
-                self.stop = Some(self.bar.stop_signal().map_err(Failure::unexpected)?);
-                course.note(course.progress)?;
+        let from = course.progress;
+        let files = self.arguments.files.iter().enumerate().skip(from.files);
+        for (number, path) in files {
+            let mut input = Input::open(path, number)?;
+            if number == from.files {
+                input.skip(from.records);
             }
             let mut is_open = true;
             while is_open {
-                let records;
-                (is_open, records) = runtime.block_on(self.part(&mut input, load))?;
-                progress = if is_open {
+                is_open = runtime.block_on(self.part(&mut input, load))?;
+                let progress = if is_open {
                     LoadProgress {
+                        files: number,
                         records: input.number,
-                        ..progress
                     }
                 } else {
                     LoadProgress {
-                        files: progress.files + 1,
+                        files: number + 1,
                         records: 0,
                     }
                 };
-                let mark = runtime.block_on(load.mark()).map_err(failed)?;
-                let part = SentPart {
-                    mark,
-                    records,
-                    progress,
-                };
-                if let Some(before) = sent.replace(part) {
+                let mark = runtime.block_on(load.mark()).map_err(stopped)?;
+                if let Some(before) = sent.replace(SentPart { mark, progress }) {
                     self.settle(course, load, before, runtime)?;
                 }
                 if is_open && self.is_stopped() {
@@ -310,27 +297,27 @@ impl LoadRun<'_> {
         Ok(())
     }
 
-    /// Waits until the nodes have stored a part, and notes the progress.
+    /// Waits until the index has a part, and notes the progress.
     fn settle(
         &mut self,
         course: &mut LoadCourse,
-        load: &mut EngineLoad,
-        part: SentPart,
+        load: &mut IndexLoad,
+        sent: SentPart,
         runtime: &Runtime,
     ) -> Result<(), Failure> {
-        let SentPart {
-            mark,
-            records,
-            progress,
-        } = part;
-        let changed = runtime.block_on(load.reached(mark)).map_err(failed)?;
-        let done = if self.arguments.delete {
-            changed.min(records)
-        } else {
-            records
-        };
-        self.loaded += done;
-        self.absent += records - done;
+        let SentPart { mark, progress } = sent;
+        let part = runtime.block_on(load.reached(mark)).map_err(stopped)?;
+        self.loaded += part.changed;
+        self.absent += part.absent;
+        for refused in part.refused {
+            let path = self.arguments.files.get(refused.place.file);
+            let left_out = Note::LeftOut {
+                number: refused.place.number,
+                offset: refused.place.offset,
+                reason: format!("the search engine refuses it: {}", refused.words),
+            };
+            self.tell(path.map_or(Path::new(""), |path| path), &left_out);
+        }
         course.note(progress)?;
         let so_far = self.loaded + self.absent;
         if self.bar.is_hidden() && so_far >= self.told + PART {
@@ -365,45 +352,39 @@ impl LoadRun<'_> {
         }
     }
 
-    /// Sends the next records of a file. Returns whether there may be more records, and the number sent. After a signal to stop,
-    /// sends only the records that have already been read.
-    async fn part(
-        &mut self,
-        input: &mut Input,
-        load: &mut EngineLoad,
-    ) -> Result<(bool, u64), Failure> {
+    /// Sends the next records of a file. Returns whether there may be more. After a signal to stop, sends only the records that
+    /// have already been read.
+    async fn part(&mut self, input: &mut Input, load: &mut IndexLoad) -> Result<bool, Failure> {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let mut prepared: VecDeque<JoinHandle<Vec<Prepared>>> = VecDeque::new();
         let end = input.number + PART;
         let mut is_open = true;
-        let mut sent = 0;
         loop {
             while is_open && input.number < end && prepared.len() <= threads && !self.is_stopped() {
                 let records = input.next(CHUNK)?;
                 is_open = !records.is_empty();
                 if is_open {
-                    let (changes, required) = (load.changes(), self.required);
+                    let (changes, required, file) = (load.changes(), self.required, input.file());
                     prepared.push_back(tokio::task::spawn_blocking(move || {
-                        prepare(&changes, records, required)
+                        prepare(&changes, records, file, required)
                     }));
                 }
             }
             let Some(next) = prepared.pop_front() else {
-                break;
+                return Ok(is_open);
             };
-            let before = sent;
+            let mut sent = 0;
             for Prepared { change, note } in finished(next).await? {
                 if let Some(note) = note {
                     self.tell(&input.path, &note);
                 }
                 if let Some(change) = change {
-                    load.add(change).await.map_err(failed)?;
+                    load.add(change).await.map_err(stopped)?;
                     sent += 1;
                 }
             }
-            self.bar.advance(sent - before);
+            self.bar.advance(sent);
         }
-        Ok((is_open, sent))
     }
 
     /// Counts and reports a record that was repaired or left out.
@@ -419,6 +400,41 @@ impl LoadRun<'_> {
             self.bar.note(&format_args!("{path}: {note}"));
         }
     }
+
+    /// Reports how many records there were of each kind.
+    fn tell_sums(&self, is_complete: bool) {
+        let done = if self.arguments.delete {
+            "deleted"
+        } else {
+            "loaded"
+        };
+        if is_complete || self.loaded > 0 {
+            note(&format_args!("{} {done}", counted(self.loaded, "record")));
+        }
+        if self.absent > 0 {
+            note(&format_args!(
+                "{} not in the engine",
+                counted(self.absent, "record")
+            ));
+        }
+        if self.repaired > 0 {
+            let named = if self.repaired > MOST_NAMED {
+                format!(", {MOST_NAMED} of them named")
+            } else {
+                String::new()
+            };
+            note(&format_args!(
+                "{} repaired{named}",
+                counted(self.repaired, "record")
+            ));
+        }
+        if self.left_out > 0 {
+            complain(&format_args!(
+                "{} left out",
+                counted(self.left_out, "record")
+            ));
+        }
+    }
 }
 
 /// Returns the result of a task.
@@ -432,58 +448,15 @@ async fn finished<T>(task: JoinHandle<T>) -> Result<T, Failure> {
     })
 }
 
-/// Returns the failure for a node that fails.
-fn failed(error: EngineLoadError) -> Failure {
-    Failure::unexpected(io::Error::other(error))
-}
-
-fn prepare(
-    changes: &EngineChanges,
-    records: Vec<InputRecord>,
-    required: Option<DocidField>,
-) -> Vec<Prepared> {
-    let change = |record: MarcRecord| {
-        if let Some(docid) = required.filter(|_| !changes.has_docid(&record)) {
-            return Err(format!("it has no identifier in {docid}"));
+/// Returns the failure for a cluster that fails.
+fn stopped(error: IndexLoadError) -> Failure {
+    let advice = match error {
+        IndexLoadError::Blocked(_) => {
+            ": free space on the disks of the nodes, or wait for a reload that is running"
         }
-        let octets = iso2709::encode(&record).map_err(|error| chain(&error))?;
-        Ok(changes.of(&record, &octets))
+        _ => "",
     };
-    let prepared = |read: InputRecord| {
-        let (number, offset) = (read.number, read.offset);
-        // An incomplete record must not replace a record at the node that may be complete.
-        let record = if read.incomplete {
-            (read.record).and_then(|_| Err(format!("incomplete: {}", read.notes.join("; "))))
-        } else {
-            read.record
-        };
-        match record.and_then(change) {
-            Ok(change) => {
-                let more = read.notes.len().saturating_sub(1);
-                let repair = read.notes.into_iter().next();
-                let note = repair.map(|repair| Note::Repaired {
-                    number,
-                    offset,
-                    repair,
-                    more,
-                    is_loss: false,
-                });
-                Prepared {
-                    change: Some(change),
-                    note,
-                }
-            }
-            Err(reason) => Prepared {
-                change: None,
-                note: Some(Note::LeftOut {
-                    number,
-                    offset,
-                    reason,
-                }),
-            },
-        }
-    };
-    records.into_iter().map(prepared).collect()
+    Failure::unexpected(io::Error::other(format!("{error}{advice}")))
 }
 
 #[cfg(test)]

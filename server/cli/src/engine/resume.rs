@@ -2,7 +2,7 @@
 //! input file has the number of loaded records, or `all`, and the file's size, modification time and name.
 //!
 //! ```text
-//! load books at 127.0.0.1:9401,127.0.0.1:9411 indexes 05e1b5c3d4f60718
+//! load books-1 XpCGMgzNRzCcqWAxkP1sKg indexes 05e1b5c3d4f60718
 //! all 2097152 2026-01-31T23:59:59.123456Z "/srv/marc/records.mrc"
 //! 150000 1073741824 2026-02-01T07:30:00.000000Z "/srv/marc/more.mrc"
 //! ```
@@ -52,7 +52,7 @@ impl LoadCourse {
 /// The task of a load: action, indexes and files. A saved progress is only valid for an equal task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LoadTask {
-    /// The action, such as `load books at 127.0.0.1:9401`.
+    /// The action, such as `load`, with the index.
     pub(super) action: String,
     /// The fingerprint of the indexes.
     pub(super) layout: u64,
@@ -213,7 +213,7 @@ impl ResumeFile {
 /// Returns whether the first line can be that of a load: an action and a fingerprint.
 fn is_header((action, indexes): &(&str, &str)) -> bool {
     let (verb, _) = action.split_once(' ').unwrap_or_default();
-    ["load", "update", "delete"].contains(&verb)
+    ["load", "update", "delete", "reload"].contains(&verb)
         && indexes.len() == 16
         && indexes.bytes().all(|octet| octet.is_ascii_hexdigit())
 }

@@ -26,14 +26,15 @@ pub(super) const EXAMPLES: &[Examples] = &[
         ("Judge by the standard what clients send", "z3950d --demo --judge report.json --judge report.xml --overwrite"),
         ("", "z3950d --demo --judge report.txt --fault 'on search nth=2: close' --overwrite"),
     ]),
-    ("engine-config", &[
-        ("", "z3950d engine-config --config z3950d.toml --output engine"),
-        ("", "z3950d engine-config --nodes n1.example.org:9401,n2.example.org:9401 --data /var/lib/sphinxsearch"),
+    ("engine-create", &[
+        ("", "z3950d engine-create --config z3950d.toml"),
+        ("", "z3950d engine-create --config z3950d.toml --dry-run"),
     ]),
     ("load", &[
         ("", "z3950d load --config z3950d.toml records.mrc"),
         ("", "z3950d load --config z3950d.toml --state load.state records.mrc more.mrc"),
         ("", "z3950d load --config z3950d.toml --delete withdrawn.mrc"),
+        ("Fill a new index while the old one answers", "z3950d load --config z3950d.toml --reload records.mrc"),
     ]),
     ("hash-password", &[
         ("Type the password twice", "z3950d hash-password"),

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use z3950_front::engine::{EngineDatabase, ServerCounts};
+use z3950_front::engine::ServerCounts;
+use z3950_front::engine::opensearch::ClusterDatabase;
 use z3950_front::remote::{RemoteDatabase, TargetCounts};
 use z3950_server::backend::Backend;
 use z3950_server::memory::JournalTotals;
@@ -25,7 +26,7 @@ pub(crate) struct Status {
     /// The databases whose records are at other servers.
     remotes: Mutex<Vec<Arc<RemoteDatabase>>>,
     /// The databases whose records are in search engines.
-    engines: Mutex<Vec<Arc<EngineDatabase>>>,
+    clusters: Mutex<Vec<Arc<ClusterDatabase>>>,
     /// The maximum number of sessions at once.
     sessions: usize,
     /// The listeners with TLS: their addresses and configurations.
@@ -49,7 +50,7 @@ impl Status {
             server,
             backend,
             remotes: Mutex::default(),
-            engines: Mutex::default(),
+            clusters: Mutex::default(),
             sessions,
             certificates,
             is_stopping: AtomicBool::new(false),
@@ -60,9 +61,13 @@ impl Status {
     }
 
     /// Sets the databases at other servers and in search engines, at the start and after each reload.
-    pub(crate) fn serves(&self, remotes: &[Arc<RemoteDatabase>], engines: &[Arc<EngineDatabase>]) {
+    pub(crate) fn serves(
+        &self,
+        remotes: &[Arc<RemoteDatabase>],
+        clusters: &[Arc<ClusterDatabase>],
+    ) {
         *lock(&self.remotes) = remotes.to_vec();
-        *lock(&self.engines) = engines.to_vec();
+        *lock(&self.clusters) = clusters.to_vec();
     }
 
     /// Marks the server as stopping.
@@ -100,7 +105,7 @@ impl Status {
             of_databases(backend, &mut page);
         }
         of_targets(&lock(&self.remotes), &mut page);
-        of_engines(&lock(&self.engines), &mut page);
+        of_engines(&lock(&self.clusters), &mut page);
         self.of_service(&mut page);
         page.0
     }
@@ -248,10 +253,11 @@ fn of_targets(remotes: &[Arc<RemoteDatabase>], page: &mut Page) {
 }
 
 /// Adds the samples of the engines' servers. Only the servers in the settings have samples.
-fn of_engines(engines: &[Arc<EngineDatabase>], page: &mut Page) {
-    let counts = engines.iter().flat_map(|engine| {
-        let name = &*engine.options().name;
-        let counts = engine.servers().into_iter();
+fn of_engines(clusters: &[Arc<ClusterDatabase>], page: &mut Page) {
+    let clusters = clusters.iter();
+    let clusters = clusters.map(|cluster| (&*cluster.options().name, cluster.servers()));
+    let counts = clusters.flat_map(|(name, counts)| {
+        let counts = counts.into_iter();
         counts.map(move |counts| (name, counts))
     });
     let counts: Vec<(&str, ServerCounts)> = counts.collect();
@@ -266,16 +272,7 @@ fn of_engines(engines: &[Arc<EngineDatabase>], page: &mut Page) {
     for (family, value) in values {
         page.family(family);
         for (database, counts) in &counts {
-            let role = if counts.is_node {
-                "node"
-            } else {
-                "distributor"
-            };
-            let labels = [
-                ("database", *database),
-                ("role", role),
-                ("server", &*counts.server),
-            ];
+            let labels = [("database", *database), ("server", &*counts.server)];
             page.sample(family.name, &labels, value(counts));
         }
     }

@@ -209,7 +209,7 @@ fn a_database_that_is_elsewhere_has_no_files() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| folder.path().join(name);
     let file = write(&at("books.mrk"), ONE);
-    let text = "[[database]]\nname = \"books\"\nengine = \"sphinxql://127.0.0.1:1/books\"\n\
+    let text = "[[database]]\nname = \"books\"\nengine = \"http://127.0.0.1:1/books\"\n\
                 [[database]]\nname = \"far\"\ntargets = [\"127.0.0.1:1/far\"]";
     let settings = write(&at("z3950d.toml"), text);
     for (option, name, words) in [

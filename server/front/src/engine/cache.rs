@@ -7,6 +7,9 @@ use bytes::Bytes;
 
 use crate::lock::lock;
 
+/// The octets of the records that a database keeps until they are retrieved.
+pub(super) const CACHE_OCTETS: usize = 16 << 20;
+
 /// Where a record stands: the number of a set, and the position.
 pub(super) type CachePlace = (u64, u32);
 

@@ -28,7 +28,7 @@ const HEIGHT: u16 = 50;
 const MARK: &str = "\u{1}ended ";
 
 /// Programs that a reader may lack. A command without its program is skipped.
-const FOREIGN: &str = "curl openssl searchd";
+const FOREIGN: &str = "curl openssl";
 
 /// A shell, which is stopped with all that it has started when the value is dropped.
 pub(super) struct Shell {
@@ -277,26 +277,11 @@ esac
 impl Drop for Shell {
     fn drop(&mut self) {
         // Errors mean that everything has ended already.
-        let kill = |process: &str| {
-            let mut kill = command("kill");
-            let _ = kill
-                .args(["-s", "KILL", "--", process])
-                .stderr(Stdio::null())
-                .status();
-        };
-        kill(&format!("-{}", self.child.id()));
+        let mut kill = command("kill");
+        let _ = kill
+            .args(["-s", "KILL", "--", &format!("-{}", self.child.id())])
+            .stderr(Stdio::null())
+            .status();
         let _ = self.child.wait();
-        // A server that has left the group, as searchd does, has written its number to a file.
-        let folders = fs::read_dir(self.folder.path())
-            .into_iter()
-            .flatten()
-            .flatten();
-        let files =
-            folders.flat_map(|folder| fs::read_dir(folder.path()).into_iter().flatten().flatten());
-        for path in files.map(|file| file.path()) {
-            if path.extension().is_some_and(|extension| extension == "pid") {
-                kill(fs::read_to_string(path).unwrap_or_default().trim());
-            }
-        }
     }
 }

@@ -41,8 +41,8 @@ families! {
     TARGET_SEARCHES_TOTAL: counter "z3950d_target_searches_total", "Searches at each target of a database at other servers.";
     TARGET_FAILURES_TOTAL: counter "z3950d_target_failures_total", "Searches that a target failed to answer or refused.";
     TARGET_UP: gauge "z3950d_target_up", "Whether a target answered the last search, if only by a refusal.";
-    ENGINE_FAILURES_TOTAL: counter "z3950d_engine_failures_total", "Searches and scans that a server of a search engine did not answer.";
-    ENGINE_UP: gauge "z3950d_engine_up", "Whether a server of a search engine answered the last search or scan.";
+    ENGINE_FAILURES_TOTAL: counter "z3950d_engine_failures_total", "Requests that a server of a search engine did not answer.";
+    ENGINE_UP: gauge "z3950d_engine_up", "Whether a server of a search engine answered the last request.";
     JOBS: gauge "z3950d_jobs", "Long searches, scans and sorts, by state.";
     JOBS_RUNNING_LIMIT: gauge "z3950d_jobs_running_limit", "The most long searches, scans and sorts that run at once.";
     JOURNAL_BYTES: gauge "z3950d_journal_bytes", "Octets of changes that are not folded into the file yet.";

@@ -4,7 +4,8 @@ use std::sync::{Arc, mpsc};
 use std::task::{Context, Waker};
 
 use tokio::runtime;
-use z3950_front::engine::{EngineLayout, EngineOptions, IndexUses};
+use z3950_front::engine::opensearch::ClusterOptions;
+use z3950_front::engine::{EngineLayout, IndexUses};
 use z3950_front::remote::RemoteOptions;
 use z3950_front::z3950::Client;
 use z3950_server::asn1::apdu::DatabaseName;
@@ -67,11 +68,10 @@ fn targets_of_databases_at_other_servers_are_counted() {
 fn servers_of_search_engines_are_counted() {
     let status = status(None, 1);
     assert!(!status.metrics().contains("z3950d_engine"));
-    let address = "sphinxql://127.0.0.1:9306/books".parse();
-    let mut options = EngineOptions::new("books", vec![address.expect("an address")]);
-    options.nodes = ["127.0.0.1:9401", "127.0.0.1:9411"]
-        .map(str::to_owned)
-        .into();
+    let servers = ["127.0.0.1:9201", "127.0.0.1:9202"];
+    let addresses = servers.map(|server| format!("http://{server}/books").parse());
+    let addresses = addresses.map(|address| address.expect("an address"));
+    let options = ClusterOptions::new("books", addresses.into());
     let layout = EngineLayout::new(
         AccessPoints::default(),
         Profile::default(),
@@ -79,15 +79,11 @@ fn servers_of_search_engines_are_counted() {
         &IndexUses::default(),
     );
     let layout = Arc::new(layout.expect("indexes"));
-    let engine = EngineDatabase::new(options, layout).expect("addresses");
+    let engine = ClusterDatabase::new(options, layout).expect("no certificates");
     status.serves(&[], &[Arc::new(engine)]);
     let page = status.metrics();
-    for (role, server) in [
-        ("distributor", "127.0.0.1:9306"),
-        ("node", "127.0.0.1:9401"),
-        ("node", "127.0.0.1:9411"),
-    ] {
-        let labels = format!("{{database=\"books\",role=\"{role}\",server=\"{server}\"}}");
+    for server in servers {
+        let labels = format!("{{database=\"books\",server=\"{server}\"}}");
         for line in [
             format!("z3950d_engine_failures_total{labels} 0"),
             format!("z3950d_engine_up{labels} 1"),

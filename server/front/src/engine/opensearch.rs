@@ -1,0 +1,43 @@
+//! A database in an index of OpenSearch, which this server makes and fills: type-1 queries become clauses, clauses become JSON.
+//!
+//! ```text
+//!  search ─▶ clause ─▶ plan ─▶ request ─▶ link ─▶ a node of the cluster
+//!    hits ◀────────── answer ◀─ response ◀──┘
+//!    pages, scan, sort ─▶ plan …           update, load ─▶ document ─▶ link
+//! ```
+
+pub(crate) mod address;
+mod check;
+mod database;
+pub(crate) mod document;
+mod facets;
+#[cfg(test)]
+pub(crate) mod fake;
+mod hits;
+mod index;
+pub(crate) mod link;
+mod load;
+mod options;
+mod pages;
+mod pattern;
+mod reload;
+mod request;
+mod response;
+mod scan;
+mod search;
+mod sort;
+mod update;
+
+pub use self::address::{
+    ClusterAccess, ClusterAddress, ClusterAddressError, ClusterCredentials, ClusterCredentialsError,
+};
+pub use self::database::ClusterDatabase;
+pub use self::index::{ClusterIndex, IndexError};
+pub use self::load::{
+    IndexChange, IndexChanges, IndexLoad, IndexLoadError, IndexLoadMark, LoadPart, LoadWork,
+    RecordPlace, RefusedRecord, SlowCluster,
+};
+pub use self::options::ClusterOptions;
+
+#[cfg(test)]
+mod tests;

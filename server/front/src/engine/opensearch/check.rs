@@ -1,0 +1,448 @@
+//! Whether the cluster and the index are what the settings say.
+
+use serde_json::{Value, json};
+
+use super::index::{ClusterIndex, IndexError, IndexState};
+use super::link::{Draft, Failure, shortened};
+use crate::engine::layout::EngineLayout;
+
+/// The most octets of a short answer.
+const MOST: usize = 1 << 20;
+
+impl ClusterIndex {
+    /// Checks that all addresses are of one cluster of a known version, that the index has the fields and the fingerprint of the
+    /// layout, and that all its shards are there.
+    ///
+    /// # Errors
+    /// See [`IndexError`].
+    pub async fn check(&self) -> Result<(), IndexError> {
+        self.check_cluster().await?;
+        let state = self.state().await?;
+        let state = state.ok_or_else(|| IndexError::Absent(self.name.clone()))?;
+        self.check_layout(&state)?;
+        self.check_settings().await?;
+        if state.is_unfinished() {
+            return Err(IndexError::Unfinished(state.index));
+        }
+        if let Some(filling) = self.filling().await?.filter(|_| state.is_blocked()) {
+            return Err(IndexError::Reloading {
+                index: state.index,
+                filling: filling.index,
+            });
+        }
+        self.check_health().await
+    }
+
+    /// Checks the nodes: product, version, and that they belong together. Those that do not answer are left out if others do.
+    pub(super) async fn check_cluster(&self) -> Result<(), IndexError> {
+        let mut known: Option<(String, String)> = None;
+        let mut failure = None;
+        for (place, answer) in self.link.ask_each(&Draft::read("/", MOST)).await {
+            let about = match answer {
+                Ok(about) => about,
+                Err(failed) => {
+                    let failed = IndexError::from(failed);
+                    if failed.is_mismatch() {
+                        return Err(failed);
+                    }
+                    failure.get_or_insert(failed);
+                    continue;
+                }
+            };
+            check_product(place, &about)?;
+            let cluster = about.get("cluster_uuid").and_then(Value::as_str);
+            let cluster = cluster.unwrap_or_default().to_owned();
+            match &known {
+                Some((other, known)) if *known != cluster => {
+                    return Err(IndexError::Clusters(other.clone(), place.to_owned()));
+                }
+                Some(_) => {}
+                None => known = Some((place.to_owned(), cluster)),
+            }
+        }
+        let nobody = || IndexError::Unreachable("no address".to_owned());
+        match known {
+            Some(_) => Ok(()),
+            None => Err(failure.unwrap_or_else(nobody)),
+        }
+    }
+
+    /// Checks that an index is made by this program with this layout, and has not changed.
+    pub(super) fn check_layout(&self, state: &IndexState) -> Result<(), IndexError> {
+        let index = || state.index.clone();
+        let expected = self.layout.mapping();
+        let mark = |mapping: &Value| mapping.pointer("/_meta/z3950d").cloned();
+        let found = mark(&state.mapping).ok_or_else(|| IndexError::Foreign(index()))?;
+        if Some(found) != mark(&expected) {
+            return Err(IndexError::Outdated(index()));
+        }
+        let changed = |what: String| IndexError::Changed {
+            index: index(),
+            what,
+        };
+        let fields = |mapping: &Value| mapping.get("properties").cloned().unwrap_or_default();
+        let (expected_fields, found) = (fields(&expected), fields(&state.mapping));
+        for (name, field) in expected_fields.as_object().into_iter().flatten() {
+            let found = found.get(name).cloned().unwrap_or_default();
+            if let Some(what) = difference(field, &found) {
+                return Err(changed(format!("the field {name} has {what}")));
+            }
+        }
+        for part in ["dynamic", "_source"] {
+            if expected.get(part) != state.mapping.get(part) {
+                return Err(changed(format!("{part} of the mapping")));
+            }
+        }
+        let analysis = state.settings.pointer("/index/analysis");
+        if analysis != Some(&as_settings(&EngineLayout::analysis())) {
+            return Err(changed("its analysis of words".to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Checks that masks are allowed. A client without the right to ask learns it from searches.
+    async fn check_settings(&self) -> Result<(), IndexError> {
+        let name = "search.allow_expensive_queries";
+        let path = format!(
+            "/_cluster/settings?include_defaults=true&flat_settings=true&filter_path=*.{name}"
+        );
+        let Some(settings) = self.allowed(path).await? else {
+            return Ok(());
+        };
+        let levels = ["transient", "persistent", "defaults"].iter();
+        let mut values = levels.filter_map(|level| settings.get(*level)?.get(name));
+        let value = values.next().unwrap_or(&Value::Null);
+        if *value == json!("false") || *value == json!(false) {
+            return Err(IndexError::Expensive);
+        }
+        Ok(())
+    }
+
+    /// Checks that all shards are there.
+    async fn check_health(&self) -> Result<(), IndexError> {
+        let path = format!("/_cluster/health/{}", self.name);
+        let health = self.allowed(path).await?.unwrap_or_default();
+        if health.get("status") == Some(&json!("red")) {
+            return Err(IndexError::Incomplete(self.name.clone()));
+        }
+        Ok(())
+    }
+
+    /// Returns the answer to a request that this client may not be allowed to make.
+    async fn allowed(&self, path: String) -> Result<Option<Value>, IndexError> {
+        match self.link.ask(&Draft::read(path, MOST)).await {
+            Err(Failure::Refused { status: 403, .. }) => Ok(None),
+            answer => Ok(Some(answer?)),
+        }
+    }
+}
+
+/// Checks the product and version that a node says it is.
+fn check_product(place: &str, about: &Value) -> Result<(), IndexError> {
+    let version = about.get("version").cloned().unwrap_or_default();
+    let text = |name: &str| version.get(name).and_then(Value::as_str);
+    let number = text("number").unwrap_or("of no version");
+    let mut parts = number.split('.').map(|part| part.parse::<u32>().ok());
+    let mut next = || parts.next().flatten().unwrap_or_default();
+    let (major, minor) = (next(), next());
+    let (product, is_known) = match text("distribution") {
+        Some("opensearch") => ("OpenSearch", major >= 2),
+        Some(other) => (other, false),
+        None => ("Elasticsearch", (7, 10) <= (major, minor) && major <= 9),
+    };
+    if is_known {
+        return Ok(());
+    }
+    Err(IndexError::Product {
+        place: place.to_owned(),
+        product: shortened(&format!("{product} {number}")),
+    })
+}
+
+/// The parts of a field's description that matter, with the engine's defaults.
+fn parts(kind: &str) -> [(&'static str, Value); 6] {
+    let is_text = kind == "text";
+    [
+        ("type", Value::Null),
+        ("analyzer", Value::Null),
+        ("search_analyzer", Value::Null),
+        ("position_increment_gap", json!(100)),
+        ("doc_values", json!(!is_text)),
+        ("index", json!(true)),
+    ]
+}
+
+/// Returns in what a field differs from what it should be.
+fn difference(expected: &Value, found: &Value) -> Option<String> {
+    let kind = expected
+        .get("type")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let mut parts = parts(kind).into_iter();
+    parts.find_map(|(part, default)| {
+        let of = |field: &Value| field.get(part).unwrap_or(&default).clone();
+        let (expected, found) = (of(expected), of(found));
+        (expected != found).then(|| shortened(&format!("{part} {found} instead of {expected}")))
+    })
+}
+
+/// Returns settings as the engine shows them: every value is a text.
+fn as_settings(value: &Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let fields = fields.iter();
+            let fields = fields.map(|(name, value)| (name.clone(), as_settings(value)));
+            Value::Object(fields.collect())
+        }
+        Value::Array(values) => values.iter().map(as_settings).collect(),
+        Value::String(text) => Value::String(text.clone()),
+        other => Value::String(other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use z3950_server::memory::{AccessPoints, DocidField, Profile};
+
+    use super::*;
+    use crate::engine::IndexUses;
+    use crate::engine::opensearch::ClusterOptions;
+    use crate::engine::opensearch::fake::{FakeAnswer, FakeNode, FakeRequest};
+
+    fn layout() -> Arc<EngineLayout> {
+        let (points, uses) = (AccessPoints::default(), IndexUses::default());
+        let made = EngineLayout::new(points, Profile::default(), DocidField::default(), &uses);
+        Arc::new(made.expect("indexes"))
+    }
+
+    fn about(number: &str, distribution: Option<&str>, cluster: &str) -> Value {
+        let mut version = json!({ "number": number, "lucene_version": "9.12.3" });
+        if let Some(distribution) = distribution {
+            version["distribution"] = json!(distribution);
+        }
+        json!({ "name": "n1", "cluster_name": "c", "cluster_uuid": cluster, "version": version })
+    }
+
+    /// Returns the answers of a node with a sound index, some of which are replaced.
+    fn answering(
+        others: &[(&'static str, u16, Value)],
+    ) -> impl Fn(&FakeRequest) -> FakeAnswer + Send + Sync + 'static {
+        let index = json!({ "books-1": {
+            "aliases": { "books": {} },
+            "mappings": layout().mapping(),
+            "settings": { "index": {
+                "refresh_interval": "1s",
+                "uuid": "u",
+                "analysis": as_settings(&EngineLayout::analysis()),
+            } },
+        } });
+        let settings = json!({ "defaults": { "search.allow_expensive_queries": "true" } });
+        let mut answers = vec![
+            ("/_cluster/settings", 200, settings),
+            ("/_cluster/health", 200, json!({ "status": "yellow" })),
+            (
+                "/books-filling",
+                404,
+                json!({ "error": { "type": "index_not_found_exception" } }),
+            ),
+            ("/books", 200, index),
+            ("/", 200, about("2.19.6", Some("opensearch"), "a")),
+        ];
+        answers.splice(0..0, others.iter().cloned());
+        move |request| {
+            let mut answers = answers.iter();
+            let is_asked =
+                |path: &str| request.path.starts_with(path) && (path != "/" || request.path == "/");
+            let found = answers.find(|(path, ..)| is_asked(path));
+            let (_, status, body) = found.expect("known paths");
+            FakeAnswer::Json(*status, body.clone())
+        }
+    }
+
+    async fn checked(nodes: &[&FakeNode]) -> Result<(), IndexError> {
+        let addresses = nodes.iter().map(|node| node.address()).collect();
+        let mut options = ClusterOptions::new("books", addresses);
+        options.answer_time = Duration::from_secs(60);
+        ClusterIndex::new(&options, layout())
+            .expect("an index")
+            .check()
+            .await
+    }
+
+    #[tokio::test]
+    async fn products_and_versions_are_told_apart() {
+        for (number, distribution, is_known) in [
+            ("2.0.0", Some("opensearch"), true),
+            ("3.9.0", Some("opensearch"), true),
+            ("1.3.20", Some("opensearch"), false),
+            ("7.10.0", None, true),
+            ("7.9.3", None, false),
+            ("8.17.1", None, true),
+            ("9.2.0", None, true),
+            ("10.0.0", None, false),
+            ("2.4.6", None, false),
+            ("6\u{1b}[31m", None, false),
+            ("2.0.0", Some("other"), false),
+        ] {
+            let about = about(number, distribution, "a");
+            let node = FakeNode::start(answering(&[("/", 200, about)])).await;
+            let checked = checked(&[&node]).await;
+            assert_eq!(checked.is_ok(), is_known, "{number} {checked:?}");
+            if let Err(error) = checked {
+                let words = error.to_string();
+                assert!(
+                    words.contains("is needed") && !words.contains('\u{1b}'),
+                    "{words}"
+                );
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_wrong_is_named() {
+        let mapping = |change: fn(&mut Value)| {
+            let mut mapping = layout().mapping();
+            change(&mut mapping);
+            let analysis = as_settings(&EngineLayout::analysis());
+            let settings = json!({ "index": { "analysis": analysis } });
+            json!({ "books-1": { "mappings": mapping, "settings": settings } })
+        };
+        let books = |change| ("/books", 200, mapping(change));
+        let expensive = json!({ "transient": { "search.allow_expensive_queries": "false" } });
+        let unfinished = json!({ "books-1": {
+            "mappings": layout().mapping(),
+            "settings": { "index": {
+                "refresh_interval": "-1",
+                "analysis": as_settings(&EngineLayout::analysis()),
+            } },
+        } });
+        let refused =
+            |kind: &str| json!({ "error": { "type": kind, "reason": "no" }, "status": 400 });
+        for (answer, is_mismatch, expected) in [
+            (
+                ("/", 401, refused("security_exception")),
+                true,
+                "denies access",
+            ),
+            (
+                ("/books", 403, refused("security_exception")),
+                true,
+                "denies access",
+            ),
+            (
+                ("/books", 404, refused("index_not_found_exception")),
+                true,
+                "there is no index books",
+            ),
+            (("/books", 200, json!({})), true, "names no index"),
+            (
+                ("/books", 200, json!({ "a": {}, "b": {} })),
+                true,
+                "several indexes: a, b",
+            ),
+            (
+                ("/books", 200, json!({ "a": {} })),
+                true,
+                "did not make the index a",
+            ),
+            (
+                ("/books", 200, json!({ "a": { "mappings": [] } })),
+                true,
+                "did not make the index a",
+            ),
+            (
+                ("/books", 503, refused("master_not_discovered_exception")),
+                false,
+                "too busy (503)",
+            ),
+            (
+                books(|mapping| mapping["_meta"] = json!(1)),
+                true,
+                "did not make",
+            ),
+            (
+                books(|mapping| mapping["_meta"]["z3950d"]["version"] = json!(1)),
+                true,
+                "indexes differently",
+            ),
+            (
+                books(|mapping| mapping["properties"]["number"] = json!({ "type": "date" })),
+                true,
+                "the field number has type",
+            ),
+            (
+                books(|mapping| mapping["properties"]["t_title"]["analyzer"] = json!("x")),
+                true,
+                "the field t_title has analyzer",
+            ),
+            (
+                books(|mapping| mapping["properties"]["s_title"] = json!(null)),
+                true,
+                "the field s_title has type null",
+            ),
+            (
+                books(|mapping| mapping["_source"] = json!({ "enabled": false })),
+                true,
+                "_source of the mapping",
+            ),
+            (
+                ("/_cluster/settings", 200, expensive),
+                true,
+                "allow_expensive_queries is false",
+            ),
+            (
+                ("/_cluster/health", 200, json!({ "status": "red" })),
+                false,
+                "lacks shards",
+            ),
+            (
+                ("/books", 200, unfinished),
+                false,
+                "run it again to complete it",
+            ),
+        ] {
+            let node = FakeNode::start(answering(std::slice::from_ref(&answer))).await;
+            let error = checked(&[&node]).await.expect_err(expected);
+            assert!(error.to_string().contains(expected), "{expected}: {error}");
+            assert_eq!(error.is_mismatch(), is_mismatch, "{error}");
+        }
+        let html = |_: &FakeRequest| FakeAnswer::of("text/html", "<html>");
+        let node = FakeNode::start(html).await;
+        let error = checked(&[&node]).await.expect_err("no engine");
+        assert!(matches!(error, IndexError::Malformed(_)), "{error}");
+        // Settings and health are not for every client.
+        let denied = ["/_cluster/settings", "/_cluster/health"];
+        let denied = denied.map(|path| (path, 403, refused("security_exception")));
+        let node = FakeNode::start(answering(&denied)).await;
+        assert_eq!(checked(&[&node]).await, Ok(()));
+    }
+
+    #[tokio::test]
+    async fn all_addresses_are_of_one_cluster() {
+        let one = FakeNode::start(answering(&[])).await;
+        let same = FakeNode::start(answering(&[])).await;
+        let about = about("2.19.6", Some("opensearch"), "b");
+        let other = FakeNode::start(answering(&[("/", 200, about)])).await;
+        assert_eq!(checked(&[&one, &same]).await, Ok(()));
+        let error = checked(&[&one, &same, &other])
+            .await
+            .expect_err("two clusters");
+        assert!(matches!(error, IndexError::Clusters(..)), "{error}");
+        // One that does not answer may belong to it.
+        let gone = FakeNode::start(answering(&[])).await;
+        let addresses = vec![gone.address(), one.address()];
+        drop(gone);
+        let options = ClusterOptions::new("books", addresses);
+        let index = ClusterIndex::new(&options, layout()).expect("an index");
+        while index.link.ask_each(&Draft::read("/", MOST)).await[0]
+            .1
+            .is_ok()
+        {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(index.check().await, Ok(()));
+    }
+}

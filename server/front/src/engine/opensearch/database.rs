@@ -1,0 +1,208 @@
+//! A database in an index of OpenSearch, as a backend.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use z3950::transport::TlsError;
+use z3950_server::Diagnostic;
+use z3950_server::asn1::apdu::{RpnQuery, Schema};
+use z3950_server::asn1::bib1::diagnostics::Condition;
+use z3950_server::asn1::oid::{Oid, UNIMARC, USMARC};
+use z3950_server::backend::{
+    Answer, Backend, DatabaseInfo, Found, Hits, Retrieve, RetrieveMany, Retrieved, Scan, Scanned,
+    Search, Sort, Update,
+};
+use z3950_server::diagnostic;
+use z3950_server::memory::forms;
+use z3950_server::memory::index_map::XML_ELEMENT_SETS;
+
+use super::link::Link;
+use super::options::ClusterOptions;
+use super::request;
+use crate::engine::cache::{CACHE_OCTETS, RecordCache};
+use crate::engine::clause::translate;
+use crate::engine::health::ServerCounts;
+use crate::engine::layout::EngineLayout;
+use crate::engine::plan::{Page, Plan};
+
+/// A database in an index of OpenSearch, as a backend. Connections are opened when they are first needed.
+pub struct ClusterDatabase {
+    pub(super) options: ClusterOptions,
+    pub(super) layout: Arc<EngineLayout>,
+    pub(super) link: Arc<Link>,
+    /// The index, or its alias.
+    pub(super) index: String,
+    /// Whether the index is not used, since it is not what the settings say.
+    refused: AtomicBool,
+    /// Marks the result sets of this database.
+    pub(super) origin: Arc<()>,
+    /// The number of the next one.
+    pub(super) sets: AtomicU64,
+    pub(super) cache: RecordCache,
+    /// Made once: every page asks for it.
+    databases: Vec<DatabaseInfo>,
+}
+
+impl ClusterDatabase {
+    /// Creates the database with this layout.
+    ///
+    /// # Errors
+    /// The certificates to trust cannot be used.
+    pub fn new(options: ClusterOptions, layout: Arc<EngineLayout>) -> Result<Self, TlsError> {
+        let ClusterOptions {
+            addresses,
+            access,
+            connections,
+            answer_time,
+            ..
+        } = &options;
+        let link = Link::with_access(addresses, access, *connections, *answer_time)?;
+        Ok(Self {
+            link: Arc::new(link),
+            index: options.index().to_owned(),
+            refused: AtomicBool::default(),
+            origin: Arc::default(),
+            sets: AtomicU64::default(),
+            cache: RecordCache::new(CACHE_OCTETS),
+            databases: vec![described(&options, &layout)],
+            layout,
+            options,
+        })
+    }
+
+    /// Returns the search for the first records of a query, as the engine gets it in JSON.
+    ///
+    /// # Errors
+    /// The first unsupported part of the query.
+    pub fn statement(&self, query: &RpnQuery, records: usize) -> Result<Vec<u8>, Diagnostic> {
+        let none = |name: &[u8]| Err(diagnostic(Condition::RESULT_SET_DOES_NOT_EXIST, name));
+        let translated = translate(self.layout.map(), query, &none, false)?;
+        let plan = Plan {
+            page: Page {
+                rows: records,
+                with_records: true,
+                ..Page::default()
+            },
+            ..Plan::count(&translated.clause, self.deadline())
+        };
+        let body = request::search(&self.layout, &plan)?;
+        Ok(body.to_string().into_bytes())
+    }
+
+    /// Returns whether it was made with the same options and layout.
+    pub fn is_same(&self, options: &ClusterOptions, layout: &EngineLayout) -> bool {
+        self.options == *options && *self.layout == *layout
+    }
+
+    /// Returns what it was made with.
+    pub fn options(&self) -> &ClusterOptions {
+        &self.options
+    }
+
+    /// Sets whether the index is refused, since it does not match the settings: searches, scans, sorts and updates then get 109, and earlier
+    /// result sets can still be presented.
+    pub fn set_refused(&self, is_refused: bool) {
+        self.refused.store(is_refused, Ordering::Relaxed);
+    }
+
+    /// # Errors
+    /// 109 if the index is not used.
+    fn usable(&self) -> Result<(), Diagnostic> {
+        if self.refused.load(Ordering::Relaxed) {
+            let words = "the search engine does not fit the settings of the server";
+            Err(diagnostic(Condition::DATABASE_UNAVAILABLE, words))
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Returns how often each node did not answer.
+    pub fn servers(&self) -> Vec<ServerCounts> {
+        self.link.counts()
+    }
+
+    /// Returns the time after which the engine answers with what it has, which leaves time for the answer.
+    pub(super) fn deadline(&self) -> Duration {
+        self.options.answer_time * 3 / 4
+    }
+}
+
+fn described(options: &ClusterOptions, layout: &EngineLayout) -> DatabaseInfo {
+    let mut info = DatabaseInfo::default();
+    info.name = options.name.clone();
+    info.title = options.title.clone();
+    info.description = options.description.clone();
+    info.syntaxes = [USMARC, UNIMARC]
+        .into_iter()
+        .chain(forms::SYNTAXES)
+        .collect();
+    info.element_sets = XML_ELEMENT_SETS.map(str::to_owned).into();
+    info.attributes = layout.map().attributes();
+    info.scan = true;
+    info.sort = true;
+    info.update = true;
+    info
+}
+
+impl Backend for ClusterDatabase {
+    fn databases(&self) -> Vec<DatabaseInfo> {
+        self.databases.clone()
+    }
+
+    fn search<'a>(&'a self, search: Search<'a>) -> Answer<'a, Found> {
+        Box::pin(async move {
+            self.usable()?;
+            self.find(search).await
+        })
+    }
+
+    fn has_syntax(&self, syntax: &Oid) -> bool {
+        forms::SYNTAXES.contains(syntax) || [USMARC, UNIMARC].contains(syntax)
+    }
+
+    fn has_element_set(&self, name: &str, syntax: Option<&Oid>) -> bool {
+        forms::has_element_set(name, syntax)
+    }
+
+    fn element_set_of_schema(&self, schema: &Schema, syntax: Option<&Oid>) -> Option<String> {
+        forms::element_set_of_schema(schema, syntax)
+    }
+
+    fn prepare<'a>(&'a self, wanted: RetrieveMany<'a>) -> Option<Answer<'a, ()>> {
+        Some(Box::pin(self.fetch(wanted)))
+    }
+
+    fn record<'a>(&'a self, wanted: Retrieve<'a>) -> Answer<'a, Retrieved> {
+        Box::pin(self.retrieve(wanted))
+    }
+
+    fn scan<'a>(&'a self, scan: Scan<'a>) -> Answer<'a, Scanned> {
+        Box::pin(async move {
+            self.usable()?;
+            self.scanned(scan).await
+        })
+    }
+
+    fn sort<'a>(&'a self, sort: Sort<'a>) -> Answer<'a, Hits> {
+        Box::pin(async move {
+            self.usable()?;
+            self.sorted(sort).await
+        })
+    }
+
+    fn update<'a>(&'a self, update: Update<'a>) -> Answer<'a, Vec<Result<Bytes, Diagnostic>>> {
+        Box::pin(async move {
+            self.usable()?;
+            self.changed(update).await
+        })
+    }
+}
+
+impl fmt::Debug for ClusterDatabase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.options.fmt(f)
+    }
+}

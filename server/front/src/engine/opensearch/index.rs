@@ -1,0 +1,326 @@
+//! The index of a database as a whole: what it is like, and how it is created. The name in the settings is an alias of an index whose name
+//! has a number after it, so that another one can take its place.
+
+use std::sync::Arc;
+
+use hyper::Method;
+use serde_json::{Map, Value, json};
+use z3950::transport::TlsError;
+
+use super::link::{Draft, Failure, Link};
+use super::options::ClusterOptions;
+use crate::engine::layout::EngineLayout;
+
+/// The most octets of an answer about an index, which has its whole mapping.
+const MOST_STATE: usize = 16 << 20;
+
+/// The index of a database, for all that is not a search.
+#[derive(Clone, Debug)]
+pub struct ClusterIndex {
+    pub(super) link: Arc<Link>,
+    pub(super) layout: Arc<EngineLayout>,
+    /// The name in the settings.
+    pub(super) name: String,
+    shards: u32,
+    pub(super) replicas: u32,
+}
+
+/// Why an index cannot be used as it is.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum IndexError {
+    /// No node answers, or the cluster refuses for now.
+    #[error("{0}")]
+    Unreachable(String),
+    /// The cluster refuses this client.
+    #[error("the search engine denies access: {0}")]
+    Denied(String),
+    /// The cluster refuses a request.
+    #[error("the search engine refuses: {0}")]
+    Refused(String),
+    /// The answer is not that of a search engine.
+    #[error("the answers of the search engine cannot be understood: {0}")]
+    Malformed(String),
+    /// It is a product or version that is not known to work.
+    #[error(
+        "{place} is {product}, but OpenSearch 2 or later, or Elasticsearch 7.10 to 9, is needed"
+    )]
+    Product {
+        /// The node.
+        place: String,
+        /// Its product and version.
+        product: String,
+    },
+    /// The addresses are of several clusters.
+    #[error("{0} and {1} are nodes of different clusters")]
+    Clusters(String, String),
+    /// There is no index of the name.
+    #[error("there is no index {0}")]
+    Absent(String),
+    /// The name stands for several indexes.
+    #[error("{0} stands for several indexes: {1}")]
+    Several(String, String),
+    /// Another program made the index.
+    #[error("z3950d did not make the index {0}")]
+    Foreign(String),
+    /// The records were loaded with other settings.
+    #[error(
+        "the index {0} was made with other settings of docid, sort, facets, scan or [[index]], or by a version of z3950d that indexes differently"
+    )]
+    Outdated(String),
+    /// The index was changed since.
+    #[error("the index {index} was changed by hand: {what}")]
+    Changed {
+        /// The index.
+        index: String,
+        /// What is not as it was made.
+        what: String,
+    },
+    /// Masks and regular expressions are switched off.
+    #[error(
+        "the cluster setting search.allow_expensive_queries is false, so truncation is refused"
+    )]
+    Expensive,
+    /// Shards are missing.
+    #[error("the index {0} lacks shards: some records cannot be found")]
+    Incomplete(String),
+    /// A first load was killed.
+    #[error(
+        "the index {0} is being loaded for the first time, or that load was killed: run it again to complete it"
+    )]
+    Unfinished(String),
+    /// A reload has not ended.
+    #[error(
+        "{filling} is being filled to replace {index}, or that was interrupted: until it is done, {index} takes no changes"
+    )]
+    Reloading {
+        /// The index that is searched.
+        index: String,
+        /// The index that is being filled.
+        filling: String,
+    },
+}
+
+impl IndexError {
+    /// Returns whether the index is not as the settings say. Otherwise the cluster does not answer, or lacks records.
+    pub fn is_mismatch(&self) -> bool {
+        !matches!(
+            self,
+            Self::Unreachable(_)
+                | Self::Incomplete(_)
+                | Self::Unfinished(_)
+                | Self::Reloading { .. }
+        )
+    }
+}
+
+impl From<Failure> for IndexError {
+    fn from(failure: Failure) -> Self {
+        let words = failure.to_string();
+        match failure {
+            Failure::Refused { status, .. } | Failure::NotJson { status, .. }
+                if [401, 403].contains(&status) =>
+            {
+                Self::Denied(words)
+            }
+            Failure::Refused { .. } => Self::Refused(words),
+            Failure::NotJson { .. } | Failure::TooLarge { .. } => Self::Malformed(words),
+            _ => Self::Unreachable(words),
+        }
+    }
+}
+
+/// What an index is like.
+#[derive(Clone, Debug)]
+pub(super) struct IndexState {
+    /// Its own name, which is not that of the alias.
+    pub(super) index: String,
+    /// The aliases that it has, besides the one in the settings.
+    pub(super) aliases: Vec<String>,
+    pub(super) mapping: Value,
+    pub(super) settings: Value,
+}
+
+impl IndexState {
+    fn new(index: String, description: &Value) -> Self {
+        let part = |name: &str| description.get(name).cloned().unwrap_or_default();
+        let aliases = part("aliases");
+        let aliases = aliases.as_object().into_iter().flat_map(Map::keys);
+        Self {
+            index,
+            aliases: aliases.cloned().collect(),
+            mapping: part("mappings"),
+            settings: part("settings"),
+        }
+    }
+
+    /// Returns a setting below `index`, as text.
+    pub(super) fn setting(&self, pointer: &str) -> Option<&str> {
+        self.settings
+            .pointer("/index")
+            .and_then(|index| index.pointer(pointer))
+            .and_then(Value::as_str)
+    }
+
+    /// Returns the name that no other index ever has.
+    pub(super) fn uuid(&self) -> &str {
+        self.setting("/uuid").unwrap_or_default()
+    }
+
+    /// Returns whether a first load has not ended.
+    pub(super) fn is_unfinished(&self) -> bool {
+        self.setting("/refresh_interval") == Some("-1")
+    }
+
+    /// Returns whether the index takes no changes.
+    pub(super) fn is_blocked(&self) -> bool {
+        self.setting("/blocks/write") == Some("true")
+    }
+}
+
+impl ClusterIndex {
+    /// Creates the index of a database. Nothing is sent yet.
+    ///
+    /// # Errors
+    /// The certificates to trust cannot be used.
+    pub fn new(options: &ClusterOptions, layout: Arc<EngineLayout>) -> Result<Self, TlsError> {
+        let link = Link::with_access(
+            &options.addresses,
+            &options.access,
+            options.connections,
+            options.answer_time,
+        )?;
+        Ok(Self {
+            link: Arc::new(link),
+            layout,
+            name: options.index().to_owned(),
+            shards: options.shards,
+            replicas: options.replicas,
+        })
+    }
+
+    /// Returns the description of a new index, as the engine gets it.
+    pub fn description(&self) -> Value {
+        json!({
+            "settings": { "index": {
+                "number_of_shards": self.shards,
+                "number_of_replicas": self.replicas,
+                "codec": "best_compression",
+                // Without a value, the first search after half a minute without any would wait for a refresh.
+                "refresh_interval": REFRESH,
+                "analysis": EngineLayout::analysis(),
+            } },
+            "mappings": self.layout.mapping(),
+        })
+    }
+
+    /// Creates the index and its alias, unless it exists. Returns its name, and whether it is new.
+    ///
+    /// # Errors
+    /// See [`IndexError`].
+    pub async fn create(&self) -> Result<(String, bool), IndexError> {
+        if let Some(state) = self.state().await? {
+            return Ok((state.index, false));
+        }
+        let index = self.next_index().await?;
+        match self.create_as(&index, &self.name).await {
+            Ok(()) => Ok((index, true)),
+            // Another program was faster.
+            Err(error) => match self.state().await? {
+                Some(state) => Ok((state.index, false)),
+                None => Err(error),
+            },
+        }
+    }
+
+    /// Creates an index with an alias.
+    pub(super) async fn create_as(&self, index: &str, alias: &str) -> Result<(), IndexError> {
+        let mut description = self.description();
+        if let Some(fields) = description.as_object_mut() {
+            fields.insert("aliases".to_owned(), json!({ alias: {} }));
+        }
+        self.change(Method::PUT, format!("/{index}"), &description)
+            .await
+    }
+
+    /// Returns what the index is like; `None` if there is none.
+    ///
+    /// # Errors
+    /// See [`IndexError`]; several indexes are one.
+    pub(super) async fn state(&self) -> Result<Option<IndexState>, IndexError> {
+        self.state_of(&self.name).await
+    }
+
+    /// Returns what the index of a name is like; `None` if there is none.
+    pub(super) async fn state_of(&self, name: &str) -> Result<Option<IndexState>, IndexError> {
+        let asked = self
+            .link
+            .ask(&Draft::read(format!("/{name}"), MOST_STATE))
+            .await;
+        let found = match asked {
+            Err(Failure::Refused { status: 404, .. }) => return Ok(None),
+            asked => asked?,
+        };
+        let mut found = found.as_object().into_iter().flatten();
+        let malformed = || IndexError::Malformed(format!("that about {name} names no index"));
+        let (index, description) = found.next().ok_or_else(malformed)?;
+        let others: Vec<&str> = found.map(|(index, _)| &**index).collect();
+        if others.is_empty() {
+            let mut state = IndexState::new(index.clone(), description);
+            state.aliases.retain(|alias| alias != name);
+            Ok(Some(state))
+        } else {
+            let names = [&[&**index], &*others].concat().join(", ");
+            Err(IndexError::Several(name.to_owned(), names))
+        }
+    }
+
+    /// Returns the name for a new index: the next number.
+    pub(super) async fn next_index(&self) -> Result<String, IndexError> {
+        let path = format!(
+            "/{}-*?expand_wildcards=all&filter_path=*.settings.index.uuid",
+            self.name
+        );
+        let found = self.link.ask(&Draft::read(path, MOST_STATE)).await?;
+        let found = found.as_object().into_iter().flat_map(Map::keys);
+        let numbers = found.filter_map(|index| self.number(index));
+        let last = numbers.max().unwrap_or_default();
+        Ok(format!("{}-{}", self.name, last + 1))
+    }
+
+    /// Returns the number after the alias in the name of an index.
+    fn number(&self, index: &str) -> Option<u32> {
+        index
+            .strip_prefix(&*self.name)?
+            .strip_prefix('-')?
+            .parse()
+            .ok()
+    }
+
+    /// Changes settings of an index.
+    pub(super) async fn set(&self, index: &str, settings: &Value) -> Result<(), IndexError> {
+        let path = format!("/{index}/_settings");
+        self.change(Method::PUT, path, &json!({ "index": settings }))
+            .await
+    }
+
+    /// Changes something in the cluster.
+    pub(super) async fn change(
+        &self,
+        method: Method,
+        path: String,
+        body: &Value,
+    ) -> Result<(), IndexError> {
+        let answer = self.link.ask(&Draft::change(method, path, body)).await?;
+        match answer.get("acknowledged") {
+            Some(Value::Bool(false)) => {
+                let words = "the nodes did not learn of a change in time".to_owned();
+                Err(IndexError::Unreachable(words))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// How soon searches find a change.
+pub(super) const REFRESH: &str = "1s";

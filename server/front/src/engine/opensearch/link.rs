@@ -1,0 +1,355 @@
+//! Requests to the servers of a cluster by HTTP/1.1 (RFC 9112). Servers take turns; one that failed is left alone for a while, and a
+//! request that it did not answer goes to the next one.
+
+mod server;
+#[cfg(test)]
+mod tests;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use hyper::Method;
+use serde_json::Value;
+use z3950::transport::TlsError;
+use z3950::{Routes, TlsOptions};
+
+use self::server::Server;
+use super::address::{ClusterAccess, ClusterAddress};
+use crate::engine::health::ServerCounts;
+
+/// Why a request has no answer that can be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Failure {
+    /// The server does not accept connections, or breaks one off before the request was sent.
+    #[error("{place}: {words}")]
+    Unreachable { place: String, words: String },
+    /// All connections with the server are in use.
+    #[error("{place}: all connections are in use")]
+    Busy { place: String },
+    /// The server has too much to do: 429 or 503.
+    #[error("{place}: too busy ({status}): {reason}")]
+    TooBusy {
+        place: String,
+        status: u16,
+        reason: String,
+        retry_after: Option<Duration>,
+    },
+    /// The server closed the connection instead of answering. The request may be why.
+    #[error("{place}: closed the connection without an answer")]
+    ClosedWithoutAnswer { place: String },
+    /// The server refuses the request; `kind` and `reason` are its own words.
+    #[error("{place}: {status} {kind}: {reason}")]
+    Refused {
+        place: String,
+        status: u16,
+        kind: String,
+        reason: String,
+    },
+    /// The answer is not JSON, or has another form than expected.
+    #[error("{place}: the answer with status {status} cannot be understood")]
+    NotJson { place: String, status: u16 },
+    /// The answer is longer than the request allows.
+    #[error("{place}: an answer of more than {limit} octets")]
+    TooLarge { place: String, limit: usize },
+    /// The answer took too long.
+    #[error("{place}: no answer within {} s", .limit.as_secs_f64())]
+    Late { place: String, limit: Duration },
+}
+
+/// The type of a search, and of everything else that is one JSON value.
+pub(crate) const JSON: &str = "application/json";
+/// The type of several JSON values, each on a line.
+pub(crate) const NDJSON: &str = "application/x-ndjson";
+
+/// A request, which may be sent more than once.
+#[derive(Clone, Debug)]
+pub(crate) struct Draft {
+    pub(crate) method: Method,
+    /// The path and what follows it.
+    pub(crate) path: String,
+    pub(crate) content_type: &'static str,
+    pub(crate) body: Bytes,
+    /// The most octets of its answer.
+    pub(crate) limit: usize,
+    /// The longest wait for its answer, if it is not that of all requests.
+    pub(crate) time: Option<Duration>,
+    /// Whether another server may get it too, if it is not known whether the first one has carried it out.
+    pub(crate) is_repeatable: bool,
+}
+
+impl Draft {
+    /// Creates a request that changes nothing.
+    pub(crate) fn read(path: impl Into<String>, limit: usize) -> Self {
+        Self {
+            method: Method::GET,
+            path: path.into(),
+            content_type: JSON,
+            body: Bytes::new(),
+            limit,
+            time: None,
+            is_repeatable: true,
+        }
+    }
+
+    /// Creates a request that changes something.
+    pub(crate) fn change(method: Method, path: impl Into<String>, body: &Value) -> Self {
+        let body = match body {
+            Value::Null => Bytes::new(),
+            body => Bytes::from(body.to_string()),
+        };
+        Self {
+            method,
+            body,
+            time: Some(CHANGE_TIME),
+            is_repeatable: false,
+            ..Self::read(path, MOST_CHANGED)
+        }
+    }
+}
+
+/// The longest wait for a change, which the whole cluster has to learn of.
+pub(crate) const CHANGE_TIME: Duration = Duration::from_secs(120);
+/// The most octets of the answer to a change.
+const MOST_CHANGED: usize = 1 << 20;
+
+/// The servers of a cluster.
+#[derive(Debug)]
+pub(crate) struct Link {
+    servers: Vec<Server>,
+    time: Duration,
+    /// The number of requests, by which servers take turns.
+    turn: AtomicUsize,
+}
+
+impl Link {
+    /// Creates a link with the servers at these addresses: at most `connections` with each, and at most `time` for an answer. No
+    /// connection is made yet.
+    ///
+    /// # Errors
+    /// The certificates to trust cannot be used.
+    pub(crate) fn with_access(
+        addresses: &[ClusterAddress],
+        access: &ClusterAccess,
+        connections: usize,
+        time: Duration,
+    ) -> Result<Self, TlsError> {
+        let mut routes = Routes::default();
+        if addresses.iter().any(|address| address.is_secure) {
+            let mut options = TlsOptions::new();
+            options.roots = access.ca.clone();
+            routes = routes.tls(options);
+            routes.read_certificates()?;
+        }
+        let servers = addresses
+            .iter()
+            .map(|address| Server::new(address, &routes, access, connections));
+        Ok(Self {
+            servers: servers.collect(),
+            time,
+            turn: AtomicUsize::default(),
+        })
+    }
+
+    /// Creates a link without credentials and with the certificates of the system.
+    #[cfg(test)]
+    pub(crate) fn new(addresses: &[ClusterAddress], connections: usize, time: Duration) -> Self {
+        let access = ClusterAccess::default();
+        Self::with_access(addresses, &access, connections, time).expect("certificates")
+    }
+
+    /// Searches an index: `query_string` is what follows `?`, and may be empty.
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    pub(crate) async fn search(
+        &self,
+        index: &str,
+        query_string: &str,
+        body: &Value,
+        limit_octets: usize,
+    ) -> Result<Value, Failure> {
+        let mut path = format!("/{index}/_search");
+        if !query_string.is_empty() {
+            path.push('?');
+            path.push_str(query_string);
+        }
+        let body = Bytes::from(body.to_string());
+        self.send(Method::POST, path, body, JSON, limit_octets)
+            .await
+    }
+
+    /// Searches several times in one request; each search is a header, such as `{"index": "books"}`, and a body. Returns the answers
+    /// in the order of the searches.
+    ///
+    /// # Errors
+    /// See [`Failure`]; that of the first search that failed.
+    pub(crate) async fn searches(
+        &self,
+        searches: &[(Value, Value)],
+        limit_octets: usize,
+    ) -> Result<Vec<Value>, Failure> {
+        let lines = searches
+            .iter()
+            .map(|(header, body)| format!("{header}\n{body}\n"));
+        let body = Bytes::from(lines.collect::<String>());
+        let path = "/_msearch".to_owned();
+        let mut answer = self
+            .send(Method::POST, path, body, NDJSON, limit_octets)
+            .await?;
+        let place = || "the cluster".to_owned();
+        let malformed = || Failure::NotJson {
+            place: place(),
+            status: 200,
+        };
+        let Some(Value::Array(answers)) = answer.get_mut("responses").map(Value::take) else {
+            return Err(malformed());
+        };
+        if answers.len() != searches.len() {
+            return Err(malformed());
+        }
+        for answer in &answers {
+            if answer.get("error").is_some() {
+                let status = answer.get("status").and_then(Value::as_u64);
+                let status = status.and_then(|status| u16::try_from(status).ok());
+                return Err(refused(place(), status.unwrap_or(500), answer, None));
+            }
+        }
+        Ok(answers)
+    }
+
+    /// Sends a request that changes nothing.
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    pub(crate) async fn send(
+        &self,
+        method: Method,
+        path: String,
+        body: Bytes,
+        content_type: &'static str,
+        limit_octets: usize,
+    ) -> Result<Value, Failure> {
+        let draft = Draft {
+            method,
+            content_type,
+            body,
+            ..Draft::read(path, limit_octets)
+        };
+        self.ask(&draft).await
+    }
+
+    /// Sends a request to the servers in turn, until one has got it. One that does not answer it, or has too much to do, is followed by
+    /// one other.
+    ///
+    /// # Errors
+    /// See [`Failure`]; that of the last server.
+    pub(crate) async fn ask(&self, draft: &Draft) -> Result<Value, Failure> {
+        let time = draft.time.unwrap_or(self.time);
+        let mut failure = Failure::Unreachable {
+            place: "the cluster".to_owned(),
+            words: "no address".to_owned(),
+        };
+        let mut is_last = false;
+        for server in self.in_turn() {
+            match server.ask(draft, time).await {
+                Ok(answer) => return Ok(answer),
+                Err(failed) => {
+                    let next = next_after(server, &failed, draft).await;
+                    failure = failed;
+                    match next {
+                        Next::Any => {}
+                        Next::One if !is_last => is_last = true,
+                        Next::One | Next::Nobody => return Err(failure),
+                    }
+                }
+            }
+        }
+        Err(failure)
+    }
+
+    /// Sends a request to each server, at the same time; returns their answers with their addresses.
+    pub(crate) async fn ask_each(&self, draft: &Draft) -> Vec<(&str, Result<Value, Failure>)> {
+        let time = draft.time.unwrap_or(self.time);
+        let asked = self
+            .servers
+            .iter()
+            .map(async |server| (server.place(), server.ask(draft, time).await));
+        futures_util::future::join_all(asked).await
+    }
+
+    /// Returns how often each server did not answer, and whether it answered the last request.
+    pub(crate) fn counts(&self) -> Vec<ServerCounts> {
+        self.servers.iter().map(Server::counts).collect()
+    }
+
+    /// Returns the servers in the order in which the next request asks them: those that failed lately are last.
+    fn in_turn(&self) -> impl Iterator<Item = &Server> {
+        let first = self.turn.fetch_add(1, Ordering::Relaxed);
+        let first = first.checked_rem(self.servers.len()).unwrap_or_default();
+        let (before, after) = self.servers.split_at(first);
+        let in_turn = after.iter().chain(before);
+        let (sound, failed): (Vec<_>, Vec<_>) = in_turn.partition(|server| !server.has_failed());
+        sound.into_iter().chain(failed)
+    }
+}
+
+/// Who gets a request that a server did not answer.
+enum Next {
+    /// Any other server, as this one has not got it.
+    Any,
+    /// One other server.
+    One,
+    Nobody,
+}
+
+/// Decides who gets a request that a server did not answer. After a connection that was closed without an answer, another server gets
+/// it only if this one is gone: one that still runs closed the connection because of the request.
+async fn next_after(server: &Server, failure: &Failure, draft: &Draft) -> Next {
+    match failure {
+        Failure::Unreachable { .. } | Failure::Busy { .. } => Next::Any,
+        Failure::TooBusy { .. } => Next::One,
+        Failure::Late { .. } if draft.is_repeatable => Next::One,
+        Failure::ClosedWithoutAnswer { .. } if draft.is_repeatable && server.is_gone().await => {
+            Next::One
+        }
+        _ => Next::Nobody,
+    }
+}
+
+/// The most characters of a server's words that are kept.
+const MOST_WORDS: usize = 300;
+
+/// Returns the failure of a request that a server refused, with what its answer says.
+fn refused(place: String, status: u16, answer: &Value, retry_after: Option<Duration>) -> Failure {
+    let error = answer.get("error").unwrap_or(&Value::Null);
+    // The root cause has the words of a shard; those above it only say that all shards failed.
+    let root = error.pointer("/root_cause/0").unwrap_or(error);
+    let text = |name: &str| {
+        let value = root.get(name).or_else(|| error.get(name));
+        let text = value.and_then(Value::as_str).or_else(|| error.as_str());
+        shortened(text.unwrap_or_default())
+    };
+    match status {
+        429 | 503 => Failure::TooBusy {
+            place,
+            status,
+            reason: text("reason"),
+            retry_after,
+        },
+        _ => Failure::Refused {
+            place,
+            status,
+            kind: text("type"),
+            reason: text("reason"),
+        },
+    }
+}
+
+/// Returns the first words of a server, on one line.
+pub(crate) fn shortened(words: &str) -> String {
+    let words = words.chars().take(MOST_WORDS);
+    words
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .collect()
+}

@@ -1,0 +1,391 @@
+//! Records are loaded by requests of some megabytes each, several at once. Changes of one record keep their order, since an identifier
+//! always takes the same lane, and a lane has one request in flight.
+
+mod bulk;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::Method;
+use serde_json::{Value, json};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+use z3950_server::marc::MarcRecord;
+
+use self::bulk::{Batch, Bulk};
+pub use self::bulk::{IndexLoadError, LoadPart, RecordPlace, RefusedRecord, SlowCluster};
+use super::document::{id_of, number_of};
+use super::index::{ClusterIndex, IndexError, IndexState, REFRESH};
+use super::link::Draft;
+use crate::engine::layout::EngineLayout;
+
+/// What a load does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoadWork {
+    /// It adds records, and replaces those with the same identifiers.
+    Add,
+    /// It deletes records.
+    Delete,
+    /// It fills a new index, which then replaces the one that is there.
+    Reload {
+        /// Whether there are notes of an earlier load, which was interrupted.
+        is_resumed: bool,
+        /// Whether what an earlier load has left behind is deleted.
+        overwrite: bool,
+    },
+}
+
+/// A load in progress.
+#[derive(Debug)]
+pub struct IndexLoad {
+    pub(super) home: ClusterIndex,
+    /// The own name of the index that is filled.
+    pub(super) index: String,
+    uuid: String,
+    work: LoadWork,
+    /// The settings that the index gets when the load ends; null if it has them.
+    pub(super) restored: Value,
+    /// What the reload replaces.
+    pub(super) replaced: Option<IndexState>,
+    /// Whether this load has created the index.
+    pub(super) is_new: bool,
+    lanes: Vec<Lane>,
+    tasks: JoinSet<Result<(), IndexLoadError>>,
+}
+
+/// What is sent by one request after the other.
+#[derive(Debug)]
+struct Lane {
+    batch: Batch,
+    steps: mpsc::Sender<LaneStep>,
+}
+
+/// What a lane does next.
+#[derive(Debug)]
+enum LaneStep {
+    Batch(Batch),
+    /// It tells what it has done since the mark before.
+    Mark(oneshot::Sender<LoadPart>),
+}
+
+/// The number of requests in flight.
+const LANES: usize = 4;
+/// The longest wait for the refresh of an index that was filled.
+const REFRESH_TIME: Duration = Duration::from_secs(600);
+
+/// A point that a load has come to; see [`IndexLoad::mark`].
+#[derive(Debug)]
+#[must_use]
+pub struct IndexLoadMark(Vec<oneshot::Receiver<LoadPart>>);
+
+impl ClusterIndex {
+    /// Begins a load: creates the index if it is missing and the work needs none, and makes an empty index quick to fill. Whenever a
+    /// request has taken another 30 s, `slow` is called.
+    ///
+    /// # Errors
+    /// See [`IndexError`].
+    pub async fn begin(
+        &self,
+        work: LoadWork,
+        slow: impl Fn(SlowCluster) + Send + Sync + 'static,
+    ) -> Result<IndexLoad, IndexError> {
+        self.check_cluster().await?;
+        let mut load = match work {
+            LoadWork::Reload {
+                is_resumed,
+                overwrite,
+            } => self.begin_reload(is_resumed, overwrite).await?,
+            LoadWork::Add | LoadWork::Delete => self.begin_in_place(work).await?,
+        };
+        load.start(Arc::new(slow));
+        Ok(load)
+    }
+
+    async fn begin_in_place(&self, work: LoadWork) -> Result<IndexLoad, IndexError> {
+        let mut is_new = false;
+        let state = match self.state().await? {
+            None if work == LoadWork::Add => {
+                (_, is_new) = self.create().await?;
+                self.state().await?
+            }
+            state => state,
+        };
+        let state = state.ok_or_else(|| IndexError::Absent(self.name.clone()))?;
+        self.check_layout(&state)?;
+        if state.is_blocked() {
+            return Err(match self.filling().await? {
+                Some(filling) => IndexError::Reloading {
+                    index: state.index,
+                    filling: filling.index,
+                },
+                None => {
+                    IndexError::Refused(format!("index.blocks.write of {} is set", state.index))
+                }
+            });
+        }
+        let mut load = self.load_of(&state, work);
+        load.is_new = is_new;
+        if work == LoadWork::Add && (state.is_unfinished() || self.is_empty(&state.index).await?) {
+            let replicas = match state.setting("/number_of_replicas") {
+                Some(replicas) if !state.is_unfinished() => json!(replicas),
+                _ => json!(self.replicas),
+            };
+            load.restored = json!({ "refresh_interval": REFRESH, "number_of_replicas": replicas });
+            self.make_quick(&state.index).await?;
+        }
+        Ok(load)
+    }
+
+    /// Creates a load of an index that is not started yet.
+    pub(super) fn load_of(&self, state: &IndexState, work: LoadWork) -> IndexLoad {
+        IndexLoad {
+            home: self.clone(),
+            index: state.index.clone(),
+            uuid: state.uuid().to_owned(),
+            work,
+            restored: Value::Null,
+            replaced: None,
+            is_new: false,
+            lanes: Vec::new(),
+            tasks: JoinSet::new(),
+        }
+    }
+
+    /// Makes an index that nobody searches yet quick to fill.
+    pub(super) async fn make_quick(&self, index: &str) -> Result<(), IndexError> {
+        let quick = json!({ "refresh_interval": "-1", "number_of_replicas": 0 });
+        self.set(index, &quick).await
+    }
+
+    async fn is_empty(&self, index: &str) -> Result<bool, IndexError> {
+        Ok(self.count(index).await? == 0)
+    }
+
+    /// Returns the number of records in an index.
+    pub(super) async fn count(&self, index: &str) -> Result<u64, IndexError> {
+        let draft = Draft::read(format!("/{index}/_count"), 1 << 20);
+        let answer = self.link.ask(&draft).await?;
+        let malformed = || IndexError::Malformed("there is no count".to_owned());
+        answer
+            .get("count")
+            .and_then(Value::as_u64)
+            .ok_or_else(malformed)
+    }
+}
+
+impl IndexLoad {
+    /// Returns the name of the index that is filled, with a part that no other index ever has.
+    pub fn identity(&self) -> String {
+        format!("{} {}", self.index, self.uuid)
+    }
+
+    /// Returns the name of the index that is filled.
+    pub fn index(&self) -> &str {
+        &self.index
+    }
+
+    /// Returns what makes changes of records, which several threads may do at once.
+    pub fn changes(&self) -> IndexChanges {
+        IndexChanges {
+            layout: Arc::clone(&self.home.layout),
+            is_deleted: self.work == LoadWork::Delete,
+        }
+    }
+
+    /// Starts the lanes.
+    fn start(&mut self, slow: Arc<dyn Fn(SlowCluster) + Send + Sync>) {
+        // A name that stands for no index must not create one.
+        let (target, required) = match self.work {
+            LoadWork::Reload { .. } => (self.home.filling_name(), true),
+            _ => (self.home.name.clone(), self.index != self.home.name),
+        };
+        for _ in 0..LANES {
+            let (sender, mut steps) = mpsc::channel(1);
+            let bulk = Bulk::new(
+                Arc::clone(&self.home.link),
+                &target,
+                required,
+                Arc::clone(&slow),
+            );
+            self.lanes.push(Lane {
+                batch: Batch::default(),
+                steps: sender,
+            });
+            self.tasks.spawn(async move {
+                let mut part = LoadPart::default();
+                while let Some(step) = steps.recv().await {
+                    match step {
+                        LaneStep::Batch(batch) => bulk.send(batch, &mut part).await?,
+                        LaneStep::Mark(reached) => {
+                            // If nobody waits for it, the load has failed.
+                            let _ = reached.send(std::mem::take(&mut part));
+                        }
+                    }
+                }
+                Ok(())
+            });
+        }
+    }
+
+    /// Adds a change; waits while its lane is busy.
+    ///
+    /// # Errors
+    /// See [`IndexLoadError`].
+    pub async fn add(&mut self, change: IndexChange) -> Result<(), IndexLoadError> {
+        let lanes = self.lanes.len() as u64;
+        let lane = change.number.checked_rem(lanes).unwrap_or_default() as usize;
+        let batch = self.lanes.get_mut(lane).map(|lane| &mut lane.batch);
+        let batch = batch.ok_or(IndexLoadError::Lost)?;
+        batch.add(change);
+        if batch.is_full() {
+            self.send(lane).await
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Sends what is left, and marks the point that the load has come to. The load can go on before the cluster has come as far.
+    ///
+    /// # Errors
+    /// See [`IndexLoadError`].
+    pub async fn mark(&mut self) -> Result<IndexLoadMark, IndexLoadError> {
+        let mut marks = Vec::with_capacity(self.lanes.len());
+        for lane in 0..self.lanes.len() {
+            self.send(lane).await?;
+            let (reached, mark) = oneshot::channel();
+            self.step(lane, LaneStep::Mark(reached)).await?;
+            marks.push(mark);
+        }
+        Ok(IndexLoadMark(marks))
+    }
+
+    /// Waits until everything that was added before a mark is in the index, and returns what came of it since the mark before.
+    ///
+    /// # Errors
+    /// See [`IndexLoadError`].
+    pub async fn reached(&mut self, mark: IndexLoadMark) -> Result<LoadPart, IndexLoadError> {
+        let mut part = LoadPart::default();
+        for mark in mark.0 {
+            match mark.await {
+                Ok(of_lane) => part.extend(of_lane),
+                Err(_) => return Err(self.failure().await),
+            }
+        }
+        part.refused.sort_by_key(|refused| refused.place);
+        Ok(part)
+    }
+
+    /// Ends a load, whether or not it was successful: the index gets its settings, and searches find what was loaded.
+    ///
+    /// # Errors
+    /// See [`IndexError`].
+    pub async fn end(self) -> Result<(), IndexError> {
+        self.refresh().await
+    }
+
+    pub(super) async fn refresh(&self) -> Result<(), IndexError> {
+        if !self.restored.is_null() {
+            self.home.set(&self.index, &self.restored).await?;
+        }
+        let mut refresh = Draft::change(
+            Method::POST,
+            format!("/{}/_refresh", self.index),
+            &Value::Null,
+        );
+        refresh.is_repeatable = true;
+        refresh.time = Some(REFRESH_TIME);
+        self.home.link.ask(&refresh).await?;
+        Ok(())
+    }
+
+    async fn send(&mut self, lane: usize) -> Result<(), IndexLoadError> {
+        let batch = self
+            .lanes
+            .get_mut(lane)
+            .map(|lane| std::mem::take(&mut lane.batch));
+        match batch {
+            Some(batch) if !batch.is_empty() => self.step(lane, LaneStep::Batch(batch)).await,
+            _ => Ok(()),
+        }
+    }
+
+    async fn step(&mut self, lane: usize, step: LaneStep) -> Result<(), IndexLoadError> {
+        let sent = match self.lanes.get(lane) {
+            Some(lane) => lane.steps.send(step).await.is_ok(),
+            None => false,
+        };
+        if sent {
+            Ok(())
+        } else {
+            Err(self.failure().await)
+        }
+    }
+
+    /// Returns why a lane has ended, when the others have ended too.
+    async fn failure(&mut self) -> IndexLoadError {
+        self.lanes.clear();
+        let mut outcome = Ok(());
+        while let Some(ended) = self.tasks.join_next().await {
+            // A panic was reported by the task itself.
+            outcome = outcome.and(ended.unwrap_or(Err(IndexLoadError::Lost)));
+        }
+        outcome.err().unwrap_or(IndexLoadError::Lost)
+    }
+}
+
+/// A record as a change of the index.
+#[derive(Clone, Debug)]
+pub struct IndexChange {
+    /// By which changes of one record take the same lane.
+    number: u64,
+    id: String,
+    /// The lines of the request.
+    lines: Vec<u8>,
+    place: RecordPlace,
+}
+
+impl IndexChange {
+    /// Returns the lines of the change in a request to `_bulk`.
+    pub fn lines(&self) -> &[u8] {
+        &self.lines
+    }
+}
+
+/// Makes changes of records.
+#[derive(Clone, Debug)]
+pub struct IndexChanges {
+    layout: Arc<EngineLayout>,
+    is_deleted: bool,
+}
+
+impl IndexChanges {
+    /// Returns whether a record has an identifier of its own.
+    pub fn has_docid(&self, record: &MarcRecord) -> bool {
+        self.layout.map().docid(record).is_some()
+    }
+
+    /// Returns the change for a record, which stands at a place of the input.
+    pub fn of(&self, record: &MarcRecord, octets: &[u8], place: RecordPlace) -> IndexChange {
+        let docid = self.layout.map().docid(record);
+        let number = number_of(docid.unwrap_or(octets));
+        let (id, lines) = match docid {
+            Some(docid) if self.is_deleted => {
+                let id = id_of(docid);
+                let line = format!("{}\n", json!({ "delete": { "_id": id } }));
+                (id, line)
+            }
+            _ => {
+                let document = self.layout.engine_document(record, octets);
+                let action = json!({ "index": { "_id": document.id } });
+                let lines = format!("{action}\n{}\n", document.source);
+                (document.id, lines)
+            }
+        };
+        IndexChange {
+            number,
+            id,
+            lines: lines.into_bytes(),
+            place,
+        }
+    }
+}

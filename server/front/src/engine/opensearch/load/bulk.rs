@@ -1,0 +1,478 @@
+//! Requests with many changes, and what becomes of each: the status of an answer says nothing about its changes.
+
+use std::collections::HashMap;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use hyper::Method;
+use serde_json::Value;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::super::link::{Draft, Failure, Link, NDJSON, shortened};
+use super::IndexChange;
+
+/// The octets of changes after which a request is sent.
+const BATCH_OCTETS: usize = 5 << 20;
+/// The longest wait for the answer to one request.
+const BULK_TIME: Duration = Duration::from_secs(120);
+/// How long changes are sent again without any of them being accepted.
+const PATIENCE: Duration = Duration::from_secs(300);
+/// How long a request may take before it is reported.
+const SLOW: Duration = Duration::from_secs(30);
+/// The first and the longest wait before changes are sent again.
+const WAITS: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(10)];
+/// The most octets of an answer.
+const MOST_ANSWER: usize = 32 << 20;
+
+/// Where a record stands in the input.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RecordPlace {
+    /// The number of the file.
+    pub file: usize,
+    /// The number of the record in the file, from 1.
+    pub number: u64,
+    /// The octets before the record in the file.
+    pub offset: u64,
+}
+
+/// A record that the search engine refuses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefusedRecord {
+    /// Where the record stands.
+    pub place: RecordPlace,
+    /// The reason.
+    pub words: String,
+}
+
+/// What came of a part of a load.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LoadPart {
+    /// The number of records that were stored or deleted.
+    pub changed: u64,
+    /// The number of records that were to be deleted, but were not there.
+    pub absent: u64,
+    /// The records that were refused.
+    pub refused: Vec<RefusedRecord>,
+}
+
+impl LoadPart {
+    pub(super) fn extend(&mut self, other: Self) {
+        self.changed += other.changed;
+        self.absent += other.absent;
+        self.refused.extend(other.refused);
+    }
+}
+
+/// A cluster that takes long for a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SlowCluster {
+    /// How long it has taken so far.
+    pub waited: Duration,
+}
+
+/// Why a load ended early.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum IndexLoadError {
+    /// The cluster fails.
+    #[error("the search engine fails: {0}")]
+    Cluster(String),
+    /// The index takes no changes.
+    #[error("the index takes no changes: {0}")]
+    Blocked(String),
+    /// The index is another one than when the load began.
+    #[error("the index was changed meanwhile: {0}")]
+    Changed(String),
+    /// The task of a lane is gone, and with it what it had not sent.
+    #[error("records are lost: nothing takes them")]
+    Lost,
+}
+
+/// Changes that are sent together, at most one for each identifier: the last one.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    changes: Vec<IndexChange>,
+    known: HashMap<String, usize>,
+    octets: usize,
+    /// The number of changes that others have replaced.
+    replaced: u64,
+}
+
+impl Batch {
+    pub(super) fn add(&mut self, change: IndexChange) {
+        self.octets += change.lines.len();
+        let before = self.known.get(&change.id).copied();
+        match before.and_then(|at| self.changes.get_mut(at)) {
+            Some(before) => {
+                self.octets -= before.lines.len();
+                *before = change;
+                self.replaced += 1;
+            }
+            None => {
+                self.known.insert(change.id.clone(), self.changes.len());
+                self.changes.push(change);
+            }
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.changes.is_empty()
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.octets >= BATCH_OCTETS
+    }
+}
+
+/// What becomes of a change.
+enum Outcome {
+    Changed,
+    Absent,
+    /// It may be accepted later.
+    Again(String),
+    Refused(String),
+}
+
+/// Sends changes to an index.
+pub(super) struct Bulk {
+    link: Arc<Link>,
+    path: String,
+    slow: Arc<dyn Fn(SlowCluster) + Send + Sync>,
+}
+
+impl Bulk {
+    /// Creates a sender for an index; `is_alias` if its name has to be that of an alias.
+    pub(super) fn new(
+        link: Arc<Link>,
+        index: &str,
+        is_alias: bool,
+        slow: Arc<dyn Fn(SlowCluster) + Send + Sync>,
+    ) -> Self {
+        Self {
+            link,
+            path: format!(
+                "/{index}/_bulk?require_alias={is_alias}&filter_path=errors,items.*.status,items.*.error"
+            ),
+            slow,
+        }
+    }
+
+    /// Sends changes until each of them is accepted or refused for good, and adds what came of them to `part`.
+    pub(super) async fn send(
+        &self,
+        batch: Batch,
+        part: &mut LoadPart,
+    ) -> Result<(), IndexLoadError> {
+        // Those that were replaced are as good as stored.
+        part.changed += batch.replaced;
+        let mut sent = pin!(self.carry_out(batch.changes, part));
+        let mut waited = Duration::ZERO;
+        loop {
+            if let Ok(sent) = timeout(SLOW, &mut sent).await {
+                return sent;
+            }
+            waited += SLOW;
+            (self.slow)(SlowCluster { waited });
+        }
+    }
+
+    async fn carry_out(
+        &self,
+        mut changes: Vec<IndexChange>,
+        part: &mut LoadPart,
+    ) -> Result<(), IndexLoadError> {
+        let [first_wait, longest] = WAITS;
+        let (mut wait, mut progress) = (first_wait, Instant::now());
+        loop {
+            let number = changes.len();
+            let (why, least) = match self.link.ask(&self.draft(&changes)).await {
+                Ok(answer) => {
+                    let (left, why) = sort(changes, &answer, part)?;
+                    changes = left;
+                    (why, Duration::ZERO)
+                }
+                Err(failure) => temporary(failure)?,
+            };
+            if changes.is_empty() {
+                return Ok(());
+            }
+            if changes.len() < number {
+                (wait, progress) = (first_wait, Instant::now());
+            } else if progress.elapsed() >= PATIENCE {
+                return Err(IndexLoadError::Cluster(why));
+            }
+            tracing::debug!(left = changes.len(), %why, "changes are sent again");
+            sleep(wait.max(least)).await;
+            wait = longest.min(2 * wait);
+        }
+    }
+
+    fn draft(&self, changes: &[IndexChange]) -> Draft {
+        let octets = changes.iter().map(|change| change.lines.len()).sum();
+        let mut body = Vec::with_capacity(octets);
+        changes
+            .iter()
+            .for_each(|change| body.extend_from_slice(&change.lines));
+        Draft {
+            method: Method::POST,
+            content_type: NDJSON,
+            body: Bytes::from(body),
+            time: Some(BULK_TIME),
+            // The same change twice is the same as once.
+            ..Draft::read(&*self.path, MOST_ANSWER)
+        }
+    }
+}
+
+/// Returns why a request has failed that may succeed later, and the least wait.
+fn temporary(failure: Failure) -> Result<(String, Duration), IndexLoadError> {
+    let words = failure.to_string();
+    let least = match failure {
+        Failure::TooBusy { retry_after, .. } => retry_after.unwrap_or_default(),
+        Failure::Unreachable { .. }
+        | Failure::Busy { .. }
+        | Failure::Late { .. }
+        | Failure::ClosedWithoutAnswer { .. } => Duration::ZERO,
+        Failure::Refused { status: 404, .. } => return Err(IndexLoadError::Changed(words)),
+        Failure::Refused { kind, .. } if kind == BLOCK => {
+            return Err(IndexLoadError::Blocked(words));
+        }
+        _ => return Err(IndexLoadError::Cluster(words)),
+    };
+    Ok((words, least.min(PATIENCE)))
+}
+
+/// The kind of a refusal because an index takes no changes.
+const BLOCK: &str = "cluster_block_exception";
+
+/// Sorts changes by what became of them. Returns those that are to be sent again, with the reason of the last one.
+fn sort(
+    changes: Vec<IndexChange>,
+    answer: &Value,
+    part: &mut LoadPart,
+) -> Result<(Vec<IndexChange>, String), IndexLoadError> {
+    let items = answer.get("items").and_then(Value::as_array);
+    let items = items.filter(|items| items.len() == changes.len());
+    let malformed = || {
+        let words = "an answer does not say what became of each change";
+        IndexLoadError::Cluster(words.to_owned())
+    };
+    let items = items.ok_or_else(malformed)?;
+    let (mut left, mut why) = (Vec::new(), String::new());
+    for (change, item) in changes.into_iter().zip(items) {
+        match outcome(item)? {
+            Outcome::Changed => part.changed += 1,
+            Outcome::Absent => part.absent += 1,
+            Outcome::Again(words) => {
+                why = words;
+                left.push(change);
+            }
+            Outcome::Refused(words) => part.refused.push(RefusedRecord {
+                place: change.place,
+                words,
+            }),
+        }
+    }
+    Ok((left, why))
+}
+
+/// Returns what became of a change: `{"index": {"status": 400, "error": {…}}}`.
+fn outcome(item: &Value) -> Result<Outcome, IndexLoadError> {
+    let (action, of) = item.as_object().and_then(|item| item.iter().next()).unzip();
+    let of = of.unwrap_or(&Value::Null);
+    let status = of.get("status").and_then(Value::as_u64).unwrap_or_default();
+    let text = |pointer: &str| of.pointer(pointer).and_then(Value::as_str);
+    let kind = text("/error/type").unwrap_or_default();
+    let words = || {
+        let words = [text("/error/reason"), text("/error/caused_by/reason")];
+        let words = words.into_iter().flatten().collect::<Vec<_>>().join(": ");
+        shortened(if words.is_empty() { kind } else { &words })
+    };
+    match status {
+        200 | 201 => Ok(Outcome::Changed),
+        404 if action.is_some_and(|action| action == "delete") && kind.is_empty() => {
+            Ok(Outcome::Absent)
+        }
+        _ if kind == BLOCK => Err(IndexLoadError::Blocked(words())),
+        404 => Err(IndexLoadError::Changed(words())),
+        400 if kind == "strict_dynamic_mapping_exception" => Err(IndexLoadError::Changed(words())),
+        409 | 429 | 500.. => Ok(Outcome::Again(words())),
+        400..=499 => Ok(Outcome::Refused(words())),
+        _ => Err(IndexLoadError::Cluster(format!(
+            "a change has the status {status}"
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::engine::opensearch::fake::{FakeAnswer, FakeNode};
+    use crate::lock::lock;
+
+    fn change(id: &str, number: u64) -> IndexChange {
+        IndexChange {
+            number: 0,
+            id: id.to_owned(),
+            lines: vec![b'x'; 10],
+            place: RecordPlace {
+                number,
+                ..RecordPlace::default()
+            },
+        }
+    }
+
+    #[test]
+    fn each_change_has_an_outcome_of_its_own() {
+        let error = |status: u64, kind: &str, reason: &str| json!({ "index": { "status": status, "error": { "type": kind, "reason": reason } } });
+        let full = "rejected_execution_exception";
+        for (item, expected) in [
+            (json!({ "index": { "status": 201 } }), "changed"),
+            (json!({ "index": { "status": 200 } }), "changed"),
+            (json!({ "delete": { "status": 404 } }), "absent"),
+            (error(429, full, "full"), "again"),
+            (error(503, "unavailable_shards_exception", "no"), "again"),
+            (
+                error(409, "version_conflict_engine_exception", "no"),
+                "again",
+            ),
+            (
+                error(400, "mapper_parsing_exception", "bad\nvalue"),
+                "refused: bad\u{fffd}value",
+            ),
+            (error(429, BLOCK, "disk"), "takes no changes: disk"),
+            (error(403, BLOCK, "write"), "takes no changes: write"),
+            (
+                error(404, "index_not_found_exception", "gone"),
+                "changed meanwhile: gone",
+            ),
+            (
+                error(400, "strict_dynamic_mapping_exception", "k_x"),
+                "changed meanwhile: k_x",
+            ),
+            (json!({}), "the status 0"),
+            (json!([]), "the status 0"),
+            (json!({ "index": { "status": "201" } }), "the status 0"),
+        ] {
+            let mut part = LoadPart::default();
+            let sorted = sort(vec![change("a", 1)], &json!({ "items": [item] }), &mut part);
+            let said = match sorted {
+                Err(error) => error.to_string(),
+                Ok((left, _)) if !left.is_empty() => "again".to_owned(),
+                Ok(_) if part.absent == 1 => "absent".to_owned(),
+                Ok(_) if part.changed == 1 => "changed".to_owned(),
+                Ok(_) => format!("refused: {}", part.refused[0].words),
+            };
+            assert!(said.contains(expected), "{item}: {said}");
+        }
+        for answer in [json!({}), json!({ "items": {} }), json!({ "items": [] })] {
+            let failed = sort(vec![change("a", 1)], &answer, &mut LoadPart::default());
+            assert!(failed.is_err(), "{answer}");
+        }
+    }
+
+    #[test]
+    fn the_last_change_of_a_record_is_sent() {
+        let mut batch = Batch::default();
+        for (id, number) in [("a", 1), ("b", 2), ("a", 3)] {
+            batch.add(change(id, number));
+        }
+        let numbers: Vec<u64> = batch
+            .changes
+            .iter()
+            .map(|change| change.place.number)
+            .collect();
+        assert_eq!(
+            (&*numbers, batch.replaced, batch.octets),
+            (&[3, 2][..], 1, 20)
+        );
+    }
+
+    /// Sends changes to a node that gives these answers, one after the other; returns what came of them and the identifiers in each
+    /// request.
+    async fn sent(
+        ids: &[&str],
+        answers: Vec<FakeAnswer>,
+    ) -> (Result<LoadPart, IndexLoadError>, Vec<Vec<String>>) {
+        let answers = Mutex::new(answers.into_iter());
+        let node = FakeNode::start(move |_| lock(&answers).next().expect("an answer")).await;
+        let link = Link::new(&[node.address()], 1, Duration::from_secs(60));
+        let bulk = Bulk::new(Arc::new(link), "books", true, Arc::new(|_| ()));
+        let mut batch = Batch::default();
+        for (number, id) in (1..).zip(ids) {
+            let mut change = change(id, number);
+            change.lines = format!("{id}\n").into_bytes();
+            batch.add(change);
+        }
+        let mut part = LoadPart::default();
+        let outcome = bulk.send(batch, &mut part).await.map(|()| part);
+        let asked = node.asked().into_iter();
+        let bodies = asked.map(|request| request.body.lines().map(str::to_owned).collect());
+        (outcome, bodies.collect())
+    }
+
+    fn items(statuses: &[u64]) -> FakeAnswer {
+        let items = statuses.iter().map(|status| {
+            if *status < 300 {
+                json!({ "index": { "status": status } })
+            } else {
+                let error = json!({ "type": "x_exception", "reason": "why" });
+                json!({ "index": { "status": status, "error": error } })
+            }
+        });
+        FakeAnswer::Json(
+            200,
+            json!({ "errors": true, "items": items.collect::<Vec<_>>() }),
+        )
+    }
+
+    #[tokio::test]
+    async fn changes_are_sent_again_until_each_is_accepted_or_refused() {
+        let busy = FakeAnswer::with("429 Too Many Requests", "Retry-After: 0\r\n", "");
+        let answers = vec![
+            busy,
+            FakeAnswer::Cut(Vec::new()),
+            items(&[201, 429, 400, 503]),
+            items(&[429, 200]),
+            items(&[201]),
+        ];
+        let (outcome, asked) = sent(&["a", "b", "c", "d"], answers).await;
+        let part = outcome.expect("sent");
+        assert_eq!((part.changed, part.refused.len()), (3, 1));
+        assert_eq!(
+            (part.refused[0].place.number, &*part.refused[0].words),
+            (3, "why")
+        );
+        let [all, bd, b] = [&["a", "b", "c", "d"][..], &["b", "d"], &["b"]];
+        assert_eq!(asked, [all, all, all, bd, b]);
+    }
+
+    #[tokio::test]
+    async fn answers_that_say_nothing_fail_the_load() {
+        for answer in [
+            FakeAnswer::Json(200, json!({})),
+            FakeAnswer::Json(200, json!({ "items": [{}, {}] })),
+            FakeAnswer::Json(
+                400,
+                json!({ "error": { "type": "illegal_argument_exception" } }),
+            ),
+            FakeAnswer::Json(
+                404,
+                json!({ "error": { "type": "index_not_found_exception" } }),
+            ),
+            FakeAnswer::Json(403, json!({ "error": { "type": BLOCK, "reason": "no" } })),
+            FakeAnswer::of("text/html", "<html>"),
+            FakeAnswer::with("413 Payload Too Large", "", ""),
+        ] {
+            let described = format!("{answer:.100?}");
+            let (outcome, asked) = sent(&["a"], vec![answer]).await;
+            assert!(outcome.is_err() && asked.len() == 1, "{described}");
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! A reload fills a new index while the old one answers, and then moves the alias from one to the other in one request. Until then, the
+//! old index takes no changes, which would be lost, and the new one has another alias, which shows that it is being filled.
+
+use std::time::Duration;
+
+use hyper::Method;
+use serde_json::{Value, json};
+
+use super::index::{ClusterIndex, IndexError, IndexState, REFRESH};
+use super::link::Draft;
+use super::load::{IndexLoad, LoadWork};
+
+/// How long the copies of a new index may take before the alias is moved nevertheless.
+const COPY_TIME: Duration = Duration::from_secs(60);
+
+impl ClusterIndex {
+    /// Returns the alias of an index that is being filled by a reload.
+    pub(super) fn filling_name(&self) -> String {
+        format!("{}-filling", self.name)
+    }
+
+    /// Returns the index that is being filled by a reload, or was when that was killed.
+    pub(super) async fn filling(&self) -> Result<Option<IndexState>, IndexError> {
+        self.state_of(&self.filling_name()).await
+    }
+
+    /// Begins a reload, or goes on with an earlier one.
+    pub(super) async fn begin_reload(
+        &self,
+        is_resumed: bool,
+        overwrite: bool,
+    ) -> Result<IndexLoad, IndexError> {
+        let replaced = self.state().await?;
+        if let Some(replaced) = &replaced {
+            let mark = replaced.mapping.pointer("/_meta/z3950d");
+            mark.ok_or_else(|| IndexError::Foreign(replaced.index.clone()))?;
+        }
+        let left = self.filling().await?;
+        let (state, is_new) = match left {
+            Some(left) if is_resumed && !overwrite => {
+                self.check_layout(&left)?;
+                (left, false)
+            }
+            Some(left) if !overwrite => {
+                let index = replaced.map_or_else(|| self.name.clone(), |replaced| replaced.index);
+                return Err(IndexError::Reloading {
+                    index,
+                    filling: left.index,
+                });
+            }
+            left => (self.create_filling(left).await?, true),
+        };
+        let mut load = self.load_of(
+            &state,
+            LoadWork::Reload {
+                is_resumed,
+                overwrite,
+            },
+        );
+        load.is_new = is_new;
+        load.restored = json!({ "refresh_interval": REFRESH, "number_of_replicas": self.replicas });
+        if let Some(replaced) = &replaced {
+            self.set(&replaced.index, &json!({ "blocks.write": true }))
+                .await?;
+        }
+        load.replaced = replaced;
+        Ok(load)
+    }
+
+    /// Creates the index to fill, in place of the one that an earlier reload has left behind.
+    async fn create_filling(&self, left: Option<IndexState>) -> Result<IndexState, IndexError> {
+        // The number is never used again, so notes of an earlier reload do not fit.
+        let index = self.next_index().await?;
+        if let Some(left) = left {
+            self.delete(&left.index).await?;
+        }
+        let alias = self.filling_name();
+        self.create_as(&index, &alias).await?;
+        self.make_quick(&index).await?;
+        let state = self.state_of(&alias).await?;
+        state.ok_or(IndexError::Absent(index))
+    }
+
+    async fn delete(&self, index: &str) -> Result<(), IndexError> {
+        self.change(Method::DELETE, format!("/{index}"), &Value::Null)
+            .await
+    }
+}
+
+impl IndexLoad {
+    /// Ends a reload that has loaded everything: the new index takes the place of the old one.
+    ///
+    /// # Errors
+    /// See [`IndexError`]; the old index still answers.
+    pub async fn replace(self) -> Result<(), IndexError> {
+        self.refresh().await?;
+        self.wait_for_copies().await;
+        let home = &self.home;
+        let new = &self.index;
+        let mut actions = vec![
+            json!({ "add": { "index": new, "alias": home.name } }),
+            json!({ "remove": { "index": new, "alias": home.filling_name() } }),
+        ];
+        if let Some(old) = &self.replaced {
+            // What else the index was called.
+            let others = old.aliases.iter().filter(|alias| **alias != old.index);
+            actions.extend(others.map(|alias| json!({ "add": { "index": new, "alias": alias } })));
+            actions.push(json!({ "remove_index": { "index": old.index } }));
+        }
+        let body = json!({ "actions": actions });
+        home.change(Method::POST, "/_aliases".to_owned(), &body)
+            .await
+    }
+
+    /// Gives a reload up: the old index takes changes again, and the new one is deleted.
+    ///
+    /// # Errors
+    /// See [`IndexError`].
+    pub async fn give_up(self) -> Result<(), IndexError> {
+        let home = &self.home;
+        home.delete(&self.index).await?;
+        match &self.replaced {
+            Some(old) => home.set(&old.index, &json!({ "blocks.write": null })).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Returns whether this load has created the index that it fills.
+    pub fn is_new(&self) -> bool {
+        self.is_new
+    }
+
+    /// Returns the number of records in the index that is filled, as far as searches would find them.
+    ///
+    /// # Errors
+    /// See [`IndexError`].
+    pub async fn count(&self) -> Result<u64, IndexError> {
+        self.refresh().await?;
+        self.home.count(&self.index).await
+    }
+
+    /// Waits until each shard has its copies, unless that takes long or is not possible: then the first copies answer.
+    async fn wait_for_copies(&self) {
+        let path = format!(
+            "/_cluster/health/{}?wait_for_status=green&timeout={}s",
+            self.index,
+            COPY_TIME.as_secs()
+        );
+        let mut draft = Draft::read(path, 1 << 20);
+        draft.time = Some(2 * COPY_TIME);
+        if let Err(error) = self.home.link.ask(&draft).await {
+            tracing::debug!(%error, "the copies of the new index are not complete yet");
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Scan: terms around a start, read from the engine's own dictionary of terms, each with its number of records (Z39.50-2003 §3.2.8.1).
+
+use serde_json::{Value, json};
+use z3950_server::asn1::apdu::Term;
+use z3950_server::asn1::bib1::diagnostics::Condition;
+use z3950_server::backend::{Scan, ScanTerm, Scanned};
+use z3950_server::memory::index_map::Terms;
+use z3950_server::{Diagnostic, diagnostic};
+
+use super::database::ClusterDatabase;
+use super::document::{MOST_ENTRY, cut};
+use super::hits::ClusterHits;
+use super::request::{self, MOST_BUCKETS, TermsAfter};
+use super::response::{self, AnswerError, ReadTerms};
+use super::search::{ANSWER_OCTETS, ENGINE, MOST_ANSWER_OCTETS, TERM_OCTETS};
+use crate::engine::clause::Clause;
+use crate::engine::plan::Plan;
+
+/// The lengths in characters of the beginnings of the start that are tried backwards: the engine reads the records that have a term from
+/// the beginning to the start.
+const BEGINNINGS: [usize; 4] = [4, 2, 1, 0];
+
+/// The terms of a scan, and what is missing.
+#[derive(Default)]
+struct Side {
+    /// The nearest first.
+    terms: Vec<(String, usize)>,
+    missing: Option<String>,
+}
+
+impl Side {
+    fn add(&mut self, read: ReadTerms) {
+        self.terms.extend(read.terms);
+        self.missing = self.missing.take().or(read.missing);
+    }
+}
+
+impl ClusterDatabase {
+    pub(super) async fn scanned(&self, scan: Scan<'_>) -> Result<Scanned, Diagnostic> {
+        let map = self.layout.map();
+        let (terms, start) = map.scan_start(&scan.attribute_set, scan.start)?;
+        let (Terms::Words(index) | Terms::Keys(index)) = terms;
+        if !self.layout.is_scanned(index) {
+            let name = self.layout.name(index);
+            return Err(diagnostic(Condition::MALFORMED_SCAN, name));
+        }
+        let start = String::from_utf8_lossy(&start).into_owned();
+        let start = cut(&start, MOST_ENTRY);
+        let within = match scan.within {
+            None => None,
+            Some(hits) => {
+                let gone = || diagnostic(Condition::RESULT_SET_DOES_NOT_EXIST, "");
+                let hits = self.own(hits).ok_or_else(gone)?;
+                Some(ClusterHits::operand(hits))
+            }
+        };
+        let within = within.as_ref();
+        let step = scan.step.saturating_add(1);
+        let before = scan.before.saturating_mul(step);
+        let after = scan.after.saturating_sub(1).saturating_mul(step);
+        let after = after.saturating_add(usize::from(scan.after > 0));
+        let (before, after) = tokio::try_join!(
+            self.before(terms, start, before, within),
+            self.after_or_at(terms, start, after, within),
+        )?;
+        let missing = before.missing.or(after.missing);
+        let failed = self.failed_source(missing.as_deref())?;
+        let (before, after) = (before.terms.into_iter(), after.terms);
+        let mut scanned = Scanned::default();
+        let failures = failed.and_then(|source| source.failure).map(|failure| {
+            let words = failure.addinfo.to_string_lossy();
+            diagnostic(Condition(failure.condition), format!("{ENGINE}: {words}"))
+        });
+        scanned.failures = failures.into_iter().collect();
+        // The nearest term of those before is at the distance of a step.
+        scanned.before = before.skip(step - 1).step_by(step).map(shown).collect();
+        scanned.before.reverse();
+        scanned.exact = after.first().is_some_and(|(term, _)| term == start);
+        scanned.after = after.into_iter().step_by(step).map(shown).collect();
+        Ok(scanned)
+    }
+
+    /// Returns this many terms from the start on.
+    async fn after_or_at(
+        &self,
+        terms: Terms,
+        start: &str,
+        wanted: usize,
+        within: Option<&Clause>,
+    ) -> Result<Side, Diagnostic> {
+        let mut found = Side::default();
+        if wanted == 0 {
+            return Ok(found);
+        }
+        let mut after = start.to_owned();
+        loop {
+            let most = wanted.saturating_sub(found.terms.len()).min(MOST_BUCKETS);
+            let scan = TermsAfter {
+                terms,
+                start: Some(&*after).filter(|after| !after.is_empty()),
+                backwards: false,
+                from: None,
+                most,
+                within,
+            };
+            // The terms after a start do not include it, so it is counted with the first of them.
+            let is_first = found.terms.is_empty() && !start.is_empty() && after == start;
+            let read = if is_first {
+                self.at_start(&scan, start).await?
+            } else {
+                self.read_terms(&scan).await?
+            };
+            let is_last = read.terms.len() < most;
+            found.add(read);
+            match found.terms.last() {
+                Some((last, _)) if !is_last && found.terms.len() < wanted => {
+                    after.clone_from(last);
+                }
+                _ => break,
+            }
+        }
+        found.terms.truncate(wanted);
+        Ok(found)
+    }
+
+    /// Returns the start, if any record has it, and terms after it.
+    async fn at_start(&self, scan: &TermsAfter<'_>, start: &str) -> Result<ReadTerms, Diagnostic> {
+        let own = Clause::Terms(scan.terms, vec![start.to_owned()]);
+        let own = match scan.within {
+            Some(within) => within.clone().and(own),
+            None => own,
+        };
+        let plan = Plan::count(&own, self.deadline());
+        let searches = [
+            (self.header(), request::search(&self.layout, &plan)?),
+            (self.header(), request::terms(&self.layout, scan)?),
+        ];
+        let limit = (ANSWER_OCTETS + scan.most * TERM_OCTETS).min(MOST_ANSWER_OCTETS);
+        let answers = self.link.searches(&searches, limit).await;
+        let read = answers.map_err(AnswerError::from).and_then(|answers| {
+            let [own, others] = &*answers else {
+                return Err(AnswerError::Malformed("two answers"));
+            };
+            let own = response::read(&plan, own)?;
+            let mut read = response::terms(others)?;
+            read.missing = read.missing.or(own.missing);
+            if own.total > 0 {
+                read.terms.insert(0, (start.to_owned(), own.total));
+            }
+            Ok(read)
+        });
+        read.map_err(|error| self.failure(&error))
+    }
+
+    /// Returns this many terms before the start, the nearest first.
+    async fn before(
+        &self,
+        terms: Terms,
+        start: &str,
+        wanted: usize,
+        within: Option<&Clause>,
+    ) -> Result<Side, Diagnostic> {
+        let mut found = Side::default();
+        if wanted == 0 || start.is_empty() {
+            return Ok(found);
+        }
+        let characters = start.chars().count();
+        for beginning in BEGINNINGS {
+            if beginning > 0 && beginning >= characters {
+                continue;
+            }
+            let from: String = start.chars().take(beginning).collect();
+            found = self
+                .before_from(terms, start, &from, wanted, within)
+                .await?;
+            if found.terms.len() >= wanted {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    /// Returns the terms before the start that are not before `from`.
+    async fn before_from(
+        &self,
+        terms: Terms,
+        start: &str,
+        from: &str,
+        wanted: usize,
+        within: Option<&Clause>,
+    ) -> Result<Side, Diagnostic> {
+        let mut found = Side::default();
+        let mut before = start.to_owned();
+        while found.terms.len() < wanted {
+            let most = (wanted - found.terms.len()).min(MOST_BUCKETS);
+            let scan = TermsAfter {
+                terms,
+                start: Some(&before),
+                backwards: true,
+                from: Some(from),
+                most,
+                within,
+            };
+            let mut read = self.read_terms(&scan).await?;
+            let all = read.terms.len();
+            read.terms.retain(|(term, _)| &**term >= from);
+            let is_last = all < most || read.terms.len() < all;
+            found.add(read);
+            match found.terms.last() {
+                Some((last, _)) if !is_last => before.clone_from(last),
+                _ => break,
+            }
+        }
+        Ok(found)
+    }
+
+    async fn read_terms(&self, scan: &TermsAfter<'_>) -> Result<ReadTerms, Diagnostic> {
+        let search = (self.header(), request::terms(&self.layout, scan)?);
+        let limit = (ANSWER_OCTETS + scan.most * TERM_OCTETS).min(MOST_ANSWER_OCTETS);
+        let answers = self.link.searches(&[search], limit).await;
+        let read = answers.map_err(AnswerError::from).and_then(|answers| {
+            let answer = answers.first();
+            response::terms(answer.ok_or(AnswerError::Malformed("an answer"))?)
+        });
+        read.map_err(|error| self.failure(&error))
+    }
+
+    /// The header of a search that is sent with others.
+    fn header(&self) -> Value {
+        json!({ "index": self.index, "allow_partial_search_results": !self.options.strict })
+    }
+}
+
+fn shown((term, records): (String, usize)) -> ScanTerm {
+    let octets = term.into_bytes();
+    let mut shown = ScanTerm::new(Term::General(octets.into()));
+    shown.records = Some(records);
+    shown
+}

@@ -1,0 +1,301 @@
+//! A database in front of a fake node: what the node is asked, and what its answers mean to a client.
+
+use std::sync::{Arc, Mutex};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+use z3950_server::asn1::apdu::DatabaseName;
+use z3950_server::asn1::bib1::diagnostics::Condition;
+use z3950_server::asn1::query::parse_pqf;
+use z3950_server::backend::{
+    Backend, Composition, Found, Hits, RecordId, Retrieve, RetrieveMany, Search,
+};
+use z3950_server::marc::{Field, MarcRecord, iso2709};
+use z3950_server::memory::{AccessPoints, DocidField, Profile};
+
+use super::fake::{FakeAnswer, FakeNode, FakeRequest};
+use super::request::MOST_WINDOW;
+use super::*;
+use crate::engine::{EngineLayout, IndexUses};
+use crate::lock::lock;
+
+fn database(node: &FakeNode, is_strict: bool) -> ClusterDatabase {
+    let (points, uses) = (AccessPoints::default(), IndexUses::default());
+    let layout = EngineLayout::new(points, Profile::default(), DocidField::default(), &uses);
+    let mut options = ClusterOptions::new("books", vec![node.address()]);
+    options.strict = is_strict;
+    let database = ClusterDatabase::new(options, Arc::new(layout.expect("indexes")));
+    database.expect("no certificates")
+}
+
+async fn searched(database: &ClusterDatabase, pqf: &str) -> Result<Found, i64> {
+    let names = [DatabaseName::from("books")];
+    let query = parse_pqf(pqf).expect("a query");
+    let found = database.search(Search::new(&names, &query)).await;
+    found.map_err(|why| why.condition)
+}
+
+/// Presents records; the identifier of each, or its condition.
+async fn presented(
+    database: &ClusterDatabase,
+    hits: &Hits,
+    positions: &[i64],
+) -> Result<Vec<Result<usize, i64>>, i64> {
+    let records: Vec<RecordId> = positions.iter().map(|at| RecordId(*at)).collect();
+    let composition = Composition::full(None);
+    let prepared = database.prepare(RetrieveMany::new(hits, &records, &composition));
+    let prepared = prepared.expect("records are elsewhere").await;
+    prepared.map_err(|why| why.condition)?;
+    let mut outcomes = Vec::new();
+    for record in records {
+        let retrieved = database.record(Retrieve::new(hits, record, &composition));
+        let retrieved = retrieved.await.map_err(|why| why.condition)?;
+        let id = retrieved.record.map(|record| {
+            let text = String::from_utf8_lossy(record.octets()).into_owned();
+            let id = text.split('\x1e').nth(1).expect("a field");
+            id.parse().expect("a number")
+        });
+        outcomes.push(id.map_err(|why| why.condition));
+    }
+    Ok(outcomes)
+}
+
+fn body(request: &FakeRequest) -> Value {
+    serde_json::from_str(&request.body).expect("JSON")
+}
+
+fn hit(number: usize) -> Value {
+    let mut record = MarcRecord::default();
+    record
+        .fields
+        .push(Field::control(b"001", number.to_string()));
+    let octets = iso2709::encode(&record).expect("octets");
+    json!({ "_id": number.to_string(), "_source": { "record": STANDARD.encode(octets) }, "sort": [number] })
+}
+
+/// An answer with this number of records found, of which these are a part.
+fn answer(total: usize, numbers: impl IntoIterator<Item = usize>) -> Value {
+    json!({
+        "timed_out": false,
+        "_shards": { "total": 3, "successful": 3, "skipped": 0, "failed": 0 },
+        "hits": {
+            "total": { "value": total, "relation": "eq" },
+            "hits": numbers.into_iter().map(hit).collect::<Vec<_>>(),
+        },
+    })
+}
+
+/// Answers as an index whose records have the numbers from 0 on.
+fn held(request: &FakeRequest, total: usize) -> FakeAnswer {
+    let body = body(request);
+    let number = |at: &str| body.pointer(at).and_then(Value::as_u64);
+    let number = |at: &str| number(at).map(|number| usize::try_from(number).expect("small"));
+    if let Some(numbers) = body
+        .pointer("/query/terms/number")
+        .and_then(Value::as_array)
+    {
+        let numbers = numbers.iter().filter_map(Value::as_u64);
+        let numbers = numbers.map(|number| usize::try_from(number).expect("small"));
+        return FakeAnswer::Json(200, answer(numbers.clone().count(), numbers));
+    }
+    let (skip, rows) = (number("/from").unwrap_or(0), number("/size").expect("size"));
+    assert!(skip + rows <= MOST_WINDOW, "{body}");
+    FakeAnswer::Json(200, answer(total, (0..total).skip(skip).take(rows)))
+}
+
+/// What answers mean: the number of records and of sources that failed, or a condition.
+#[tokio::test]
+async fn incomplete_and_strange_answers_are_told_apart() {
+    let with = |changes: &[(&str, Value)]| {
+        let mut answer = answer(2, [1, 2]);
+        for (pointer, value) in changes {
+            *answer.pointer_mut(pointer).expect("a place") = value.clone();
+        }
+        FakeAnswer::Json(200, answer)
+    };
+    let refused = |status: u16, kind: &str, reason: &str| {
+        let error = json!({ "root_cause": [{ "type": kind, "reason": reason }], "type": kind });
+        FakeAnswer::Json(status, json!({ "error": error, "status": status }))
+    };
+    let failures = json!({
+        "total": 3,
+        "successful": 2,
+        "failed": 1,
+        "failures": [{ "reason": { "type": "runtime_exception", "reason": "field exceeds maxClauseCount" } }],
+    });
+    for (answer, expected, strict) in [
+        (with(&[]), Ok((2, 0)), Ok((2, 0))),
+        (
+            with(&[("/_shards/successful", json!(2))]),
+            Ok((2, 1)),
+            Err(109),
+        ),
+        (with(&[("/_shards/failed", json!(1))]), Ok((2, 1)), Err(109)),
+        (with(&[("/timed_out", json!(true))]), Ok((2, 1)), Err(109)),
+        // A part of the index that takes the query for too large has not found a subset.
+        (with(&[("/_shards", failures)]), Err(31), Err(31)),
+        (
+            refused(500, "runtime_exception", "field[t] exceeds maxClauseCount"),
+            Err(31),
+            Err(31),
+        ),
+        (
+            refused(
+                500,
+                "too_many_nested_clauses",
+                "Query contains too many nested clauses",
+            ),
+            Err(31),
+            Err(31),
+        ),
+        (
+            refused(400, "too_complex", "would require more than 10000 effort."),
+            Err(9),
+            Err(9),
+        ),
+        (
+            refused(404, "index_not_found_exception", "no such index"),
+            Err(109),
+            Err(109),
+        ),
+        (FakeAnswer::Json(200, json!({})), Err(109), Err(109)),
+        (FakeAnswer::Json(200, json!([1])), Err(109), Err(109)),
+        (
+            with(&[("/hits/hits", json!([{ "_id": "a" }]))]),
+            Err(109),
+            Err(109),
+        ),
+        (with(&[("/hits/hits", json!({}))]), Err(109), Err(109)),
+        (
+            FakeAnswer::of("text/html", "<h1>Hello</h1>"),
+            Err(109),
+            Err(109),
+        ),
+    ] {
+        for (is_strict, expected) in [(false, expected), (true, strict)] {
+            let given = answer.clone();
+            let node = FakeNode::start(move |_| given.clone()).await;
+            let found = searched(&database(&node, is_strict), "@attr 1=4 war").await;
+            let found = found.map(|found| {
+                let failed = found
+                    .sources
+                    .iter()
+                    .filter(|source| source.failure.is_some());
+                (found.hits.len(), failed.count())
+            });
+            assert_eq!(found, expected, "{answer:?} {is_strict}");
+        }
+    }
+}
+
+/// None of the engine's words reach a client.
+#[tokio::test]
+async fn words_of_the_engine_stay_in_the_log() {
+    let node = FakeNode::start(|_| {
+        let error = json!({ "type": "secret", "reason": "password \u{1b}[2J" });
+        FakeAnswer::Json(500, json!({ "error": error, "status": 500 }))
+    });
+    let (node, names) = (node.await, [DatabaseName::from("books")]);
+    let query = parse_pqf("war").expect("a query");
+    let database = database(&node, false);
+    let why = database.search(Search::new(&names, &query)).await;
+    let words = why
+        .expect_err("refused")
+        .addinfo
+        .to_string_lossy()
+        .into_owned();
+    assert_eq!(words, "the search engine refuses the request");
+}
+
+#[tokio::test]
+async fn a_known_item_is_asked_of_its_part_of_the_index() {
+    let node = FakeNode::start(|request| held(request, 1)).await;
+    let database = database(&node, true);
+    for (pqf, expected) in [
+        (
+            "@attr 1=1032 {a b/7}",
+            "/books/_search?allow_partial_search_results=false&routing=a+b%2F7",
+        ),
+        (
+            "@attr 1=4 war",
+            "/books/_search?allow_partial_search_results=false",
+        ),
+    ] {
+        searched(&database, pqf).await.expect("found");
+        let asked = node.asked();
+        assert_eq!(asked.last().expect("a request").path, expected);
+    }
+}
+
+#[tokio::test]
+async fn a_small_set_keeps_its_records() {
+    let total = Arc::new(Mutex::new(50));
+    let held_now = Arc::clone(&total);
+    let node = FakeNode::start(move |request| held(request, *lock(&held_now))).await;
+    let database = database(&node, false);
+    let found = searched(&database, "@attr 1=4 war").await.expect("found");
+    let before = node.asked().len();
+    let first = presented(&database, &found.hits, &[0, 9]).await;
+    assert_eq!(
+        (first, node.asked().len()),
+        (Ok(vec![Ok(0), Ok(9)]), before)
+    );
+    let next = presented(&database, &found.hits, &[20, 49]).await;
+    assert_eq!(next, Ok(vec![Ok(20), Ok(49)]));
+    // Its numbers are known now, and other records do not move them.
+    *lock(&total) = 51;
+    let again = presented(&database, &found.hits, &[30]).await;
+    assert_eq!(again, Ok(vec![Ok(30)]));
+    // Records that were added before its numbers are known.
+    let found = searched(&database, "@attr 1=4 war").await.expect("found");
+    *lock(&total) = 52;
+    let changed = presented(&database, &found.hits, &[30]).await;
+    assert_eq!(changed, Err(Condition::RESULT_SET_DELETED.0));
+}
+
+#[tokio::test]
+async fn an_earlier_set_is_an_operand() {
+    let node = FakeNode::start(|request| held(request, 3)).await;
+    let database = database(&node, false);
+    let found = searched(&database, "@attr 1=4 war").await.expect("found");
+    let names = [DatabaseName::from("books")];
+    let query = parse_pqf("@and @set 1 @attr 1=4 peace").expect("a query");
+    let set = |_: &[u8]| Some(found.hits.clone());
+    let mut search = Search::new(&names, &query);
+    search.result_set = &set;
+    database.search(search).await.expect("found");
+    let asked = node.asked();
+    let expected = json!({ "bool": { "filter": [
+        { "term": { "y_title": "war" } },
+        { "term": { "y_title": "peace" } },
+    ] } });
+    assert_eq!(body(asked.last().expect("a request"))["query"], expected);
+    // That of another database is none.
+    let other = FakeNode::start(|request| held(request, 3)).await;
+    let other = self::database(&other, false);
+    let mut search = Search::new(&names, &query);
+    search.result_set = &set;
+    let refused = other.search(search).await.expect_err("refused");
+    assert_eq!(
+        Condition(refused.condition),
+        Condition::RESULT_SET_DOES_NOT_EXIST
+    );
+}
+
+/// An index that does not match the settings is not used.
+#[tokio::test]
+async fn a_refused_index_is_not_asked() {
+    let node = FakeNode::start(|request| held(request, 3)).await;
+    let database = database(&node, false);
+    database.set_refused(true);
+    let refused = searched(&database, "war")
+        .await
+        .map(|found| found.hits.len());
+    assert_eq!((refused, node.asked().len()), (Err(109), 0));
+    database.set_refused(false);
+    let found = searched(&database, "war")
+        .await
+        .map(|found| found.hits.len());
+    assert_eq!(found, Ok(3));
+}

@@ -1,0 +1,314 @@
+//! Update (Z39.50-2003 Appendix EXT.1.4): everything is checked first, and each change is made only if its record is still as it was when it
+//! was checked, so that neither other servers nor loads get in the way.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use hyper::Method;
+use serde_json::{Value, json};
+use z3950_server::asn1::bib1::diagnostics::Condition;
+use z3950_server::backend::{Update, UpdateAction, UpdateRecord};
+use z3950_server::marc::{MarcRecord, iso2709};
+use z3950_server::memory::index_map::{refused, updated_record, with_elements};
+use z3950_server::{Diagnostic, diagnostic};
+
+use super::database::ClusterDatabase;
+use super::document::{RECORD, id_of};
+use super::link::{Draft, JSON, Link, NDJSON};
+use super::response::AnswerError;
+use super::search::{ANSWER_OCTETS, RECORD_OCTETS};
+
+/// The outcome for each record: its identifier, or a diagnostic.
+type Outcomes = Vec<Result<Bytes, Diagnostic>>;
+
+/// The records that are looked up at once.
+const AT_ONCE: usize = 100;
+/// The most octets of the answer to a change.
+const OUTCOME_OCTETS: usize = 16 * 1024;
+
+/// A record as it is before the update, by which a change by others is noticed.
+#[derive(Clone, Copy, Debug)]
+struct Version {
+    sequence: u64,
+    term: u64,
+}
+
+/// What is known of a record.
+#[derive(Clone, Debug, Default)]
+struct State {
+    /// Its version in the engine; `None` if it does not exist.
+    version: Option<Version>,
+    /// The record after the changes so far.
+    record: Option<MarcRecord>,
+}
+
+/// A record of an update, with the identifier that it has afterwards.
+struct Identified {
+    docid: Bytes,
+    id: String,
+    record: Option<MarcRecord>,
+}
+
+impl ClusterDatabase {
+    pub(super) async fn changed(&self, update: Update<'_>) -> Result<Outcomes, Diagnostic> {
+        let mut states: HashMap<String, State> = HashMap::new();
+        let mut changes: BTreeMap<String, Option<Value>> = BTreeMap::new();
+        let mut outcomes = Outcomes::new();
+        for records in update.records.chunks(AT_ONCE) {
+            let records = records.iter();
+            let records = records.map(|record| self.identified(update.action, record));
+            let records: Vec<Result<Identified, Diagnostic>> = records.collect();
+            let ids = records.iter().flatten().map(|record| &record.id);
+            let unknown: Vec<&String> = ids.filter(|id| !states.contains_key(*id)).collect();
+            self.look_up(&unknown, &mut states).await?;
+            for record in records {
+                let changed =
+                    record.and_then(|record| self.change(update.action, record, &mut states));
+                outcomes.push(changed.map(|(docid, id, document)| {
+                    changes.insert(id, document);
+                    docid
+                }));
+            }
+        }
+        if outcomes.iter().any(Result::is_err) {
+            return Ok(outcomes);
+        }
+        let (body, sent) = lines(changes, &states);
+        let link = Arc::clone(&self.link);
+        let path = format!("/{}/_bulk?refresh=wait_for", self.index);
+        // Goes on to its end if the client goes away.
+        let written = tokio::spawn(async move { write(&link, path, body, sent).await });
+        let unknown = |_| Err(WriteError::Unknown);
+        let written = written.await.unwrap_or_else(unknown);
+        written.map_err(|error| match error {
+            WriteError::Answer(error) => self.failure(&error),
+            WriteError::Unknown => diagnostic(Condition::PERMANENT_SYSTEM_ERROR, ""),
+            WriteError::Partly(words) => diagnostic(Condition::TEMPORARY_SYSTEM_ERROR, words),
+        })?;
+        Ok(outcomes)
+    }
+
+    fn identified(
+        &self,
+        action: UpdateAction,
+        update: &UpdateRecord,
+    ) -> Result<Identified, Diagnostic> {
+        let record = update.record.as_ref().map(updated_record).transpose()?;
+        let own = record.as_ref();
+        let own = own.and_then(|record| self.layout.map().docid(record));
+        let docid = match (&update.id, own) {
+            (Some(id), Some(own)) if id != own && action != UpdateAction::Elements => {
+                return Err(refused("the record has another identifier", own));
+            }
+            (Some(id), _) => id.clone(),
+            (None, Some(own)) => Bytes::copy_from_slice(own),
+            (None, None) => return Err(refused("no identifier", b"")),
+        };
+        let id = id_of(&docid);
+        Ok(Identified { docid, id, record })
+    }
+
+    /// Notes the records that the engine has, also those that searches do not find yet.
+    ///
+    /// # Errors
+    /// 109 if the engine does not answer; 2 for a damaged record.
+    async fn look_up(
+        &self,
+        ids: &[&String],
+        states: &mut HashMap<String, State>,
+    ) -> Result<(), Diagnostic> {
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let path = format!("/{}/_mget", self.index);
+        let body = Bytes::from(json!({ "ids": ids }).to_string());
+        let limit = ANSWER_OCTETS + ids.len() * RECORD_OCTETS;
+        let sent = self.link.send(Method::POST, path, body, JSON, limit);
+        let answer = sent.await.map_err(AnswerError::from);
+        let answer = answer.map_err(|error| self.failure(&error))?;
+        let documents = answer.get("docs").and_then(Value::as_array);
+        let malformed = || self.failure(&AnswerError::Malformed("documents"));
+        for document in documents.ok_or_else(malformed)? {
+            let id = document.get("_id").and_then(Value::as_str);
+            let id = id.ok_or_else(malformed)?.to_owned();
+            if document.get("error").is_some() {
+                let words = "a part of the index does not answer";
+                return Err(diagnostic(Condition::DATABASE_UNAVAILABLE, words));
+            }
+            if document.get("found") != Some(&Value::Bool(true)) {
+                states.insert(id, State::default());
+                continue;
+            }
+            let number = |name: &str| document.get(name).and_then(Value::as_u64);
+            let version = number("_seq_no")
+                .zip(number("_primary_term"))
+                .map(|(sequence, term)| Version { sequence, term });
+            let record = document
+                .get("_source")
+                .and_then(|source| source.get(RECORD));
+            let octets = record.and_then(Value::as_str);
+            let octets = octets.and_then(|text| STANDARD.decode(text).ok());
+            let octets = Bytes::from(octets.ok_or_else(malformed)?);
+            let damaged = |_| diagnostic(Condition::PERMANENT_SYSTEM_ERROR, "a damaged record");
+            let record = iso2709::parse(&octets).map_err(damaged)?.record;
+            states.insert(
+                id,
+                State {
+                    version: Some(version.ok_or_else(malformed)?),
+                    record: Some(record),
+                },
+            );
+        }
+        Ok(())
+    }
+
+    /// Returns the document that a record becomes; `None` if it is deleted.
+    fn change(
+        &self,
+        action: UpdateAction,
+        update: Identified,
+        states: &mut HashMap<String, State>,
+    ) -> Result<(Bytes, String, Option<Value>), Diagnostic> {
+        let Identified { docid, id, record } = update;
+        let state = states.entry(id.clone()).or_default();
+        match (action, &state.record) {
+            (UpdateAction::Insert, Some(_)) => {
+                return Err(refused("the record already exists", &docid));
+            }
+            (UpdateAction::Replace | UpdateAction::Delete | UpdateAction::Elements, None) => {
+                return Err(refused("no such record", &docid));
+            }
+            _ => {}
+        }
+        let record = match (action, record, state.record.take()) {
+            (UpdateAction::Delete, ..) => return Ok((docid, id, None)),
+            (_, None, _) => return Err(refused("no record", &docid)),
+            (UpdateAction::Elements, Some(elements), Some(whole)) => with_elements(whole, elements),
+            (_, Some(record), _) => record,
+        };
+        let (octets, record) = self.layout.map().identified(record, &docid)?;
+        let document = self.layout.engine_document(&record, &octets);
+        state.record = Some(record);
+        Ok((docid, id, Some(document.source)))
+    }
+}
+
+/// Returns the lines of changes, and their number.
+fn lines(
+    changes: BTreeMap<String, Option<Value>>,
+    states: &HashMap<String, State>,
+) -> (Bytes, usize) {
+    let mut lines = String::new();
+    let mut sent = 0;
+    for (id, document) in changes {
+        let version = states.get(&id).and_then(|state| state.version);
+        let unchanged = version.map(|Version { sequence, term }| {
+            json!({ "_id": id, "if_seq_no": sequence, "if_primary_term": term })
+        });
+        let action = match (&document, unchanged) {
+            (Some(_), Some(unchanged)) => json!({ "index": unchanged }),
+            (Some(_), None) => json!({ "create": { "_id": id } }),
+            (None, Some(unchanged)) => json!({ "delete": unchanged }),
+            // It was created and deleted by the same update.
+            (None, None) => continue,
+        };
+        sent += 1;
+        lines.push_str(&format!("{action}\n"));
+        if let Some(document) = document {
+            lines.push_str(&format!("{document}\n"));
+        }
+    }
+    (Bytes::from(lines), sent)
+}
+
+/// Why changes were not all made.
+enum WriteError {
+    Answer(AnswerError),
+    /// It ended without an outcome.
+    Unknown,
+    /// Some of them may have been made.
+    Partly(String),
+}
+
+async fn write(link: &Link, path: String, body: Bytes, sent: usize) -> Result<(), WriteError> {
+    if sent == 0 {
+        return Ok(());
+    }
+    let draft = Draft {
+        content_type: NDJSON,
+        body,
+        limit: ANSWER_OCTETS + sent * OUTCOME_OCTETS,
+        ..Draft::change(Method::POST, path, &Value::Null)
+    };
+    let answer = link.ask(&draft).await;
+    let answer = answer.map_err(|failure| WriteError::Answer(failure.into()))?;
+    let items = answer.get("items").and_then(Value::as_array);
+    let items = items.ok_or(WriteError::Answer(AnswerError::Malformed("outcomes")))?;
+    let statuses = items.iter().filter_map(|item| {
+        let (_, outcome) = item.as_object()?.iter().next()?;
+        outcome.get("status")?.as_u64()
+    });
+    let statuses: Vec<u64> = statuses.collect();
+    let done = statuses.iter().filter(|status| **status < 300).count();
+    if done == sent {
+        return Ok(());
+    }
+    let why = if statuses.contains(&409) {
+        "records were changed by others at the same time"
+    } else {
+        "the search engine refuses records"
+    };
+    Err(WriteError::Partly(format!(
+        "{why}: {done} of {sent} changes were made"
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each change is made only if the record is as it was.
+    #[test]
+    fn changes_are_conditional() {
+        let version = |version| State {
+            version,
+            record: None,
+        };
+        let old = Some(Version {
+            sequence: 7,
+            term: 1,
+        });
+        let states = [
+            ("changed", old),
+            ("deleted", old),
+            ("new", None),
+            ("passing", None),
+        ];
+        let states = states.map(|(id, of)| (id.to_owned(), version(of)));
+        let changes = [
+            ("changed", Some(json!({ "number": 1 }))),
+            ("deleted", None),
+            ("new", Some(json!({ "number": 2 }))),
+            ("passing", None),
+        ];
+        let changes = changes.map(|(id, document)| (id.to_owned(), document));
+        let (body, sent) = lines(changes.into(), &states.into());
+        let lines = String::from_utf8_lossy(&body);
+        let lines: Vec<Value> = lines
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("JSON"))
+            .collect();
+        let of = |id: &str| json!({ "_id": id, "if_seq_no": 7, "if_primary_term": 1 });
+        let expected = [
+            json!({ "index": of("changed") }),
+            json!({ "number": 1 }),
+            json!({ "delete": of("deleted") }),
+            json!({ "create": { "_id": "new" } }),
+            json!({ "number": 2 }),
+        ];
+        assert_eq!((lines, sent), (expected.to_vec(), 3));
+    }
+}

@@ -1,0 +1,404 @@
+//! Runs OpenSearch as a peer: nodes on free ports of the loopback address, from packages of Maven Central. `Z3950_ENGINE` names
+//! the folder that `opensearch/prepare` has filled; without the variable, the build folder gets one, if Java and Maven are there.
+//!
+//! One cluster of three nodes serves all tests of a program, each with indexes of its own; tests that damage nodes share another.
+//! Nodes end with the test program, since their standard input closes then.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Ipv4Addr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::peer;
+use crate::ports::pairs_of_ports;
+use crate::surroundings::command;
+
+/// A cluster whose nodes are named `n1` and so on. Its folder is removed by the nodes as they end.
+#[derive(Debug)]
+pub struct Cluster {
+    program: NodeProgram,
+    folder: PathBuf,
+    nodes: Vec<EngineNode>,
+}
+
+/// What runs a node: Java, and a folder with `jars` and `classes`.
+#[derive(Clone, Debug)]
+pub struct NodeProgram {
+    java: PathBuf,
+    folder: PathBuf,
+}
+
+#[derive(Debug)]
+struct EngineNode {
+    name: String,
+    port: u16,
+    child: Option<Child>,
+}
+
+/// How long nodes may take to start, on a machine that does much else.
+const PATIENCE: Duration = Duration::from_secs(240);
+
+impl NodeProgram {
+    /// OpenSearch 2; `None` if it cannot be had here, which is printed.
+    ///
+    /// # Panics
+    /// Panics if it cannot be had and `Z3950_PEERS=required`.
+    pub fn of_two() -> Option<Self> {
+        static FOUND: OnceLock<Option<NodeProgram>> = OnceLock::new();
+        let found = || {
+            let java = peer::find("java")?;
+            let folder = match std::env::var_os("Z3950_ENGINE") {
+                Some(folder) => PathBuf::from(folder),
+                None => prepared("opensearch", "2", None)?,
+            };
+            Some(Self { java, folder })
+        };
+        FOUND.get_or_init(found).clone()
+    }
+
+    /// OpenSearch 3, which needs Java 21 or later; `None` if it cannot be had here, which is printed.
+    pub fn of_three() -> Option<Self> {
+        static FOUND: OnceLock<Option<NodeProgram>> = OnceLock::new();
+        let found = || {
+            let Some(home) = later_java() else {
+                peer::mention("Java 21 or later");
+                return None;
+            };
+            let folder = match std::env::var_os("Z3950_ENGINE_3") {
+                Some(folder) => PathBuf::from(folder),
+                None => prepared("opensearch-3", "3", Some(&home))?,
+            };
+            let java = home.join("bin/java");
+            Some(Self { java, folder })
+        };
+        FOUND.get_or_init(found).clone()
+    }
+}
+
+/// Returns the folder of a Java that is late enough for OpenSearch 3.
+fn later_java() -> Option<PathBuf> {
+    let homes = std::env::var_os("Z3950_JAVA").map(PathBuf::from);
+    let known = std::fs::read_dir("/usr/lib/jvm").into_iter().flatten();
+    let known = known.flatten().map(|entry| entry.path());
+    homes.into_iter().chain(known).find(|home| {
+        let text = std::fs::read_to_string(home.join("release")).unwrap_or_default();
+        let version = text
+            .lines()
+            .find_map(|line| line.strip_prefix("JAVA_VERSION=\""));
+        let major = version.and_then(|version| version.split(['.', '"']).next()?.parse().ok());
+        major.is_some_and(|major: u32| major >= 21)
+    })
+}
+
+/// Fills a folder of the build folder, unless it has been filled before.
+fn prepared(name: &str, version: &str, java: Option<&Path>) -> Option<PathBuf> {
+    let test = std::env::current_exe().expect("the test program has a path");
+    let target = test.ancestors().nth(3).expect("the build folder");
+    let folder = target.join("peers").join(name);
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/src/opensearch/prepare");
+    let mut prepare = command(script);
+    prepare
+        .arg(&folder)
+        .arg(version)
+        .envs(java.map(|java| ("JAVA_HOME", java)));
+    let ended = prepare.output().expect("sh starts");
+    if ended.status.success() {
+        return Some(folder);
+    }
+    let words = String::from_utf8_lossy(&ended.stderr).into_owned();
+    peer::skip(&format!("OpenSearch {version} ({})", words.trim()));
+    None
+}
+
+impl Cluster {
+    /// Returns the cluster of three nodes that all tests share, and damage in no way; `None` if it cannot be had.
+    pub fn shared() -> Option<&'static Self> {
+        static SHARED: OnceLock<Option<Cluster>> = OnceLock::new();
+        let started = || Some(Self::start(&NodeProgram::of_two()?, 3));
+        SHARED.get_or_init(started).as_ref()
+    }
+
+    /// Returns a cluster of three nodes that one test at a time may damage, all of whose nodes run; `None` if it cannot be had.
+    pub fn to_damage() -> Option<MutexGuard<'static, Self>> {
+        static DAMAGED: OnceLock<Option<Mutex<Cluster>>> = OnceLock::new();
+        let started = || Some(Mutex::new(Self::start(&NodeProgram::of_two()?, 3)));
+        let cluster = DAMAGED.get_or_init(started).as_ref()?;
+        let mut cluster = cluster.lock().unwrap_or_else(PoisonError::into_inner);
+        cluster.mend();
+        Some(cluster)
+    }
+
+    /// Starts a cluster.
+    ///
+    /// # Panics
+    /// Panics if its nodes do not start.
+    pub fn start(program: &NodeProgram, nodes: usize) -> Self {
+        let folder = tempfile::Builder::new().prefix("engine-").tempdir();
+        let ports = pairs_of_ports(nodes);
+        let numbered = (1..).zip(&ports);
+        let mut cluster = Self {
+            program: program.clone(),
+            // The nodes remove it: a value that lives until the program ends is not dropped.
+            folder: folder.expect("a folder").keep(),
+            nodes: numbered
+                .map(|(number, port)| EngineNode {
+                    name: format!("n{number}"),
+                    port: *port,
+                    child: None,
+                })
+                .collect(),
+        };
+        for node in 0..nodes {
+            cluster.spawn(node);
+        }
+        cluster.wait_for_nodes();
+        cluster
+    }
+
+    /// Returns the addresses of all nodes as a setting of z3950d, with this index.
+    pub fn urls(&self, index: &str) -> Vec<String> {
+        let nodes = self.nodes.iter();
+        nodes
+            .map(|node| format!("http://127.0.0.1:{}/{index}", node.port))
+            .collect()
+    }
+
+    /// Returns the tables of a settings file for the database `books` in this index, with these additional lines.
+    pub fn settings(&self, index: &str, lines: &str) -> String {
+        let urls = self.urls(index);
+        format!("[[database]]\nname = \"books\"\nengine = {urls:?}\n{lines}\n")
+    }
+
+    /// Returns the HTTP ports of the nodes.
+    pub fn ports(&self) -> Vec<u16> {
+        self.nodes.iter().map(|node| node.port).collect()
+    }
+
+    /// Sends a request to the first node that accepts a connection; returns the status and the answer.
+    ///
+    /// # Panics
+    /// Panics if no node answers.
+    pub fn ask(&self, method: &str, path: &str, body: &str) -> (u16, Value) {
+        let deadline = Instant::now() + PATIENCE;
+        while Instant::now() < deadline {
+            for node in &self.nodes {
+                if let Ok(answer) = ask(node.port, method, path, body) {
+                    return answer;
+                }
+            }
+            crate::pause();
+        }
+        panic!("no node answers {method} {path}");
+    }
+
+    /// Waits until all shards of all indexes are where they belong.
+    ///
+    /// # Panics
+    /// Panics if that takes minutes.
+    pub fn wait_for_green(&self) {
+        let (status, health) = self.ask(
+            "GET",
+            "/_cluster/health?wait_for_status=green&wait_for_no_relocating_shards=true&timeout=240s",
+            "",
+        );
+        assert_eq!(
+            (status, &health["timed_out"]),
+            (200, &Value::Bool(false)),
+            "{health}"
+        );
+    }
+
+    /// Kills a node, as if its machine lost power.
+    pub fn kill(&mut self, node: usize) {
+        if let Some(mut child) = self.nodes[node].child.take() {
+            // An error means that the node has already ended.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+
+    /// Starts a node that was killed, with the data that it had, and waits until it belongs to the cluster.
+    pub fn restart(&mut self, node: usize) {
+        self.kill(node);
+        self.spawn(node);
+        self.wait_for_nodes();
+    }
+
+    /// Adds a node without data, and waits until it belongs to the cluster.
+    pub fn add(&mut self) {
+        let number = self.nodes.len() + 1;
+        self.nodes.push(EngineNode {
+            name: format!("n{number}"),
+            port: pairs_of_ports(1)[0],
+            child: None,
+        });
+        self.spawn(number - 1);
+        self.wait_for_nodes();
+    }
+
+    /// Sends a signal to a node by name, such as `STOP`.
+    ///
+    /// # Panics
+    /// Panics if the node does not run.
+    pub fn signal(&self, node: usize, name: &str) {
+        let child = self.nodes[node].child.as_ref().expect("it runs");
+        let status = command("sh")
+            .args(["-c", "kill -s \"$0\" \"$1\"", name, &child.id().to_string()])
+            .status();
+        assert!(status.expect("sh starts").success(), "the signal is sent");
+    }
+
+    /// Starts the nodes that an earlier test has killed, wakes those that it has stopped, and removes its indexes.
+    fn mend(&mut self) {
+        for node in 0..self.nodes.len() {
+            match &self.nodes[node].child {
+                Some(_) => self.signal(node, "CONT"),
+                None => self.spawn(node),
+            }
+        }
+        self.wait_for_nodes();
+        let (status, answer) = self.ask("DELETE", "/_all", "");
+        assert_eq!(status, 200, "{answer}");
+    }
+
+    /// Starts a node; it belongs to the cluster later.
+    fn spawn(&mut self, number: usize) {
+        let of_all = |value: fn(&EngineNode) -> String| {
+            self.nodes.iter().map(value).collect::<Vec<_>>().join(",")
+        };
+        let transport = of_all(|node| (node.port + 1).to_string());
+        let names = of_all(|node| node.name.clone());
+        let node = &self.nodes[number];
+        let NodeProgram { java, folder } = &self.program;
+        let log = self.folder.join(format!("{}.log", node.name));
+        let log = File::options().create(true).append(true).open(log);
+        let child = command(java)
+            .args([
+                "-Xms384m",
+                "-Xmx384m",
+                "-XX:ActiveProcessorCount=2",
+                "-XX:+UseSerialGC",
+            ])
+            // The slower compiler would take longer than the tests.
+            .arg("-XX:TieredStopAtLevel=1")
+            .args([
+                "-Djna.nosys=true",
+                "-Dio.netty.noUnsafe=true",
+                "-Dlog4j2.disable.jmx=true",
+            ])
+            .args([
+                "-Dopensearch.set.netty.runtime.available.processors=false",
+                "-Dfile.encoding=UTF-8",
+            ])
+            .arg("-cp")
+            .arg(format!("{0}/classes:{0}/jars/*", folder.display()))
+            .arg("EngineNode")
+            .arg(&node.name)
+            .arg(self.folder.join(&node.name))
+            .args([
+                node.port.to_string(),
+                (node.port + 1).to_string(),
+                transport,
+                names,
+            ])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(log.expect("a log"))
+            .spawn()
+            .expect("java starts");
+        self.nodes[number].child = Some(child);
+    }
+
+    /// Waits until all nodes that run belong to the cluster.
+    fn wait_for_nodes(&mut self) {
+        let running = self
+            .nodes
+            .iter()
+            .filter(|node| node.child.is_some())
+            .count();
+        let path = format!("/_cluster/health?wait_for_nodes={running}&timeout=1s");
+        let deadline = Instant::now() + PATIENCE;
+        let is_complete = |answer: std::io::Result<(u16, Value)>| {
+            answer
+                .is_ok_and(|(status, health)| status == 200 && health["number_of_nodes"] == running)
+        };
+        while !self
+            .nodes
+            .iter()
+            .all(|node| node.child.is_none() || is_complete(ask(node.port, "GET", &path, "")))
+        {
+            for node in &mut self.nodes {
+                let ended = node
+                    .child
+                    .as_mut()
+                    .and_then(|child| child.try_wait().expect("asked"));
+                if let Some(status) = ended {
+                    let log =
+                        std::fs::read_to_string(self.folder.join(format!("{}.log", node.name)));
+                    panic!(
+                        "{} ended with {status}: {}",
+                        node.name,
+                        log.unwrap_or_default()
+                    );
+                }
+            }
+            assert!(
+                Instant::now() < deadline,
+                "the nodes do not find each other"
+            );
+            crate::pause();
+        }
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        for node in 0..self.nodes.len() {
+            self.kill(node);
+        }
+        // What is left in the folder of temporary files does not matter.
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// Returns a name that no other test has for its index.
+pub fn own_index(name: &str) -> String {
+    static TURN: AtomicU32 = AtomicU32::new(0);
+    format!("{name}-{}", TURN.fetch_add(1, Ordering::Relaxed))
+}
+
+/// Sends a request to a port of the loopback address; returns the status and the answer, which is null if it is not JSON.
+fn ask(port: u16, method: &str, path: &str, body: &str) -> std::io::Result<(u16, Value)> {
+    let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    let length = body.len();
+    write!(
+        stream,
+        "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\nContent-Type: application/json\r\n\
+         Content-Length: {length}\r\n\r\n{body}"
+    )?;
+    let mut answer = BufReader::new(stream);
+    let mut line = String::new();
+    answer.read_line(&mut line)?;
+    let status = line
+        .split(' ')
+        .nth(1)
+        .and_then(|status| status.parse().ok());
+    let status = status.ok_or_else(|| std::io::Error::other(line.clone()))?;
+    while !line.trim().is_empty() {
+        line.clear();
+        answer.read_line(&mut line)?;
+    }
+    let mut octets = Vec::new();
+    answer.read_to_end(&mut octets)?;
+    Ok((
+        status,
+        serde_json::from_slice(&octets).unwrap_or(Value::Null),
+    ))
+}
