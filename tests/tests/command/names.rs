@@ -164,7 +164,7 @@ fn r_f10_an_option_of_a_name_is_the_same_in_all_commands() {
 }
 
 /// A command, or nothing for all that have the option; the option; and another name of it, with a value if it takes one.
-const OTHER_NAMES: [(&str, &str, &str); 24] = [
+const OTHER_NAMES: [(&str, &str, &str); 23] = [
     ("", "format", "-f=json"),
     ("", "output", "-o=x"),
     ("", "quiet", "-q"),
@@ -189,7 +189,6 @@ const OTHER_NAMES: [(&str, &str, &str); 24] = [
     ("z3950d", "config", "--man"),
     ("z3950d", "config", "--completions=bash"),
     ("z3950d load", "state", "--resume=x"),
-    ("z3950d engine-config", "output", "-o=x"),
     ("z3950 search", "start", "--offset=0"),
     ("z3950 convert", "start", "--offset=0"),
     ("z3950", "quiet", "--man"),

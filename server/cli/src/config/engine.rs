@@ -89,13 +89,9 @@ pub(super) fn is_chosen(section: &Section<'_>, table: &DatabaseTable) -> bool {
         section.note("a database has either an engine, or targets, or files and save");
     }
     let addresses = &table.cluster.options.addresses;
-    let first = addresses.first();
-    if first.is_none() {
-        section.note("engine has no address");
-    } else if addresses
-        .iter()
-        .any(|one| Some(&one.index) != first.map(|first| &first.index))
-    {
+    let mut indexes = addresses.iter().map(|address| &address.index);
+    let first = indexes.next();
+    if indexes.any(|index| Some(index) != first) {
         section.note("the addresses of an engine must have the same index");
     }
     if table.cluster.ca.is_some() && !addresses.iter().any(|address| address.is_secure) {
@@ -106,7 +102,11 @@ pub(super) fn is_chosen(section: &Section<'_>, table: &DatabaseTable) -> bool {
 
 /// Reads the addresses of an engine's servers. The line holds a position in the text until all of it has been read.
 fn addresses(value: &Value<'_>, table: &mut DatabaseTable) {
-    for item in value.items() {
+    let items = value.items();
+    if items.is_empty() {
+        value.note_key("there is no address");
+    }
+    for item in items {
         table.cluster.line = item.at();
         let known = &mut table.cluster.options.addresses;
         if let Some(address) = item.parse(str::parse::<ClusterAddress>) {
@@ -186,11 +186,7 @@ mod tests {
             ),
             (
                 "name = \"a\"\nengine = []".to_owned(),
-                "engine has no address",
-            ),
-            (
-                "name = \"a\"\nengine = [\"sphinxql://a:1/b\", \"http://c:1/b\"]".to_owned(),
-                "engine: databases in Sphinx Search are no longer served: create an index in OpenSearch",
+                "engine: there is no address",
             ),
             (
                 "name = \"a\"\nengine = [\"http://a:1/b\", \"http://b:1/c\"]".to_owned(),
@@ -239,6 +235,17 @@ mod tests {
             let is_named = errors.iter().any(|(_, reason)| reason.contains(expected));
             assert!(is_named, "{text}: {errors:?}");
         }
+    }
+
+    #[test]
+    fn databases_in_sphinx_search_are_refused_with_what_to_do() {
+        let text = "[[database]]\nname = \"a\"\nengine = \"sphinxql://a:1/b\"";
+        let errors = Config::parse(text, Path::new("")).expect_err(text);
+        let [(3, reason)] = &*errors else {
+            panic!("{errors:?}");
+        };
+        let words = "create an index in OpenSearch with z3950d engine-create";
+        assert!(reason.contains(words), "{reason}");
     }
 
     #[test]

@@ -253,7 +253,7 @@ fn install(bin: &Path, default_port: u16) {
         r#"#!/bin/sh
 case " $* " in
     *" --listen"* | *" --check "* | *" --print-config "* | *" --fold "* | *" --fault help "* | *" --help "* | *" -h "* | *" --version "* | \
-    *" --man "* | *" --completions "* | " engine-"* | " hash-password "* | " load "*)
+    *" --man "* | *" --completions "* | " engine-create "* | " hash-password "* | " load "*)
         exec {built}/z3950d "$@" ;;
     *)
         exec {built}/z3950d "$@" --listen 127.0.0.1:{default_port} ;;
