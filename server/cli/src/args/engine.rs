@@ -61,7 +61,7 @@ pub(crate) struct LoadArguments {
     pub(crate) reload: bool,
 
     /// With --reload, delete what a reload that was interrupted has left behind, and begin anew
-    #[arg(long, requires = "reload")]
+    #[arg(long, alias = "force", requires = "reload")]
     pub(crate) overwrite: bool,
 
     /// Note in a file how far the load has come, also when a signal or a node stops it, and continue from there if the file exists
