@@ -112,12 +112,13 @@ fn two_loads_at_once_lose_nothing() {
     home.write("two.mrc", "peace", 2001..=4000);
     let start = |file: &str| {
         let mut command = home.command(&["load", file]);
-        command.stderr(Stdio::null()).spawn().expect("starts")
+        command.stderr(Stdio::piped()).spawn().expect("starts")
     };
     let loads = ["one.mrc", "two.mrc"].map(start);
-    for mut load in loads {
-        let ended = load.wait().expect("ended");
-        assert!(ended.success(), "{ended}");
+    for load in loads {
+        let ended = load.wait_with_output().expect("ended");
+        let words = String::from_utf8_lossy(&ended.stderr);
+        assert!(ended.status.success(), "{words}");
     }
     assert_eq!(home.count("*:*"), 4000);
     let (_, settings) = home.state();

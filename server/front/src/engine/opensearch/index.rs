@@ -219,10 +219,11 @@ impl ClusterIndex {
     /// # Errors
     /// See [`IndexError`].
     pub async fn create(&self) -> Result<(String, bool), IndexError> {
+        // The number comes first: if another program creates the index in between, the state shows its alias, or the name is taken.
+        let index = self.next_index().await?;
         if let Some(state) = self.state().await? {
             return Ok((state.index, false));
         }
-        let index = self.next_index().await?;
         match self.create_as(&index, &self.name).await {
             Ok(()) => Ok((index, true)),
             // Another program was faster.
