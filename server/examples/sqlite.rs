@@ -1,5 +1,4 @@
-//! A catalogue in SQLite, which clients search, scan and present. With the name of a database file, it is served until the program
-//! is stopped.
+//! A catalogue in SQLite, which clients search, scan and present; that of a file, if one is named, until the program is stopped.
 
 use std::error::Error;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,14 +13,12 @@ const TABLES: &str = "
     CREATE INDEX titles ON books (title);
     CREATE INDEX authors ON books (author);
     CREATE VIRTUAL TABLE words USING fts5 (title, author, content = books, content_rowid = id);
-    INSERT INTO books VALUES (158, 'Emma', 'Austen, Jane'), (5000000001, 'Persuasion', 'Austen, Jane');
-    INSERT INTO books VALUES (2600, 'War and peace', 'Tolstoy, Leo');
+    INSERT INTO books VALUES (158, 'Emma', 'Austen, Jane'), (5000000001, 'Persuasion', 'Austen, Jane'), (2600, 'War and peace', 'Tolstoy, Leo');
     INSERT INTO words (words) VALUES ('rebuild');";
 
+/// Two connections: for searches, which may take long, and for single rows, which takes microseconds.
 struct Books {
-    /// The connection for statements that may take long.
     books: Arc<Mutex<Connection>>,
-    /// The connection for single rows, which takes microseconds.
     rows: Mutex<Connection>,
 }
 
@@ -65,7 +62,6 @@ fn condition(operand: &Operand) -> Result<(String, Vec<String>), Diagnostic> {
     Ok((condition.to_owned(), vec![words]))
 }
 
-/// Combines two conditions.
 fn combined(
     operator: &Operator,
     (left, mut parameters): (String, Vec<String>),
@@ -141,8 +137,7 @@ impl Backend for Books {
 }
 
 fn term(row: &Row<'_>) -> rusqlite::Result<ScanTerm> {
-    let text: String = row.get(0)?;
-    let mut term = ScanTerm::new(Term::General(text.as_str().into()));
+    let mut term = ScanTerm::new(Term::General(row.get::<_, String>(0)?.as_str().into()));
     term.records = usize::try_from(row.get::<_, i64>(1)?).ok();
     Ok(term)
 }
@@ -162,9 +157,7 @@ fn marc(row: &Row<'_>) -> rusqlite::Result<MarcRecord> {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let file = std::env::args().nth(1);
-    let name = file
-        .as_deref()
-        .unwrap_or("file:books?mode=memory&cache=shared");
+    let name = file.as_deref().unwrap_or("file::memory:?cache=shared");
     let (books, rows) = (Connection::open(name)?, Connection::open(name)?);
     if !books.table_exists(None, "books")? {
         books.execute_batch(TABLES)?;
@@ -175,7 +168,6 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let address = server.local_addrs()[0];
     println!("listening on {address}");
     let serving = tokio::spawn(server.run(std::future::pending()));
-
     if file.is_some() {
         serving.await?;
     }

@@ -35,6 +35,7 @@ fn examples_run() {
         ("client", "stream_large_set", "236 of 236 records written"),
         ("client", "stream", "5. "),
         ("client", "blocking", "1 found by ISBN"),
+        ("client", "two_runtimes", "emma: "),
         ("client", "find_best", "pg2600 (127.0.0.1"),
         ("client", "many_lookups", "local:pg11: Alice"),
         ("client", "login", "1 found"),

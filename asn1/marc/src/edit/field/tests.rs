@@ -150,7 +150,7 @@ fn audit_r_l11_what_would_be_something_else_is_refused() {
         (
             title,
             |field| field.set_indicators("1#").map(drop),
-            "\"1#\" are not",
+            "\"1#\" is not a pair",
         ),
         (
             title,

@@ -1,0 +1,39 @@
+//! Uses one client and one connection in several tokio runtimes, as tests with `#[tokio::test]` do that share them.
+
+use std::error::Error;
+use std::thread;
+
+use tokio::runtime::Runtime;
+use z3950::{Client, Query};
+use z3950_server::testing::TestServer;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let server = TestServer::demo();
+    let target = format!("{}/books", server.addr());
+    let client = Client::new();
+    let books = Runtime::new()?.block_on(client.connect(&target))?;
+
+    // The runtime in which the session was opened has ended, so the search opens another.
+    let hits = Runtime::new()?.block_on(books.search(Query::author("austen")))?;
+    println!("{} found", hits.count());
+
+    // Two runtimes at the same time.
+    thread::scope(|scope| {
+        let users = ["emma", "persuasion"].map(|title| {
+            let (client, target) = (&client, &target);
+            scope.spawn(move || {
+                Runtime::new()?.block_on(async {
+                    let books = client.connect(target).await?;
+                    let hits = books.search(Query::title(title)).await?;
+                    println!("{title}: {}", hits.count());
+                    Ok::<_, Box<dyn Error + Send + Sync>>(())
+                })
+            })
+        });
+        for user in users {
+            user.join().map_err(|_| "a thread panicked")??;
+        }
+        Ok::<_, Box<dyn Error + Send + Sync>>(())
+    })?;
+    Ok(())
+}
