@@ -1,13 +1,14 @@
 //! Uses one client and one connection in several tokio runtimes, as tests with `#[tokio::test]` do that share them.
 
-use std::error::Error;
 use std::thread;
 
 use tokio::runtime::Runtime;
 use z3950::{Client, Query};
 use z3950_server::testing::TestServer;
 
-fn main() -> Result<(), Box<dyn Error>> {
+type Error = Box<dyn std::error::Error + Send + Sync>;
+
+fn main() -> Result<(), Error> {
     let server = TestServer::demo();
     let target = format!("{}/books", server.addr());
     let client = Client::new();
@@ -26,14 +27,13 @@ fn main() -> Result<(), Box<dyn Error>> {
                     let books = client.connect(target).await?;
                     let hits = books.search(Query::title(title)).await?;
                     println!("{title}: {}", hits.count());
-                    Ok::<_, Box<dyn Error + Send + Sync>>(())
+                    Ok::<_, Error>(())
                 })
             })
         });
         for user in users {
             user.join().map_err(|_| "a thread panicked")??;
         }
-        Ok::<_, Box<dyn Error + Send + Sync>>(())
-    })?;
-    Ok(())
+        Ok(())
+    })
 }

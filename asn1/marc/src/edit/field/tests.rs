@@ -155,12 +155,12 @@ fn audit_r_l11_what_would_be_something_else_is_refused() {
         (
             title,
             |field| field.set_indicators("A0").map(drop),
-            "\"A0\" are not",
+            "\"A0\" is not a pair",
         ),
         (
             title,
             |field| field.set_indicators("é").map(drop),
-            "\"é\" are not",
+            "\"é\" is not a pair",
         ),
         (
             title,
