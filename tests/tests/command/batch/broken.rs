@@ -263,10 +263,12 @@ fn nohup_keeps_a_batch_from_ending_with_its_terminal() {
     let server = catalogue().fault(When::search().nth(5), slow).start();
     let folder = folder();
     let arguments = arguments(&server, folder.path());
+    // Where standard output is a terminal, nohup writes a file in its folder.
     let child = command("nohup")
         .arg(program::path("z3950"))
         .args(&arguments)
         .stdin(Stdio::null())
+        .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
         .expect("nohup starts");
