@@ -160,7 +160,7 @@ impl Backend for ClusterDatabase {
     }
 
     fn has_syntax(&self, syntax: &Oid) -> bool {
-        forms::SYNTAXES.contains(syntax) || [USMARC, UNIMARC].contains(syntax)
+        forms::has_syntax(syntax)
     }
 
     fn has_element_set(&self, name: &str, syntax: Option<&Oid>) -> bool {

@@ -154,10 +154,13 @@ impl ClusterDatabase {
         };
         let found = if start.saturating_add(rows) <= MOST_WINDOW {
             self.again(hits, near).await?.hits
-        } else if hits.order.is_empty() {
-            self.far(hits, start, rows).await?
         } else {
-            self.far_in_order(hits, start, rows).await?
+            self.check_parts(hits).await?;
+            if hits.order.is_empty() {
+                self.far(hits, start, rows).await?
+            } else {
+                self.far_in_order(hits, start, rows).await?
+            }
         };
         if !hits.order.is_empty()
             && let Some(last) = found.last()
@@ -175,7 +178,6 @@ impl ClusterDatabase {
         start: usize,
         rows: usize,
     ) -> Result<Vec<Hit>, Diagnostic> {
-        self.check_parts(hits).await?;
         // The numbers of positions before and after the wanted one.
         let (mut below, mut above) = ((0, 0), (END, hits.count));
         for _ in 0..MOST_GUESSES {
@@ -216,7 +218,6 @@ impl ClusterDatabase {
         start: usize,
         rows: usize,
     ) -> Result<Vec<Hit>, Diagnostic> {
-        self.check_parts(hits).await?;
         let (known, place) = hits
             .place_before(start)
             .ok_or_else(|| out_of_range(start))?;
