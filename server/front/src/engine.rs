@@ -1,6 +1,6 @@
 //! A database in a distributed search engine: type-1 queries become queries of the engine, records are the octets that it keeps.
 //!
-//! What any engine shares is here: what to find ([`clause`]), what to ask ([`plan`]) and what comes back ([`answer`]), without a word of
+//! What any engine shares is here: what to find (`clause`), what to ask (`plan`) and what comes back (`answer`), without a word of
 //! an engine's language. [`opensearch`] asks OpenSearch.
 
 mod answer;
