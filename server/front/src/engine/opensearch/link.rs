@@ -35,6 +35,13 @@ pub(crate) enum Failure {
         reason: String,
         retry_after: Option<Duration>,
     },
+    /// No shard of the index answers the server: 500 without a cause, as while the shards of a lost node move to others.
+    #[error("{place}: no shard answers ({status}): {reason}")]
+    NoShard {
+        place: String,
+        status: u16,
+        reason: String,
+    },
     /// The server closed the connection instead of answering. The request may be why.
     #[error("{place}: closed the connection without an answer")]
     ClosedWithoutAnswer { place: String },
@@ -193,29 +200,20 @@ impl Link {
             .iter()
             .map(|(header, body)| format!("{header}\n{body}\n"));
         let body = Bytes::from(lines.collect::<String>());
-        let path = "/_msearch".to_owned();
-        let mut answer = self
-            .send(Method::POST, path, body, NDJSON, limit_octets)
-            .await?;
-        let place = || "the cluster".to_owned();
-        let malformed = || Failure::NotJson {
-            place: place(),
-            status: 200,
+        let draft = Draft {
+            method: Method::POST,
+            content_type: NDJSON,
+            body,
+            ..Draft::read("/_msearch", limit_octets)
         };
-        let Some(Value::Array(answers)) = answer.get_mut("responses").map(Value::take) else {
-            return Err(malformed());
-        };
-        if answers.len() != searches.len() {
-            return Err(malformed());
-        }
-        for answer in &answers {
-            if answer.get("error").is_some() {
-                let status = answer.get("status").and_then(Value::as_u64);
-                let status = status.and_then(|status| u16::try_from(status).ok());
-                return Err(refused(place(), status.unwrap_or(500), answer, None));
+        let answer = self.ask(&draft).await?;
+        match answers_of(answer, searches.len()) {
+            // The request itself has an answer, so no other server was asked.
+            Err(Failure::TooBusy { .. } | Failure::NoShard { .. }) => {
+                answers_of(self.ask(&draft).await?, searches.len())
             }
+            answers => answers,
         }
-        Ok(answers)
     }
 
     /// Sends a request that changes nothing.
@@ -308,13 +306,36 @@ enum Next {
 async fn next_after(server: &Server, failure: &Failure, draft: &Draft) -> Next {
     match failure {
         Failure::Unreachable { .. } | Failure::Busy { .. } => Next::Any,
-        Failure::TooBusy { .. } => Next::One,
+        Failure::TooBusy { .. } | Failure::NoShard { .. } => Next::One,
         Failure::Late { .. } if draft.is_repeatable => Next::One,
         Failure::ClosedWithoutAnswer { .. } if draft.is_repeatable && server.is_gone().await => {
             Next::One
         }
         _ => Next::Nobody,
     }
+}
+
+/// Returns the answers to several searches.
+fn answers_of(mut answer: Value, searches: usize) -> Result<Vec<Value>, Failure> {
+    let place = || "the cluster".to_owned();
+    let malformed = || Failure::NotJson {
+        place: place(),
+        status: 200,
+    };
+    let Some(Value::Array(answers)) = answer.get_mut("responses").map(Value::take) else {
+        return Err(malformed());
+    };
+    if answers.len() != searches {
+        return Err(malformed());
+    }
+    for answer in &answers {
+        if answer.get("error").is_some() {
+            let status = answer.get("status").and_then(Value::as_u64);
+            let status = status.and_then(|status| u16::try_from(status).ok());
+            return Err(refused(place(), status.unwrap_or(500), answer, None));
+        }
+    }
+    Ok(answers)
 }
 
 /// The most characters of a server's words that are kept.
@@ -337,6 +358,11 @@ fn refused(place: String, status: u16, answer: &Value, retry_after: Option<Durat
             reason: text("reason"),
             retry_after,
         },
+        500 if is_without_shards(error) => Failure::NoShard {
+            place,
+            status,
+            reason: text("reason"),
+        },
         _ => Failure::Refused {
             place,
             status,
@@ -344,6 +370,13 @@ fn refused(place: String, status: u16, answer: &Value, retry_after: Option<Durat
             reason: text("reason"),
         },
     }
+}
+
+/// Returns whether a search failed because no shard could be asked, and not because one of them refused it.
+fn is_without_shards(error: &Value) -> bool {
+    let causes = error.get("root_cause").and_then(Value::as_array);
+    error.get("type").and_then(Value::as_str) == Some("search_phase_execution_exception")
+        && causes.is_some_and(Vec::is_empty)
 }
 
 /// Returns the first words of a server, on one line.

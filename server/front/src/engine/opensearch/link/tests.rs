@@ -170,6 +170,41 @@ async fn a_server_with_too_much_to_do_is_followed_by_one_other() {
     assert_eq!((retry_after, status), (Some(Duration::from_secs(7)), 429));
 }
 
+/// What a node answers while the shards of a lost one move to others.
+fn without_shards() -> Value {
+    json!({
+        "error": {
+            "root_cause": [],
+            "type": "search_phase_execution_exception",
+            "reason": "",
+            "phase": "query",
+            "failed_shards": [],
+        },
+        "status": 500,
+    })
+}
+
+#[tokio::test]
+async fn a_search_that_no_shard_answers_goes_to_one_other_server() {
+    let lost = FakeNode::start(|_: &FakeRequest| FakeAnswer::Json(500, without_shards())).await;
+    let last = FakeNode::start(sound).await;
+    assert_eq!(name(&asked(&link(&[&lost], LONG)).await), "NoShard");
+    assert_eq!(name(&asked(&link(&[&lost, &last], LONG)).await), "Ok");
+
+    let several = |answer: Value| {
+        move |_: &FakeRequest| FakeAnswer::Json(200, json!({ "responses": [answer] }))
+    };
+    let lost = FakeNode::start(several(without_shards())).await;
+    let last = FakeNode::start(several(json!({ "took": 1 }))).await;
+    let link = link(&[&lost, &last], LONG);
+    let search = [(json!({}), json!({}))];
+    for _ in 0..2 {
+        let answers = link.searches(&search, LIMIT).await;
+        assert_eq!(answers, Ok(vec![json!({ "took": 1 })]));
+    }
+    assert_eq!((lost.asked().len(), last.asked().len()), (2, 2));
+}
+
 #[tokio::test]
 async fn a_server_that_cannot_be_reached_is_left_alone_for_a_while() {
     let nodes = [FakeNode::start(sound).await, FakeNode::start(sound).await];
