@@ -32,7 +32,27 @@ pub struct Cluster {
 pub struct NodeProgram {
     java: PathBuf,
     folder: PathBuf,
+    /// The options of Java.
+    options: &'static [&'static str],
 }
+
+/// Nodes that start fast.
+const FOR_TESTS: &[&str] = &[
+    "-Xms384m",
+    "-Xmx384m",
+    "-XX:+UseSerialGC",
+    // The slower compiler would take longer than the tests.
+    "-XX:TieredStopAtLevel=1",
+];
+/// Nodes that answer fast.
+const FOR_MEASURING: &[&str] = &[
+    "-Xms768m",
+    "-Xmx768m",
+    // As OpenSearch is distributed: with another collector, nodes take garbage for memory that is in use, and refuse requests.
+    "-XX:+UseG1GC",
+    "-XX:G1ReservePercent=25",
+    "-XX:InitiatingHeapOccupancyPercent=30",
+];
 
 #[derive(Debug)]
 struct EngineNode {
@@ -57,7 +77,11 @@ impl NodeProgram {
                 Some(folder) => PathBuf::from(folder),
                 None => prepared("opensearch", "2", None)?,
             };
-            Some(Self { java, folder })
+            Some(Self {
+                java,
+                folder,
+                options: FOR_TESTS,
+            })
         };
         FOUND.get_or_init(found).clone()
     }
@@ -75,9 +99,22 @@ impl NodeProgram {
                 None => prepared("opensearch-3", "3", Some(&home))?,
             };
             let java = home.join("bin/java");
-            Some(Self { java, folder })
+            Some(Self {
+                java,
+                folder,
+                options: FOR_TESTS,
+            })
         };
         FOUND.get_or_init(found).clone()
+    }
+
+    /// The same with what nodes need to be as fast as they can.
+    #[must_use]
+    pub fn for_measuring(self) -> Self {
+        Self {
+            options: FOR_MEASURING,
+            ..self
+        }
     }
 }
 
@@ -275,18 +312,16 @@ impl Cluster {
         let transport = of_all(|node| (node.port + 1).to_string());
         let names = of_all(|node| node.name.clone());
         let node = &self.nodes[number];
-        let NodeProgram { java, folder } = &self.program;
+        let NodeProgram {
+            java,
+            folder,
+            options,
+        } = &self.program;
         let log = self.folder.join(format!("{}.log", node.name));
         let log = File::options().create(true).append(true).open(log);
         let child = command(java)
-            .args([
-                "-Xms384m",
-                "-Xmx384m",
-                "-XX:ActiveProcessorCount=2",
-                "-XX:+UseSerialGC",
-            ])
-            // The slower compiler would take longer than the tests.
-            .arg("-XX:TieredStopAtLevel=1")
+            .arg("-XX:ActiveProcessorCount=2")
+            .args(*options)
             .args([
                 "-Djna.nosys=true",
                 "-Dio.netty.noUnsafe=true",

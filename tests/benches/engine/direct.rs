@@ -22,6 +22,9 @@ pub(crate) fn layout() -> Arc<EngineLayout> {
     Arc::new(layout.expect("a layout"))
 }
 
+/// The pause before a request that a node had no room for is sent again.
+const PAUSE: Duration = Duration::from_millis(50);
+
 /// A connection to a node.
 pub(crate) struct Direct(BufReader<TcpStream>);
 
@@ -33,20 +36,34 @@ impl Direct {
         Self(BufReader::new(stream))
     }
 
-    /// Sends a request; returns the body of the answer.
+    /// Sends a request, again if the node has too much to do; returns the body of the answer.
     pub(crate) async fn ask(&mut self, path: &str, body: &[u8]) -> Vec<u8> {
+        loop {
+            let (status, answer) = self.send(path, body).await;
+            if !status.contains(" 429 ") {
+                assert!(status.contains(" 200 "), "{status}");
+                return answer;
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// Sends a request; returns the line with the status, and the body of the answer.
+    async fn send(&mut self, path: &str, body: &[u8]) -> (String, Vec<u8>) {
         let head = format!(
             "POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nContent-Length: {}\r\n\r\n",
             body.len()
         );
         let request = [head.as_bytes(), body].concat();
         self.0.write_all(&request).await.expect("sent");
-        let (mut line, mut length) = (String::new(), 0);
-        self.0.read_line(&mut line).await.expect("a status");
-        assert!(line.contains(" 200 "), "{line}");
-        while !line.trim().is_empty() {
-            line.clear();
+        let (mut status, mut length) = (String::new(), 0);
+        self.0.read_line(&mut status).await.expect("a status");
+        loop {
+            let mut line = String::new();
             self.0.read_line(&mut line).await.expect("a header");
+            if line.trim().is_empty() {
+                break;
+            }
             let lower = line.to_ascii_lowercase();
             if let Some(value) = lower.strip_prefix("content-length:") {
                 length = value.trim().parse().expect("a number");
@@ -54,7 +71,7 @@ impl Direct {
         }
         let mut answer = vec![0; length];
         self.0.read_exact(&mut answer).await.expect("a body");
-        answer
+        (status, answer)
     }
 }
 
@@ -111,10 +128,8 @@ pub(crate) async fn bulk_speed(cluster: &Cluster, file: &Path) -> Duration {
                 for body in bodies.iter().skip(lane).step_by(IN_FLIGHT) {
                     let path = "/bulk/_bulk?filter_path=errors,items.*.status,items.*.error";
                     let answer = connection.ask(path, body).await;
-                    assert!(
-                        answer.starts_with(b"{\"errors\":false"),
-                        "records are refused"
-                    );
+                    let is_sound = answer.starts_with(b"{\"errors\":false");
+                    assert!(is_sound, "{}", String::from_utf8_lossy(&answer));
                 }
                 connection
             }));

@@ -53,7 +53,7 @@ async fn main() {
     let Some(program) = NodeProgram::of_two() else {
         return;
     };
-    let mut cluster = Cluster::start(&program, NODES);
+    let mut cluster = Cluster::start(&program.for_measuring(), NODES);
     let direct = bulk_speed(&cluster, &file).await;
     let settings = folder.path().join("z3950d.toml");
     std::fs::write(&settings, cluster.settings(INDEX, "")).expect("written");

@@ -16,9 +16,16 @@ use super::search::{ANSWER_OCTETS, ENGINE, MOST_ANSWER_OCTETS, TERM_OCTETS};
 use crate::engine::clause::Clause;
 use crate::engine::plan::Plan;
 
-/// The lengths in characters of the beginnings of the start that are tried backwards: the engine reads the records that have a term from
-/// the beginning to the start.
-const BEGINNINGS: [usize; 4] = [4, 2, 1, 0];
+/// Returns the lengths of the beginnings of a start that are tried backwards, in characters: the engine reads the records that have a term
+/// from the beginning to the start, so short ones take long. Each is a request.
+fn beginnings(characters: usize) -> &'static [usize] {
+    match characters {
+        0 | 1 => &[0],
+        2 => &[1, 0],
+        3 | 4 => &[2, 1, 0],
+        _ => &[4, 2, 0],
+    }
+}
 
 /// The terms of a scan, and what is missing.
 #[derive(Default)]
@@ -164,12 +171,8 @@ impl ClusterDatabase {
         if wanted == 0 || start.is_empty() {
             return Ok(found);
         }
-        let characters = start.chars().count();
-        for beginning in BEGINNINGS {
-            if beginning > 0 && beginning >= characters {
-                continue;
-            }
-            let from: String = start.chars().take(beginning).collect();
+        for beginning in beginnings(start.chars().count()) {
+            let from: String = start.chars().take(*beginning).collect();
             found = self
                 .before_from(terms, start, &from, wanted, within)
                 .await?;
