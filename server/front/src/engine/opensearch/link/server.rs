@@ -125,9 +125,15 @@ impl Server {
         answer
     }
 
-    /// Returns whether it accepts no connection.
+    /// Returns whether it answers no request at all. A server that is being killed may still accept connections for a moment.
     pub(super) async fn is_gone(&self) -> bool {
-        self.open().await.is_err()
+        let asked = async {
+            let mut connection = self.open().await?;
+            let request = self.request(&Draft::read("/", 0))?;
+            let answer = connection.sender.send_request(request).await;
+            answer.map_err(|_| self.closed())
+        };
+        !matches!(timeout(OPENING_TIME, asked).await, Ok(Ok(_)))
     }
 
     /// Returns whether a connection is kept for further requests, and still open.

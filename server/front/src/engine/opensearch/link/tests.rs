@@ -112,13 +112,20 @@ async fn answers_that_are_none_are_failures_that_no_other_server_is_asked_about(
         ),
     ] {
         let described = format!("{answer:.100?}");
-        let first = FakeNode::start(move |_| answer.clone()).await;
+        // A server that answers anything else is not gone.
+        let first = FakeNode::start(move |request| match &*request.path {
+            "/" => sound(request),
+            _ => answer.clone(),
+        })
+        .await;
         let second = FakeNode::start(sound).await;
         let link = link(&[&first, &second], LONG);
         let failed = asked(&link).await;
         assert_eq!(name(&failed), expected, "{described}");
+        let searches = first.asked().into_iter();
+        let searches = searches.filter(|request| request.path != "/");
         assert_eq!(
-            (first.asked().len(), second.asked().len()),
+            (searches.count(), second.asked().len()),
             (1, 0),
             "{described}"
         );
@@ -245,6 +252,15 @@ async fn a_server_that_is_killed_while_it_answers_is_followed_by_another() {
     assert_eq!(name(&asked(&link).await), "Ok");
     assert_eq!(second.asked().len(), 1);
     assert_eq!(name(&link.ask(&change).await), "Ok");
+}
+
+/// The system accepts connections for a program that is being ended, for a moment.
+#[tokio::test]
+async fn a_server_that_accepts_connections_and_answers_none_is_followed_by_another() {
+    let first = FakeNode::start(|_: &FakeRequest| FakeAnswer::Cut(Vec::new())).await;
+    let second = FakeNode::start(sound).await;
+    assert_eq!(name(&asked(&link(&[&first, &second], LONG)).await), "Ok");
+    assert_eq!(second.asked().len(), 1);
 }
 
 #[tokio::test]
