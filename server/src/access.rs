@@ -103,7 +103,7 @@ pub trait Authenticate: Send + Sync {
     ///
     /// # Errors
     /// The reason for the refusal: condition 1011 for a wrong name or password, and 1012 to 1017 for others. Each counts as a wrong
-    /// login.
+    /// login, except 1014 and the other conditions of a server in trouble (1, 2 and 1018): the login could not be checked.
     fn authenticate<'a>(&'a self, login: Login<'a>) -> Answer<'a, User>;
 }
 

@@ -132,6 +132,7 @@ impl LoginCheck {
                     .remember((&self.user, &self.password), &user);
                 Proof::Checked(Ok(user))
             }
+            Ok(Err(why)) if is_trouble(&why) => Proof::Failed(why),
             Ok(Err(why)) => Proof::Checked(Err(why)),
             Err(panic) => {
                 error!(panic, user = ?self.shown_user(), "the check of a login panicked");
@@ -151,6 +152,17 @@ impl LoginCheck {
 
 /// The maximum number of characters of a user name in the log.
 const MAX_SHOWN: usize = 64;
+
+/// Returns whether a login was refused because of trouble at the server, which says nothing about the login.
+fn is_trouble(why: &Diagnostic) -> bool {
+    let troubles = [
+        Condition::PERMANENT_SYSTEM_ERROR,
+        Condition::TEMPORARY_SYSTEM_ERROR,
+        Condition::AUTHENTICATION_SYSTEM,
+        Condition::TEMPORARILY_OUT_OF_RESOURCES,
+    ];
+    troubles.iter().any(|trouble| trouble.0 == why.condition)
+}
 
 /// Returns the diagnostic for a login that cannot be checked.
 fn unavailable() -> Diagnostic {

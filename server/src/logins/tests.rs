@@ -6,7 +6,8 @@ use super::*;
 use crate::backend::{Answer, ready};
 use crate::requests::now;
 
-/// Finds users by their names: `hangs` waits for ever, `panics` panics, `wrong` is refused, and anybody else is admitted.
+/// Finds users by their names: `hangs` waits for ever, `panics` panics, `trouble` cannot be checked, `wrong` is refused, and anybody else
+/// is admitted.
 #[derive(Default)]
 struct ByName {
     asked: AtomicUsize,
@@ -20,6 +21,7 @@ impl Authenticate for ByName {
             "hangs" => Box::pin(std::future::pending()),
             "panics" => panic!("as the test wants"),
             "panics later" => Box::pin(async { panic!("as the test wants") }),
+            "trouble" => ready(Err(diagnostic(Condition::AUTHENTICATION_SYSTEM, ""))),
             "wrong" => ready(Err(diagnostic(Condition::BAD_USER_ID_OR_PASSWORD, ""))),
             name => ready(Ok(User::new(name))),
         }
@@ -69,6 +71,21 @@ async fn audit_r_l10_a_check_that_hangs_or_panics_refuses() {
     }
     let first = Some("as the test wants".to_owned());
     assert_eq!(by_name.panics.totals(), (2, first));
+}
+
+#[tokio::test(start_paused = true)]
+async fn audit_48_a_login_that_could_not_be_checked_is_no_wrong_guess() {
+    let (logins, by_name) = (Arc::default(), Arc::<ByName>::default());
+    let limits = Limits::default();
+    for user in ["trouble", "panics", "hangs"] {
+        let proof = check(&logins, &by_name, user.as_bytes()).run().await;
+        let (judged, penalty) = logins.judge(None, &limits, proof);
+        assert!(judged.is_err());
+        assert_eq!(penalty, Penalty::default(), "{user}");
+    }
+    let proof = check(&logins, &by_name, b"wrong").run().await;
+    let (_, penalty) = logins.judge(None, &limits, proof);
+    assert_eq!(penalty.delay, limits.refusal_delay, "the first wrong guess");
 }
 
 #[test]
