@@ -10,6 +10,14 @@ use crate::error::{Cause, Error, Phase};
 const MAX_WAITS: u32 = 10;
 
 /// The time limits. `None` and [`Duration::MAX`] mean no limit. Zero means not to wait: what is not there at once fails.
+///
+/// ```
+/// use std::time::Duration;
+/// use z3950::Timeouts;
+///
+/// let patient = Timeouts::default().with_answer(Duration::from_secs(300)).with_session(None);
+/// assert_eq!(patient.connect, Timeouts::default().connect);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Timeouts {
@@ -48,10 +56,52 @@ impl Default for Timeouts {
 }
 
 impl Timeouts {
+    /// Sets the limit for each call as a whole; `None` means no limit.
+    #[must_use]
+    pub fn with_call(mut self, limit: impl Into<Option<Duration>>) -> Self {
+        self.call = limit.into();
+        self
+    }
+
+    /// Sets the limit for the wait for a session; `None` means no limit.
+    #[must_use]
+    pub fn with_session(mut self, limit: impl Into<Option<Duration>>) -> Self {
+        self.session = limit.into();
+        self
+    }
+
+    /// Sets the limit for name resolution and connection; `None` means no limit.
+    #[must_use]
+    pub fn with_connect(mut self, limit: impl Into<Option<Duration>>) -> Self {
+        self.connect = limit.into();
+        self
+    }
+
     /// Sets the limit for each answer; `None` means no limit.
     #[must_use]
     pub fn with_answer(mut self, limit: impl Into<Option<Duration>>) -> Self {
         self.answer = limit.into();
+        self
+    }
+
+    /// Sets the limit for the server's Close and the end of the connection.
+    #[must_use]
+    pub fn with_close(mut self, limit: Duration) -> Self {
+        self.close = limit;
+        self
+    }
+
+    /// Sets the limit for the answer to a request whose caller has gone.
+    #[must_use]
+    pub fn with_abandoned(mut self, limit: Duration) -> Self {
+        self.abandoned = limit;
+        self
+    }
+
+    /// Sets the time at which every wait ends; `None` means no such time.
+    #[must_use]
+    pub fn with_deadline(mut self, deadline: impl Into<Option<Instant>>) -> Self {
+        self.deadline = deadline.into();
         self
     }
 
@@ -173,6 +223,30 @@ mod tests {
         assert_eq!(seconds(timeouts.session), Some(30));
         assert_eq!(timeouts.call, None);
         assert_eq!(timeouts.deadline, None);
+    }
+
+    #[test]
+    fn audit_48_each_limit_is_set_by_a_method() {
+        let seconds = Duration::from_secs;
+        let deadline = Instant::now() + seconds(7);
+        let set = Timeouts::default()
+            .with_call(seconds(1))
+            .with_session(seconds(2))
+            .with_connect(seconds(3))
+            .with_answer(seconds(4))
+            .with_close(seconds(5))
+            .with_abandoned(seconds(6))
+            .with_deadline(deadline);
+        let expected = Timeouts {
+            call: Some(seconds(1)),
+            session: Some(seconds(2)),
+            connect: Some(seconds(3)),
+            answer: Some(seconds(4)),
+            close: seconds(5),
+            abandoned: seconds(6),
+            deadline: Some(deadline),
+        };
+        assert_eq!(set, expected);
     }
 
     #[tokio::test(start_paused = true)]
