@@ -23,6 +23,9 @@
 //! sets, and ends with the last of them. Between calls, this thread answers servers and closes sessions. Calls can be
 //! made from several threads at the same time.
 //!
+//! A client does not survive a fork: in the child, its thread does not exist, so calls do not end, and its sockets are those of the
+//! parent. Create the client after the fork, and do not use or drop one from before it in the child.
+//!
 //! A call from asynchronous code works, but the other tasks of its thread wait as well. Use the asynchronous
 //! [`Client`](crate::Client) there, or `tokio::task::spawn_blocking`.
 //!
