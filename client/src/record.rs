@@ -292,6 +292,9 @@ fn says_marcxml(document: &[u8]) -> bool {
 }
 
 fn damage_of_marc(octets: &Bytes) -> Option<String> {
+    if iso2709::is_whole(octets) {
+        return None;
+    }
     let parsed = match iso2709::parse(octets) {
         Ok(parsed) => parsed,
         Err(error) => return Some(error.to_string()),

@@ -31,7 +31,7 @@ use bytes::{BufMut, BytesMut};
 
 pub use self::build::RecordBuilder;
 pub use self::error::EditError;
-pub use self::field::FieldMut;
+pub use self::field::{FieldMut, is_code};
 pub use self::line::FieldError;
 use crate::charset::{Options, declares_utf8, to_utf8};
 use crate::record::{

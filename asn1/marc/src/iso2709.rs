@@ -125,6 +125,19 @@ pub fn parse_strict(octets: &Bytes) -> Result<MarcRecord, Iso2709Error> {
     }
 }
 
+/// Returns whether octets are one record with fields of which [`parse`] would lose nothing: leader and directory explain all
+/// octets. This takes less time than [`parse`]. Records for which this is false may be whole, too.
+pub fn is_whole(octets: &[u8]) -> bool {
+    let Some(leader) = octets.first_chunk().map(|leader| Leader(*leader)) else {
+        return false;
+    };
+    let is_stated = leader.record_length() == Some(octets.len()) && !has_sixth_digit(octets);
+    is_stated
+        && directory::is_terminated(octets, octets.len())
+        && (octets.split_last()).is_some_and(|(_, content)| directory::is_sound(content, &leader))
+        && leader.base_address() > Some(Leader::LENGTH + 1)
+}
+
 /// Writes a record: the leader with recomputed record length and base address, the counts of indicators and codes that the fields
 /// have (positions 10 and 11) and the usual entry map (`4500`), the directory, and the fields as they are.
 ///
@@ -259,9 +272,12 @@ fn sound(octets: &Bytes, leader: &Leader) -> Option<(Bytes, Vec<Field>)> {
 /// The record without the first digit of a length of six digits, which makes the leader one octet longer: programs that do not
 /// check the length write one for a record of more than 99,999 octets.
 fn without_sixth_digit(octets: &Bytes) -> Bytes {
-    let is_long = octets.get(..LENGTH_DIGITS + 1).and_then(number).is_some()
-        && octets.get(Leader::LENGTH - 3..Leader::LENGTH + 1) == Some(b"4500".as_slice());
-    octets.slice(usize::from(is_long)..)
+    octets.slice(usize::from(has_sixth_digit(octets))..)
+}
+
+fn has_sixth_digit(octets: &[u8]) -> bool {
+    octets.get(..LENGTH_DIGITS + 1).and_then(number).is_some()
+        && octets.get(Leader::LENGTH - 3..Leader::LENGTH + 1) == Some(b"4500".as_slice())
 }
 
 /// The digits of the record length.

@@ -30,9 +30,15 @@ fn no_mutated_record_panics() {
 fn survives(octets: Bytes) {
     for piece in iso2709::split(octets.clone()).chain([octets.clone()]) {
         let _ = iso2709::parse_strict(&piece);
+        let is_whole = iso2709::is_whole(&piece);
         let Ok(parsed) = iso2709::parse(&piece) else {
+            assert!(!is_whole, "{}", piece.escape_ascii());
             continue;
         };
+        let mut repairs = parsed.repairs.iter();
+        let is_damaged =
+            parsed.record.fields.is_empty() || repairs.any(|repair| repair.kind.is_loss());
+        assert!(!(is_whole && is_damaged), "{}", piece.escape_ascii());
         for repair in &parsed.repairs {
             assert!(
                 repair.offset <= piece.len(),

@@ -35,9 +35,27 @@ enum Part {
     Indicator(TagPattern, usize),
 }
 
-/// A tag in which some characters may be anything.
+/// A tag in which some characters may be anything, as in `6XX`.
+///
+/// ```
+/// use z3950_marc::record::Tag;
+/// use z3950_marc::select::TagPattern;
+///
+/// let subjects = TagPattern::from(Tag(*b"6XX"));
+/// assert!(subjects.matches(Tag(*b"650")) && !subjects.matches(Tag(*b"700")));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TagPattern([Option<u8>; 3]);
+pub struct TagPattern([Option<u8>; 3]);
+
+impl From<Tag> for TagPattern {
+    /// Takes an `X` in the tag, in either case, for any character.
+    fn from(tag: Tag) -> Self {
+        Self(tag.0.map(|octet| match octet {
+            b'X' | b'x' => None,
+            octet => Some(octet),
+        }))
+    }
+}
 
 /// The reason why text does not name a part of a record, or is no condition.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -62,15 +80,11 @@ impl TagPattern {
         let octets: [u8; 3] = text.as_bytes().try_into().ok()?;
         let is_known =
             |octet: &u8| octet.is_ascii_digit() || octet.is_ascii_uppercase() || *octet == b'x';
-        octets.iter().all(is_known).then(|| {
-            Self(octets.map(|octet| match octet {
-                b'X' | b'x' => None,
-                octet => Some(octet),
-            }))
-        })
+        octets.iter().all(is_known).then(|| Tag(octets).into())
     }
 
-    pub(crate) fn matches(self, tag: Tag) -> bool {
+    /// Returns whether the pattern stands for this tag.
+    pub fn matches(self, tag: Tag) -> bool {
         let mut pairs = self.0.iter().zip(tag.0);
         pairs.all(|(wanted, octet)| wanted.is_none_or(|wanted| wanted == octet))
     }

@@ -6,12 +6,13 @@ use bytes::{BufMut, BytesMut};
 use pyo3::exceptions::{PyKeyError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList};
+use z3950::marc::edit::is_code;
 use z3950::marc::record::{FIELD_TERMINATOR, RECORD_TERMINATOR, SUBFIELD_DELIMITER, Tag};
+use z3950::marc::select::TagPattern;
 use z3950::marc::{Field as MarcField, MarcRecord};
 
 use crate::error::{Error, quoted};
 use crate::record::Record;
-use crate::tag::TagPattern;
 use crate::text::{Text, text_of};
 
 /// The number of indicators of a new field.
@@ -235,11 +236,9 @@ fn new_code(code: &Bound<'_, PyAny>) -> PyResult<String> {
     Ok(code)
 }
 
-/// Checks the code of a new subfield: signs of ASCII, or the letters of danMARC2. Other readers take the first octet of any other
-/// letter for the code.
+/// Checks the code of a new subfield.
 pub(crate) fn check_new_code(code: &str) -> PyResult<()> {
-    let is_one = |letter: char| letter.is_ascii_graphic() || "æøå".contains(letter);
-    if code.is_empty() || !code.chars().all(is_one) {
+    if !is_code(code) {
         return Err(PyValueError::new_err(format!(
             "{} is not the code of a subfield, such as 'a'",
             quoted(code)

@@ -21,7 +21,7 @@ use crate::error::{DamagedRecord, Error, guarded};
 use crate::files::record_of_json;
 use crate::marc::{Field, Numbered};
 use crate::pickled::{Reduced, reduced};
-use crate::tag::TagPattern;
+use crate::tag::pattern_of;
 use crate::text::{Text, text_of};
 use crate::values::Holding;
 
@@ -419,7 +419,7 @@ impl Record {
         tag: &Bound<'_, PyAny>,
         code: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Vec<String>> {
-        let tag = TagPattern::of(tag)?;
+        let tag = pattern_of(tag)?;
         let code = code.map(|code| text_of(code, "a code is a str such as 'a'"));
         let code = code.transpose()?;
         guarded(|| Ok(self.texts(tag, code.as_deref())))

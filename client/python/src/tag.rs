@@ -3,6 +3,7 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use z3950::marc::record::Tag;
+use z3950::marc::select::TagPattern;
 
 use crate::error::quoted;
 use crate::text::text_of;
@@ -30,29 +31,18 @@ pub(crate) fn tag_of(tag: &Bound<'_, PyAny>) -> PyResult<Tag> {
     })
 }
 
-/// Tags to look for: one, or several that differ only where an `X` is, as in `6XX`.
-#[derive(Clone, Copy)]
-pub(crate) struct TagPattern([Option<u8>; 3]);
+/// Reads a tag to look for, in which an `X`, in either case, stands for any character.
+///
+/// # Errors
+/// Those of [`tag_of`].
+pub(crate) fn pattern_of(tag: &Bound<'_, PyAny>) -> PyResult<TagPattern> {
+    Ok(tag_of(tag)?.into())
+}
 
-impl TagPattern {
-    /// Reads a tag in which an `X`, in either case, stands for any character.
-    ///
-    /// # Errors
-    /// Those of [`tag_of`].
-    pub(crate) fn of(tag: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let Tag(octets) = tag_of(tag)?;
-        Ok(Self(octets.map(|octet| match octet {
-            b'X' | b'x' => None,
-            octet => Some(octet),
-        })))
-    }
-
-    pub(crate) fn all_of(tags: &[Bound<'_, PyAny>]) -> PyResult<Vec<Self>> {
-        tags.iter().map(Self::of).collect()
-    }
-
-    pub(crate) fn matches(self, tag: Tag) -> bool {
-        let mut pairs = self.0.iter().zip(tag.0);
-        pairs.all(|(wanted, octet)| wanted.is_none_or(|wanted| wanted == octet))
-    }
+/// Reads tags to look for.
+///
+/// # Errors
+/// Those of [`tag_of`].
+pub(crate) fn patterns_of(tags: &[Bound<'_, PyAny>]) -> PyResult<Vec<TagPattern>> {
+    tags.iter().map(pattern_of).collect()
 }

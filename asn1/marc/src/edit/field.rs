@@ -253,11 +253,16 @@ pub(super) fn check_indicators(indicators: &str, count: usize) -> Result<(), Edi
     Ok(())
 }
 
-/// Checks a code of so many characters: signs of ASCII (MARC 21), or the letters of danMARC2. Other readers take the first octet of
-/// any other letter for the code.
-fn check_code(code: &str, length: usize) -> Result<(), EditError> {
+/// Returns whether a subfield can be written with this code: signs of ASCII (MARC 21), or the letters of danMARC2. Other readers take
+/// the first octet of any other letter for the code.
+pub fn is_code(code: &str) -> bool {
     let is_one = |letter: char| letter.is_ascii_graphic() || "æøå".contains(letter);
-    if code.chars().count() != length || !code.chars().all(is_one) {
+    !code.is_empty() && code.chars().all(is_one)
+}
+
+/// Checks a code of so many characters.
+fn check_code(code: &str, length: usize) -> Result<(), EditError> {
+    if code.chars().count() != length || !is_code(code) {
         let code = code.to_owned();
         return Err(EditError::Code { code, length });
     }

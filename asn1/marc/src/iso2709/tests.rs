@@ -41,6 +41,18 @@ fn owned(texts: &[&str]) -> Vec<String> {
 }
 
 #[test]
+fn a_record_explained_by_leader_and_directory_is_whole() {
+    assert!(is_whole(SOUND.as_bytes()));
+    for end in 0..SOUND.len() {
+        assert!(!is_whole(&SOUND.as_bytes()[..end]), "{end}");
+    }
+    let one_more = format!("{SOUND}x");
+    for text in [&one_more, "00026nam a2200025   4500\x1E\x1D"] {
+        assert!(!is_whole(text.as_bytes()), "{text:?}");
+    }
+}
+
+#[test]
 fn sound_records() {
     check(SOUND, &BOTH, &[]);
     check(&format!("{SOUND}\r\n"), &BOTH, &[]);

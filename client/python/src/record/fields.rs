@@ -4,6 +4,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use z3950::marc::Field as MarcField;
 use z3950::marc::record::Leader;
+use z3950::marc::select::TagPattern;
 
 use super::Record;
 use crate::error::quoted;
@@ -11,7 +12,7 @@ use crate::marc::{
     Field, INDICATORS, check_new_code, check_subfields, check_text, field_of, indicators_of,
     subfields_of,
 };
-use crate::tag::{TagPattern, tag_of};
+use crate::tag::{pattern_of, patterns_of, tag_of};
 
 /// The leader of a new record: a book, described by AACR2, in UTF-8.
 pub(super) const BOOK: &str = "00000nam a2200000 a 4500";
@@ -31,7 +32,7 @@ impl Record {
         this: &Bound<'_, Self>,
         tag: &Bound<'_, PyAny>,
     ) -> PyResult<Option<Field>> {
-        let tag = TagPattern::of(tag)?;
+        let tag = pattern_of(tag)?;
         let numbers = this
             .get()
             .numbered(|numbered| numbered.tagged(&[tag], false));
@@ -43,7 +44,7 @@ impl Record {
         this: &Bound<'_, Self>,
         tags: &[Bound<'_, PyAny>],
     ) -> PyResult<Vec<Field>> {
-        let tags = TagPattern::all_of(tags)?;
+        let tags = patterns_of(tags)?;
         let all = tags.is_empty();
         let numbers = this.get().numbered(|numbered| numbered.tagged(&tags, all));
         let fields = numbers.unwrap_or_default().into_iter();
@@ -114,7 +115,7 @@ impl Record {
     }
 
     pub(super) fn drop_fields(&self, tags: &[Bound<'_, PyAny>]) -> PyResult<usize> {
-        let tags = TagPattern::all_of(tags)?;
+        let tags = patterns_of(tags)?;
         self.numbered(|numbered| {
             let numbers = numbered.tagged(&tags, false);
             numbered.remove(&numbers);
