@@ -1,5 +1,6 @@
 //! Makes the searches of a course at one target, in a session of the pool or in an open session.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use futures_util::StreamExt;
@@ -24,7 +25,8 @@ pub(crate) struct AtTarget<'a> {
     pub(super) wanted: &'a Wanted,
     pub(super) place: &'a SearchTarget,
     pub(super) target: usize,
-    pub(super) events: &'a mpsc::Sender<Box<Event>>,
+    /// The channel of events; `None` if nobody reads them.
+    pub(super) events: Option<&'a mpsc::Sender<Box<Event>>>,
     pub(super) held: &'a HeldSet,
     /// Whether the records found by an identifier are kept instead of being sent as events.
     pub(super) keeps_records: bool,
@@ -114,7 +116,7 @@ impl AtTarget<'_> {
         let lent = self.lender.lend(self.place).await?;
         let mut empty: Option<SearchResult> = None;
         let mut sources = SearchSources::default();
-        loop {
+        let set = loop {
             let result = self.search_once(&lent, &course).await;
             if let Ok(set) = &result {
                 sources.join(set.pager.found().sources());
@@ -133,14 +135,13 @@ impl AtTarget<'_> {
                     self.tell(self.again(&course, reason)).await;
                     empty = empty.or(result.ok().map(|set| set.pager.found().clone()));
                 }
-                (Next::End, Ok(set)) if set.count() == Some(0) => {
-                    let Some(error) = course.end() else {
-                        return Ok(self.records(&course, sources, lent, set).await);
-                    };
-                    return Err(error);
-                }
                 (Next::End, Ok(set)) => {
-                    return Ok(self.records(&course, sources, lent, set).await);
+                    if set.count() == Some(0)
+                        && let Some(error) = course.end()
+                    {
+                        return Err(error);
+                    }
+                    break set;
                 }
                 (Next::End, Err(error)) => {
                     return match (course.end(), empty) {
@@ -150,7 +151,8 @@ impl AtTarget<'_> {
                     };
                 }
             }
-        }
+        };
+        Ok(self.records(&course, sources, lent, set).await)
     }
 
     pub(super) fn again(&self, course: &Course, reason: String) -> Event {
@@ -194,6 +196,18 @@ impl AtTarget<'_> {
         if found.identifier.is_some() {
             return self.records_of_identifier(found, set, lent).await;
         }
+        // Without the box, the future of a lookup would have room for the records of a query.
+        Box::pin(self.records_of_query(course, found, set, lent)).await
+    }
+
+    /// Sends the records of a query as they are read.
+    async fn records_of_query(
+        &self,
+        course: &Course,
+        found: Arc<Found>,
+        set: FoundSet,
+        lent: Lent,
+    ) -> (TargetOutcome, Option<Oid>) {
         let mut outcome = TargetOutcome::default();
         let (mut held, mut found) = ((set, lent), found);
         // The session stays lent while records are read, unless the reader of the events returns it.
@@ -206,7 +220,9 @@ impl AtTarget<'_> {
             self.held.hold(held);
             self.tell(Event::Found(Arc::clone(&found))).await;
             // The channel holds one event, so free space means that the reader has taken the last one.
-            let _ = self.events.reserve().await;
+            if let Some(events) = self.events {
+                let _ = events.reserve().await;
+            }
             if let Some(kept) = self.held.take() {
                 break kept;
             }
@@ -271,7 +287,7 @@ impl AtTarget<'_> {
     pub(super) async fn deliver(
         &self,
         found: Arc<Found>,
-        records: Vec<(u64, ResultRecord)>,
+        mut records: Vec<(u64, ResultRecord)>,
         failure: Option<Error>,
     ) -> TargetOutcome {
         self.tell(Event::Found(Arc::clone(&found))).await;
@@ -279,20 +295,20 @@ impl AtTarget<'_> {
             .iter()
             .filter(|(_, record)| is_record(record))
             .count();
-        let mut kept = Vec::new();
-        for (position, record) in records {
-            if !self.keeps_records {
+        if self.keeps_records {
+            for (position, record) in &records {
+                if delivered == 0 || !is_record(record) {
+                    self.record(*position, record.clone()).await;
+                }
+            }
+        } else {
+            for (position, record) in records.drain(..) {
                 self.record(position, record).await;
-                continue;
             }
-            if delivered == 0 || !is_record(&record) {
-                self.record(position, record.clone()).await;
-            }
-            kept.push((position, record));
         }
         TargetOutcome {
             found: Some(found),
-            records: kept,
+            records,
             delivered: u64::try_from(delivered).unwrap_or(u64::MAX),
             error: failure,
         }
@@ -305,6 +321,8 @@ impl AtTarget<'_> {
         set: &FoundSet,
     ) -> Arc<Found> {
         let attempt = course.attempt();
+        // Without events, nobody reads how the record was found, but only by which query.
+        let told = attempt.filter(|_| self.events.is_some());
         let with_form = |of_attempt: Option<String>| match (of_attempt, course.form()) {
             (Some(attempt), Some(form)) => Some(format!("{attempt};{form}")),
             (attempt, form) => attempt.or(form),
@@ -312,13 +330,13 @@ impl AtTarget<'_> {
         Arc::new(Found {
             target: self.target,
             identifier: self.identifier(course),
-            step: with_form(attempt.map(|(_, attempt)| attempt.step())),
-            step_name: attempt.and_then(|(_, attempt)| with_form(Some(attempt.name()))),
+            step: with_form(told.map(|(_, attempt)| attempt.step())),
+            step_name: told.and_then(|(_, attempt)| with_form(Some(attempt.name()))),
             query: match attempt {
                 Some((_, attempt)) => attempt.query.to_string(),
                 None => course.other_query().unwrap_or_default(),
             },
-            terms: attempt.map_or_else(Vec::new, |(_, attempt)| attempt.terms.clone()),
+            terms: told.map_or_else(Vec::new, |(_, attempt)| attempt.terms.clone()),
             result: set.pager.found().clone(),
             sources,
             by_title: None,
@@ -355,9 +373,9 @@ impl AtTarget<'_> {
             })
         };
         let limit = self.lender.to_search();
-        limit
-            .hold(Phase::Call, lent.read(identifier, request))
-            .await?
+        // The pointer keeps the future small, which would have room for this work twice.
+        let work = pin!(lent.read(identifier, request));
+        limit.hold(Phase::Call, work).await?
     }
 
     /// Makes a search and sorts the result.
@@ -437,10 +455,12 @@ impl AtTarget<'_> {
 
     pub(super) fn tell(&self, event: Event) -> impl Future<Output = ()> {
         // The event is boxed at once, so that futures do not need space for it.
-        let event = Box::new(event);
+        let told = self.events.map(|events| (events, Box::new(event)));
         async move {
-            // An error means that the events are no longer read and that this work is about to be dropped.
-            let _ = self.events.send(event).await;
+            if let Some((events, event)) = told {
+                // An error means that the events are no longer read and that this work is about to be dropped.
+                let _ = events.send(event).await;
+            }
         }
     }
 }

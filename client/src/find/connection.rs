@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use tokio::sync::mpsc;
 use z3950_asn1::apdu::InitializeRequest;
 use z3950_asn1::format::sources::SearchSources;
 
@@ -70,13 +69,12 @@ impl Connection {
 /// Looks up identifiers in the session of a connection, and keeps the records.
 async fn look_up(connection: &Arc<Inner>, wanted: &Wanted) -> TargetOutcome {
     let place = SearchTarget::new("", connection.target.clone(), InitializeRequest::default());
-    let (events, _) = mpsc::channel(1);
     let at_target = AtTarget {
         lender: Lender::Connection(connection),
         wanted,
         place: &place,
         target: 0,
-        events: &events,
+        events: None,
         held: &HeldSet::default(),
         keeps_records: true,
         round: Round::All,

@@ -108,7 +108,7 @@ async fn carry_out(
         wanted: &wanted,
         place,
         target,
-        events: &events,
+        events: Some(&events),
         held,
         keeps_records: wanted.best.is_some(),
         round: Round::All,

@@ -104,11 +104,12 @@ impl Lent {
                 turn.take();
                 connection.run(Repeat::IfLost, request).await
             }
-            (Self::Pool(lease), None) => lease.read(request).await,
+            // Without the boxes, this future would be twice as large for a connection, too.
+            (Self::Pool(lease), None) => Box::pin(lease.read(request)).await,
             (Self::Pool(lease), Some(identifier)) => {
                 let is_of_docid = identifier.kind == Kind::Docid;
                 let is_foreign = |set: &FoundSet| set.lacks(identifier);
-                lease.read_own(is_of_docid, is_foreign, request).await
+                Box::pin(lease.read_own(is_of_docid, is_foreign, request)).await
             }
         }
     }
