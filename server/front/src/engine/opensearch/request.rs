@@ -1,6 +1,7 @@
 //! Plans and clauses as searches of OpenSearch, in JSON.
 
 use std::ops::Bound;
+use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use z3950_server::Diagnostic;
@@ -53,7 +54,7 @@ pub(super) fn search(layout: &EngineLayout, plan: &Plan<'_>) -> Result<Value, Di
     };
     body.insert("query".to_owned(), found);
     body.insert("track_total_hits".to_owned(), is_counted.into());
-    body.insert("timeout".to_owned(), milliseconds(plan).into());
+    body.insert("timeout".to_owned(), milliseconds(plan.deadline).into());
     body.insert("size".to_owned(), page.rows.into());
     if page.skip > 0 {
         body.insert("from".to_owned(), page.skip.into());
@@ -84,8 +85,8 @@ pub(super) fn search(layout: &EngineLayout, plan: &Plan<'_>) -> Result<Value, Di
     Ok(Value::Object(body))
 }
 
-fn milliseconds(plan: &Plan<'_>) -> String {
-    format!("{}ms", plan.deadline.as_millis().max(1))
+fn milliseconds(deadline: Duration) -> String {
+    format!("{}ms", deadline.as_millis().max(1))
 }
 
 fn sort(layout: &EngineLayout, order: &[OrderBy]) -> Value {
@@ -132,6 +133,8 @@ pub(super) struct TermsAfter<'a> {
     pub(super) most: usize,
     /// The records whose terms are read; `None` for all.
     pub(super) within: Option<&'a Clause>,
+    /// The time after which the engine answers with what it has found.
+    pub(super) deadline: Duration,
 }
 
 /// Returns the search of the terms of an index.
@@ -151,6 +154,7 @@ pub(super) fn terms(layout: &EngineLayout, scan: &TermsAfter<'_>) -> Result<Valu
     let mut body = json!({
         "size": 0,
         "track_total_hits": false,
+        "timeout": milliseconds(scan.deadline),
         "aggs": { TERMS: { "composite": composite } },
     });
     let mut filters = Vec::new();

@@ -109,6 +109,7 @@ impl ClusterDatabase {
                 from: None,
                 most,
                 within,
+                deadline: self.deadline(),
             };
             // The terms after a start do not include it, so it is counted with the first of them.
             let is_first = found.terms.is_empty() && !start.is_empty() && after == start;
@@ -203,6 +204,7 @@ impl ClusterDatabase {
                 from: Some(from),
                 most,
                 within,
+                deadline: self.deadline(),
             };
             let mut read = self.read_terms(&scan).await?;
             let all = read.terms.len();

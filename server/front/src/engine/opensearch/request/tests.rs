@@ -473,6 +473,7 @@ fn terms_are_read_in_both_directions() {
         from: Some("wa"),
         most: 5,
         within: Some(&Clause::Everything),
+        deadline: Duration::from_millis(1500),
     };
     let sources =
         |order: &str| json!([{ "terms": { "terms": { "field": "y_any", "order": order } } }]);
@@ -482,7 +483,10 @@ fn terms_are_read_in_both_directions() {
         "sources": sources("desc"),
         "after": { "terms": "war" },
     } } });
-    assert_eq!(body["aggs"], expected);
+    assert_eq!(
+        (&body["aggs"], &body["timeout"]),
+        (&expected, &json!("1500ms"))
+    );
     let range = json!({ "range": { "y_any": { "gte": "wa", "lt": "war" } } });
     let filter = json!({ "bool": { "filter": [range, { "match_all": {} }] } });
     assert_eq!(body["query"], filter);
