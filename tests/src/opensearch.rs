@@ -4,6 +4,8 @@
 //! One cluster of three nodes serves all tests of a program, each with indexes of its own; tests that damage nodes share another.
 //! Nodes end with the test program, since their standard input closes then.
 
+pub mod gate;
+
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};

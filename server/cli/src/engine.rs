@@ -248,6 +248,16 @@ fn advised(error: &IndexError) -> String {
             "; if the settings are as they should be, load everything again with z3950d load --reload"
         }
         IndexError::Changed { .. } => ": load everything again with z3950d load --reload",
+        IndexError::Blocked {
+            setting: "index.blocks.write",
+            ..
+        } => {
+            ": set it to null, or load everything again with z3950d load --reload, which may have left it when it was killed"
+        }
+        IndexError::Blocked { .. } => {
+            ": free space on the disks of the nodes, or set it to null if it was set by hand"
+        }
+        IndexError::Left(_) => ": the next load deletes it",
         _ => "",
     };
     format!("{error}{advice}")

@@ -2,7 +2,9 @@
 
 mod compared;
 mod failures;
+mod gapless;
 mod loads;
+mod phases;
 mod reloads;
 mod served;
 mod setup;
@@ -13,6 +15,7 @@ use std::process::Command;
 use serde_json::Value;
 use tempfile::TempDir;
 use z3950_marc::{iso2709, mrk};
+use z3950_tests::opensearch::gate::Gate;
 use z3950_tests::opensearch::{Cluster, own_index};
 use z3950_tests::program::{self, Ran, run};
 use z3950_tests::surroundings::command;
@@ -40,6 +43,13 @@ impl<'c> Home<'c> {
     fn set(&self, lines: &str) {
         let settings = self.cluster.settings(&self.index, lines);
         std::fs::write(self.settings(), settings).expect("written");
+    }
+
+    /// Writes the settings for a gate in front of a node, with these lines for the database.
+    fn set_gate(&self, gate: &Gate, lines: &str) {
+        let url = format!("http://127.0.0.1:{}/{}", gate.port, self.index);
+        let text = format!("[[database]]\nname = \"books\"\nengine = {url:?}\n{lines}\n");
+        std::fs::write(self.settings(), text).expect("written");
     }
 
     fn settings(&self) -> PathBuf {
@@ -90,6 +100,19 @@ impl<'c> Home<'c> {
         let (status, answer) = self.cluster.ask("GET", &path, "");
         assert_eq!(status, 200, "{answer}");
         answer["count"].as_u64().expect("a count")
+    }
+
+    /// Returns the names of all indexes that belong to the alias.
+    fn indexes(&self) -> Vec<String> {
+        let path = format!("/{}-*?expand_wildcards=all", self.index);
+        let (status, answer) = self.cluster.ask("GET", &path, "");
+        assert_eq!(status, 200, "{answer}");
+        answer
+            .as_object()
+            .expect("indexes")
+            .keys()
+            .cloned()
+            .collect()
     }
 
     /// Returns the name of the index behind the alias, and its settings.

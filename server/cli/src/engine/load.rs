@@ -7,15 +7,16 @@ use std::path::Path;
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot::{self, error::TryRecvError};
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
 use z3950_front::engine::opensearch::{
-    ClusterIndex, IndexError, IndexLoad, IndexLoadError, IndexLoadMark, LoadWork,
+    ClusterIndex, IndexError, IndexLoad, IndexLoadError, IndexLoadMark, LoadWork, ReplacedIndex,
 };
 use z3950_server::memory::{DocidField, Note};
 
 use super::bar::LoadBar;
 use super::failed;
 use super::records::{Input, Prepared, prepare};
-use super::resume::{LoadCourse, LoadProgress, LoadTask, ResumeFile};
+use super::resume::{LoadCourse, LoadProgress, LoadTask, ResumeFile, noted_action};
 use crate::args::LoadArguments;
 use crate::failure::{Exit, Failure, complain, note};
 use crate::words::counted;
@@ -102,6 +103,16 @@ impl LoadRun<'_> {
             let stop = self.bar.stop_signal().map_err(Failure::unexpected)?;
             self.stop = Some(stop);
         }
+        let left = runtime.block_on(index.delete_replaced());
+        if let Some(left) = left.map_err(|error| failed(&error))? {
+            note(&format_args!(
+                "{left} is deleted, which a reload had replaced and left behind"
+            ));
+        }
+        if self.is_reloaded(index, runtime)? {
+            self.tell_done();
+            return Ok(());
+        }
         let begun = index.begin(self.work(), self.bar.slow_cluster());
         let mut load = runtime
             .block_on(begun)
@@ -111,7 +122,7 @@ impl LoadRun<'_> {
             layout,
         };
         let outcome = self.resumed(task, &mut load, runtime);
-        let ended = self.end(load, &outcome, runtime);
+        let ended = self.end(index, load, &outcome, runtime);
         match (outcome, ended) {
             (Ok(()), ended) => ended,
             (Err(failure), Ok(())) => Err(failure),
@@ -154,16 +165,38 @@ impl LoadRun<'_> {
 
     /// Returns the failure for an index that takes no load, with advice.
     fn refused(&self, error: &IndexError) -> Failure {
-        let failure = failed(error);
-        if !matches!(error, IndexError::Reloading { .. }) {
-            return failure;
-        }
-        let advice = if self.arguments.reload {
-            "to go on with a reload that was interrupted, name its --state FILE; --overwrite begins anew"
-        } else {
-            "if the reload was interrupted, run it again first"
+        let advice = match error {
+            IndexError::Reloading { .. } if self.arguments.reload => {
+                "to go on with a reload that was interrupted, name its --state FILE; --overwrite begins anew"
+            }
+            IndexError::Reloading { .. } => "if the reload was interrupted, run it again first",
+            _ => return failed(error),
         };
-        Failure::usage(format!("{}; {advice}", failure.words))
+        Failure::usage(format!("{error}; {advice}"))
+    }
+
+    /// Returns whether the notes are those of a reload whose index has taken its place.
+    fn is_reloaded(&self, index: &ClusterIndex, runtime: &Runtime) -> Result<bool, Failure> {
+        let state = self.arguments.state.as_deref();
+        let Some(noted) = state
+            .filter(|_| self.arguments.reload)
+            .and_then(noted_action)
+        else {
+            return Ok(false);
+        };
+        let identity = runtime.block_on(index.identity());
+        let identity = identity.map_err(|error| failed(&error))?;
+        Ok(identity.is_some_and(|identity| noted == format!("{} {identity}", self.verb())))
+    }
+
+    /// Tells that the notes are those of a load that is done.
+    fn tell_done(&self) {
+        if let Some(path) = &self.arguments.state {
+            let path = path.display();
+            note(&format_args!(
+                "{path} notes all of this as done; delete {path} to do it again"
+            ));
+        }
     }
 
     /// Opens the notes of an earlier load, and loads what is left.
@@ -178,12 +211,8 @@ impl LoadRun<'_> {
         let resume = resume.map(|path| ResumeFile::open(path, task, &arguments.files));
         let (file, progress) = resume.transpose()?.unzip();
         let progress = progress.unwrap_or_default();
-        let is_done = progress.files == arguments.files.len();
-        if let Some(path) = arguments.state.as_deref().filter(|_| is_done) {
-            let path = path.display();
-            note(&format_args!(
-                "{path} notes all of this as done; delete {path} to do it again"
-            ));
+        if progress.files == arguments.files.len() {
+            self.tell_done();
         }
         let mut course = LoadCourse { progress, file };
         // The notes must exist before anything is sent: without them, the index cannot be completed.
@@ -197,13 +226,14 @@ impl LoadRun<'_> {
 
     /// Ends the load at the index: after a reload, the new index takes the place of the old one.
     fn end(
-        &self,
+        &mut self,
+        index: &ClusterIndex,
         load: IndexLoad,
         outcome: &Result<(), Failure>,
         runtime: &Runtime,
     ) -> Result<(), Failure> {
         let is_kept = self.arguments.state.is_some();
-        let index = load.index().to_owned();
+        let filled = load.index().to_owned();
         let ended = match outcome {
             _ if !self.arguments.reload => runtime.block_on(load.end()),
             Ok(()) => {
@@ -217,20 +247,44 @@ impl LoadRun<'_> {
                     return Err(Failure::usage("nothing was loaded, so nothing is replaced"));
                 }
                 note(&format_args!(
-                    "{} in {index}, which takes its place",
+                    "{} in {filled}, which takes its place",
                     counted(count, "record")
                 ));
-                runtime.block_on(load.replace())
+                let replaced = runtime.block_on(load.replace());
+                replaced.and_then(|replaced| self.delete(index, &replaced, runtime))
             }
             Err(_) if is_kept && !(load.is_new() && self.loaded == 0) => {
                 note(&format_args!(
-                    "{index} is kept to go on; until the reload is done, the index that is searched takes no changes"
+                    "{filled} is kept to go on; until the reload is done, the index that is searched takes no changes"
                 ));
                 Ok(())
             }
             Err(_) => runtime.block_on(load.give_up()),
         };
         ended.map_err(|error| failed(&error))
+    }
+
+    /// Deletes the index that was replaced, when the searches in progress have ended, or after a signal.
+    fn delete(
+        &mut self,
+        index: &ClusterIndex,
+        replaced: &ReplacedIndex,
+        runtime: &Runtime,
+    ) -> Result<(), IndexError> {
+        let Some(name) = &replaced.index else {
+            return Ok(());
+        };
+        if !self.is_stopped()
+            && let Some(stop) = &mut self.stop
+        {
+            let seconds = replaced.searched_for.as_secs_f64();
+            note(&format_args!(
+                "{name} is deleted in {seconds} s, when searches in progress have ended"
+            ));
+            // Both outcomes end the wait.
+            let _ = runtime.block_on(async { timeout(replaced.searched_for, stop).await });
+        }
+        runtime.block_on(index.delete_replaced()).map(drop)
     }
 
     /// Loads the records that are not loaded yet.

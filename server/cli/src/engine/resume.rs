@@ -210,6 +210,14 @@ impl ResumeFile {
     }
 }
 
+/// Returns the action of the load that a file is of; `None` if it is none of `--state`, or does not exist.
+pub(super) fn noted_action(path: &Path) -> Option<String> {
+    let text = input::read_text(path, MOST_OCTETS).ok()?;
+    let header = text.lines().next()?.rsplit_once(INDEXES);
+    let (action, _) = header.filter(is_header)?;
+    Some(action.to_owned())
+}
+
 /// Returns whether the first line can be that of a load: an action and a fingerprint.
 fn is_header((action, indexes): &(&str, &str)) -> bool {
     let (verb, _) = action.split_once(' ').unwrap_or_default();

@@ -13,6 +13,8 @@ pub(super) struct EngineAnswer {
     pub(super) missing: Option<String>,
     /// The records of the page.
     pub(super) hits: Vec<Hit>,
+    /// The index that they are of; `None` if there are none.
+    pub(super) index: Option<String>,
     /// The terms of each facet.
     pub(super) facets: Vec<FacetCounts>,
     /// The number of records of each clause that was counted separately.

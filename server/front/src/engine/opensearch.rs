@@ -38,6 +38,7 @@ pub use self::load::{
     RecordPlace, RefusedRecord, SlowCluster,
 };
 pub use self::options::ClusterOptions;
+pub use self::reload::ReplacedIndex;
 
 #[cfg(test)]
 mod tests;

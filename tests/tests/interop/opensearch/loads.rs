@@ -144,15 +144,20 @@ fn an_index_that_takes_no_changes_is_named() {
     assert_ran(
         &blocked,
         1,
-        &["the index takes no changes", "flood-stage", "free space"],
+        &[
+            "takes no changes: index.blocks.read_only_allow_delete",
+            "free space",
+        ],
     );
     home.change("{\"index.blocks.read_only_allow_delete\":null}");
     home.change("{\"index.blocks.write\":true}");
     assert_ran(
         &home.run(&["load", "more.mrc"]),
-        2,
-        &["index.blocks.write of blocked-"],
+        1,
+        &["takes no changes: index.blocks.write is set", "--reload"],
     );
+    let checked = home.run(&["--check"]);
+    assert_ran(&checked, 0, &["takes no changes: index.blocks.write"]);
     home.change("{\"index.blocks.write\":null}");
     assert_ran(&home.run(&["load", "more.mrc"]), 0, &["100 records loaded"]);
     assert_eq!(home.count("*:*"), 200);

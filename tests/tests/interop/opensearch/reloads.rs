@@ -126,7 +126,7 @@ fn a_reload_that_is_killed_goes_on_or_begins_anew() {
         assert_ran(
             &checked,
             0,
-            &["is being filled to replace", "takes no changes"],
+            &["is being filled to replace", "are refused or lost"],
         );
         let update = home.run(&["load", "--update", "old.mrc"]);
         assert_ran(&update, 2, &["is being filled", "run it again first"]);

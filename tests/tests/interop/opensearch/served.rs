@@ -20,10 +20,17 @@ use super::{Home, assert_ran};
 
 /// Opens the database of a test.
 pub(super) fn opened(home: &Home<'_>, is_strict: bool) -> ClusterDatabase {
+    database_at(&home.cluster.ports(), &home.index, is_strict)
+}
+
+/// Opens the database in an index of the nodes, or gates, at these ports.
+pub(super) fn database_at(ports: &[u16], index: &str, is_strict: bool) -> ClusterDatabase {
     let (points, uses) = (AccessPoints::default(), IndexUses::default());
     let layout = EngineLayout::new(points, Profile::default(), DocidField::default(), &uses);
-    let addresses = home.cluster.urls(&home.index).into_iter();
-    let addresses = addresses.map(|url| url.parse().expect("an address"));
+    let urls = ports
+        .iter()
+        .map(|port| format!("http://127.0.0.1:{port}/{index}"));
+    let addresses = urls.map(|url| url.parse().expect("an address"));
     let mut options = ClusterOptions::new("books", addresses.collect());
     options.strict = is_strict;
     let database = ClusterDatabase::new(options, Arc::new(layout.expect("indexes")));
@@ -31,7 +38,7 @@ pub(super) fn opened(home: &Home<'_>, is_strict: bool) -> ClusterDatabase {
 }
 
 /// Returns the number of records that a query finds and of sources that failed, or the condition of its diagnostic.
-async fn found(database: &ClusterDatabase, pqf: &str) -> Result<(usize, usize), i64> {
+pub(super) async fn found(database: &ClusterDatabase, pqf: &str) -> Result<(usize, usize), i64> {
     let names = [DatabaseName::from("books")];
     let query = parse_pqf(pqf).expect("a query");
     let found = database.search(Search::new(&names, &query)).await;
@@ -80,7 +87,7 @@ async fn a_client_searches_presents_and_sorts() {
     connection.close().await.expect("closed");
 }
 
-fn record(id: &str, title: &str) -> UpdateRecord {
+pub(super) fn record(id: &str, title: &str) -> UpdateRecord {
     let mut record = MarcRecord::default();
     record.fields.push(Field::control(b"001", id.to_owned()));
     record

@@ -24,11 +24,15 @@ impl ClusterIndex {
         if state.is_unfinished() {
             return Err(IndexError::Unfinished(state.index));
         }
-        if let Some(filling) = self.filling().await?.filter(|_| state.is_blocked()) {
+        if let Some(filling) = self.filling().await? {
             return Err(IndexError::Reloading {
                 index: state.index,
                 filling: filling.index,
             });
+        }
+        state.check_open()?;
+        if let Some(replaced) = self.replaced().await? {
+            return Err(IndexError::Left(replaced.index));
         }
         self.check_health().await
     }
@@ -226,6 +230,10 @@ mod tests {
         json!({ "name": "n1", "cluster_name": "c", "cluster_uuid": cluster, "version": version })
     }
 
+    fn absent() -> Value {
+        json!({ "error": { "type": "index_not_found_exception" } })
+    }
+
     /// Returns the answers of a node with a sound index, some of which are replaced.
     fn answering(
         others: &[(&'static str, u16, Value)],
@@ -243,19 +251,18 @@ mod tests {
         let mut answers = vec![
             ("/_cluster/settings", 200, settings),
             ("/_cluster/health", 200, json!({ "status": "yellow" })),
-            (
-                "/books-filling",
-                404,
-                json!({ "error": { "type": "index_not_found_exception" } }),
-            ),
+            ("/books-filling", 404, absent()),
+            ("/books-replaced", 404, absent()),
             ("/books", 200, index),
             ("/", 200, about("2.19.6", Some("opensearch"), "a")),
         ];
         answers.splice(0..0, others.iter().cloned());
         move |request| {
             let mut answers = answers.iter();
-            let is_asked =
-                |path: &str| request.path.starts_with(path) && (path != "/" || request.path == "/");
+            let is_asked = |path: &str| {
+                let rest = request.path.strip_prefix(path);
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
+            };
             let found = answers.find(|(path, ..)| is_asked(path));
             let (_, status, body) = found.expect("known paths");
             FakeAnswer::Json(*status, body.clone())
@@ -312,13 +319,14 @@ mod tests {
         };
         let books = |change| ("/books", 200, mapping(change));
         let expensive = json!({ "transient": { "search.allow_expensive_queries": "false" } });
-        let unfinished = json!({ "books-1": {
-            "mappings": layout().mapping(),
-            "settings": { "index": {
-                "refresh_interval": "-1",
-                "analysis": as_settings(&EngineLayout::analysis()),
-            } },
-        } });
+        let with = |setting: &str, value: Value| {
+            let mut index = json!({ "analysis": as_settings(&EngineLayout::analysis()) });
+            index[setting] = value;
+            let settings = json!({ "index": index });
+            json!({ "books-1": { "mappings": layout().mapping(), "settings": settings } })
+        };
+        let unfinished = with("refresh_interval", json!("-1"));
+        let full = with("blocks", json!({ "read_only_allow_delete": "true" }));
         let refused =
             |kind: &str| json!({ "error": { "type": kind, "reason": "no" }, "status": 400 });
         for (answer, is_mismatch, expected) in [
@@ -402,6 +410,27 @@ mod tests {
                 ("/books", 200, unfinished),
                 false,
                 "run it again to complete it",
+            ),
+            (
+                ("/books", 200, full),
+                false,
+                "takes no changes: index.blocks.read_only_allow_delete",
+            ),
+            (
+                ("/books-filling", 200, json!({ "books-2": {} })),
+                false,
+                "books-2 is being filled to replace books-1",
+            ),
+            (
+                ("/books-replaced", 200, json!({ "books-0": {} })),
+                false,
+                "books-0 was replaced",
+            ),
+            // Something else has the name.
+            (
+                ("/books-replaced", 200, json!({ "books-replaced": {} })),
+                true,
+                "did not make the index books-replaced",
             ),
         ] {
             let node = FakeNode::start(answering(std::slice::from_ref(&answer))).await;

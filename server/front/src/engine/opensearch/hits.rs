@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use bytes::Bytes;
 use z3950_server::backend::{HitList, RecordId};
 
-use crate::engine::answer::Hit;
+use crate::engine::answer::{EngineAnswer, Hit};
 use crate::engine::clause::Clause;
 use crate::engine::plan::OrderBy;
 use crate::lock::lock;
@@ -29,6 +29,8 @@ pub(super) struct ClusterHits {
     /// The order; empty for that of the numbers.
     pub(super) order: Box<[OrderBy]>,
     pub(super) count: usize,
+    /// The index that they are of, which may have been replaced since; `None` if it is not known.
+    pub(super) index: Option<String>,
     /// Whether all parts of the index were searched.
     pub(super) is_whole: bool,
     /// The first records, as they came with the search.
@@ -44,17 +46,17 @@ impl ClusterHits {
         (origin, set): SetMark,
         clause: Clause,
         order: &[OrderBy],
-        (count, is_whole): (usize, bool),
-        first: Vec<Hit>,
+        answer: EngineAnswer,
     ) -> Self {
         Self {
             origin,
             set,
             clause,
             order: order.into(),
-            count,
-            is_whole,
-            first,
+            count: answer.total,
+            index: answer.index,
+            is_whole: answer.missing.is_none(),
+            first: answer.hits,
             numbers: OnceLock::new(),
             places: Mutex::default(),
         }
@@ -130,6 +132,7 @@ impl HitList for ClusterHits {
         });
         let numbers = if self.is_small() { self.count } else { 0 } * size_of::<u64>();
         let order = self.order.len() * size_of::<OrderBy>();
-        size_of::<Self>() + self.clause.octets() + order + numbers + first.sum::<usize>()
+        let index = self.index.as_ref().map_or(0, String::len);
+        size_of::<Self>() + self.clause.octets() + order + numbers + index + first.sum::<usize>()
     }
 }

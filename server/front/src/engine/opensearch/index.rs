@@ -2,6 +2,7 @@
 //! has a number after it, so that another one can take its place.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use hyper::Method;
 use serde_json::{Map, Value, json};
@@ -23,6 +24,8 @@ pub struct ClusterIndex {
     pub(super) name: String,
     shards: u32,
     pub(super) replicas: u32,
+    /// The longest wait for the answer to a search.
+    pub(super) answer_time: Duration,
 }
 
 /// Why an index cannot be used as it is.
@@ -89,9 +92,20 @@ pub enum IndexError {
         "the index {0} is being loaded for the first time, or that load was killed: run it again to complete it"
     )]
     Unfinished(String),
+    /// The index takes no changes.
+    #[error("the index {index} takes no changes: {setting} is set")]
+    Blocked {
+        /// The index.
+        index: String,
+        /// The setting of the index that makes it so.
+        setting: &'static str,
+    },
+    /// An index that was replaced has not been deleted.
+    #[error("{0} was replaced by a reload, and is about to be deleted or was left behind")]
+    Left(String),
     /// A reload has not ended.
     #[error(
-        "{filling} is being filled to replace {index}, or that was interrupted: until it is done, {index} takes no changes"
+        "{filling} is being filled to replace {index}, or that was interrupted: until it is done, changes of {index} are refused or lost"
     )]
     Reloading {
         /// The index that is searched.
@@ -109,6 +123,8 @@ impl IndexError {
             Self::Unreachable(_)
                 | Self::Incomplete(_)
                 | Self::Unfinished(_)
+                | Self::Blocked { .. }
+                | Self::Left(_)
                 | Self::Reloading { .. }
         )
     }
@@ -128,6 +144,22 @@ impl From<Failure> for IndexError {
             _ => Self::Unreachable(words),
         }
     }
+}
+
+/// The settings of an index that make it take no changes. The engine sets the second one if the disk of a node is nearly full.
+const BLOCKS: [(&str, &str); 3] = [
+    ("/blocks/write", "index.blocks.write"),
+    (
+        "/blocks/read_only_allow_delete",
+        "index.blocks.read_only_allow_delete",
+    ),
+    ("/blocks/read_only", "index.blocks.read_only"),
+];
+
+/// Returns the alias by which an index is changed. No other index ever has it, so no change gets into one that has taken its place; and a
+/// change that requires an alias does not make the engine create an index of the name.
+pub(super) fn write_name(index: &str) -> String {
+    format!("{index}-write")
 }
 
 /// What an index is like.
@@ -162,9 +194,10 @@ impl IndexState {
             .and_then(Value::as_str)
     }
 
-    /// Returns the name that no other index ever has.
-    pub(super) fn uuid(&self) -> &str {
-        self.setting("/uuid").unwrap_or_default()
+    /// Returns the name of the index, with a part that no other index ever has.
+    pub(super) fn identity(&self) -> String {
+        let uuid = self.setting("/uuid").unwrap_or_default();
+        format!("{} {uuid}", self.index)
     }
 
     /// Returns whether a first load has not ended.
@@ -172,9 +205,29 @@ impl IndexState {
         self.setting("/refresh_interval") == Some("-1")
     }
 
-    /// Returns whether the index takes no changes.
+    /// Returns whether the index takes no changes, as during a reload.
     pub(super) fn is_blocked(&self) -> bool {
         self.setting("/blocks/write") == Some("true")
+    }
+
+    /// Checks that the index takes changes.
+    ///
+    /// # Errors
+    /// The setting that makes it take none.
+    pub(super) fn check_open(&self) -> Result<(), IndexError> {
+        let mut blocks = BLOCKS.iter();
+        let found = blocks.find(|(pointer, _)| self.setting(pointer) == Some("true"));
+        match found {
+            Some((_, setting)) => Err(IndexError::Blocked {
+                index: self.index.clone(),
+                setting,
+            }),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn write_name(&self) -> String {
+        write_name(&self.index)
     }
 }
 
@@ -196,6 +249,7 @@ impl ClusterIndex {
             name: options.index().to_owned(),
             shards: options.shards,
             replicas: options.replicas,
+            answer_time: options.answer_time,
         })
     }
 
@@ -238,7 +292,8 @@ impl ClusterIndex {
     pub(super) async fn create_as(&self, index: &str, alias: &str) -> Result<(), IndexError> {
         let mut description = self.description();
         if let Some(fields) = description.as_object_mut() {
-            fields.insert("aliases".to_owned(), json!({ alias: {} }));
+            let aliases = json!({ alias: {}, write_name(index): {} });
+            fields.insert("aliases".to_owned(), aliases);
         }
         self.change(Method::PUT, format!("/{index}"), &description)
             .await
@@ -287,6 +342,29 @@ impl ClusterIndex {
         let numbers = found.filter_map(|index| self.number(index));
         let last = numbers.max().unwrap_or_default();
         Ok(format!("{}-{}", self.name, last + 1))
+    }
+
+    /// Returns the index of an alias that only this program gives; `None` if there is none.
+    ///
+    /// # Errors
+    /// See [`IndexError`]; something else of this name is one.
+    pub(super) async fn own_state(&self, alias: &str) -> Result<Option<IndexState>, IndexError> {
+        match self.state_of(alias).await? {
+            Some(state) if self.number(&state.index).is_none() => {
+                Err(IndexError::Foreign(state.index))
+            }
+            state => Ok(state),
+        }
+    }
+
+    /// Returns the name and identity of the index that is searched, as [`IndexLoad::identity`](super::IndexLoad::identity) does;
+    /// `None` if there is none.
+    ///
+    /// # Errors
+    /// See [`IndexError`].
+    pub async fn identity(&self) -> Result<Option<String>, IndexError> {
+        let state = self.state().await?;
+        Ok(state.map(|state| state.identity()))
     }
 
     /// Returns the number after the alias in the name of an index.

@@ -41,7 +41,9 @@ pub struct IndexLoad {
     pub(super) home: ClusterIndex,
     /// The own name of the index that is filled.
     pub(super) index: String,
-    uuid: String,
+    identity: String,
+    /// The alias by which it is changed.
+    target: String,
     work: LoadWork,
     /// The settings that the index gets when the load ends; null if it has them.
     pub(super) restored: Value,
@@ -112,16 +114,22 @@ impl ClusterIndex {
         };
         let state = state.ok_or_else(|| IndexError::Absent(self.name.clone()))?;
         self.check_layout(&state)?;
-        if state.is_blocked() {
-            return Err(match self.filling().await? {
-                Some(filling) => IndexError::Reloading {
-                    index: state.index,
-                    filling: filling.index,
-                },
-                None => {
-                    IndexError::Refused(format!("index.blocks.write of {} is set", state.index))
-                }
+        if state.is_blocked()
+            && let Some(filling) = self.filling().await?
+        {
+            return Err(IndexError::Reloading {
+                index: state.index,
+                filling: filling.index,
             });
+        }
+        state.check_open()?;
+        let write_name = state.write_name();
+        // An index that was made by hand lacks it.
+        if !state.aliases.contains(&write_name) {
+            let add = json!({ "add": { "index": state.index, "alias": write_name } });
+            let actions = json!({ "actions": [add] });
+            self.change(Method::POST, "/_aliases".to_owned(), &actions)
+                .await?;
         }
         let mut load = self.load_of(&state, work);
         load.is_new = is_new;
@@ -141,7 +149,8 @@ impl ClusterIndex {
         IndexLoad {
             home: self.clone(),
             index: state.index.clone(),
-            uuid: state.uuid().to_owned(),
+            identity: state.identity(),
+            target: state.write_name(),
             work,
             restored: Value::Null,
             replaced: None,
@@ -175,8 +184,8 @@ impl ClusterIndex {
 
 impl IndexLoad {
     /// Returns the name of the index that is filled, with a part that no other index ever has.
-    pub fn identity(&self) -> String {
-        format!("{} {}", self.index, self.uuid)
+    pub fn identity(&self) -> &str {
+        &self.identity
     }
 
     /// Returns the name of the index that is filled.
@@ -194,19 +203,10 @@ impl IndexLoad {
 
     /// Starts the lanes.
     fn start(&mut self, slow: Arc<dyn Fn(SlowCluster) + Send + Sync>) {
-        // A name that stands for no index must not create one.
-        let (target, required) = match self.work {
-            LoadWork::Reload { .. } => (self.home.filling_name(), true),
-            _ => (self.home.name.clone(), self.index != self.home.name),
-        };
         for _ in 0..LANES {
             let (sender, mut steps) = mpsc::channel(1);
-            let bulk = Bulk::new(
-                Arc::clone(&self.home.link),
-                &target,
-                required,
-                Arc::clone(&slow),
-            );
+            let link = Arc::clone(&self.home.link);
+            let bulk = Bulk::new(link, &self.target, Arc::clone(&slow));
             self.lanes.push(Lane {
                 batch: Batch::default(),
                 steps: sender,

@@ -11,7 +11,9 @@ use z3950_server::{Diagnostic, diagnostic};
 
 use super::database::ClusterDatabase;
 use super::hits::{ClusterHits, MOST_KEPT};
+use super::link::Failure;
 use super::request::MOST_WINDOW;
+use super::response::AnswerError;
 use crate::engine::answer::{EngineAnswer, Hit};
 use crate::engine::clause::Clause;
 use crate::engine::plan::{Page, PageStart, Plan};
@@ -81,7 +83,7 @@ impl ClusterDatabase {
             let numbers = self.numbers(hits).await?;
             let wanted = positions.iter();
             let wanted = wanted.map_while(|at| numbers.get(usize::try_from(*at).ok()?));
-            self.by_numbers(wanted.copied().collect()).await?
+            self.by_numbers(hits, wanted.copied().collect()).await?
         } else {
             let start = positions.first().and_then(|at| usize::try_from(*at).ok());
             let start = start.unwrap_or_default();
@@ -112,7 +114,11 @@ impl ClusterDatabase {
     }
 
     /// Returns the records with these numbers, in this order.
-    async fn by_numbers(&self, numbers: Vec<u64>) -> Result<Vec<Option<Bytes>>, Diagnostic> {
+    async fn by_numbers(
+        &self,
+        hits: &ClusterHits,
+        numbers: Vec<u64>,
+    ) -> Result<Vec<Option<Bytes>>, Diagnostic> {
         if numbers.is_empty() {
             return Ok(Vec::new());
         }
@@ -126,7 +132,7 @@ impl ClusterDatabase {
             },
             ..Plan::count(&clause, self.deadline())
         };
-        let answer = self.ask(&plan).await.map_err(presenting)?;
+        let answer = self.ask_again(hits, &plan).await?;
         let mut known: HashMap<u64, VecDeque<Bytes>> = HashMap::new();
         for hit in answer.hits {
             let records = known.entry(hit.number).or_default();
@@ -254,13 +260,33 @@ impl ClusterDatabase {
         }
     }
 
+    /// Carries out a plan in the index of a set, which may have been replaced since the search.
+    ///
+    /// # Errors
+    /// 27 if that index has been deleted, or what the failure means.
+    async fn ask_again(
+        &self,
+        hits: &ClusterHits,
+        plan: &Plan<'_>,
+    ) -> Result<EngineAnswer, Diagnostic> {
+        let index = hits.index.as_ref().unwrap_or(&self.index);
+        match self.ask_index(index, plan).await? {
+            Err(AnswerError::Failed(Failure::Refused { status: 404, .. }))
+                if hits.index.is_some() =>
+            {
+                let words = "all records were loaded anew since the search: search again";
+                Err(diagnostic(Condition::RESULT_SET_DELETED, words))
+            }
+            answer => answer.map_err(|error| presenting(self.failure(&error))),
+        }
+    }
+
     /// Asks for a page of a set.
     ///
     /// # Errors
     /// 109 if other parts of the index answer than answered the search, and so records have other positions.
     async fn again(&self, hits: &ClusterHits, page: Page<'_>) -> Result<EngineAnswer, Diagnostic> {
-        let answer = self.ask(&self.plan(hits, page)).await;
-        let answer = answer.map_err(presenting)?;
+        let answer = self.ask_again(hits, &self.plan(hits, page)).await?;
         self.compare(hits, &answer)?;
         Ok(answer)
     }
@@ -270,8 +296,7 @@ impl ClusterDatabase {
     /// # Errors
     /// 109 if fewer parts of the index answer than answered the search.
     async fn part(&self, hits: &ClusterHits, page: Page<'_>) -> Result<EngineAnswer, Diagnostic> {
-        let answer = self.ask(&self.plan(hits, page)).await;
-        let answer = answer.map_err(presenting)?;
+        let answer = self.ask_again(hits, &self.plan(hits, page)).await?;
         if hits.is_whole && answer.missing.is_some() {
             return Err(other_parts());
         }
@@ -284,8 +309,8 @@ impl ClusterDatabase {
         if hits.is_whole {
             return Ok(());
         }
-        let answer = self.ask(&self.plan(hits, Page::default())).await;
-        let answer = answer.map_err(presenting)?;
+        let plan = self.plan(hits, Page::default());
+        let answer = self.ask_again(hits, &plan).await?;
         self.compare(hits, &answer)
     }
 

@@ -21,7 +21,35 @@ impl ClusterIndex {
 
     /// Returns the index that is being filled by a reload, or was when that was killed.
     pub(super) async fn filling(&self) -> Result<Option<IndexState>, IndexError> {
-        self.state_of(&self.filling_name()).await
+        self.own_state(&self.filling_name()).await
+    }
+
+    /// Returns the alias of an index that was replaced, until it is deleted.
+    fn replaced_name(&self) -> String {
+        format!("{}-replaced", self.name)
+    }
+
+    /// Returns the index that was replaced by a reload and has not been deleted.
+    pub(super) async fn replaced(&self) -> Result<Option<IndexState>, IndexError> {
+        self.own_state(&self.replaced_name()).await
+    }
+
+    /// Deletes the index that was replaced by a reload. Returns its name; `None` if there is none.
+    ///
+    /// # Errors
+    /// See [`IndexError`].
+    pub async fn delete_replaced(&self) -> Result<Option<String>, IndexError> {
+        let Some(replaced) = self.replaced().await? else {
+            return Ok(None);
+        };
+        match self.delete(&replaced.index).await {
+            // Another load was faster.
+            Err(error) => match self.replaced().await? {
+                Some(_) => Err(error),
+                None => Ok(None),
+            },
+            Ok(()) => Ok(Some(replaced.index)),
+        }
     }
 
     /// Begins a reload, or goes on with an earlier one.
@@ -35,6 +63,8 @@ impl ClusterIndex {
             let mark = replaced.mapping.pointer("/_meta/z3950d");
             mark.ok_or_else(|| IndexError::Foreign(replaced.index.clone()))?;
         }
+        // The number comes first: of two reloads that begin at once, one then finds what the other creates, or its name is taken.
+        let index = self.next_index().await?;
         let left = self.filling().await?;
         let (state, is_new) = match left {
             Some(left) if is_resumed && !overwrite => {
@@ -48,7 +78,7 @@ impl ClusterIndex {
                     filling: left.index,
                 });
             }
-            left => (self.create_filling(left).await?, true),
+            left => (self.create_filling(&index, left).await?, true),
         };
         let mut load = self.load_of(
             &state,
@@ -68,17 +98,18 @@ impl ClusterIndex {
     }
 
     /// Creates the index to fill, in place of the one that an earlier reload has left behind.
-    async fn create_filling(&self, left: Option<IndexState>) -> Result<IndexState, IndexError> {
-        // The number is never used again, so notes of an earlier reload do not fit.
-        let index = self.next_index().await?;
+    async fn create_filling(
+        &self,
+        index: &str,
+        left: Option<IndexState>,
+    ) -> Result<IndexState, IndexError> {
         if let Some(left) = left {
             self.delete(&left.index).await?;
         }
-        let alias = self.filling_name();
-        self.create_as(&index, &alias).await?;
-        self.make_quick(&index).await?;
-        let state = self.state_of(&alias).await?;
-        state.ok_or(IndexError::Absent(index))
+        self.create_as(index, &self.filling_name()).await?;
+        self.make_quick(index).await?;
+        let state = self.filling().await?;
+        state.ok_or_else(|| IndexError::Absent(index.to_owned()))
     }
 
     async fn delete(&self, index: &str) -> Result<(), IndexError> {
@@ -87,12 +118,23 @@ impl ClusterIndex {
     }
 }
 
+/// The index that was searched before a reload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ReplacedIndex {
+    /// Its name, if it is still there.
+    pub index: Option<String>,
+    /// How long searches that have begun may go on.
+    pub searched_for: Duration,
+}
+
 impl IndexLoad {
-    /// Ends a reload that has loaded everything: the new index takes the place of the old one.
+    /// Ends a reload that has loaded everything: the new index takes the place of the old one. The old one stays for the searches in
+    /// progress and the result sets that they have made, until [`ClusterIndex::delete_replaced`].
     ///
     /// # Errors
     /// See [`IndexError`]; the old index still answers.
-    pub async fn replace(self) -> Result<(), IndexError> {
+    pub async fn replace(self) -> Result<ReplacedIndex, IndexError> {
         self.refresh().await?;
         self.wait_for_copies().await;
         let home = &self.home;
@@ -101,15 +143,32 @@ impl IndexLoad {
             json!({ "add": { "index": new, "alias": home.name } }),
             json!({ "remove": { "index": new, "alias": home.filling_name() } }),
         ];
+        let mut kept = None;
         if let Some(old) = &self.replaced {
+            let old_index = &old.index;
             // What else the index was called.
-            let others = old.aliases.iter().filter(|alias| **alias != old.index);
-            actions.extend(others.map(|alias| json!({ "add": { "index": new, "alias": alias } })));
-            actions.push(json!({ "remove_index": { "index": old.index } }));
+            let others = { old.aliases.iter() }.filter(|alias| **alias != old.write_name());
+            for alias in others {
+                actions.push(json!({ "add": { "index": new, "alias": alias } }));
+                actions.push(json!({ "remove": { "index": old_index, "alias": alias } }));
+            }
+            if *old_index == home.name {
+                // An alias cannot have the name of an index that is there.
+                actions.push(json!({ "remove_index": { "index": old_index } }));
+            } else {
+                let replaced = home.replaced_name();
+                actions.push(json!({ "remove": { "index": old_index, "alias": home.name } }));
+                actions.push(json!({ "add": { "index": old_index, "alias": replaced } }));
+                kept = Some(old_index.clone());
+            }
         }
         let body = json!({ "actions": actions });
         home.change(Method::POST, "/_aliases".to_owned(), &body)
-            .await
+            .await?;
+        Ok(ReplacedIndex {
+            index: kept,
+            searched_for: home.answer_time,
+        })
     }
 
     /// Gives a reload up: the old index takes changes again, and the new one is deleted.

@@ -37,6 +37,11 @@ pub(super) fn read(plan: &Plan<'_>, answer: &Value) -> Result<EngineAnswer, Answ
     let number = |value: Option<&Value>| value.and_then(number);
     let hits = answer.pointer("/hits/hits").and_then(Value::as_array);
     let hits = hits.ok_or(AnswerError::Malformed("hits"))?;
+    let index_of = |hit: &Value| hit.get("_index").and_then(Value::as_str).map(str::to_owned);
+    let index = hits.first().and_then(index_of);
+    if hits.iter().any(|hit| index_of(hit) != index) {
+        return Err(AnswerError::Malformed("records of one index"));
+    }
     let aggregation = |name: &str| answer.pointer(&format!("/aggregations/{name}"));
     let facets = plan.facets.iter().enumerate().map(|(place, _)| {
         let counted = aggregation(&facet_name(place));
@@ -57,6 +62,7 @@ pub(super) fn read(plan: &Plan<'_>, answer: &Value) -> Result<EngineAnswer, Answ
         is_exact: total.and_then(|total| total.get("relation")) == Some(&Value::from("eq")),
         missing,
         hits: hits.iter().map(hit).collect::<Result<_, _>>()?,
+        index,
         facets: facets.collect(),
         counts,
     })
@@ -67,24 +73,27 @@ fn number(value: &Value) -> Option<usize> {
     usize::try_from(value.as_u64()?).ok()
 }
 
+/// Reads a record. Another program may have put it there: then it is damaged or has no number, and the others are as good as without it.
 fn hit(hit: &Value) -> Result<Hit, AnswerError> {
-    let malformed = || AnswerError::Malformed("records of this server");
+    let malformed = || AnswerError::Malformed("records in an order");
     let place = hit.get("sort").ok_or_else(malformed)?;
     let values = place.as_array().ok_or_else(malformed)?;
     let number = values.last().and_then(Value::as_u64);
-    let record = match hit.get("_source").and_then(|source| source.get(RECORD)) {
-        None => None,
-        Some(record) => {
-            let text = record.as_str().ok_or_else(malformed)?;
-            let octets = STANDARD.decode(text).map_err(|_| malformed())?;
-            Some(Bytes::from(octets))
-        }
-    };
+    let record = hit.get("_source").and_then(|source| source.get(RECORD));
     Ok(Hit {
-        number: number.ok_or_else(malformed)?,
-        record,
+        number: number.unwrap_or(NO_NUMBER),
+        record: record.map(octets_of),
         place: place.to_string(),
     })
+}
+
+/// The number of a record without one: the last number of the engine.
+const NO_NUMBER: u64 = u64::MAX >> 1;
+
+/// Returns the octets of a record in base64; none of them if it is damaged.
+fn octets_of(record: &Value) -> Bytes {
+    let octets = record.as_str().and_then(|text| STANDARD.decode(text).ok());
+    octets.unwrap_or_default().into()
 }
 
 fn facet(counted: &Value) -> Option<FacetCounts> {

@@ -69,8 +69,7 @@ impl ClusterDatabase {
         });
         let (term_counts, facets) = (term_counts.collect(), facets.read(&answer.facets));
         let estimate = !answer.is_exact;
-        let known = (answer.total, sources.is_empty());
-        let hits = ClusterHits::new(self.mark(), translated.clause, &[], known, answer.hits);
+        let hits = ClusterHits::new(self.mark(), translated.clause, &[], answer);
         let mut found = Found::from(Hits::new(hits));
         found.estimate = estimate;
         found.sources = sources;
@@ -85,6 +84,19 @@ impl ClusterDatabase {
     /// # Errors
     /// A pattern that the engine cannot be asked for, or what its failure means.
     pub(super) async fn ask(&self, plan: &Plan<'_>) -> Result<EngineAnswer, Diagnostic> {
+        let answered = self.ask_index(&self.index, plan).await?;
+        answered.map_err(|error| self.failure(&error))
+    }
+
+    /// Carries out a plan in an index.
+    ///
+    /// # Errors
+    /// A pattern that the engine cannot be asked for.
+    pub(super) async fn ask_index(
+        &self,
+        index: &str,
+        plan: &Plan<'_>,
+    ) -> Result<Result<EngineAnswer, AnswerError>, Diagnostic> {
         let body = request::search(&self.layout, plan)?;
         let mut options = self.search_options();
         // The identifier decides which part of the index has the record.
@@ -107,10 +119,9 @@ impl ClusterDatabase {
             + terms.saturating_mul(TERM_OCTETS)
             + plan.counts.len() * 64;
         let limit = limit.min(MOST_ANSWER_OCTETS);
-        let answer = self.link.search(&self.index, &options, &body, limit).await;
+        let answer = self.link.search(index, &options, &body, limit).await;
         let read = answer.map_err(AnswerError::from);
-        let read = read.and_then(|answer| response::read(plan, &answer));
-        read.map_err(|error| self.failure(&error))
+        Ok(read.and_then(|answer| response::read(plan, &answer)))
     }
 
     /// The options of every search.

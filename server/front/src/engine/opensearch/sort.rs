@@ -50,8 +50,7 @@ impl ClusterDatabase {
         if let Some(gone) = gone.filter(|_| Some(answer.total) < known) {
             return Err(gone);
         }
-        let found = (answer.total, failed.is_none());
-        let hits = ClusterHits::new(self.mark(), clause, &order, found, answer.hits);
+        let hits = ClusterHits::new(self.mark(), clause, &order, answer);
         Ok(Hits::new(hits))
     }
 

@@ -17,6 +17,7 @@ use z3950_server::{Diagnostic, diagnostic};
 
 use super::database::ClusterDatabase;
 use super::document::{RECORD, id_of};
+use super::index::write_name;
 use super::link::{Draft, JSON, Link, NDJSON};
 use super::response::AnswerError;
 use super::search::{ANSWER_OCTETS, RECORD_OCTETS};
@@ -55,6 +56,7 @@ struct Identified {
 impl ClusterDatabase {
     pub(super) async fn changed(&self, update: Update<'_>) -> Result<Outcomes, Diagnostic> {
         let mut states: HashMap<String, State> = HashMap::new();
+        let mut index = None;
         let mut changes: BTreeMap<String, Option<Value>> = BTreeMap::new();
         let mut outcomes = Outcomes::new();
         for records in update.records.chunks(AT_ONCE) {
@@ -63,7 +65,7 @@ impl ClusterDatabase {
             let records: Vec<Result<Identified, Diagnostic>> = records.collect();
             let ids = records.iter().flatten().map(|record| &record.id);
             let unknown: Vec<&String> = ids.filter(|id| !states.contains_key(*id)).collect();
-            self.look_up(&unknown, &mut states).await?;
+            self.look_up(&unknown, &mut states, &mut index).await?;
             for record in records {
                 let changed =
                     record.and_then(|record| self.change(update.action, record, &mut states));
@@ -78,7 +80,9 @@ impl ClusterDatabase {
         }
         let (body, sent) = lines(changes, &states);
         let link = Arc::clone(&self.link);
-        let path = format!("/{}/_bulk?refresh=wait_for", self.index);
+        // Another index may have taken its place, in which records have other versions.
+        let alias = write_name(index.as_ref().unwrap_or(&self.index));
+        let path = format!("/{alias}/_bulk?refresh=wait_for&require_alias=true");
         // Goes on to its end if the client goes away.
         let written = tokio::spawn(async move { write(&link, path, body, sent).await });
         let unknown = |_| Err(WriteError::Unknown);
@@ -111,14 +115,15 @@ impl ClusterDatabase {
         Ok(Identified { docid, id, record })
     }
 
-    /// Notes the records that the engine has, also those that searches do not find yet.
+    /// Notes the records that the engine has, also those that searches do not find yet, and the index that they are of.
     ///
     /// # Errors
-    /// 109 if the engine does not answer; 2 for a damaged record.
+    /// 109 if the engine does not answer, or answers for another index than before; 2 for a damaged record.
     async fn look_up(
         &self,
         ids: &[&String],
         states: &mut HashMap<String, State>,
+        index: &mut Option<String>,
     ) -> Result<(), Diagnostic> {
         if ids.is_empty() {
             return Ok(());
@@ -136,6 +141,12 @@ impl ClusterDatabase {
             let id = id.ok_or_else(malformed)?.to_owned();
             if document.get("error").is_some() {
                 let words = "a part of the index does not answer";
+                return Err(diagnostic(Condition::DATABASE_UNAVAILABLE, words));
+            }
+            let own = document.get("_index").and_then(Value::as_str);
+            let own = own.ok_or_else(malformed)?;
+            if index.get_or_insert_with(|| own.to_owned()) != own {
+                let words = "all records are being loaded anew: try again";
                 return Err(diagnostic(Condition::DATABASE_UNAVAILABLE, words));
             }
             if document.get("found") != Some(&Value::Bool(true)) {
@@ -258,6 +269,8 @@ async fn write(link: &Link, path: String, body: Bytes, sent: usize) -> Result<()
     }
     let why = if statuses.contains(&409) {
         "records were changed by others at the same time"
+    } else if statuses.contains(&404) {
+        "the index is gone, or lacks the alias that z3950d load gives it"
     } else {
         "the search engine refuses records"
     };

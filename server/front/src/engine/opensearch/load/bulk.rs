@@ -143,17 +143,16 @@ pub(super) struct Bulk {
 }
 
 impl Bulk {
-    /// Creates a sender for an index; `is_alias` if its name has to be that of an alias.
+    /// Creates a sender for the index of an alias.
     pub(super) fn new(
         link: Arc<Link>,
-        index: &str,
-        is_alias: bool,
+        alias: &str,
         slow: Arc<dyn Fn(SlowCluster) + Send + Sync>,
     ) -> Self {
         Self {
             link,
             path: format!(
-                "/{index}/_bulk?require_alias={is_alias}&filter_path=errors,items.*.status,items.*.error"
+                "/{alias}/_bulk?require_alias=true&filter_path=errors,items.*.status,items.*.error"
             ),
             slow,
         }
@@ -403,7 +402,7 @@ mod tests {
         let answers = Mutex::new(answers.into_iter());
         let node = FakeNode::start(move |_| lock(&answers).next().expect("an answer")).await;
         let link = Link::new(&[node.address()], 1, Duration::from_secs(60));
-        let bulk = Bulk::new(Arc::new(link), "books", true, Arc::new(|_| ()));
+        let bulk = Bulk::new(Arc::new(link), "books", Arc::new(|_| ()));
         let mut batch = Batch::default();
         for (number, id) in (1..).zip(ids) {
             let mut change = change(id, number);

@@ -1,0 +1,156 @@
+//! A gate in front of a node, through which requests pass one after the other on each connection. A test decides on each of them, so
+//! that it can stop a program at a certain request, or refuse those of a wrong user.
+
+use std::io::{BufRead, BufReader, Error, ErrorKind, Read, Result, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use tokio_rustls::rustls::{ServerConfig, ServerConnection, StreamOwned};
+
+use super::PATIENCE;
+
+/// What becomes of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passage {
+    /// The node answers it.
+    Through,
+    /// The node does not get it, and the client no answer.
+    HeldBefore,
+    /// The node answers it, but the client does not get the answer.
+    HeldAfter,
+    /// The gate refuses it with this status.
+    Refused(u16),
+}
+
+/// A gate, which is open as long as the program runs.
+#[derive(Debug)]
+pub struct Gate {
+    /// The port of the loopback address where it listens.
+    pub port: u16,
+    held: Receiver<String>,
+}
+
+/// A request or an answer.
+struct Message {
+    /// The first line, and the fields with the line that ends them.
+    head: String,
+    body: Vec<u8>,
+}
+
+impl Gate {
+    /// Opens a gate in front of a port. `decide` gets the head of each request.
+    ///
+    /// # Panics
+    /// Panics if there is no free port.
+    pub fn open(node: u16, decide: impl Fn(&str) -> Passage + Send + Sync + 'static) -> Self {
+        Self::with(node, None, decide)
+    }
+
+    /// Opens a gate that speaks TLS with its clients.
+    ///
+    /// # Panics
+    /// Panics if there is no free port.
+    pub fn open_tls(
+        node: u16,
+        tls: ServerConfig,
+        decide: impl Fn(&str) -> Passage + Send + Sync + 'static,
+    ) -> Self {
+        Self::with(node, Some(Arc::new(tls)), decide)
+    }
+
+    fn with(
+        node: u16,
+        tls: Option<Arc<ServerConfig>>,
+        decide: impl Fn(&str) -> Passage + Send + Sync + 'static,
+    ) -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+        let port = listener.local_addr().expect("an address").port();
+        let (sender, held) = channel();
+        let decide = Arc::new(decide);
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let (tls, decide, held) = (tls.clone(), Arc::clone(&decide), sender.clone());
+                // A connection ends with an error if either side closes it.
+                std::thread::spawn(move || match tls {
+                    None => serve(stream, node, &*decide, &held),
+                    Some(tls) => {
+                        let connection = ServerConnection::new(tls).map_err(Error::other)?;
+                        serve(StreamOwned::new(connection, stream), node, &*decide, &held)
+                    }
+                });
+            }
+        });
+        Self { port, held }
+    }
+
+    /// Waits until a request or its answer is held, and returns the first line of the request.
+    ///
+    /// # Panics
+    /// Panics if that takes minutes.
+    pub fn held(&self) -> String {
+        self.held.recv_timeout(PATIENCE).expect("a held request")
+    }
+}
+
+fn serve<S: Read + Write>(
+    stream: S,
+    node: u16,
+    decide: &dyn Fn(&str) -> Passage,
+    held: &Sender<String>,
+) -> Result<()> {
+    let mut client = BufReader::new(stream);
+    let mut node = BufReader::new(TcpStream::connect((Ipv4Addr::LOCALHOST, node))?);
+    loop {
+        let request = Message::read(&mut client)?;
+        let passage = decide(&request.head);
+        if let Passage::Refused(status) = passage {
+            let answer = "{\"error\":{\"type\":\"security_exception\",\"reason\":\"refused\"}}";
+            let length = answer.len();
+            let head = format!(
+                "HTTP/1.1 {status} Refused\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
+            );
+            client.get_mut().write_all((head + answer).as_bytes())?;
+            client.get_mut().flush()?;
+            continue;
+        }
+        let mut answer = None;
+        if passage != Passage::HeldBefore {
+            request.write(node.get_mut())?;
+            answer = Some(Message::read(&mut node)?);
+        }
+        match answer {
+            Some(answer) if passage == Passage::Through => answer.write(client.get_mut())?,
+            _ => {
+                let line = request.head.lines().next().unwrap_or_default();
+                // Nobody waits for it if the test has ended.
+                let _ = held.send(line.to_owned());
+                client.read_to_end(&mut Vec::new())?;
+                return Ok(());
+            }
+        }
+    }
+}
+
+impl Message {
+    fn read(stream: &mut impl BufRead) -> Result<Self> {
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            if stream.read_line(&mut head)? == 0 {
+                return Err(ErrorKind::UnexpectedEof.into());
+            }
+        }
+        let fields = head.lines().filter_map(|line| line.split_once(": "));
+        let mut lengths = fields.filter(|(name, _)| name.eq_ignore_ascii_case("content-length"));
+        let length = lengths.next().and_then(|(_, value)| value.parse().ok());
+        let mut body = vec![0; length.unwrap_or(0)];
+        stream.read_exact(&mut body)?;
+        Ok(Self { head, body })
+    }
+
+    fn write(&self, stream: &mut impl Write) -> Result<()> {
+        stream.write_all(self.head.as_bytes())?;
+        stream.write_all(&self.body)?;
+        stream.flush()
+    }
+}

@@ -1,0 +1,181 @@
+//! Tests of reloads that are killed at a certain request: the database answers the old or the new records as a whole, what is left
+//! behind is told, and the next load goes on or begins anew.
+
+use std::process::Stdio;
+use std::sync::Mutex;
+
+use serde_json::{Value, json};
+use z3950_tests::opensearch::Cluster;
+use z3950_tests::opensearch::gate::{Gate, Passage};
+
+use super::{Home, assert_ran};
+
+/// A request at which a reload is killed, and what comes then.
+struct Phase {
+    /// What the first line of the request has; `-2` stands for the new index.
+    request: &'static str,
+    /// How many such requests there are before it.
+    turn: usize,
+    passage: Passage,
+    /// Whether searches find the new records.
+    is_moved: bool,
+    /// What `--check` says.
+    checked: &'static str,
+    /// The exit code of an update, and what it says.
+    updated: (i32, &'static str),
+    /// The exit code of the same command again, and what it says.
+    again: (i32, &'static str),
+}
+
+const FILLING: &str = "is being filled to replace";
+const REFUSED: (i32, &str) = (2, "run it again first");
+const DONE: (i32, &str) = (0, "3000 records in");
+
+const PHASES: [Phase; 6] = [
+    // The new index is there, and has nothing.
+    Phase {
+        request: "PUT /INDEX-2/_settings",
+        turn: 0,
+        passage: Passage::HeldBefore,
+        is_moved: false,
+        checked: FILLING,
+        updated: (0, "100 records loaded"),
+        again: (2, "--overwrite begins anew"),
+    },
+    // The old index takes no changes, and the new one has nothing yet.
+    Phase {
+        request: "/_bulk",
+        turn: 0,
+        passage: Passage::HeldBefore,
+        is_moved: false,
+        checked: FILLING,
+        updated: REFUSED,
+        again: DONE,
+    },
+    // The new index has some of the records, or more than the notes say.
+    Phase {
+        request: "/_bulk",
+        turn: 6,
+        passage: Passage::HeldAfter,
+        is_moved: false,
+        checked: FILLING,
+        updated: REFUSED,
+        again: DONE,
+    },
+    // The new index has all of them.
+    Phase {
+        request: "POST /_aliases",
+        turn: 0,
+        passage: Passage::HeldBefore,
+        is_moved: false,
+        checked: FILLING,
+        updated: REFUSED,
+        again: DONE,
+    },
+    // The new index has taken its place, which the reload has not learned.
+    Phase {
+        request: "POST /_aliases",
+        turn: 0,
+        passage: Passage::HeldAfter,
+        is_moved: true,
+        checked: "was replaced by a reload",
+        updated: (0, "-1 is deleted, which a reload had replaced"),
+        again: (0, "notes all of this as done"),
+    },
+    // The old index is still there.
+    Phase {
+        request: "DELETE /INDEX-1",
+        turn: 0,
+        passage: Passage::HeldBefore,
+        is_moved: true,
+        checked: "was replaced by a reload",
+        updated: (0, "-1 is deleted, which a reload had replaced"),
+        again: (0, "notes all of this as done"),
+    },
+];
+
+/// Settings with which reloads take little time.
+const QUICK: &str = "answer-time = 3\nshards = 1\nreplicas = 0";
+
+const FILES: [&str; 3] = ["1.mrc", "2.mrc", "3.mrc"];
+
+/// Starts a reload behind a gate, and kills it when the request of the phase is held.
+fn killed(home: &Home<'_>, phase: &Phase) {
+    let request = phase.request.replace("INDEX", &home.index);
+    let (turn, passage) = (Mutex::new(phase.turn), phase.passage);
+    let gate = Gate::open(home.cluster.ports()[0], move |head| {
+        let line = head.lines().next().unwrap_or_default();
+        if !line.contains(&request) {
+            return Passage::Through;
+        }
+        let mut turn = turn.lock().expect("no panic");
+        let before = turn.checked_sub(1);
+        *turn = before.unwrap_or(0);
+        before.map_or(passage, |_| Passage::Through)
+    });
+    home.set_gate(&gate, QUICK);
+    let arguments = [&["load", "--reload", "--state", "state"], &FILES[..]].concat();
+    let mut command = home.command(&arguments);
+    let mut reload = command.stderr(Stdio::null()).spawn().expect("starts");
+    gate.held();
+    reload.kill().expect("killed");
+    reload.wait().expect("ended");
+    home.set(QUICK);
+}
+
+#[test]
+fn audit_r_l1_a_reload_that_is_killed_in_any_phase_loses_nothing() {
+    let Some(cluster) = Cluster::shared() else {
+        return;
+    };
+    std::thread::scope(|scope| {
+        for is_updated in [true, false] {
+            let check =
+                move || { PHASES.iter() }.for_each(|phase| check_phase(cluster, phase, is_updated));
+            scope.spawn(check);
+        }
+    });
+}
+
+fn check_phase(cluster: &Cluster, phase: &Phase, is_updated: bool) {
+    let home = Home::new(cluster, "phases");
+    home.set(QUICK);
+    home.write("old.mrc", "war", 1..=100);
+    assert_ran(&home.run(&["load", "old.mrc"]), 0, &["100 records loaded"]);
+    for (number, file) in FILES.iter().enumerate() {
+        home.write(file, "peace", number * 1000 + 1..=number * 1000 + 1000);
+    }
+    killed(&home, phase);
+    let counts = || [home.count("t_title:war"), home.count("t_title:peace")];
+    let (old, new) = ([100, 0], [0, 3000]);
+    let whole = if phase.is_moved { new } else { old };
+    assert_eq!(counts(), whole, "{}", phase.request);
+    assert_ran(&home.run(&["--check"]), 0, &[phase.checked]);
+    if is_updated {
+        let (code, words) = phase.updated;
+        let updated = home.run(&["load", "--update", "old.mrc"]);
+        assert_ran(&updated, code, &[words]);
+    }
+    let (code, words) = phase.again;
+    let again = [&["load", "--reload", "--state", "state"], &FILES[..]].concat();
+    assert_ran(&home.run(&again), code, &[words]);
+    if code != 0 {
+        let anew = [&["load", "--reload", "--overwrite"], &FILES[..]].concat();
+        assert_ran(&home.run(&anew), 0, &[DONE.1]);
+    }
+    // Nothing is left behind.
+    let expected = if phase.is_moved && is_updated {
+        [100, 2900]
+    } else {
+        new
+    };
+    assert_eq!(counts(), expected, "{}", phase.request);
+    let (name, settings) = home.state();
+    assert_eq!(home.indexes(), [name]);
+    assert_eq!(
+        [&settings["blocks"], &settings["refresh_interval"]],
+        [&Value::Null, &json!("1s")]
+    );
+    assert_ran(&home.run(&["--check"]), 0, &[]);
+    assert_ran(&home.run(&["load", "--update", "old.mrc"]), 0, &[]);
+}
