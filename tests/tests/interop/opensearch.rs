@@ -5,9 +5,11 @@ mod failures;
 mod gapless;
 mod loads;
 mod phases;
+mod pressed;
 mod reloads;
 mod served;
 mod setup;
+mod strangers;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,0 +1,229 @@
+//! Tests of loads that others get in the way of: other loads and reloads, a disk that fills up, a node that hangs.
+
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Mutex, PoisonError};
+
+use serde_json::{Value, json};
+use z3950_tests::opensearch::Cluster;
+use z3950_tests::opensearch::gate::{Gate, Passage};
+use z3950_tests::program::Ran;
+
+use super::{Home, assert_ran};
+
+const FILES: [&str; 3] = ["1.mrc", "2.mrc", "3.mrc"];
+
+fn write_files(home: &Home<'_>, word: &str) {
+    for (number, file) in FILES.iter().enumerate() {
+        home.write(file, word, number * 1000 + 1..=number * 1000 + 1000);
+    }
+}
+
+/// A gate that stops a load at a request with changes, until it is told to let it go on.
+struct Pause {
+    gate: Gate,
+    reached: Receiver<()>,
+    go_on: Sender<()>,
+}
+
+impl Pause {
+    /// Stops at the request with this number, from 0; the first one has the first records.
+    fn at(cluster: &Cluster, number: usize) -> Self {
+        let (tell, reached) = channel();
+        let (go_on, told) = channel();
+        let state = Mutex::new((number, tell, told));
+        let gate = Gate::open(cluster.ports()[0], move |head| {
+            if head.contains("/_bulk") {
+                let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+                let (left, tell, told) = &mut *state;
+                if let Some(fewer) = left.checked_sub(1) {
+                    *left = fewer;
+                } else if tell.send(()).is_ok() {
+                    // It may be told before, or the test has ended.
+                    let _ = told.recv();
+                }
+            }
+            Passage::Through
+        });
+        Self {
+            gate,
+            reached,
+            go_on,
+        }
+    }
+
+    /// Starts a program behind the gate, and waits until it has come to the request.
+    fn start(&self, home: &Home<'_>, arguments: &[&str]) -> Child {
+        home.set_gate(&self.gate, LINES);
+        let child = started(&mut home.command(arguments));
+        self.reached.recv().expect("reached");
+        home.set(LINES);
+        child
+    }
+
+    /// Lets the program go on to its end.
+    fn end(self, child: Child) -> Ran {
+        // All later requests pass too.
+        drop((self.go_on, self.reached));
+        child.wait_with_output().expect("ended").into()
+    }
+}
+
+/// The old index of a reload is soon deleted.
+const LINES: &str = "answer-time = 3";
+
+fn started(command: &mut Command) -> Child {
+    command.stderr(Stdio::piped()).spawn().expect("starts")
+}
+
+/// The two kinds of counts: records that were there or loaded first, and others.
+fn counts(home: &Home<'_>) -> [u64; 3] {
+    ["t_title:war", "t_title:peace", "t_title:love"].map(|query| home.count(query))
+}
+
+/// Nothing of a load gets into an index that has taken the place of the one that it was begun for.
+#[test]
+fn audit_r_l1_a_load_that_a_reload_overtakes_is_told() {
+    let Some(cluster) = Cluster::shared() else {
+        return;
+    };
+    for options in [&["load"][..], &["load", "--update"], &["load", "--delete"]] {
+        let home = Home::new(cluster, "overtaken");
+        home.write("old.mrc", "war", 1..=100);
+        assert_ran(&home.run(&["load", "old.mrc"]), 0, &["100 records loaded"]);
+        write_files(&home, "peace");
+        home.write("new.mrc", "love", 1..=500);
+        let pause = Pause::at(cluster, 5);
+        let load = pause.start(&home, &[options, &FILES].concat());
+        let reload = home.run(&["load", "--reload", "new.mrc"]);
+        assert_ran(&reload, 0, &["500 records in"]);
+        assert_ran(&pause.end(load), 1, &["the index was changed meanwhile"]);
+        assert_eq!(counts(&home), [0, 0, 500], "{options:?}");
+        assert_eq!(home.indexes(), [home.state().0]);
+        assert_eq!(home.state().1["blocks"], Value::Null);
+    }
+}
+
+/// While a reload runs, changes are refused; so a load that was begun before ends.
+#[test]
+fn audit_r_l1_loads_and_reloads_do_not_mix() {
+    let Some(cluster) = Cluster::shared() else {
+        return;
+    };
+    let home = Home::new(cluster, "mixed");
+    home.set(LINES);
+    home.write("old.mrc", "war", 1..=100);
+    assert_ran(&home.run(&["load", "old.mrc"]), 0, &["100 records loaded"]);
+    write_files(&home, "peace");
+    home.write("new.mrc", "love", 1..=500);
+    let load_pause = Pause::at(cluster, 3);
+    let load = load_pause.start(&home, &["load", "--update", "1.mrc"]);
+    let pause = Pause::at(cluster, 5);
+    let reload = pause.start(&home, &[&["load", "--reload"], &FILES[..]].concat());
+    assert_ran(
+        &load_pause.end(load),
+        1,
+        &["takes no changes", "a reload that is running"],
+    );
+    let load = home.run(&["load", "new.mrc"]);
+    assert_ran(&load, 2, &["is being filled to replace"]);
+    let second = home.run(&["load", "--reload", "new.mrc"]);
+    assert_ran(
+        &second,
+        2,
+        &["is being filled to replace", "--overwrite begins anew"],
+    );
+    // A second one that begins anew ends the first one, whose records do not get into its index.
+    let second = home.run(&["load", "--reload", "--overwrite", "new.mrc"]);
+    assert_ran(&second, 0, &["500 records in"]);
+    assert_ran(&pause.end(reload), 1, &["the index was changed meanwhile"]);
+    assert_eq!(counts(&home), [0, 0, 500]);
+    assert_eq!(home.indexes(), [home.state().0]);
+    assert_ran(&home.run(&["--check"]), 0, &[]);
+    assert_ran(
+        &home.run(&["load", "--update", "1.mrc"]),
+        0,
+        &["1000 records loaded"],
+    );
+}
+
+/// The disk of a node fills up in the middle of a load: it ends with the reason, and goes on when there is space again.
+#[test]
+fn audit_r_l1_a_disk_that_fills_up_ends_a_load_that_goes_on_later() {
+    let Some(cluster) = Cluster::shared() else {
+        return;
+    };
+    let home = Home::new(cluster, "full");
+    write_files(&home, "war");
+    let arguments = [&["load", "--state", "state"], &FILES[..]].concat();
+    let pause = Pause::at(cluster, 6);
+    let load = pause.start(&home, &arguments);
+    home.change("{\"index.blocks.read_only_allow_delete\":true}");
+    let ended = pause.end(load);
+    assert_ran(
+        &ended,
+        1,
+        &[
+            "the index takes no changes",
+            "free space",
+            "state notes: run the same command again",
+        ],
+    );
+    assert!(!ended.stderr.contains("denies access"), "{ended:?}");
+    assert!(home.count("*:*") < 3000);
+    assert_ran(
+        &home.run(&arguments),
+        1,
+        &["takes no changes", "free space"],
+    );
+    home.change("{\"index.blocks.read_only_allow_delete\":null}");
+    assert_ran(&home.run(&arguments), 0, &["records loaded"]);
+    assert_eq!(home.count("*:*"), 3000);
+    let (_, settings) = home.state();
+    let restored = [
+        &settings["refresh_interval"],
+        &settings["number_of_replicas"],
+    ];
+    assert_eq!(restored, [&json!("1s"), &json!("1")]);
+    // In a reload, the old index answers meanwhile.
+    write_files(&home, "peace");
+    std::fs::remove_file(home.file("state")).expect("removed");
+    let arguments = [&["load", "--reload", "--state", "state"], &FILES[..]].concat();
+    let pause = Pause::at(cluster, 6);
+    let reload = pause.start(&home, &arguments);
+    let block = "{\"index.blocks.read_only_allow_delete\":true}";
+    let path = format!("/{}-filling/_settings", home.index);
+    assert_eq!(cluster.ask("PUT", &path, block).0, 200);
+    assert_ran(
+        &pause.end(reload),
+        1,
+        &["takes no changes", "is kept to go on"],
+    );
+    assert_eq!(counts(&home), [3000, 0, 0]);
+    let free = "{\"index.blocks.read_only_allow_delete\":null}";
+    assert_eq!(cluster.ask("PUT", &path, free).0, 200);
+    assert_ran(&home.run(&arguments), 0, &["3000 records in"]);
+    assert_eq!(counts(&home), [0, 3000, 0]);
+}
+
+/// A node that hangs in the middle of a load, until the others give it up, is waited for.
+#[test]
+fn audit_r_l1_a_load_outlives_a_node_that_hangs() {
+    let Some(cluster) = Cluster::to_damage() else {
+        return;
+    };
+    let home = Home::new(&cluster, "hung");
+    write_files(&home, "war");
+    assert_ran(&home.run(&["engine-create"]), 0, &["created"]);
+    let pause = Pause::at(&cluster, 2);
+    let load = pause.start(&home, &[&["load"], &FILES[..]].concat());
+    cluster.signal(1, "STOP");
+    drop((pause.go_on, pause.reached));
+    let path = "/_cluster/health?wait_for_nodes=2&timeout=120s";
+    let (_, health) = cluster.ask("GET", path, "");
+    assert_eq!(health["number_of_nodes"], 2, "{health}");
+    cluster.signal(1, "CONT");
+    let ended: Ran = load.wait_with_output().expect("ended").into();
+    assert_ran(&ended, 0, &["3000 records loaded"]);
+    assert_eq!(home.count("*:*"), 3000);
+}
