@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `support` | the attribute values that the backend supports, for queries and for Explain |
 //! | `read` | the attributes of a term under the profile, the term as text, and the indexes of scans and sorts |
+//! | `written` | what a term asks for, as it was written |
 //! | `look` | the lookup of a term |
 //! | `mask` | truncated and masked terms |
 //! | `expression` | regular expressions, with the feature `regex` |
@@ -23,11 +24,13 @@ mod look;
 mod mask;
 mod read;
 mod support;
+mod written;
 
 pub(super) use self::look::look;
 pub use self::look::{Look, LookTarget, WordOrder};
 pub(super) use self::read::{access_of, scan_start, sort_index};
 pub(super) use self::support::infos;
+pub use self::written::{TextRange, WrittenTerm};
 
 #[cfg(test)]
 mod tests;

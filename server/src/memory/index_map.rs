@@ -7,7 +7,7 @@ use z3950_asn1::apdu::{AttributeList, AttributesPlusTerm, External, SortKey};
 use z3950_asn1::oid::Oid;
 use z3950_marc::MarcRecord;
 
-pub use super::attributes::{Look, LookTarget, WordOrder};
+pub use super::attributes::{Look, LookTarget, TextRange, WordOrder, WrittenTerm};
 use super::attributes::{infos, look, scan_start, sort_index};
 pub use super::fields::{EntryKind, IndexId};
 use super::fields::{Fields, SUBFIELD_MARK};
@@ -83,6 +83,23 @@ impl IndexMap {
         operand: &'q AttributesPlusTerm,
     ) -> Result<Look<'q>, Diagnostic> {
         look(&self.fields, attribute_set, operand)
+    }
+
+    /// Returns what a term asks for, with its text as it was written; `attribute_set` is the default set of the query.
+    ///
+    /// # Errors
+    /// The first unsupported attribute, or a term of a type that cannot be compared with entries of the index.
+    pub fn written<'q>(
+        &self,
+        attribute_set: &Oid,
+        operand: &'q AttributesPlusTerm,
+    ) -> Result<WrittenTerm<'q>, Diagnostic> {
+        WrittenTerm::read(&self.fields, attribute_set, operand)
+    }
+
+    /// Returns the index of a facet; `None` for a field without an index.
+    pub fn facet_index(&self, attributes: &AttributeList) -> Option<IndexId> {
+        scan::of(&self.fields, attributes)
     }
 
     /// Returns the terms to scan, and the start in the same form; an empty start means the first term.

@@ -11,7 +11,6 @@
 //! Attributes for position or completeness also make a phrase. In indexes other than those of text, a term is a single key, so
 //! that it always is first and complete in its field.
 
-use std::ops::Bound;
 use std::time::Duration;
 
 use z3950_asn1::apdu::AttributesPlusTerm;
@@ -19,12 +18,12 @@ use z3950_asn1::bib1::attributes as bib1;
 use z3950_asn1::oid::Oid;
 
 use super::expression::regular;
-use super::mask::{Mask, masked, masked_key};
-use super::read::{TermAttributes, TermText};
-use super::support::*;
+use super::mask::{masked, masked_key};
+use super::support::REGULAR_EXPRESSION;
+use super::written::{WrittenTerm, range};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::memory::fields::{Fields, IndexId, Kind};
-use crate::memory::index::{Edge, Edges, Pattern, Terms};
+use crate::memory::index::{Edges, Pattern, Terms};
 use crate::memory::words::words;
 
 /// An index lookup.
@@ -94,26 +93,20 @@ pub(in crate::memory) fn look<'q>(
     attribute_set: &Oid,
     operand: &'q AttributesPlusTerm,
 ) -> Result<Look<'q>, Diagnostic> {
-    let attributes = TermAttributes::read(fields, attribute_set, &operand.attributes)?;
-    let target = if attributes.relation == ALWAYS_MATCHES {
-        LookTarget::Having(attributes.index)
+    let term = WrittenTerm::read(fields, attribute_set, operand)?;
+    let negated = term.is_negated();
+    let target = if term.is_always_matches() {
+        LookTarget::Having(term.index())
     } else {
-        let term = TermText::read(&operand.term, attributes.kind, &fields.profile)?;
-        let reading = TermReader {
-            fields,
-            attributes,
-            term,
-        };
-        match attributes.kind {
+        let kind = term.kind();
+        let reading = TermReader { fields, term };
+        match kind {
             Kind::Octets => reading.docid()?,
             Kind::Text => reading.text()?,
             _ => reading.key()?,
         }
     };
-    Ok(Look {
-        target,
-        negated: attributes.relation == NOT_EQUAL,
-    })
+    Ok(Look { target, negated })
 }
 
 fn is_number(kind: Kind) -> bool {
@@ -122,84 +115,38 @@ fn is_number(kind: Kind) -> bool {
 
 struct TermReader<'a, 'q> {
     fields: &'a Fields,
-    attributes: TermAttributes,
-    term: TermText<'q>,
+    term: WrittenTerm<'q>,
 }
 
 impl<'q> TermReader<'_, 'q> {
     fn text(&self) -> Result<LookTarget<'q>, Diagnostic> {
-        let TermAttributes {
-            index,
-            truncation,
-            structure,
-            ..
-        } = self.attributes;
-        if let Some(compare) = self.comparison()? {
+        let index = self.term.index();
+        if let Some(compare) = self.term.comparison()? {
             return self.text_range(compare);
         }
-        let edges = self.edges();
-        if truncation == REGULAR_EXPRESSION {
+        if self.term.is_expression() {
             let wanted = regular(&self.term.text).ok_or_else(|| self.term.malformed())?;
-            return match edges {
+            return match self.term.edges() {
                 None => Ok(LookTarget::Entries(Terms::Words(index), vec![wanted])),
                 Some(_) if self.fields.has_keys(index) => {
                     Ok(LookTarget::Entries(Terms::Keys(index), vec![wanted]))
                 }
-                Some(_) => Err(self.contradiction(bib1::TRUNCATION)),
+                Some(_) => Err(self.term.contradiction(bib1::TRUNCATION)),
             };
         }
-        let order = match (edges, structure) {
-            (Some(_), Some(DOCUMENT_TEXT)) => return Err(self.contradiction(bib1::STRUCTURE)),
-            (Some(edges), _) => WordOrder::Phrase(edges),
-            (None, Some(bib1::STRUCTURE_PHRASE | NAME_NORMALIZED)) => {
-                WordOrder::Phrase(Edges::default())
-            }
-            (None, Some(DOCUMENT_TEXT)) => WordOrder::Some,
-            (None, _) => WordOrder::All,
-        };
+        let order = self.term.order()?;
         let words = self.words(matches!(order, WordOrder::Phrase(_)))?;
         Ok(LookTarget::Words(index, words, order))
-    }
-
-    /// Returns the edges of the entry that the phrase must touch, as required by position, structure or completeness; `None` if
-    /// the words need not be a phrase. A truncated end of the term does not touch an edge.
-    fn edges(&self) -> Option<Edges> {
-        let TermAttributes {
-            position,
-            structure,
-            truncation,
-            completeness,
-            ..
-        } = self.attributes;
-        let is_whole = matches!(structure, Some(KEY | STRING));
-        let (mut first, mut last) = match completeness {
-            _ if is_whole => (Edge::Field, Edge::Field),
-            bib1::COMPLETENESS_COMPLETE_FIELD => (Edge::Field, Edge::Field),
-            bib1::COMPLETENESS_COMPLETE_SUBFIELD => (Edge::Subfield, Edge::Subfield),
-            _ => (Edge::Any, Edge::Any),
-        };
-        let (left, right) = open_ends(truncation);
-        first = if left { Edge::Any } else { first };
-        last = if right { Edge::Any } else { last };
-        match position {
-            bib1::POSITION_FIRST_IN_FIELD => first = Edge::Field,
-            bib1::POSITION_FIRST_IN_SUBFIELD if first == Edge::Any => first = Edge::Subfield,
-            _ => {}
-        }
-        let asked = completeness != bib1::COMPLETENESS_INCOMPLETE_SUBFIELD
-            || position != bib1::POSITION_ANY
-            || is_whole;
-        asked.then_some(Edges { first, last })
     }
 
     /// Returns the words of the term as patterns. In a phrase, left truncation applies to the first word only, and right
     /// truncation to the last; otherwise, both apply to every word.
     fn words(&self, in_order: bool) -> Result<Vec<Pattern>, Diagnostic> {
         let text = &*self.term.text;
-        let found = match self.mask() {
+        let found = match self.term.mask() {
             Some(mask) => masked(text, mask),
             None => {
-                let (left, right) = open_ends(self.attributes.truncation);
+                let (left, right) = self.term.open_ends();
                 let words = words(text);
                 let last = words.len().saturating_sub(1);
                 let open = |(place, word)| {
@@ -233,55 +180,37 @@ impl<'q> TermReader<'_, 'q> {
         }
     }
 
-    fn mask(&self) -> Option<Mask> {
-        match self.attributes.truncation {
-            bib1::TRUNCATION_NUMBER_SIGN => Some(Mask::NumberSign),
-            Z39_58 => Some(Mask::Z39_58),
-            _ => None,
-        }
-    }
-
-    /// Returns the relation if it is an order relation, such as less than; it cannot be combined with truncation.
-    fn comparison(&self) -> Result<Option<i64>, Diagnostic> {
-        let relation = self.attributes.relation;
-        if !matches!(relation, LESS | LESS_OR_EQUAL | GREATER_OR_EQUAL | GREATER) {
-            return Ok(None);
-        }
-        match self.attributes.truncation {
-            bib1::TRUNCATION_NONE => Ok(Some(relation)),
-            _ => Err(self.contradiction(bib1::RELATION)),
-        }
-    }
-
     /// Returns the range of entries for an order relation: of complete entries if the index has them, of words otherwise.
     fn text_range(&self, relation: i64) -> Result<LookTarget<'q>, Diagnostic> {
-        let index = self.attributes.index;
+        let index = self.term.attributes.index;
         let words = words(&self.term.text);
         if words.is_empty() {
             return Err(self.term.malformed());
         }
-        let by_word =
-            self.attributes.structure == Some(bib1::STRUCTURE_WORD) || !self.fields.has_keys(index);
+        let by_word = self.term.attributes.structure == Some(bib1::STRUCTURE_WORD)
+            || !self.fields.has_keys(index);
         let terms = match (by_word, words.len()) {
             (false, _) => Terms::Keys(index),
             (true, 1) => Terms::Words(index),
             (true, _) => return Err(self.term.illegal()),
         };
-        let entries = range(relation, words.join(" "), None);
+        let (from, to) = range(relation, words.join(" "), None);
+        let entries = Pattern::Range { from, to };
         Ok(LookTarget::Entries(terms, vec![entries]))
     }
 
     /// Returns the lookup in an index of keys.
     fn key(&self) -> Result<LookTarget<'q>, Diagnostic> {
-        let kind = self.attributes.kind;
-        self.suits_structure()?;
-        let terms = Terms::Keys(self.attributes.index);
-        let wanted = match (self.comparison()?, self.attributes.truncation) {
+        let kind = self.term.attributes.kind;
+        self.term.check_structure()?;
+        let terms = Terms::Keys(self.term.attributes.index);
+        let wanted = match (self.term.comparison()?, self.term.attributes.truncation) {
             (Some(relation), _) => {
                 let key = self.whole_key()?;
                 // A range that ends with a year includes the days of that year.
                 let end = (kind == Kind::Date).then(|| format!("{key}{BEHIND_DIGITS}"));
-                vec![range(relation, key, end)]
+                let (from, to) = range(relation, key, end);
+                vec![Pattern::Range { from, to }]
             }
             (None, bib1::TRUNCATION_NONE) if kind == Kind::Date => {
                 vec![Pattern::Starts(self.whole_key()?)]
@@ -295,8 +224,8 @@ impl<'q> TermReader<'_, 'q> {
             (None, REGULAR_EXPRESSION) => {
                 vec![regular(&self.term.text).ok_or_else(|| self.term.malformed())?]
             }
-            (None, truncation) => {
-                let wanted = self.open_key(open_ends(truncation))?;
+            (None, _) => {
+                let wanted = self.open_key(self.term.open_ends())?;
                 wanted.iter().try_for_each(|key| self.long_enough(key))?;
                 wanted
             }
@@ -310,7 +239,7 @@ impl<'q> TermReader<'_, 'q> {
 
     /// The lookup of a docid, whole or by its beginning.
     fn docid(&self) -> Result<LookTarget<'q>, Diagnostic> {
-        if self.attributes.truncation != bib1::TRUNCATION_RIGHT {
+        if self.term.attributes.truncation != bib1::TRUNCATION_RIGHT {
             return Ok(LookTarget::Docid(self.term.octets));
         }
         if self.term.octets.is_empty() {
@@ -324,14 +253,14 @@ impl<'q> TermReader<'_, 'q> {
             .collect();
         wanted.iter().try_for_each(|key| self.long_enough(key))?;
         Ok(LookTarget::Entries(
-            Terms::Keys(self.attributes.index),
+            Terms::Keys(self.term.attributes.index),
             wanted,
         ))
     }
 
     fn whole_key(&self) -> Result<String, Diagnostic> {
-        let key = self.attributes.kind.key(&self.term.text);
-        key.ok_or_else(|| match self.attributes.kind {
+        let key = self.term.attributes.kind.key(&self.term.text);
+        key.ok_or_else(|| match self.term.attributes.kind {
             Kind::Date => self.term.illegal(),
             _ => self.term.malformed(),
         })
@@ -339,8 +268,8 @@ impl<'q> TermReader<'_, 'q> {
 
     /// Returns the patterns for a truncated key. For a part of an ISBN, they include its 13-digit form.
     fn open_key(&self, (left, right): (bool, bool)) -> Result<Vec<Pattern>, Diagnostic> {
-        let (kind, text) = (self.attributes.kind, &*self.term.text);
-        if let Some(mask) = self.mask() {
+        let (kind, text) = (self.term.attributes.kind, &*self.term.text);
+        if let Some(mask) = self.term.mask() {
             let wanted = masked_key(text, mask).ok_or_else(|| self.term.malformed())?;
             return Ok(vec![wanted]);
         }
@@ -357,63 +286,7 @@ impl<'q> TermReader<'_, 'q> {
         let own = [Pattern::open(part, left, right)];
         Ok(own.into_iter().chain(longer).collect())
     }
-
-    /// Checks that the term has the form that its structure requires.
-    fn suits_structure(&self) -> Result<(), Diagnostic> {
-        if self.attributes.truncation != bib1::TRUNCATION_NONE {
-            return Ok(());
-        }
-        let text = self.term.text.trim();
-        let digits = |of: &dyn Fn(char) -> bool| !text.is_empty() && text.chars().all(of);
-        let suits = match self.attributes.structure {
-            Some(bib1::STRUCTURE_YEAR) => text.len() == 4 && digits(&|c| c.is_ascii_digit()),
-            Some(DATE_NORMALIZED) => {
-                matches!(text.len(), 4 | 8 | 10) && digits(&|c| c.is_ascii_digit() || c == '-')
-            }
-            Some(NUMERIC_STRING) => {
-                digits(&|c| c.is_ascii_digit() || matches!(c, '-' | ' ' | 'x' | 'X'))
-            }
-            _ => true,
-        };
-        if suits {
-            Ok(())
-        } else {
-            Err(self.term.illegal())
-        }
-    }
-
-    /// Returns the diagnostic for contradictory attributes; `attribute_type` is the type of one of them.
-    fn contradiction(&self, attribute_type: i64) -> Diagnostic {
-        diagnostic(Condition::ATTRIBUTE_COMBINATION, attribute_type.to_string())
-    }
 }
 
 /// The character that sorts after all digits.
 const BEHIND_DIGITS: char = ':';
-
-/// Returns whether a truncation attribute truncates the left and the right end of the term.
-fn open_ends(truncation: i64) -> (bool, bool) {
-    let both = truncation == bib1::TRUNCATION_LEFT_AND_RIGHT;
-    (
-        both || truncation == bib1::TRUNCATION_LEFT,
-        both || truncation == bib1::TRUNCATION_RIGHT,
-    )
-}
-
-/// Returns the range of entries with this relation to a key. `end` is the position after the last entry that equals the key, if
-/// several do.
-fn range(relation: i64, key: String, end: Option<String>) -> Pattern {
-    let (from, to) = match relation {
-        LESS => (Bound::Unbounded, Bound::Excluded(key)),
-        LESS_OR_EQUAL => (
-            Bound::Unbounded,
-            end.map_or(Bound::Included(key), Bound::Excluded),
-        ),
-        GREATER_OR_EQUAL => (Bound::Included(key), Bound::Unbounded),
-        _ => (
-            end.map_or(Bound::Excluded(key), Bound::Included),
-            Bound::Unbounded,
-        ),
-    };
-    Pattern::Range { from, to }
-}

@@ -51,7 +51,8 @@ pub(super) fn masked_key(text: &str, mask: Mask) -> Option<Pattern> {
     wanted(&words(&stand_ins(text, mask)).concat())
 }
 
-fn stand_ins(text: &str, mask: Mask) -> String {
+/// Returns a text with placeholders for its masks.
+pub(super) fn stand_ins(text: &str, mask: Mask) -> String {
     let mut replaced = String::with_capacity(text.len());
     let mut characters = text.chars().peekable();
     while let Some(character) = characters.next() {

@@ -309,14 +309,6 @@ impl<'q> TermText<'q> {
         };
         Err(diagnostic(profile.term_type, other))
     }
-
-    pub(super) fn malformed(&self) -> Diagnostic {
-        diagnostic(Condition::MALFORMED_TERM, &*self.text)
-    }
-
-    pub(super) fn illegal(&self) -> Diagnostic {
-        diagnostic(Condition::TERM_VALUE, &*self.text)
-    }
 }
 
 fn bounded(term: TermText<'_>) -> Result<TermText<'_>, Diagnostic> {

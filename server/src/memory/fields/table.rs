@@ -73,6 +73,17 @@ impl Default for AccessPoints {
 }
 
 impl AccessPoints {
+    /// Creates the access points of an index that another program keeps: only `docid` and `any`, without Use values.
+    pub fn bare() -> Self {
+        let mut points = Self::default();
+        points.0.truncate(2);
+        for row in &mut points.0 {
+            row.uses.clear();
+            (row.marc21, row.unimarc) = Default::default();
+        }
+        points
+    }
+
     /// Returns the rows in order.
     pub fn rows(&self) -> &[AccessPoint] {
         &self.0
