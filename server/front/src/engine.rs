@@ -1,13 +1,15 @@
 //! A database in a distributed search engine: type-1 queries become queries of the engine, records are the octets that it keeps.
 //!
 //! What any engine shares is here: what to find (`clause`), what to ask (`plan`) and what comes back (`answer`), without a word of
-//! an engine's language. [`opensearch`] asks OpenSearch.
+//! an engine's language. [`opensearch`] makes and fills an index of its own in OpenSearch.
 
 mod answer;
 mod cache;
 mod clause;
+mod elastic;
 mod health;
 mod layout;
+mod link;
 pub mod opensearch;
 mod plan;
 mod retrieved;

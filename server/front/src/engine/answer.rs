@@ -3,8 +3,8 @@
 use bytes::Bytes;
 
 /// The answer to a plan.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct EngineAnswer {
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct EngineAnswer<H> {
     /// The number of records found.
     pub(super) total: usize,
     /// Whether it is exact, as far as the parts that answered are concerned.
@@ -12,7 +12,7 @@ pub(super) struct EngineAnswer {
     /// Why records may be missing; `None` if all parts of the index were searched.
     pub(super) missing: Option<String>,
     /// The records of the page.
-    pub(super) hits: Vec<Hit>,
+    pub(super) hits: Vec<H>,
     /// The index that they are of; `None` if there are none.
     pub(super) index: Option<String>,
     /// The terms of each facet.
@@ -21,7 +21,7 @@ pub(super) struct EngineAnswer {
     pub(super) counts: Vec<usize>,
 }
 
-/// A record of an answer.
+/// A record of the own index.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Hit {
     pub(super) number: u64,

@@ -13,17 +13,29 @@ pub(super) const CACHE_OCTETS: usize = 16 << 20;
 /// Where a record stands: the number of a set, and the position.
 pub(super) type CachePlace = (u64, u32);
 
-/// Records of all sets, up to a number of octets; the oldest give way.
-#[derive(Debug)]
-pub(super) struct RecordCache {
-    most: usize,
-    kept: Mutex<KeptRecords>,
+/// A record that can be kept.
+pub(super) trait Held {
+    /// Returns about what it takes in memory.
+    fn octets(&self) -> usize;
 }
 
-#[derive(Debug, Default)]
-struct KeptRecords {
+impl Held for Bytes {
+    fn octets(&self) -> usize {
+        self.len()
+    }
+}
+
+/// Records of all sets, up to a number of octets; the oldest give way.
+#[derive(Debug)]
+pub(super) struct RecordCache<R> {
+    most: usize,
+    kept: Mutex<KeptRecords<R>>,
+}
+
+#[derive(Debug)]
+struct KeptRecords<R> {
     /// Each with its age; `None` for a record that did not come.
-    by_place: HashMap<CachePlace, (u64, Option<Bytes>)>,
+    by_place: HashMap<CachePlace, (u64, Option<R>)>,
     /// The places by age: a number that grows with each record.
     by_age: BTreeMap<u64, CachePlace>,
     next: u64,
@@ -33,15 +45,21 @@ struct KeptRecords {
 /// About what an entry takes without its record.
 const ENTRY: usize = 128;
 
-fn octets_of(record: Option<&Bytes>) -> usize {
-    ENTRY + record.map_or(0, Bytes::len)
+fn octets_of<R: Held>(record: Option<&R>) -> usize {
+    ENTRY + record.map_or(0, Held::octets)
 }
 
-impl RecordCache {
+impl<R: Held> RecordCache<R> {
     pub(super) fn new(most: usize) -> Self {
+        let kept = KeptRecords {
+            by_place: HashMap::new(),
+            by_age: BTreeMap::new(),
+            next: 0,
+            octets: 0,
+        };
         Self {
             most,
-            kept: Mutex::default(),
+            kept: Mutex::new(kept),
         }
     }
 
@@ -52,12 +70,12 @@ impl RecordCache {
     }
 
     /// Takes the record at a place: `Some(None)` if it did not come, `None` if it is not here.
-    pub(super) fn take(&self, place: CachePlace) -> Option<Option<Bytes>> {
+    pub(super) fn take(&self, place: CachePlace) -> Option<Option<R>> {
         lock(&self.kept).take(place)
     }
 
     /// Keeps a record in place of the one known before.
-    pub(super) fn keep(&self, place: CachePlace, record: Option<Bytes>) {
+    pub(super) fn keep(&self, place: CachePlace, record: Option<R>) {
         let mut kept = lock(&self.kept);
         kept.take(place);
         kept.octets += octets_of(record.as_ref());
@@ -74,8 +92,8 @@ impl RecordCache {
     }
 }
 
-impl KeptRecords {
-    fn take(&mut self, place: CachePlace) -> Option<Option<Bytes>> {
+impl<R: Held> KeptRecords<R> {
+    fn take(&mut self, place: CachePlace) -> Option<Option<R>> {
         let (age, record) = self.by_place.remove(&place)?;
         self.by_age.remove(&age);
         self.octets -= octets_of(record.as_ref());

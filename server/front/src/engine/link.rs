@@ -1,6 +1,9 @@
 //! Requests to the servers of a cluster by HTTP/1.1 (RFC 9112). Servers take turns; one that failed is left alone for a while, and a
 //! request that it did not answer goes to the next one.
 
+pub(crate) mod address;
+#[cfg(test)]
+pub(crate) mod fake;
 mod server;
 #[cfg(test)]
 mod tests;
@@ -14,8 +17,8 @@ use serde_json::Value;
 use z3950::transport::TlsError;
 use z3950::{Routes, TlsOptions};
 
+use self::address::{ClusterAccess, ClusterAddress};
 use self::server::Server;
-use super::address::{ClusterAccess, ClusterAddress};
 use crate::engine::health::ServerCounts;
 
 /// Why a request has no answer that can be used.

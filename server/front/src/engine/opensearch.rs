@@ -6,16 +6,13 @@
 //!    pages, scan, sort ─▶ plan …           update, load ─▶ document ─▶ link
 //! ```
 
-pub(crate) mod address;
 mod check;
 mod database;
 pub(crate) mod document;
 mod facets;
-#[cfg(test)]
-pub(crate) mod fake;
 mod hits;
 mod index;
-pub(crate) mod link;
+mod leaf;
 mod load;
 mod options;
 mod pages;
@@ -28,9 +25,6 @@ mod search;
 mod sort;
 mod update;
 
-pub use self::address::{
-    ClusterAccess, ClusterAddress, ClusterAddressError, ClusterCredentials, ClusterCredentialsError,
-};
 pub use self::database::ClusterDatabase;
 pub use self::index::{ClusterIndex, IndexError};
 pub use self::load::{
@@ -39,6 +33,9 @@ pub use self::load::{
 };
 pub use self::options::ClusterOptions;
 pub use self::reload::ReplacedIndex;
+pub use super::link::address::{
+    ClusterAccess, ClusterAddress, ClusterAddressError, ClusterCredentials, ClusterCredentialsError,
+};
 
 #[cfg(test)]
 mod tests;

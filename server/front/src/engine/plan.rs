@@ -2,30 +2,27 @@
 
 use std::time::Duration;
 
-use z3950_server::memory::index_map::{IndexId, Terms};
-
-use super::clause::Clause;
+use super::clause::{Clause, Leaf};
 
 /// What to ask an engine.
-#[derive(Clone, Debug)]
-pub(super) struct Plan<'a> {
+pub(super) struct Plan<'a, L: Leaf> {
     /// The records to find.
-    pub(super) clause: &'a Clause,
-    /// Their order, most significant key first; it ends in the order of numbers.
-    pub(super) order: &'a [OrderBy],
+    pub(super) clause: &'a Clause<L>,
+    /// Their order, most significant key first; it ends in that of identifiers or numbers, so that it is the same each time.
+    pub(super) order: &'a [OrderBy<L::SortKey>],
     /// The records of the answer.
     pub(super) page: Page<'a>,
     /// The facets to count.
-    pub(super) facets: &'a [FacetOf],
+    pub(super) facets: &'a [FacetOf<L::Counted>],
     /// The clauses whose records are counted separately, among all records.
-    pub(super) counts: &'a [Clause],
+    pub(super) counts: &'a [Clause<L>],
     /// The time after which the engine answers with what it has found.
     pub(super) deadline: Duration,
 }
 
-impl<'a> Plan<'a> {
+impl<'a, L: Leaf> Plan<'a, L> {
     /// Creates a plan that only counts the records.
-    pub(super) fn count(clause: &'a Clause, deadline: Duration) -> Self {
+    pub(super) fn count(clause: &'a Clause<L>, deadline: Duration) -> Self {
         Self {
             clause,
             order: &[],
@@ -56,7 +53,7 @@ pub(super) enum PageStart<'a> {
     /// At the first record.
     #[default]
     First,
-    /// At the first record with at least this number. Without records, those before it are counted.
+    /// At the first record with at least this number, in the own index. Without records, those before it are counted.
     Number(u64),
     /// After the record with this place, as an answer gave it.
     After(&'a str),
@@ -64,9 +61,8 @@ pub(super) enum PageStart<'a> {
 
 /// A sort key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct OrderBy {
-    pub(super) index: IndexId,
-    pub(super) with_case: bool,
+pub(super) struct OrderBy<K> {
+    pub(super) key: K,
     pub(super) descending: bool,
     pub(super) missing: MissingValue,
 }
@@ -82,8 +78,8 @@ pub(super) enum MissingValue {
 
 /// A facet to count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct FacetOf {
-    pub(super) terms: Terms,
+pub(super) struct FacetOf<T> {
+    pub(super) terms: T,
     /// The number of terms.
     pub(super) most: usize,
     /// Whether to return the first terms, and not the most frequent ones.

@@ -33,6 +33,11 @@ pub enum ClusterAddressError {
         "an index has a name of up to 200 small letters, digits, - and _, and begins with a letter or digit"
     )]
     Index,
+    /// What stands for an index that another program keeps is none.
+    #[error(
+        "an index of another program is a path of letters, digits, points, - and _, such as koha_biblios or solr/biblio"
+    )]
+    Path,
     /// It is one of Sphinx Search.
     #[error(
         "databases in Sphinx Search are no longer served: create an index in OpenSearch with z3950d engine-create, name it here, such as \
@@ -51,10 +56,23 @@ impl ClusterAddress {
     }
 }
 
-impl FromStr for ClusterAddress {
-    type Err = ClusterAddressError;
+impl ClusterAddress {
+    /// Reads the address of an index that another program keeps: `http://HOST:PORT/INDEX`, where the index may have several parts, as in
+    /// `/solr/biblio`.
+    ///
+    /// # Errors
+    /// See [`ClusterAddressError`].
+    pub fn of_catalogue(text: &str) -> Result<Self, ClusterAddressError> {
+        let address = Self::read(text)?;
+        if is_path(&address.index) {
+            Ok(address)
+        } else {
+            Err(ClusterAddressError::Path)
+        }
+    }
 
-    fn from_str(text: &str) -> Result<Self, ClusterAddressError> {
+    /// Reads an address with anything for an index.
+    fn read(text: &str) -> Result<Self, ClusterAddressError> {
         if text.starts_with("sphinxql:") {
             return Err(ClusterAddressError::Sphinx);
         }
@@ -68,13 +86,22 @@ impl FromStr for ClusterAddress {
             return Err(ClusterAddressError::Credentials);
         }
         let (host, port) = host_and_port(place).ok_or(ClusterAddressError::Malformed)?;
-        if is_index(index) {
-            Ok(Self {
-                is_secure,
-                host,
-                port,
-                index: index.to_owned(),
-            })
+        Ok(Self {
+            is_secure,
+            host,
+            port,
+            index: index.to_owned(),
+        })
+    }
+}
+
+impl FromStr for ClusterAddress {
+    type Err = ClusterAddressError;
+
+    fn from_str(text: &str) -> Result<Self, ClusterAddressError> {
+        let address = Self::read(text)?;
+        if is_index(&address.index) {
+            Ok(address)
         } else {
             Err(ClusterAddressError::Index)
         }
@@ -123,6 +150,15 @@ fn is_index(name: &str) -> bool {
     name.len() <= 200
         && name.chars().all(is_part)
         && name.starts_with(|c: char| c.is_ascii_alphanumeric())
+}
+
+/// Returns whether a text can be the path of an index or core of another program.
+fn is_path(path: &str) -> bool {
+    let is_part = |part: &str| {
+        let is_name = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        part.starts_with(|c: char| c.is_ascii_alphanumeric()) && part.chars().all(is_name)
+    };
+    path.len() <= 200 && path.split('/').all(is_part)
 }
 
 /// What the servers of a cluster ask of clients, and what they have to show themselves.
@@ -224,6 +260,25 @@ mod tests {
             let read = read.map(|address| (address.is_secure, address.to_string()));
             let expected = expected.map(|(is_secure, place)| (is_secure, place.to_owned()));
             assert_eq!(read, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn addresses_of_other_programs_are_read() {
+        for (text, expected) in [
+            ("http://127.0.0.1:9200/koha_biblios", Ok("koha_biblios")),
+            ("https://solr:8983/solr/Biblio.2", Ok("solr/Biblio.2")),
+            ("http://a:1/", Err(ClusterAddressError::Path)),
+            ("http://a:1/a//b", Err(ClusterAddressError::Path)),
+            ("http://a:1/a/../b", Err(ClusterAddressError::Path)),
+            ("http://a:1/_all", Err(ClusterAddressError::Path)),
+            ("http://a:1/a,b", Err(ClusterAddressError::Path)),
+            ("http://a:1/a?b", Err(ClusterAddressError::Path)),
+            ("http://a:1/a%2fb", Err(ClusterAddressError::Path)),
+            ("http://x:y@a:1/b", Err(ClusterAddressError::Credentials)),
+        ] {
+            let read = ClusterAddress::of_catalogue(text).map(|address| address.index);
+            assert_eq!(read, expected.map(str::to_owned), "{text}");
         }
     }
 

@@ -22,7 +22,7 @@ use z3950::transport::{BoxStream, Connect, RouteError};
 use z3950::url::Mode;
 use z3950::{Endpoint, Host, Routes, Timeouts};
 
-use super::super::address::{ClusterAccess, ClusterAddress};
+use super::address::{ClusterAccess, ClusterAddress};
 use super::{Draft, Failure, refused};
 use crate::engine::health::{ServerCounts, Warnings};
 use crate::lock::lock;

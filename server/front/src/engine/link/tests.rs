@@ -13,7 +13,7 @@ use z3950::Pem;
 
 use super::server::PAUSE;
 use super::*;
-use crate::engine::opensearch::fake::{FakeAnswer, FakeNode, FakeRequest};
+use crate::engine::link::fake::{FakeAnswer, FakeNode, FakeRequest};
 use crate::lock::lock;
 
 /// Longer than any answer takes.

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::index::{ClusterIndex, IndexError, IndexState};
-use super::link::{Draft, Failure, shortened};
 use crate::engine::layout::EngineLayout;
+use crate::engine::link::{Draft, Failure, shortened};
 
 /// The most octets of a short answer.
 const MOST: usize = 1 << 20;
@@ -213,8 +213,8 @@ mod tests {
 
     use super::*;
     use crate::engine::IndexUses;
+    use crate::engine::link::fake::{FakeAnswer, FakeNode, FakeRequest};
     use crate::engine::opensearch::ClusterOptions;
-    use crate::engine::opensearch::fake::{FakeAnswer, FakeNode, FakeRequest};
 
     fn layout() -> Arc<EngineLayout> {
         let (points, uses) = (AccessPoints::default(), IndexUses::default());

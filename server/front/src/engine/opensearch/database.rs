@@ -19,14 +19,15 @@ use z3950_server::diagnostic;
 use z3950_server::memory::forms;
 use z3950_server::memory::index_map::XML_ELEMENT_SETS;
 
-use super::link::Link;
+use super::leaf::Plan;
 use super::options::ClusterOptions;
 use super::request;
 use crate::engine::cache::{CACHE_OCTETS, RecordCache};
 use crate::engine::clause::translate;
 use crate::engine::health::ServerCounts;
 use crate::engine::layout::EngineLayout;
-use crate::engine::plan::{Page, Plan};
+use crate::engine::link::Link;
+use crate::engine::plan::Page;
 
 /// A database in an index of OpenSearch, as a backend. Connections are opened when they are first needed.
 pub struct ClusterDatabase {
@@ -41,7 +42,7 @@ pub struct ClusterDatabase {
     pub(super) origin: Arc<()>,
     /// The number of the next one.
     pub(super) sets: AtomicU64,
-    pub(super) cache: RecordCache,
+    pub(super) cache: RecordCache<Bytes>,
     /// Made once: every page asks for it.
     databases: Vec<DatabaseInfo>,
 }

@@ -4,10 +4,10 @@ use z3950_server::asn1::apdu::Term;
 use z3950_server::backend::{Facet, FacetRequest};
 use z3950_server::memory::index_map::Terms;
 
+use super::leaf::FacetOf;
 use super::request::MOST_BUCKETS;
 use crate::engine::answer::FacetCounts;
 use crate::engine::layout::EngineLayout;
-use crate::engine::plan::FacetOf;
 
 /// The most terms of a facet.
 const MOST_FACET_TERMS: usize = 1_000;

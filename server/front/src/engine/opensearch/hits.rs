@@ -8,9 +8,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 use bytes::Bytes;
 use z3950_server::backend::{HitList, RecordId};
 
-use crate::engine::answer::{EngineAnswer, Hit};
-use crate::engine::clause::Clause;
-use crate::engine::plan::OrderBy;
+use super::leaf::{Answer, Clause, IndexLeaf, OrderBy};
+use crate::engine::answer::Hit;
 use crate::lock::lock;
 
 /// Sets of at most this many records keep their numbers.
@@ -46,7 +45,7 @@ impl ClusterHits {
         (origin, set): SetMark,
         clause: Clause,
         order: &[OrderBy],
-        answer: EngineAnswer,
+        answer: Answer,
     ) -> Self {
         Self {
             origin,
@@ -65,7 +64,7 @@ impl ClusterHits {
     /// Returns the clause of the set as an operand: its records, if they are known.
     pub(super) fn operand(&self) -> Clause {
         match self.numbers.get() {
-            Some(numbers) => Clause::Numbers(Arc::clone(numbers)),
+            Some(numbers) => Clause::Leaf(IndexLeaf::Numbers(Arc::clone(numbers))),
             None => self.clause.clone(),
         }
     }

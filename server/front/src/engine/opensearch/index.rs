@@ -8,9 +8,9 @@ use hyper::Method;
 use serde_json::{Map, Value, json};
 use z3950::transport::TlsError;
 
-use super::link::{Draft, Failure, Link};
 use super::options::ClusterOptions;
 use crate::engine::layout::EngineLayout;
+use crate::engine::link::{Draft, Failure, Link};
 
 /// The most octets of an answer about an index, which has its whole mapping.
 const MOST_STATE: usize = 16 << 20;

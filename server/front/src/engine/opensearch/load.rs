@@ -16,8 +16,8 @@ use self::bulk::{Batch, Bulk};
 pub use self::bulk::{IndexLoadError, LoadPart, RecordPlace, RefusedRecord, SlowCluster};
 use super::document::{id_of, number_of};
 use super::index::{ClusterIndex, IndexError, IndexState, REFRESH};
-use super::link::Draft;
 use crate::engine::layout::EngineLayout;
+use crate::engine::link::Draft;
 
 /// What a load does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

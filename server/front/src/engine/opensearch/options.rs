@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::address::{ClusterAccess, ClusterAddress};
+use crate::engine::link::address::{ClusterAccess, ClusterAddress};
 
 /// A database in an index of OpenSearch: its name, where its records are, and how long to wait for them.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,12 +11,12 @@ use z3950_server::{Diagnostic, diagnostic};
 
 use super::database::ClusterDatabase;
 use super::hits::{ClusterHits, MOST_KEPT};
-use super::link::Failure;
+use super::leaf::{Answer, Clause, IndexLeaf, Plan};
 use super::request::MOST_WINDOW;
 use super::response::AnswerError;
-use crate::engine::answer::{EngineAnswer, Hit};
-use crate::engine::clause::Clause;
-use crate::engine::plan::{Page, PageStart, Plan};
+use crate::engine::answer::Hit;
+use crate::engine::link::Failure;
+use crate::engine::plan::{Page, PageStart};
 use crate::engine::retrieved::{converted, foreign, position_of};
 
 /// The records that are fetched at once: the longest of them fit an answer.
@@ -122,7 +122,7 @@ impl ClusterDatabase {
         if numbers.is_empty() {
             return Ok(Vec::new());
         }
-        let clause = Clause::Numbers(Arc::from(&*numbers));
+        let clause = Clause::Leaf(IndexLeaf::Numbers(Arc::from(&*numbers)));
         let plan = Plan {
             page: Page {
                 // Two records with the same number are as good as impossible; neither hides others.
@@ -268,7 +268,7 @@ impl ClusterDatabase {
         &self,
         hits: &ClusterHits,
         plan: &Plan<'_>,
-    ) -> Result<EngineAnswer, Diagnostic> {
+    ) -> Result<Answer, Diagnostic> {
         let index = hits.index.as_ref().unwrap_or(&self.index);
         match self.ask_index(index, plan).await? {
             Err(AnswerError::Failed(Failure::Refused { status: 404, .. }))
@@ -285,7 +285,7 @@ impl ClusterDatabase {
     ///
     /// # Errors
     /// 109 if other parts of the index answer than answered the search, and so records have other positions.
-    async fn again(&self, hits: &ClusterHits, page: Page<'_>) -> Result<EngineAnswer, Diagnostic> {
+    async fn again(&self, hits: &ClusterHits, page: Page<'_>) -> Result<Answer, Diagnostic> {
         let answer = self.ask_again(hits, &self.plan(hits, page)).await?;
         self.compare(hits, &answer)?;
         Ok(answer)
@@ -295,7 +295,7 @@ impl ClusterDatabase {
     ///
     /// # Errors
     /// 109 if fewer parts of the index answer than answered the search.
-    async fn part(&self, hits: &ClusterHits, page: Page<'_>) -> Result<EngineAnswer, Diagnostic> {
+    async fn part(&self, hits: &ClusterHits, page: Page<'_>) -> Result<Answer, Diagnostic> {
         let answer = self.ask_again(hits, &self.plan(hits, page)).await?;
         if hits.is_whole && answer.missing.is_some() {
             return Err(other_parts());
@@ -314,7 +314,7 @@ impl ClusterDatabase {
         self.compare(hits, &answer)
     }
 
-    fn compare(&self, hits: &ClusterHits, answer: &EngineAnswer) -> Result<(), Diagnostic> {
+    fn compare(&self, hits: &ClusterHits, answer: &Answer) -> Result<(), Diagnostic> {
         let is_whole = self.failed_source(answer.missing.as_deref())?.is_none();
         if is_whole && hits.is_whole || answer.total == hits.count {
             return Ok(());

@@ -7,8 +7,8 @@ use hyper::Method;
 use serde_json::{Value, json};
 
 use super::index::{ClusterIndex, IndexError, IndexState, REFRESH};
-use super::link::Draft;
 use super::load::{IndexLoad, LoadWork};
+use crate::engine::link::Draft;
 
 /// How long the copies of a new index may take before the alias is moved nevertheless.
 const COPY_TIME: Duration = Duration::from_secs(60);

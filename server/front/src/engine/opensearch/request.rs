@@ -11,10 +11,10 @@ use z3950_server::memory::index_map::{Edge, Edges, IndexId, Pattern, Terms};
 use super::document::{
     ENTRY_EDGE, MOST_ENTRY, MOST_WORD, NUMBER, RECORD, SUBFIELD_BEGIN, SUBFIELD_END, cut, id_of,
 };
+use super::leaf::{Clause, FacetOf, IndexLeaf, OrderBy, Part, Phrase, Plan, SortKey, Spans, Words};
 use super::pattern::{Alphabet, expression};
-use crate::engine::clause::{Clause, Part, Phrase, Spans};
 use crate::engine::layout::EngineLayout;
-use crate::engine::plan::{FacetOf, MissingValue, OrderBy, PageStart, Plan};
+use crate::engine::plan::{MissingValue, PageStart};
 
 /// The name of the counts of an answer.
 pub(super) const COUNTS: &str = "counts";
@@ -91,7 +91,8 @@ fn milliseconds(deadline: Duration) -> String {
 
 fn sort(layout: &EngineLayout, order: &[OrderBy]) -> Value {
     let keys = order.iter().map(|key| {
-        let field = layout.sort_field(key.index, key.with_case);
+        let SortKey { index, with_case } = key.key;
+        let field = layout.sort_field(index, with_case);
         let direction = if key.descending { "desc" } else { "asc" };
         let missing = match &key.missing {
             MissingValue::First => "_first",
@@ -197,12 +198,14 @@ pub(super) fn query(layout: &EngineLayout, clause: &Clause) -> Result<Value, Dia
         Clause::Any(any) => {
             json!({ "bool": { "should": each(any)?, "minimum_should_match": 1 } })
         }
-        Clause::Exists(index) => json!({ "exists": { "field": entries_field(layout, *index) } }),
-        Clause::Sortable(index) => {
+        Clause::Leaf(IndexLeaf::Exists(index)) => {
+            json!({ "exists": { "field": entries_field(layout, *index) } })
+        }
+        Clause::Leaf(IndexLeaf::Sortable(index)) => {
             json!({ "exists": { "field": layout.sort_field(*index, false) } })
         }
-        Clause::Identifier(id) => json!({ "ids": { "values": [id_of(id)] } }),
-        Clause::Terms(terms, texts) => {
+        Clause::Leaf(IndexLeaf::Identifier(id)) => json!({ "ids": { "values": [id_of(id)] } }),
+        Clause::Leaf(IndexLeaf::Terms(terms, texts)) => {
             let field = layout.field(*terms);
             let texts = texts.iter().map(|text| stored(*terms, text));
             match &*texts.collect::<Vec<_>>() {
@@ -210,9 +213,9 @@ pub(super) fn query(layout: &EngineLayout, clause: &Clause) -> Result<Value, Dia
                 texts => json!({ "terms": { field: texts } }),
             }
         }
-        Clause::Pattern(terms, pattern) => pattern_query(layout, *terms, pattern)?,
-        Clause::Spans(index, spans) => spans_query(layout, *index, spans)?,
-        Clause::Numbers(numbers) => json!({ "terms": { NUMBER: &**numbers } }),
+        Clause::Leaf(IndexLeaf::Pattern(terms, pattern)) => pattern_query(layout, *terms, pattern)?,
+        Clause::Leaf(IndexLeaf::Spans(index, spans)) => spans_query(layout, *index, spans)?,
+        Clause::Leaf(IndexLeaf::Numbers(numbers)) => json!({ "terms": { NUMBER: &**numbers } }),
     })
 }
 
@@ -342,7 +345,7 @@ fn whole_entry(layout: &EngineLayout, index: IndexId, spans: &Spans) -> Option<V
     let [phrase] = phrases.as_slice() else {
         return None;
     };
-    let [Part::Words(words, edges)] = phrase.as_slice() else {
+    let [Part::Words(Words { patterns, edges })] = phrase.as_slice() else {
         return None;
     };
     let of_field = Edges {
@@ -352,7 +355,7 @@ fn whole_entry(layout: &EngineLayout, index: IndexId, spans: &Spans) -> Option<V
     if *edges != of_field || !layout.map().has_keys(index) {
         return None;
     }
-    let words = words.iter().map(|word| match word {
+    let words = patterns.iter().map(|word| match word {
         Pattern::Exact(text) => Some(&**text),
         _ => None,
     });
@@ -366,11 +369,11 @@ fn phrase_query(field: &str, phrase: &[Part]) -> Result<Value, Diagnostic> {
     for part in phrase {
         match part {
             Part::Gap(words) => clauses.push(json!({ "span_gap": { field: words } })),
-            Part::Words(words, edges) => {
+            Part::Words(Words { patterns, edges }) => {
                 let edge = || json!({ "span_term": { field: ENTRY_EDGE } });
                 clauses.extend((edges.first == Edge::Field).then(edge));
-                let last = words.len().saturating_sub(1);
-                for (place, word) in words.iter().enumerate() {
+                let last = patterns.len().saturating_sub(1);
+                for (place, word) in patterns.iter().enumerate() {
                     let before = if place == 0 { edges.first } else { Edge::Any };
                     let after = if place == last { edges.last } else { Edge::Any };
                     clauses.push(word_query(field, word, before, after)?);

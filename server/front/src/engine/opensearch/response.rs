@@ -8,10 +8,11 @@ use z3950_server::asn1::bib1::diagnostics::Condition;
 use z3950_server::{Diagnostic, diagnostic};
 
 use super::document::RECORD;
-use super::link::Failure;
+use super::leaf::{Answer, Plan};
 use super::request::{COUNTS, TERMS, facet_name};
-use crate::engine::answer::{EngineAnswer, FacetCounts, Hit};
-use crate::engine::plan::Plan;
+use crate::engine::answer::Hit;
+use crate::engine::elastic::{self, ReadError, ReadTerms, is_too_complex};
+use crate::engine::link::Failure;
 
 /// Why an answer cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -27,14 +28,21 @@ pub(super) enum AnswerError {
     TooComplex(String),
 }
 
+impl From<ReadError> for AnswerError {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Malformed(what) => Self::Malformed(what),
+            ReadError::TooComplex(words) => Self::TooComplex(words),
+        }
+    }
+}
+
 /// Reads the answer to a plan.
 ///
 /// # Errors
 /// See [`AnswerError`].
-pub(super) fn read(plan: &Plan<'_>, answer: &Value) -> Result<EngineAnswer, AnswerError> {
-    let missing = missing(answer)?;
-    let total = answer.pointer("/hits/total");
-    let number = |value: Option<&Value>| value.and_then(number);
+pub(super) fn read(plan: &Plan<'_>, answer: &Value) -> Result<Answer, AnswerError> {
+    let missing = elastic::missing(answer)?;
     let hits = answer.pointer("/hits/hits").and_then(Value::as_array);
     let hits = hits.ok_or(AnswerError::Malformed("hits"))?;
     let index_of = |hit: &Value| hit.get("_index").and_then(Value::as_str).map(str::to_owned);
@@ -45,32 +53,23 @@ pub(super) fn read(plan: &Plan<'_>, answer: &Value) -> Result<EngineAnswer, Answ
     let aggregation = |name: &str| answer.pointer(&format!("/aggregations/{name}"));
     let facets = plan.facets.iter().enumerate().map(|(place, _)| {
         let counted = aggregation(&facet_name(place));
-        counted.and_then(facet).unwrap_or_default()
+        counted.and_then(elastic::facet).unwrap_or_default()
     });
     let counts = if plan.counts.is_empty() {
         Vec::new()
     } else {
-        let buckets = aggregation(&format!("{COUNTS}/{COUNTS}/buckets"));
-        let buckets = buckets.and_then(Value::as_array);
-        let buckets = buckets.ok_or(AnswerError::Malformed("counts"))?;
-        let counts = buckets.iter().map(|bucket| number(bucket.get("doc_count")));
-        let counts: Option<Vec<_>> = counts.collect();
-        counts.ok_or(AnswerError::Malformed("counts"))?
+        elastic::counts(aggregation(&format!("{COUNTS}/{COUNTS}")))?
     };
-    Ok(EngineAnswer {
-        total: number(total.and_then(|total| total.get("value"))).unwrap_or_default(),
-        is_exact: total.and_then(|total| total.get("relation")) == Some(&Value::from("eq")),
+    let (total, is_exact) = elastic::total(answer);
+    Ok(Answer {
+        total,
+        is_exact,
         missing,
         hits: hits.iter().map(hit).collect::<Result<_, _>>()?,
         index,
         facets: facets.collect(),
         counts,
     })
-}
-
-/// A number of records.
-fn number(value: &Value) -> Option<usize> {
-    usize::try_from(value.as_u64()?).ok()
 }
 
 /// Reads a record. Another program may have put it there: then it is damaged or has no number, and the others are as good as without it.
@@ -96,92 +95,12 @@ fn octets_of(record: &Value) -> Bytes {
     octets.unwrap_or_default().into()
 }
 
-fn facet(counted: &Value) -> Option<FacetCounts> {
-    let terms = counted.get("buckets")?.as_array()?.iter().map(|bucket| {
-        let term = bucket.get("key")?.as_str()?;
-        Some((term.to_owned(), number(bucket.get("doc_count")?)?))
-    });
-    let error = counted.get("doc_count_error_upper_bound");
-    Some(FacetCounts {
-        terms: terms.collect::<Option<_>>()?,
-        is_estimate: error
-            .and_then(Value::as_i64)
-            .is_some_and(|error| error != 0),
-    })
-}
-
-/// Terms of an index, each with its number of records, and why some may be missing.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct ReadTerms {
-    pub(super) terms: Vec<(String, usize)>,
-    pub(super) missing: Option<String>,
-}
-
 /// Reads the terms of an index.
 ///
 /// # Errors
 /// See [`AnswerError`].
 pub(super) fn terms(answer: &Value) -> Result<ReadTerms, AnswerError> {
-    let missing = missing(answer)?;
-    let buckets = answer.pointer(&format!("/aggregations/{TERMS}/buckets"));
-    let buckets = buckets.and_then(Value::as_array);
-    let terms = buckets.into_iter().flatten().map(|bucket| {
-        let term = bucket.get("key")?.get(TERMS)?.as_str()?;
-        Some((term.to_owned(), number(bucket.get("doc_count")?)?))
-    });
-    let terms: Option<Vec<_>> = terms.collect();
-    Ok(ReadTerms {
-        // Without any shard, there are none.
-        terms: terms.ok_or(AnswerError::Malformed("terms"))?,
-        missing,
-    })
-}
-
-/// Returns why records may be missing from an answer; `None` if all shards answered.
-fn missing(answer: &Value) -> Result<Option<String>, AnswerError> {
-    let shards = answer.get("_shards");
-    let shards = shards.ok_or(AnswerError::Malformed("_shards"))?;
-    let count = |name: &str| shards.get(name).and_then(Value::as_u64);
-    let (total, successful, failed) = (count("total"), count("successful"), count("failed"));
-    let is_late = answer.get("timed_out") == Some(&Value::Bool(true));
-    let reason = shards.pointer("/failures/0/reason/reason");
-    let reason = reason.and_then(Value::as_str).unwrap_or_default();
-    if is_too_complex(reason) {
-        return Err(AnswerError::TooComplex(words(reason)));
-    }
-    let (Some(total), Some(successful)) = (total, successful) else {
-        return Err(AnswerError::Malformed("_shards"));
-    };
-    let lost = total.saturating_sub(successful).max(failed.unwrap_or(0));
-    Ok(if lost > 0 {
-        Some(format!(
-            "{lost} of {total} parts of the index do not answer"
-        ))
-    } else if is_late {
-        Some("the search took too long".to_owned())
-    } else {
-        None
-    })
-}
-
-/// The most characters of the engine's words in a message.
-const MOST_WORDS: usize = 200;
-
-fn words(reason: &str) -> String {
-    let text = reason.chars().take(MOST_WORDS);
-    text.map(|c| if c.is_control() { '\u{fffd}' } else { c })
-        .collect()
-}
-
-/// Returns whether the engine refuses a query that is expanded to too many clauses.
-fn is_too_complex(reason: &str) -> bool {
-    [
-        "maxClauseCount",
-        "too_many_clauses",
-        "too_many_nested_clauses",
-    ]
-    .iter()
-    .any(|words| reason.contains(words))
+    Ok(elastic::terms(TERMS, answer)?)
 }
 
 /// Returns what a failure means to a client; none of the engine's words are a part of it.

@@ -10,11 +10,11 @@ use z3950_server::{Diagnostic, diagnostic};
 use super::database::ClusterDatabase;
 use super::document::{MOST_ENTRY, cut};
 use super::hits::ClusterHits;
+use super::leaf::{Clause, IndexLeaf, Plan};
 use super::request::{self, MOST_BUCKETS, TermsAfter};
-use super::response::{self, AnswerError, ReadTerms};
+use super::response::{self, AnswerError};
 use super::search::{ANSWER_OCTETS, ENGINE, MOST_ANSWER_OCTETS, TERM_OCTETS};
-use crate::engine::clause::Clause;
-use crate::engine::plan::Plan;
+use crate::engine::elastic::ReadTerms;
 
 /// Returns the lengths of the beginnings of a start that are tried backwards, in characters: the engine reads the records that have a term
 /// from the beginning to the start, so short ones take long. Each is a request.
@@ -133,7 +133,7 @@ impl ClusterDatabase {
 
     /// Returns the start, if any record has it, and terms after it.
     async fn at_start(&self, scan: &TermsAfter<'_>, start: &str) -> Result<ReadTerms, Diagnostic> {
-        let own = Clause::Terms(scan.terms, vec![start.to_owned()]);
+        let own = Clause::Leaf(IndexLeaf::Terms(scan.terms, vec![start.to_owned()]));
         let own = match scan.within {
             Some(within) => within.clone().and(own),
             None => own,

@@ -12,11 +12,11 @@ use super::database::ClusterDatabase;
 use super::document::id_of;
 use super::facets::{self, WantedFacets};
 use super::hits::{ClusterHits, SetMark};
+use super::leaf::{Answer, Clause, IndexLeaf, Plan};
 use super::request;
 use super::response::{self, AnswerError, diagnostic_of};
-use crate::engine::answer::EngineAnswer;
-use crate::engine::clause::{Clause, translate};
-use crate::engine::plan::{Page, Plan};
+use crate::engine::clause::translate;
+use crate::engine::plan::Page;
 
 /// The records that come with a search even if it asks for none: most clients read them next.
 pub(super) const FIRST_RECORDS: usize = 10;
@@ -83,7 +83,7 @@ impl ClusterDatabase {
     ///
     /// # Errors
     /// A pattern that the engine cannot be asked for, or what its failure means.
-    pub(super) async fn ask(&self, plan: &Plan<'_>) -> Result<EngineAnswer, Diagnostic> {
+    pub(super) async fn ask(&self, plan: &Plan<'_>) -> Result<Answer, Diagnostic> {
         let answered = self.ask_index(&self.index, plan).await?;
         answered.map_err(|error| self.failure(&error))
     }
@@ -96,11 +96,11 @@ impl ClusterDatabase {
         &self,
         index: &str,
         plan: &Plan<'_>,
-    ) -> Result<Result<EngineAnswer, AnswerError>, Diagnostic> {
+    ) -> Result<Result<Answer, AnswerError>, Diagnostic> {
         let body = request::search(&self.layout, plan)?;
         let mut options = self.search_options();
         // The identifier decides which part of the index has the record.
-        if let Clause::Identifier(id) = plan.clause
+        if let Clause::Leaf(IndexLeaf::Identifier(id)) = plan.clause
             && plan.counts.is_empty()
         {
             options.push_str("&routing=");
@@ -145,7 +145,7 @@ impl ClusterDatabase {
     ///
     /// # Errors
     /// 109 if a part is missing and that is not allowed.
-    pub(super) fn sources(&self, answer: &EngineAnswer) -> Result<Vec<SourceReport>, Diagnostic> {
+    pub(super) fn sources(&self, answer: &Answer) -> Result<Vec<SourceReport>, Diagnostic> {
         match self.failed_source(answer.missing.as_deref())? {
             None => Ok(Vec::new()),
             Some(failed) => {

@@ -11,9 +11,9 @@ use z3950_server::{Diagnostic, diagnostic};
 
 use super::database::ClusterDatabase;
 use super::hits::ClusterHits;
+use super::leaf::{Clause, IndexLeaf, OrderBy, Plan, SortKey};
 use super::search::FIRST_RECORDS;
-use crate::engine::clause::Clause;
-use crate::engine::plan::{MissingValue, OrderBy, Page, Plan};
+use crate::engine::plan::{MissingValue, Page};
 
 /// The most sort keys.
 const MOST_KEYS: usize = 16;
@@ -85,8 +85,7 @@ impl ClusterDatabase {
             }
         };
         Ok(OrderBy {
-            index,
-            with_case,
+            key: SortKey { index, with_case },
             descending,
             missing,
         })
@@ -95,7 +94,10 @@ impl ClusterDatabase {
     /// # Errors
     /// 213 if a record has no value; 109 if that cannot be told.
     async fn refuse_missing(&self, index: IndexId, found: &Clause) -> Result<(), Diagnostic> {
-        let without = found.clone().and_not(Clause::Sortable(index)).bounded()?;
+        let without = found
+            .clone()
+            .and_not(Clause::Leaf(IndexLeaf::Sortable(index)))
+            .bounded()?;
         let answer = self.ask(&Plan::count(&without, self.deadline())).await?;
         if answer.total > 0 {
             return Err(diagnostic(Condition::MISSING_VALUE_ACTION, "abort"));

@@ -14,9 +14,9 @@ use z3950_server::backend::{
 use z3950_server::marc::{Field, MarcRecord, iso2709};
 use z3950_server::memory::{AccessPoints, DocidField, Profile};
 
-use super::fake::{FakeAnswer, FakeNode, FakeRequest};
 use super::request::MOST_WINDOW;
 use super::*;
+use crate::engine::link::fake::{FakeAnswer, FakeNode, FakeRequest};
 use crate::engine::{EngineLayout, IndexUses};
 use crate::lock::lock;
 

@@ -18,9 +18,9 @@ use z3950_server::{Diagnostic, diagnostic};
 use super::database::ClusterDatabase;
 use super::document::{RECORD, id_of};
 use super::index::write_name;
-use super::link::{Draft, JSON, Link, NDJSON};
 use super::response::AnswerError;
 use super::search::{ANSWER_OCTETS, RECORD_OCTETS};
+use crate::engine::link::{Draft, JSON, Link, NDJSON};
 
 /// The outcome for each record: its identifier, or a diagnostic.
 type Outcomes = Vec<Result<Bytes, Diagnostic>>;

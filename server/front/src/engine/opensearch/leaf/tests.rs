@@ -1,11 +1,12 @@
 //! The limits of clauses, at each limit and one past it.
 
-use z3950_server::asn1::apdu::{RpnRpnOp, RpnStructure};
+use z3950_server::asn1::apdu::{Operator, RpnQuery, RpnRpnOp, RpnStructure};
 use z3950_server::asn1::oid::BIB_1;
 use z3950_server::asn1::query::parse_pqf;
 use z3950_server::memory::{AccessPoints, DocidField, Profile};
 
 use super::*;
+use crate::engine::clause::{MOST_LEAVES, MOST_LEVELS, MOST_OPERATORS, translate};
 
 fn map() -> IndexMap {
     IndexMap::new(
@@ -92,7 +93,7 @@ fn terms_have_their_own_clauses() {
     for (with_terms, expected) in [(true, &["war", "peace", "love"][..]), (false, &[])] {
         let found = translate(&map(), &rpn, &none, with_terms).expect("a clause");
         let words = found.terms.iter().map(|(_, clause)| match clause {
-            Clause::Terms(_, texts) => texts.concat(),
+            Clause::Leaf(IndexLeaf::Terms(_, texts)) => texts.concat(),
             other => panic!("{other:?}"),
         });
         assert_eq!(words.collect::<Vec<_>>(), expected);

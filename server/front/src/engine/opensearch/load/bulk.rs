@@ -10,8 +10,8 @@ use hyper::Method;
 use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::super::link::{Draft, Failure, Link, NDJSON, shortened};
 use super::IndexChange;
+use crate::engine::link::{Draft, Failure, Link, NDJSON, shortened};
 
 /// The octets of changes after which a request is sent.
 const BATCH_OCTETS: usize = 5 << 20;
@@ -312,7 +312,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::engine::opensearch::fake::{FakeAnswer, FakeNode};
+    use crate::engine::link::fake::{FakeAnswer, FakeNode};
     use crate::lock::lock;
 
     fn change(id: &str, number: u64) -> IndexChange {

@@ -23,11 +23,11 @@ fn layout() -> EngineLayout {
 fn translated(layout: &EngineLayout, pqf: &str) -> Value {
     let rpn = parse_pqf(pqf).unwrap_or_else(|error| panic!("{pqf}: {error}"));
     let of_set = |name: &[u8]| match name {
-        b"old" => Ok(Clause::Terms(
+        b"old" => Ok(Clause::Leaf(IndexLeaf::Terms(
             Terms::Words(IndexId::ANY),
             vec!["old".to_owned()],
-        )),
-        b"frozen" => Ok(Clause::Numbers([4, 2].into())),
+        ))),
+        b"frozen" => Ok(Clause::Leaf(IndexLeaf::Numbers([4, 2].into()))),
         _ => Err(diagnostic(Condition::RESULT_SET_DOES_NOT_EXIST, name)),
     };
     let found = translate(layout.map(), &rpn, &of_set, false);
@@ -373,10 +373,15 @@ fn the_next_text_is_found() {
 #[test]
 fn plans_become_searches() {
     let layout = layout();
-    let clause = Clause::Terms(Terms::Words(IndexId::ANY), vec!["war".to_owned()]);
+    let clause = Clause::Leaf(IndexLeaf::Terms(
+        Terms::Words(IndexId::ANY),
+        vec!["war".to_owned()],
+    ));
     let order = [OrderBy {
-        index: layout.map().by_name("title").expect("an index"),
-        with_case: true,
+        key: SortKey {
+            index: layout.map().by_name("title").expect("an index"),
+            with_case: true,
+        },
         descending: true,
         missing: MissingValue::As("m".to_owned()),
     }];

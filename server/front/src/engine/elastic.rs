@@ -1,0 +1,132 @@
+//! What answers of OpenSearch and Elasticsearch have in common, whatever the index.
+
+use serde_json::Value;
+
+use super::answer::FacetCounts;
+
+/// Why an answer cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum ReadError {
+    /// It lacks this.
+    Malformed(&'static str),
+    /// A part of the query has too many words for a shard, and may have found more in others.
+    TooComplex(String),
+}
+
+/// Returns why records may be missing from an answer; `None` if all shards answered.
+///
+/// # Errors
+/// See [`ReadError`].
+pub(super) fn missing(answer: &Value) -> Result<Option<String>, ReadError> {
+    let shards = answer.get("_shards");
+    let shards = shards.ok_or(ReadError::Malformed("_shards"))?;
+    let count = |name: &str| shards.get(name).and_then(Value::as_u64);
+    let (total, successful, failed) = (count("total"), count("successful"), count("failed"));
+    let is_late = answer.get("timed_out") == Some(&Value::Bool(true));
+    let reason = shards.pointer("/failures/0/reason/reason");
+    let reason = reason.and_then(Value::as_str).unwrap_or_default();
+    if is_too_complex(reason) {
+        return Err(ReadError::TooComplex(words(reason)));
+    }
+    let (Some(total), Some(successful)) = (total, successful) else {
+        return Err(ReadError::Malformed("_shards"));
+    };
+    let lost = total.saturating_sub(successful).max(failed.unwrap_or(0));
+    Ok(if lost > 0 {
+        Some(format!(
+            "{lost} of {total} parts of the index do not answer"
+        ))
+    } else if is_late {
+        Some("the search took too long".to_owned())
+    } else {
+        None
+    })
+}
+
+/// Returns the total of an answer, and whether it is exact.
+pub(super) fn total(answer: &Value) -> (usize, bool) {
+    let total = answer.pointer("/hits/total");
+    let value = total.and_then(|total| total.get("value")).and_then(number);
+    let is_exact = total.and_then(|total| total.get("relation")) == Some(&Value::from("eq"));
+    (value.unwrap_or_default(), is_exact)
+}
+
+/// Returns the number of records of each filter of an aggregation.
+///
+/// # Errors
+/// The aggregation is not there.
+pub(super) fn counts(aggregation: Option<&Value>) -> Result<Vec<usize>, ReadError> {
+    let buckets = aggregation.and_then(|aggregation| aggregation.get("buckets"));
+    let buckets = buckets.and_then(Value::as_array);
+    let malformed = || ReadError::Malformed("counts");
+    let buckets = buckets.ok_or_else(malformed)?.iter();
+    let counts = buckets.map(|bucket| number(bucket.get("doc_count")?));
+    counts.collect::<Option<_>>().ok_or_else(malformed)
+}
+
+/// Reads the terms of a facet.
+pub(super) fn facet(counted: &Value) -> Option<FacetCounts> {
+    let terms = counted.get("buckets")?.as_array()?.iter().map(|bucket| {
+        let term = bucket.get("key")?.as_str()?;
+        Some((term.to_owned(), number(bucket.get("doc_count")?)?))
+    });
+    let error = counted.get("doc_count_error_upper_bound");
+    Some(FacetCounts {
+        terms: terms.collect::<Option<_>>()?,
+        is_estimate: error
+            .and_then(Value::as_i64)
+            .is_some_and(|error| error != 0),
+    })
+}
+
+/// Terms of a field, each with its number of records, and why some may be missing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct ReadTerms {
+    pub(super) terms: Vec<(String, usize)>,
+    pub(super) missing: Option<String>,
+}
+
+/// Reads the terms of a composite aggregation whose name and only source have the same name.
+///
+/// # Errors
+/// See [`ReadError`].
+pub(super) fn terms(name: &str, answer: &Value) -> Result<ReadTerms, ReadError> {
+    let missing = missing(answer)?;
+    let buckets = answer.pointer(&format!("/aggregations/{name}/buckets"));
+    let buckets = buckets.and_then(Value::as_array);
+    let terms = buckets.into_iter().flatten().map(|bucket| {
+        let term = bucket.get("key")?.get(name)?.as_str()?;
+        Some((term.to_owned(), number(bucket.get("doc_count")?)?))
+    });
+    let terms: Option<Vec<_>> = terms.collect();
+    Ok(ReadTerms {
+        // Without any shard, there are none.
+        terms: terms.ok_or(ReadError::Malformed("terms"))?,
+        missing,
+    })
+}
+
+/// A number of records.
+fn number(value: &Value) -> Option<usize> {
+    usize::try_from(value.as_u64()?).ok()
+}
+
+/// The most characters of the engine's words in a message.
+const MOST_WORDS: usize = 200;
+
+fn words(reason: &str) -> String {
+    let text = reason.chars().take(MOST_WORDS);
+    text.map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .collect()
+}
+
+/// Returns whether the engine refuses a query that is expanded to too many clauses.
+pub(super) fn is_too_complex(reason: &str) -> bool {
+    [
+        "maxClauseCount",
+        "too_many_clauses",
+        "too_many_nested_clauses",
+    ]
+    .iter()
+    .any(|words| reason.contains(words))
+}
