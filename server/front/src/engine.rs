@@ -1,10 +1,12 @@
 //! A database in a distributed search engine: type-1 queries become queries of the engine, records are the octets that it keeps.
 //!
 //! What any engine shares is here: what to find (`clause`), what to ask (`plan`) and what comes back (`answer`), without a word of
-//! an engine's language. [`opensearch`] makes and fills an index of its own in OpenSearch.
+//! an engine's language. [`opensearch`] makes and fills an index of its own in OpenSearch; [`catalogue`] reads the index that another
+//! program keeps.
 
 mod answer;
 mod cache;
+pub mod catalogue;
 mod clause;
 mod elastic;
 mod health;

@@ -4,6 +4,7 @@
 pub(crate) mod address;
 #[cfg(test)]
 pub(crate) mod fake;
+pub(crate) mod reading;
 mod server;
 #[cfg(test)]
 mod tests;

@@ -1,0 +1,246 @@
+//! A catalogue as a backend that reads.
+
+use std::fmt;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::time::Instant;
+use z3950::transport::TlsError;
+use z3950_server::Diagnostic;
+use z3950_server::asn1::apdu::{RpnQuery, Schema};
+use z3950_server::asn1::bib1::diagnostics::Condition;
+use z3950_server::asn1::oid::{Oid, UNIMARC, USMARC};
+use z3950_server::backend::{
+    Answer, Backend, DatabaseInfo, Found, Hits, Retrieve, RetrieveMany, Retrieved, Scan, Scanned,
+    Search, Sort,
+};
+use z3950_server::diagnostic;
+use z3950_server::memory::forms;
+use z3950_server::memory::index_map::XML_ELEMENT_SETS;
+
+use super::dialect::Dialect;
+use super::map::{CatalogueMap, Role};
+use super::offer::{MissingField, Offer};
+use super::options::{CatalogueError, CatalogueOptions};
+use super::plan::Plan;
+use super::records::HeldRecord;
+use crate::engine::cache::{CACHE_OCTETS, RecordCache};
+use crate::engine::clause::translate;
+use crate::engine::health::ServerCounts;
+use crate::engine::link::reading::ReadLink;
+use crate::engine::plan::Page;
+use crate::lock::lock;
+
+/// How long what is known of an index holds: fields may be renamed, and an alias may get another index.
+const FRESH: Duration = Duration::from_secs(60);
+
+/// A database in the index that another program keeps, as a backend. Connections are opened when they are first needed. Updates are
+/// refused, as by any backend that has none.
+pub struct CatalogueDatabase {
+    pub(super) options: CatalogueOptions,
+    map: Arc<CatalogueMap>,
+    pub(super) dialect: Dialect,
+    index: String,
+    known: Mutex<Known>,
+    /// Marks the result sets of this database.
+    pub(super) origin: Arc<()>,
+    /// The number of the next one.
+    pub(super) sets: AtomicU64,
+    pub(super) cache: RecordCache<HeldRecord>,
+}
+
+/// What is known of the index.
+struct Known {
+    offer: Arc<Offer>,
+    missing: Vec<MissingField>,
+    /// When it was compared with the map; `None` if it has not been yet.
+    compared: Option<Instant>,
+}
+
+impl CatalogueDatabase {
+    /// Creates the database with this map.
+    ///
+    /// # Errors
+    /// The certificates to trust cannot be used.
+    pub fn new(options: CatalogueOptions, map: Arc<CatalogueMap>) -> Result<Self, TlsError> {
+        let CatalogueOptions {
+            addresses,
+            access,
+            connections,
+            answer_time,
+            ..
+        } = &options;
+        let link = ReadLink::new(addresses, access, *connections, *answer_time)?;
+        let index = link.index().to_owned();
+        let (offer, _) = Offer::new(&map, None);
+        Ok(Self {
+            dialect: Dialect::new(map.engine(), link, options.strict),
+            index,
+            known: Mutex::new(Known {
+                offer: Arc::new(offer),
+                missing: Vec::new(),
+                compared: None,
+            }),
+            origin: Arc::default(),
+            sets: AtomicU64::default(),
+            cache: RecordCache::new(CACHE_OCTETS),
+            map,
+            options,
+        })
+    }
+
+    /// Compares the map with the index, and offers what both have. Returns the fields of the map that the index does not have.
+    ///
+    /// # Errors
+    /// See [`CatalogueError`].
+    pub async fn check(&self) -> Result<Vec<MissingField>, CatalogueError> {
+        let found = self.dialect.fields().await;
+        let found = found.map_err(|failure| CatalogueError::of(&failure, &self.index))?;
+        let (offer, missing) = Offer::new(&self.map, Some(&found));
+        offer.usable().map_err(|what| CatalogueError::Foreign {
+            index: self.index.clone(),
+            engine: self.map.engine(),
+            what,
+        })?;
+        let mut known = lock(&self.known);
+        if known.compared.is_some() && known.missing != missing {
+            let database = &*self.options.name;
+            for field in missing
+                .iter()
+                .filter(|field| !known.missing.contains(field))
+            {
+                tracing::warn!(database, %field, "the index has changed");
+            }
+        }
+        known.offer = Arc::new(offer);
+        known.missing.clone_from(&missing);
+        known.compared = Some(Instant::now());
+        Ok(missing)
+    }
+
+    /// Returns the search for the first records of a query, as the engine gets it, but without asking how it folds words.
+    ///
+    /// # Errors
+    /// The first unsupported part of the query.
+    pub fn statement(&self, query: &RpnQuery, records: usize) -> Result<String, Diagnostic> {
+        let none = |name: &[u8]| Err(diagnostic(Condition::RESULT_SET_DOES_NOT_EXIST, name));
+        let offer = self.current();
+        let translated = translate(&*offer, query, &none, false)?;
+        let plan = Plan {
+            page: Page {
+                rows: records,
+                with_records: true,
+                ..Page::default()
+            },
+            ..Plan::count(&translated.clause, self.deadline())
+        };
+        self.dialect.statement(&offer, &plan)
+    }
+
+    /// Returns whether it was made with the same options and map.
+    pub fn is_same(&self, options: &CatalogueOptions, map: &CatalogueMap) -> bool {
+        self.options == *options && *self.map == *map
+    }
+
+    /// Returns what it was made with.
+    pub fn options(&self) -> &CatalogueOptions {
+        &self.options
+    }
+
+    /// Returns how often each server did not answer.
+    pub fn servers(&self) -> Vec<ServerCounts> {
+        self.dialect.servers()
+    }
+
+    /// Returns what is offered, as far as it is known.
+    pub(super) fn current(&self) -> Arc<Offer> {
+        Arc::clone(&lock(&self.known).offer)
+    }
+
+    /// Returns what is offered, after the index has been compared with the map.
+    ///
+    /// # Errors
+    /// 109 if the index cannot be used.
+    pub(super) async fn offer(&self) -> Result<Arc<Offer>, Diagnostic> {
+        let compared = lock(&self.known).compared;
+        if compared.is_some_and(|compared| compared.elapsed() < FRESH) {
+            return Ok(self.current());
+        }
+        match self.check().await {
+            Ok(_) => Ok(self.current()),
+            // The search itself tells what is wrong.
+            Err(error) if compared.is_some() && !error.is_mismatch() => Ok(self.current()),
+            Err(error) => {
+                let database = &*self.options.name;
+                tracing::warn!(database, %error, "the catalogue cannot be used");
+                let words = if error.is_mismatch() {
+                    "the index does not fit the settings of the server"
+                } else {
+                    "the search engine cannot be reached"
+                };
+                Err(diagnostic(Condition::DATABASE_UNAVAILABLE, words))
+            }
+        }
+    }
+
+    /// Returns the time after which the engine answers with what it has, which leaves time for the answer.
+    pub(super) fn deadline(&self) -> Duration {
+        self.options.answer_time * 3 / 4
+    }
+}
+
+impl Backend for CatalogueDatabase {
+    fn databases(&self) -> Vec<DatabaseInfo> {
+        let offer = self.current();
+        let mut info = DatabaseInfo::default();
+        info.name = self.options.name.clone();
+        info.title = self.options.title.clone();
+        info.description = self.options.description.clone();
+        let own = [USMARC, UNIMARC].into_iter();
+        info.syntaxes = own.chain(forms::SYNTAXES).collect();
+        info.element_sets = XML_ELEMENT_SETS.map(str::to_owned).into();
+        info.attributes = offer.attributes();
+        info.scan = offer.points().any(|point| point.has(Role::Scan));
+        info.sort = offer.points().any(|point| point.has(Role::Sort));
+        vec![info]
+    }
+
+    fn search<'a>(&'a self, search: Search<'a>) -> Answer<'a, Found> {
+        Box::pin(self.find(search))
+    }
+
+    fn has_syntax(&self, syntax: &Oid) -> bool {
+        forms::has_syntax(syntax)
+    }
+
+    fn has_element_set(&self, name: &str, syntax: Option<&Oid>) -> bool {
+        forms::has_element_set(name, syntax)
+    }
+
+    fn element_set_of_schema(&self, schema: &Schema, syntax: Option<&Oid>) -> Option<String> {
+        forms::element_set_of_schema(schema, syntax)
+    }
+
+    fn prepare<'a>(&'a self, wanted: RetrieveMany<'a>) -> Option<Answer<'a, ()>> {
+        Some(Box::pin(self.fetch(wanted)))
+    }
+
+    fn record<'a>(&'a self, wanted: Retrieve<'a>) -> Answer<'a, Retrieved> {
+        Box::pin(self.retrieve(wanted))
+    }
+
+    fn scan<'a>(&'a self, scan: Scan<'a>) -> Answer<'a, Scanned> {
+        Box::pin(self.scanned(scan))
+    }
+
+    fn sort<'a>(&'a self, sort: Sort<'a>) -> Answer<'a, Hits> {
+        Box::pin(self.sorted(sort))
+    }
+}
+
+impl fmt::Debug for CatalogueDatabase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.options.fmt(f)
+    }
+}

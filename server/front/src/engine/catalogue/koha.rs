@@ -1,0 +1,137 @@
+//! The index that Koha keeps in OpenSearch or Elasticsearch. Words are sent as they were written, and folded by the engine; where a query
+//! has to be built from words (masks, edges, distances), the engine is asked first how it folds them.
+//!
+//! A value of the index is a subfield, or several that Koha joins; the engine cannot tell fields from subfields.
+
+mod analysis;
+mod mapping;
+mod request;
+mod response;
+mod scan;
+
+use std::sync::RwLock;
+use std::time::Duration;
+
+use serde_json::Value;
+use z3950_server::Diagnostic;
+
+use self::analysis::{Analysis, Needs};
+use self::mapping::KnownFields;
+use super::offer::{FieldsFound, Offer};
+use super::plan::{Answer, AskError, Plan, TermsAnswer, TermsPlan};
+use super::term::Skills;
+use crate::engine::link::Failure;
+use crate::engine::link::reading::{ReadLink, Reading};
+
+/// The most records from the first to the last one of a page (`index.max_result_window`).
+pub(super) const WINDOW: usize = 10_000;
+/// The most octets of a mapping.
+const MOST_MAPPING: usize = 16 << 20;
+/// The most octets of a record in an answer. Koha keeps records that ISO 2709 has no room for as MARCXML.
+const RECORD_OCTETS: usize = 1 << 20;
+/// The most octets of a term in an answer, or of a record's place in an order.
+const TERM_OCTETS: usize = 50_000;
+/// The most octets of an answer without records and terms.
+const ANSWER_OCTETS: usize = 64 * 1024;
+/// The most octets of any answer.
+const MOST_ANSWER_OCTETS: usize = 64 << 20;
+
+/// An index of Koha's.
+#[derive(Debug)]
+pub(super) struct KohaDialect {
+    pub(super) link: ReadLink,
+    strict: bool,
+    /// What is known of its fields; fields with the same analyzer fold words alike.
+    known: RwLock<KnownFields>,
+}
+
+impl KohaDialect {
+    /// The next value of a field begins 101 positions after the last word of the one before.
+    pub(super) const SKILLS: Skills = Skills {
+        farthest: 100,
+        gaps: true,
+        masked_phrases: true,
+        ends: true,
+    };
+
+    pub(super) fn new(link: ReadLink, strict: bool) -> Self {
+        Self {
+            link,
+            strict,
+            known: RwLock::default(),
+        }
+    }
+
+    pub(super) async fn fields(&self) -> Result<FieldsFound, Failure> {
+        let mapping = self
+            .link
+            .ask(Reading::Mapping, "", &Value::Null, MOST_MAPPING)
+            .await?;
+        let (found, known) = mapping::read(&mapping);
+        *self
+            .known
+            .write()
+            .unwrap_or_else(|poisoned| poisoned.into_inner()) = known;
+        Ok(found)
+    }
+
+    pub(super) async fn search(&self, offer: &Offer, plan: &Plan<'_>) -> Result<Answer, AskError> {
+        let mut needs = Needs::default();
+        needs.add(plan.clause);
+        plan.counts.iter().for_each(|clause| needs.add(clause));
+        let analysis = self.analyzed(needs).await?;
+        let body = request::search(offer, &analysis, plan)?;
+        let rows = plan.page.rows;
+        let of_row = if plan.page.with_records {
+            RECORD_OCTETS
+        } else {
+            ANSWER_OCTETS / 64
+        };
+        let keys = plan.order.len() * TERM_OCTETS;
+        let terms: usize = plan.facets.iter().map(|facet| facet.most).sum();
+        let limit = ANSWER_OCTETS
+            + rows.saturating_mul(of_row + keys)
+            + terms.saturating_mul(TERM_OCTETS)
+            + plan.counts.len() * 64;
+        let answer = self.ask(&body, limit).await?;
+        response::read(offer, plan, &answer)
+    }
+
+    pub(super) async fn terms(
+        &self,
+        offer: &Offer,
+        plan: &TermsPlan<'_>,
+        deadline: Duration,
+    ) -> Result<TermsAnswer, AskError> {
+        let mut needs = Needs::default();
+        needs.add_text(plan.field, plan.start);
+        if let Some(within) = plan.within {
+            needs.add(within);
+        }
+        let analysis = self.analyzed(needs).await?;
+        scan::terms(self, offer, &analysis, plan, deadline).await
+    }
+
+    pub(super) fn statement(&self, offer: &Offer, plan: &Plan<'_>) -> Result<String, Diagnostic> {
+        let body = request::search(offer, &Analysis::as_written(), plan)?;
+        Ok(body.to_string())
+    }
+
+    /// Sends a search.
+    async fn ask(&self, body: &Value, limit: usize) -> Result<Value, AskError> {
+        let options = format!("allow_partial_search_results={}", !self.strict);
+        let limit = limit.min(MOST_ANSWER_OCTETS);
+        let asked = self.link.ask(Reading::Search, &options, body, limit).await;
+        asked.map_err(response::failed)
+    }
+
+    /// Asks the engine for the words that a query needs.
+    async fn analyzed(&self, needs: Needs) -> Result<Analysis, AskError> {
+        let known = self
+            .known
+            .read()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+            .clone();
+        analysis::ask(&self.link, needs, &known).await
+    }
+}

@@ -1,0 +1,208 @@
+//! The fields of an index, as its mapping describes them.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::engine::catalogue::offer::{Abilities, FieldsFound};
+
+/// How fields fold words: the analyzer or normalizer of each.
+pub(super) type KnownFields = Arc<HashMap<String, String>>;
+
+/// The identifier of a document, which no mapping describes.
+const ID: &str = "_id";
+
+/// Reads a mapping: what each field can be used for, and how it folds words. Of several indexes behind an alias, only what they have in
+/// common is used.
+pub(super) fn read(answer: &Value) -> (FieldsFound, KnownFields) {
+    let mut all: Option<FieldsFound> = None;
+    let mut folding = HashMap::new();
+    for index in answer
+        .as_object()
+        .into_iter()
+        .flat_map(|indexes| indexes.values())
+    {
+        let mut found = FieldsFound::new();
+        if let Some(mappings) = index.get("mappings") {
+            // Elasticsearch before 7 has a type between the two.
+            let typed = mappings.as_object().and_then(|types| types.values().next());
+            let typed = typed.filter(|typed| typed.get("properties").is_some());
+            let mappings = if mappings.get("properties").is_some() {
+                mappings
+            } else {
+                typed.unwrap_or(mappings)
+            };
+            properties(mappings, "", &mut found, &mut folding);
+        }
+        all = Some(match all {
+            None => found,
+            Some(mut all) => {
+                all.retain(|name, has| found.get(name) == Some(has));
+                all
+            }
+        });
+    }
+    let mut all = all.unwrap_or_default();
+    if !all.is_empty() {
+        let id = Abilities {
+            keys: true,
+            stored: true,
+            ..Abilities::default()
+        };
+        all.insert(ID.to_owned(), id);
+    }
+    (all, Arc::new(folding))
+}
+
+fn properties(
+    mapping: &Value,
+    prefix: &str,
+    found: &mut FieldsFound,
+    folding: &mut HashMap<String, String>,
+) {
+    let fields = mapping.get("properties").and_then(Value::as_object);
+    for (name, field) in fields.into_iter().flatten() {
+        let name = format!("{prefix}{name}");
+        note(&name, field, found, folding);
+        let more = field.get("fields").and_then(Value::as_object);
+        for (part, field) in more.into_iter().flatten() {
+            note(&format!("{name}.{part}"), field, found, folding);
+        }
+        // The parts of a record that is JSON are many, and are not searched.
+        if field.get("properties").is_some() && !name.starts_with("marc_data_array") {
+            properties(field, &format!("{name}."), found, folding);
+        }
+    }
+}
+
+fn note(name: &str, field: &Value, found: &mut FieldsFound, folding: &mut HashMap<String, String>) {
+    let text = |part: &str| field.get(part).and_then(Value::as_str);
+    let is_on = |part: &str| field.get(part) != Some(&Value::Bool(false));
+    let is_searched = is_on("index");
+    let has_values = is_on("doc_values");
+    let kind = text("type").unwrap_or("object");
+    let abilities = match kind {
+        "text" => Abilities {
+            words: is_searched,
+            ..Abilities::default()
+        },
+        "keyword" => Abilities {
+            keys: is_searched,
+            lists: has_values,
+            sorts: has_values,
+            ..Abilities::default()
+        },
+        "icu_collation_keyword" => Abilities {
+            sorts: has_values,
+            ..Abilities::default()
+        },
+        "integer" | "short" | "long" | "date" | "boolean" => Abilities {
+            keys: is_searched,
+            sorts: has_values,
+            ..Abilities::default()
+        },
+        _ => Abilities::default(),
+    };
+    let stored = Abilities {
+        stored: true,
+        ..abilities
+    };
+    found.insert(name.to_owned(), stored);
+    let folded = text("search_analyzer")
+        .or(text("analyzer"))
+        .or(text("normalizer"));
+    if let Some(folded) = folded {
+        folding.insert(name.to_owned(), folded.to_owned());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn letters(found: &FieldsFound, name: &str) -> Option<String> {
+        let has = found.get(name)?;
+        let letters = [
+            (has.words, 'w'),
+            (has.keys, 'k'),
+            (has.lists, 'l'),
+            (has.sorts, 's'),
+        ];
+        Some(
+            letters
+                .into_iter()
+                .filter(|(is, _)| *is)
+                .map(|(_, letter)| letter)
+                .collect(),
+        )
+    }
+
+    #[test]
+    fn types_say_what_a_field_is_for() {
+        let title = json!({ "type": "text", "analyzer": "standard", "fields": {
+            "phrase": { "type": "text", "analyzer": "phrase" },
+            "ci_raw": { "type": "keyword", "normalizer": "folding" },
+        } });
+        let properties = json!({
+            "title": title,
+            "title__sort": { "type": "icu_collation_keyword", "index": false },
+            "local-number": { "type": "integer" },
+            "suppress": { "type": "boolean" },
+            "marc_data": { "type": "text", "index": false },
+            "marc_data_array": { "dynamic": "true", "properties": { "leader": { "type": "text" } } },
+            "plain": { "type": "keyword", "doc_values": false },
+            "location": { "type": "geo_point" },
+            "item": { "properties": { "shelf": { "type": "keyword" } } },
+        });
+        let mapping = json!({ "dynamic": "true", "properties": properties });
+        for answer in [
+            json!({ "koha_1": { "mappings": mapping } }),
+            // As before Elasticsearch 7.
+            json!({ "koha_1": { "mappings": { "data": mapping } } }),
+        ] {
+            let (found, folding) = read(&answer);
+            for (name, expected) in [
+                ("title", Some("w")),
+                ("title.phrase", Some("w")),
+                ("title.ci_raw", Some("kls")),
+                ("title__sort", Some("s")),
+                ("local-number", Some("ks")),
+                ("suppress", Some("ks")),
+                ("marc_data", Some("")),
+                ("marc_data_array", Some("")),
+                ("marc_data_array.leader", None),
+                ("plain", Some("k")),
+                ("location", Some("")),
+                ("item.shelf", Some("kls")),
+                ("_id", Some("k")),
+                ("nosuch", None),
+            ] {
+                assert_eq!(letters(&found, name).as_deref(), expected, "{name}");
+            }
+            assert_eq!(
+                folding.get("title.phrase").map(String::as_str),
+                Some("phrase")
+            );
+            assert_eq!(
+                folding.get("title.ci_raw").map(String::as_str),
+                Some("folding")
+            );
+        }
+    }
+
+    #[test]
+    fn an_alias_has_what_its_indexes_have_in_common() {
+        let index = |fields: Value| json!({ "mappings": { "properties": fields } });
+        let text = json!({ "type": "text" });
+        let (found, _) = read(&json!({
+            "a": index(json!({ "title": text, "x": text, "y": text })),
+            "b": index(json!({ "title": text, "y": { "type": "keyword" } })),
+        }));
+        assert_eq!(letters(&found, "title").as_deref(), Some("w"));
+        assert_eq!((letters(&found, "x"), letters(&found, "y")), (None, None));
+        assert!(read(&json!({})).0.is_empty());
+    }
+}

@@ -1,0 +1,54 @@
+//! Masks as regular expressions of Lucene, which match complete terms. All that is not a placeholder is escaped.
+
+use z3950_server::asn1::bib1::diagnostics::Condition;
+use z3950_server::{Diagnostic, diagnostic};
+
+use crate::engine::catalogue::leaf::{Word, WordPart};
+
+/// The most characters of an expression (`index.max_regex_length`).
+const MOST_CHARACTERS: usize = 1_000;
+
+/// Returns the expression of a word. `folded` folds its text, and `any` is the expression of a character that a mask stands for. Returns
+/// `None` if nothing is left of the text of the word.
+pub(super) fn of_word<'w>(
+    word: &'w Word,
+    any: &str,
+    folded: impl Fn(&'w str) -> String,
+) -> Option<String> {
+    let mut expression = String::new();
+    let mut has_text = false;
+    for part in &word.0 {
+        match part {
+            WordPart::Text(text) => {
+                let text = folded(text);
+                has_text |= !text.is_empty();
+                push(&mut expression, &text);
+            }
+            WordPart::Any => expression.extend([any, "*"]),
+            WordPart::One => expression.push_str(any),
+            WordPart::AtMostOne => expression.extend([any, "?"]),
+        }
+    }
+    has_text.then_some(expression)
+}
+
+/// Adds a literal text.
+pub(super) fn push(expression: &mut String, text: &str) {
+    for character in text.chars() {
+        // An escaped letter would be a class.
+        if character.is_ascii() && !character.is_ascii_alphanumeric() && !character.is_control() {
+            expression.push('\\');
+        }
+        expression.push(character);
+    }
+}
+
+/// # Errors
+/// 11 for an expression that is too long.
+pub(super) fn bounded(expression: String) -> Result<String, Diagnostic> {
+    if expression.chars().count() > MOST_CHARACTERS {
+        let most = MOST_CHARACTERS.to_string();
+        return Err(diagnostic(Condition::TOO_MANY_CHARACTERS, most));
+    }
+    Ok(expression)
+}

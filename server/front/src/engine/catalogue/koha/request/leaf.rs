@@ -1,0 +1,407 @@
+//! The leaves of clauses as queries.
+
+use std::ops::Bound;
+
+use serde_json::{Map, Value, json};
+use z3950_server::Diagnostic;
+use z3950_server::memory::Kind;
+use z3950_server::memory::index_map::TextRange;
+
+use super::expression::{bounded, of_word, push};
+use super::term::{Term, any_span, matching, near, terms_span};
+use super::{any_of, nothing};
+use crate::engine::catalogue::koha::analysis::{Analysis, keys, only, outer, plain};
+use crate::engine::catalogue::leaf::{
+    CatalogueLeaf, Part, Phrase, Placed, Spans, Wanted, Word, text_of,
+};
+use crate::engine::catalogue::map::Role;
+use crate::engine::catalogue::offer::{Offer, Point};
+
+/// Returns the query of a leaf.
+///
+/// # Errors
+/// A mask that the engine cannot be asked for.
+pub(super) fn leaf_query(
+    offer: &Offer,
+    analysis: &Analysis,
+    leaf: &CatalogueLeaf,
+) -> Result<Value, Diagnostic> {
+    let point = &*leaf.point;
+    let reader = LeafReader { point, analysis };
+    let exists = |field: &String| json!({ "exists": { "field": field } });
+    Ok(match &leaf.wanted {
+        Wanted::Exists => any_field(&existing(point), exists),
+        Wanted::Sortable => any_field(point.fields(Role::Sort), exists),
+        Wanted::Identifiers(ids) if offer.record.identifier == "_id" => {
+            json!({ "ids": { "values": &**ids } })
+        }
+        Wanted::Identifiers(ids) => json!({ "terms": { &offer.record.identifier: &**ids } }),
+        Wanted::Words { words, all } => reader.words(words, *all)?,
+        Wanted::Spans(spans) => reader.spans(spans)?,
+        Wanted::Keys(keys) => reader.keys(keys),
+        Wanted::OpenKeys(words) => reader.open_keys(words)?,
+        Wanted::Range(bounds) => {
+            any_field(point.fields(Role::Ranges), |field| range(field, bounds))
+        }
+        Wanted::Date { digits, text } => reader.date(digits, text),
+        Wanted::Dates(bounds) => reader.dates(bounds),
+    })
+}
+
+/// Returns the fields of which one has a value if the record has an entry in the index.
+fn existing(point: &Point) -> Vec<String> {
+    let of = |roles: &[Role]| {
+        let fields = roles.iter().flat_map(|role| point.fields(*role));
+        fields.cloned().collect::<Vec<_>>()
+    };
+    let mut fields = of(&[Role::Words, Role::Years, Role::Days, Role::Stamps]);
+    if fields.is_empty() {
+        fields = of(&[Role::Keys, Role::Ranges, Role::Whole]);
+    }
+    fields.sort_unstable();
+    fields.dedup();
+    fields
+}
+
+/// Returns the query of the records that one of these fields finds.
+fn any_field(fields: &[String], of: impl FnMut(&String) -> Value) -> Value {
+    any_of(fields.iter().map(of).collect())
+}
+
+/// Returns the query of values between bounds.
+fn range(field: &str, (from, to): &TextRange) -> Value {
+    let mut bounds = Map::new();
+    for (bound, [included, excluded]) in [(from, ["gte", "gt"]), (to, ["lte", "lt"])] {
+        match bound {
+            Bound::Included(text) => bounds.insert(included.to_owned(), (&**text).into()),
+            Bound::Excluded(text) => bounds.insert(excluded.to_owned(), (&**text).into()),
+            Bound::Unbounded => None,
+        };
+    }
+    json!({ "range": { field: bounds } })
+}
+
+struct LeafReader<'a> {
+    point: &'a Point,
+    analysis: &'a Analysis,
+}
+
+impl LeafReader<'_> {
+    fn fields(&self, role: Role) -> &[String] {
+        self.point.fields(role)
+    }
+
+    /// Returns the query of words that may be anywhere, each in any of the fields.
+    fn words(&self, words: &[Word], all: bool) -> Result<Value, Diagnostic> {
+        let fields = self.fields(Role::Words);
+        if let (Some(text), [field]) = (text_of(words), fields) {
+            let operator = if all { "and" } else { "or" };
+            return Ok(json!({ "match": { field: { "query": text, "operator": operator } } }));
+        }
+        let mut queries = Vec::new();
+        let mut exact = Vec::new();
+        for word in words {
+            match word.exact() {
+                Some(text) => {
+                    exact.push(text);
+                    queries.push(in_one_field(fields, text, all));
+                }
+                None => {
+                    let masked = self.fields(Role::Masks).iter();
+                    let masked = masked.map(|field| self.masked(field, word));
+                    queries.push(any_of(masked.collect::<Result<_, _>>()?));
+                }
+            }
+        }
+        if !all {
+            return Ok(any_of(queries));
+        }
+        // A word of which the engine leaves nothing finds all, so one of which it leaves something has to be found.
+        if exact.len() == words.len() {
+            queries.push(some_word(fields, &exact.join(" ")));
+        }
+        Ok(json!({ "bool": { "filter": queries } }))
+    }
+
+    fn spans(&self, spans: &Spans) -> Result<Value, Diagnostic> {
+        if let Some(text) = plain(spans) {
+            let fields = self.fields(Role::Words);
+            return Ok(any_field(
+                fields,
+                |field| json!({ "match_phrase": { field: text } }),
+            ));
+        }
+        if let Spans::Phrases(phrases) = spans
+            && let [phrase] = phrases.as_slice()
+            && let Some(placed) = only(phrase)
+        {
+            if placed.has_edges() {
+                return self.edged(placed);
+            }
+            if let [word] = placed.words.as_slice() {
+                let fields = self.fields(Role::Masks).iter();
+                let queries = fields.map(|field| self.masked(field, word));
+                return Ok(any_of(queries.collect::<Result<_, _>>()?));
+            }
+        }
+        let fields = self.fields(Role::Masks).iter();
+        let queries = fields.map(|field| self.places(field, spans));
+        let queries: Vec<Option<Value>> = queries.collect::<Result<_, _>>()?;
+        Ok(any_of(queries.into_iter().flatten().collect()))
+    }
+
+    /// Returns the query of a word with masks in a field.
+    fn masked(&self, field: &str, word: &Word) -> Result<Value, Diagnostic> {
+        let positions = self.positions(field, word)?;
+        Ok(match positions.as_slice() {
+            [] => nothing(),
+            [only] => any_of(only.iter().map(|term| term.query(field)).collect()),
+            _ => near(
+                positions
+                    .iter()
+                    .map(|terms| terms_span(field, terms))
+                    .collect(),
+                0,
+            ),
+        })
+    }
+
+    /// Returns the terms at each position of a word: the engine may see several words in it.
+    fn positions(&self, field: &str, word: &Word) -> Result<Vec<Vec<Term>>, Diagnostic> {
+        let Some((left, text, right)) = outer(word) else {
+            let expression = of_word(word, ".", |text| self.analysis.whole(text).to_owned());
+            let expression = expression.map(bounded).transpose()?;
+            return Ok(expression
+                .map(|text| vec![Term::Expression(text)])
+                .into_iter()
+                .collect());
+        };
+        let words = self.analysis.words(field, text);
+        let last = words.len().saturating_sub(1);
+        let positions = words.into_iter().enumerate().map(|(place, words)| {
+            let (left, right) = (left && place == 0, right && place == last);
+            let terms = words.into_iter().map(|word| Term::open(word, left, right));
+            terms.collect::<Result<Vec<_>, _>>()
+        });
+        positions.collect()
+    }
+
+    /// Returns the query of words in places of a value; `None` if the engine leaves nothing of a phrase.
+    fn places(&self, field: &str, spans: &Spans) -> Result<Option<Value>, Diagnostic> {
+        let each = |phrases: &[Phrase]| {
+            let phrases = phrases.iter().map(|phrase| self.phrase(field, phrase));
+            let phrases: Result<Vec<Option<Value>>, Diagnostic> = phrases.collect();
+            phrases.map(|phrases| phrases.into_iter().flatten().collect::<Vec<_>>())
+        };
+        Ok(match spans {
+            Spans::Phrases(phrases) => any_span(each(phrases)?),
+            Spans::Near {
+                left,
+                right,
+                most,
+                ordered,
+            } => {
+                let (left, right) = (each(left)?, each(right)?);
+                let mut pairs = Vec::new();
+                for one in &left {
+                    for other in &right {
+                        // Only in order: the engine misses some of those in any order.
+                        let slop = most.saturating_sub(1);
+                        pairs.push(near(vec![one.clone(), other.clone()], slop));
+                        if !ordered {
+                            pairs.push(near(vec![other.clone(), one.clone()], slop));
+                        }
+                    }
+                }
+                any_span(pairs)
+            }
+        })
+    }
+
+    fn phrase(&self, field: &str, phrase: &Phrase) -> Result<Option<Value>, Diagnostic> {
+        let mut spans = Vec::new();
+        for part in phrase {
+            match part {
+                Part::Gap(words) => spans.push(json!({ "span_gap": { field: words } })),
+                Part::Words(placed) => {
+                    let before = spans.len();
+                    for word in &placed.words {
+                        let positions = self.positions(field, word)?;
+                        spans.extend(positions.iter().map(|terms| terms_span(field, terms)));
+                    }
+                    if spans.len() == before {
+                        return Ok(None);
+                    }
+                }
+            }
+        }
+        Ok(match spans.pop() {
+            None => None,
+            Some(only) if spans.is_empty() => Some(only),
+            Some(last) => {
+                spans.push(last);
+                Some(near(spans, 0))
+            }
+        })
+    }
+
+    /// Returns the query of words that begin or end a value. The field has a value as one term: folded, without punctuation, and with all
+    /// of its blanks.
+    fn edged(&self, placed: &Placed) -> Result<Value, Diagnostic> {
+        let mut queries = Vec::new();
+        for field in self.fields(Role::Whole) {
+            let Some(words) = self.edged_words(field, placed) else {
+                continue;
+            };
+            let before = if placed.first { " *" } else { "(.* )?" };
+            let after = if placed.last { " *" } else { "( .*)?" };
+            let expression = bounded(format!("{before}{}{after}", words.join(" +")))?;
+            queries.push(matching(field, &expression));
+        }
+        Ok(any_of(queries))
+    }
+
+    /// Returns the expressions of the words; `None` if the engine leaves nothing of them.
+    fn edged_words(&self, field: &str, placed: &Placed) -> Option<Vec<String>> {
+        let Some(text) = placed.text() else {
+            let words = placed.words.iter();
+            let folded = |text: &str| self.analysis.key(field, text);
+            return words.map(|word| of_word(word, "[^ ]", folded)).collect();
+        };
+        let folded = self.analysis.key(field, &text);
+        let words = folded.split_whitespace().map(|word| {
+            let mut literal = String::new();
+            push(&mut literal, word);
+            literal
+        });
+        Some(words.collect()).filter(|words: &Vec<_>| !words.is_empty())
+    }
+
+    fn keys(&self, forms: &[String]) -> Value {
+        let (own, words) = (self.fields(Role::Keys), self.fields(Role::Words));
+        let is_code = matches!(self.point.kind, Kind::Code | Kind::Language | Kind::Text);
+        let mut queries = Vec::new();
+        for form in forms {
+            for field in own {
+                queries.push(json!({ "term": { field: form } }));
+            }
+            for field in words.iter().filter(|_| own.is_empty()) {
+                queries.push(if is_code {
+                    json!({ "match_phrase": { field: form } })
+                } else {
+                    json!({ "match": { field: { "query": form, "operator": "and" } } })
+                });
+            }
+        }
+        any_of(queries)
+    }
+
+    fn open_keys(&self, words: &[Word]) -> Result<Value, Diagnostic> {
+        let mut queries = Vec::new();
+        for field in keys(self.fields(Role::Keys), self.fields(Role::Masks)) {
+            for word in words {
+                let folded = |text: &str| self.analysis.key(field, text);
+                let term = match word.beginning() {
+                    Some(text) => Some(folded(text))
+                        .filter(|text| !text.is_empty())
+                        .map(Term::Beginning),
+                    None => of_word(word, ".", folded)
+                        .map(bounded)
+                        .transpose()?
+                        .map(Term::Expression),
+                };
+                queries.extend(term.map(|term| term.query(field)));
+            }
+        }
+        Ok(any_of(queries))
+    }
+
+    fn date(&self, digits: &str, text: &str) -> Value {
+        let mut queries = Vec::new();
+        for field in self.fields(Role::Words) {
+            queries.push(json!({ "match_phrase": { field: text } }));
+        }
+        for field in self
+            .fields(Role::Years)
+            .iter()
+            .filter(|_| digits.len() == YEAR)
+        {
+            queries.push(json!({ "term": { field: digits } }));
+        }
+        for field in self.fields(Role::Days) {
+            queries.push(Term::Beginning(with_dashes(digits)).query(field));
+        }
+        for field in self.fields(Role::Stamps) {
+            queries.push(Term::Beginning(digits.to_owned()).query(field));
+        }
+        any_of(queries)
+    }
+
+    /// Returns the query of dates between bounds. Values that are no dates, such as `[s.d`, are left out as far as the order of octets
+    /// allows.
+    fn dates(&self, (from, to): &TextRange) -> Value {
+        let mut queries = Vec::new();
+        for (role, dashes) in [
+            (Role::Years, false),
+            (Role::Days, true),
+            (Role::Stamps, false),
+        ] {
+            let written = |text: &str| {
+                if dashes {
+                    with_dashes(text)
+                } else {
+                    text.to_owned()
+                }
+            };
+            let from = match from {
+                Bound::Included(text) => Bound::Included(written(text)),
+                // After all that begins so.
+                Bound::Excluded(text) => Bound::Included(written(text) + BEHIND_DIGITS),
+                Bound::Unbounded => Bound::Included("0".to_owned()),
+            };
+            let to = match to {
+                Bound::Included(text) => Bound::Excluded(written(text) + BEHIND_DIGITS),
+                Bound::Excluded(text) => Bound::Excluded(written(text)),
+                Bound::Unbounded => Bound::Excluded(BEHIND_DIGITS.to_owned()),
+            };
+            let bounds = (from, to);
+            queries.extend(self.fields(role).iter().map(|field| range(field, &bounds)));
+        }
+        any_of(queries)
+    }
+}
+
+/// The characters of a year.
+const YEAR: usize = 4;
+/// The character that sorts after all digits.
+const BEHIND_DIGITS: &str = ":";
+
+/// Returns a date, `YYYY` or `YYYYMMDD`, as `YYYY` or `YYYY-MM-DD`.
+fn with_dashes(digits: &str) -> String {
+    match (digits.get(..4), digits.get(4..6), digits.get(6..)) {
+        (Some(year), Some(month), Some(day)) => format!("{year}-{month}-{day}"),
+        _ => digits.to_owned(),
+    }
+}
+
+/// Returns the query of a word in one of several fields.
+fn in_one_field(fields: &[String], word: &str, all: bool) -> Value {
+    let nothing_left = if all { "all" } else { "none" };
+    json!({ "multi_match": {
+        "query": word,
+        "operator": "and",
+        "fields": fields,
+        "lenient": true,
+        "zero_terms_query": nothing_left,
+    } })
+}
+
+/// Returns the query of one of several words in one of several fields.
+fn some_word(fields: &[String], words: &str) -> Value {
+    json!({ "multi_match": {
+        "query": words,
+        "operator": "or",
+        "fields": fields,
+        "lenient": true,
+    } })
+}

@@ -1,0 +1,77 @@
+//! Terms of a field that are folded already, alone and in places.
+
+use serde_json::{Value, json};
+use z3950_server::Diagnostic;
+
+use super::expression::{bounded, push};
+use super::nothing;
+
+/// A term of a field, or a pattern of terms.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Term {
+    Exact(String),
+    Beginning(String),
+    Expression(String),
+}
+
+impl Term {
+    /// Returns the term, with its left and right end open if the flags say so.
+    ///
+    /// # Errors
+    /// 11 for a term that is too long.
+    pub(super) fn open(text: String, left: bool, right: bool) -> Result<Self, Diagnostic> {
+        Ok(match (left, right) {
+            (false, false) => Self::Exact(text),
+            (false, true) => Self::Beginning(text),
+            (true, _) => {
+                let mut expression = ".*".to_owned();
+                push(&mut expression, &text);
+                if right {
+                    expression.push_str(".*");
+                }
+                Self::Expression(bounded(expression)?)
+            }
+        })
+    }
+
+    pub(super) fn query(&self, field: &str) -> Value {
+        match self {
+            Self::Exact(text) => json!({ "term": { field: text } }),
+            Self::Beginning(text) => json!({ "prefix": { field: text } }),
+            Self::Expression(text) => matching(field, text),
+        }
+    }
+
+    fn span(&self, field: &str) -> Value {
+        match self {
+            Self::Exact(text) => json!({ "span_term": { field: text } }),
+            other => json!({ "span_multi": { "match": other.query(field) } }),
+        }
+    }
+}
+
+/// Returns the query of the terms that match an expression.
+pub(super) fn matching(field: &str, expression: &str) -> Value {
+    json!({ "regexp": { field: { "value": expression, "flags": "NONE" } } })
+}
+
+/// Returns the span of one of several terms.
+pub(super) fn terms_span(field: &str, terms: &[Term]) -> Value {
+    let spans = terms.iter().map(|term| term.span(field));
+    any_span(spans.collect()).unwrap_or_else(nothing)
+}
+
+/// Returns the span of one of several; `None` of none.
+pub(super) fn any_span(mut spans: Vec<Value>) -> Option<Value> {
+    let last = spans.pop()?;
+    if spans.is_empty() {
+        return Some(last);
+    }
+    spans.push(last);
+    Some(json!({ "span_or": { "clauses": spans } }))
+}
+
+/// Returns the spans with at most this number of words in between, in order.
+pub(super) fn near(spans: Vec<Value>, slop: u32) -> Value {
+    json!({ "span_near": { "clauses": spans, "slop": slop, "in_order": true } })
+}

@@ -1,0 +1,96 @@
+//! Answers of the engine, and what its failures mean.
+
+use serde_json::Value;
+use z3950_server::asn1::bib1::diagnostics::Condition;
+use z3950_server::diagnostic;
+
+use super::request::{COUNTS, facet_name};
+use crate::engine::catalogue::offer::Offer;
+use crate::engine::catalogue::plan::{Answer, AskError, CatalogueHit, Plan};
+use crate::engine::catalogue::records::HeldRecord;
+use crate::engine::elastic::{self, ReadError, is_too_complex};
+use crate::engine::link::Failure;
+
+impl From<ReadError> for AskError {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Malformed(what) => Self::Malformed(what),
+            ReadError::TooComplex(words) => Self::TooComplex(words),
+        }
+    }
+}
+
+/// Returns what a failure means: the query, or the engine.
+pub(super) fn failed(failure: Failure) -> AskError {
+    match failure {
+        Failure::Refused { kind, reason, .. }
+            if is_too_complex(&kind) || is_too_complex(&reason) =>
+        {
+            AskError::TooComplex(reason)
+        }
+        Failure::Refused { reason, .. } if reason.contains("would require more than") => {
+            AskError::Refused(diagnostic(Condition::TRUNCATED_TOO_SHORT, ""))
+        }
+        other => AskError::Failed(other),
+    }
+}
+
+/// Reads the answer to a plan.
+///
+/// # Errors
+/// See [`AskError`].
+pub(super) fn read(offer: &Offer, plan: &Plan<'_>, answer: &Value) -> Result<Answer, AskError> {
+    let missing = elastic::missing(answer)?;
+    let hits = answer.pointer("/hits/hits").and_then(Value::as_array);
+    let hits = hits.ok_or(AskError::Malformed("hits"))?.iter();
+    let hits = hits.map(|found| hit(offer, plan.page.with_records, found));
+    let aggregation = |name: &str| answer.pointer(&format!("/aggregations/{name}"));
+    let facets = plan.facets.iter().enumerate().map(|(place, _)| {
+        let counted = aggregation(&facet_name(place));
+        counted.and_then(elastic::facet).unwrap_or_default()
+    });
+    let counts = if plan.counts.is_empty() {
+        Vec::new()
+    } else {
+        elastic::counts(aggregation(&format!("{COUNTS}/{COUNTS}")))?
+    };
+    let (total, is_exact) = elastic::total(answer);
+    Ok(Answer {
+        total,
+        is_exact,
+        missing,
+        hits: hits
+            .collect::<Option<_>>()
+            .ok_or(AskError::Malformed("records"))?,
+        facets: facets.collect(),
+        counts,
+    })
+}
+
+fn hit(offer: &Offer, with_record: bool, hit: &Value) -> Option<CatalogueHit> {
+    let id = hit.get("_id")?.as_str()?;
+    let source = hit.get("_source").unwrap_or(&Value::Null);
+    Some(CatalogueHit {
+        id: id.to_owned(),
+        record: with_record.then(|| record(offer, source)),
+        place: hit.get("sort").map_or_else(String::new, Value::to_string),
+    })
+}
+
+/// The forms that Koha names.
+const BASE64: &str = "base64ISO2709";
+const ARRAY: &str = "ARRAY";
+
+fn record(offer: &Offer, source: &Value) -> HeldRecord {
+    let place = &offer.record;
+    let part = |name: &Option<String>| name.as_ref().and_then(|name| source.get(name));
+    let format = part(&place.format).and_then(Value::as_str);
+    if let Some(object) = part(&place.object).filter(|_| format.is_none_or(|form| form == ARRAY)) {
+        return HeldRecord::Json(object.clone());
+    }
+    match source.get(&place.field).and_then(Value::as_str) {
+        Some(text) if format == Some(BASE64) => HeldRecord::of_base64(text),
+        Some(text) => HeldRecord::of_text(text),
+        None => HeldRecord::Unreadable("there is no record in the index"),
+    }
+}

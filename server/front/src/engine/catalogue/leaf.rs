@@ -1,0 +1,190 @@
+//! The leaves of clauses in a catalogue: what is wanted of an index, with text as the client wrote it. The engine folds it.
+
+use std::ops::Bound;
+use std::sync::Arc;
+
+use z3950_server::Diagnostic;
+use z3950_server::memory::index_map::TextRange;
+
+use super::map::Role;
+use super::offer::Point;
+use crate::engine::clause::Leaf;
+use crate::engine::clause::spans::{self, SpanWords};
+
+/// A condition on a record of a catalogue.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct CatalogueLeaf {
+    /// The index. It stays the same if another offer takes the place of the one that it is from.
+    pub(super) point: Arc<Point>,
+    pub(super) wanted: Wanted,
+}
+
+/// What is wanted of an index.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Wanted {
+    /// A value in one of its fields.
+    Exists,
+    /// A value to sort by.
+    Sortable,
+    /// One of these identifiers.
+    Identifiers(Arc<[String]>),
+    /// All of these words, or any of them, each in any field and place: roles `Words` and, for masks, `Masks`.
+    Words { words: Vec<Word>, all: bool },
+    /// Words in places of one value: roles `Words`, `Masks`, and for edges `Whole` and `First`.
+    Spans(Spans),
+    /// One of these numbers or codes as a whole: role `Keys`, or `Words` without it.
+    Keys(Vec<String>),
+    /// A number or code of which only a part is given, in one of these forms: role `Keys`, or `Masks` without it.
+    OpenKeys(Vec<Word>),
+    /// Values between these, in the order of octets: role `Ranges`.
+    Range(TextRange),
+    /// A date: `YYYY` or `YYYYMMDD` in the roles `Years`, `Days` and `Stamps`, or the text as it was written in `Words`.
+    Date { digits: String, text: String },
+    /// Dates between these, in digits: roles `Years`, `Days` and `Stamps`. A bound that is a year includes or excludes all of its days.
+    Dates(TextRange),
+}
+
+/// Words in places of a value.
+pub(super) type Spans = spans::Spans<Placed>;
+/// A phrase.
+pub(super) type Phrase = spans::Phrase<Placed>;
+/// A part of a phrase.
+pub(super) type Part = spans::Part<Placed>;
+
+/// Adjacent words, which may have to begin or end the value.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Placed {
+    /// At least one.
+    pub(super) words: Vec<Word>,
+    /// Whether they begin the value.
+    pub(super) first: bool,
+    /// Whether they end the value.
+    pub(super) last: bool,
+}
+
+/// What stands between two blanks of a term. The engine may see several words in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Word(pub(super) Vec<WordPart>);
+
+/// A part of a word.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum WordPart {
+    /// Text as it was written.
+    Text(String),
+    /// Any number of characters.
+    Any,
+    /// One character.
+    One,
+    /// One character or none.
+    AtMostOne,
+}
+
+impl Word {
+    /// Returns the text of a word without masks.
+    pub(super) fn exact(&self) -> Option<&str> {
+        match &*self.0 {
+            [WordPart::Text(text)] => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Returns the beginning of a word of which only the end is missing.
+    pub(super) fn beginning(&self) -> Option<&str> {
+        match &*self.0 {
+            [WordPart::Text(text), WordPart::Any] => Some(text),
+            _ => None,
+        }
+    }
+
+    fn octets(&self) -> usize {
+        let parts = self.0.iter().map(|part| match part {
+            WordPart::Text(text) => text.len(),
+            _ => 0,
+        });
+        size_of::<Self>() + parts.sum::<usize>()
+    }
+}
+
+impl Placed {
+    /// Returns the text, if no word has masks.
+    pub(super) fn text(&self) -> Option<String> {
+        text_of(&self.words)
+    }
+
+    /// Returns whether the words have to touch an edge of the value.
+    pub(super) fn has_edges(&self) -> bool {
+        self.first || self.last
+    }
+}
+
+/// Returns words as one text, if none has masks.
+pub(super) fn text_of(words: &[Word]) -> Option<String> {
+    let texts: Option<Vec<&str>> = words.iter().map(Word::exact).collect();
+    Some(texts?.join(" "))
+}
+
+impl SpanWords for Placed {
+    fn count(&self) -> usize {
+        self.words.len()
+    }
+
+    fn octets(&self) -> usize {
+        self.words.iter().map(Word::octets).sum()
+    }
+}
+
+impl Leaf for CatalogueLeaf {
+    type SortKey = String;
+    type Counted = String;
+
+    fn leaves(&self) -> usize {
+        let of = |roles: &[Role]| {
+            let fields = roles.iter().map(|role| self.point.fields(*role).len());
+            fields.sum::<usize>().max(1)
+        };
+        let dates = [Role::Words, Role::Years, Role::Days, Role::Stamps];
+        match &self.wanted {
+            Wanted::Sortable | Wanted::Identifiers(_) => 1,
+            Wanted::Exists => of(&Role::ALL),
+            Wanted::Words { words, .. } => words.len() * of(&[Role::Words]).max(of(&[Role::Masks])),
+            Wanted::Spans(spans) => {
+                let words = of(&[Role::Words]).max(of(&[Role::Masks]));
+                spans.leaves() * words.max(of(&[Role::Whole, Role::First]))
+            }
+            Wanted::Keys(keys) => keys.len() * of(&[Role::Keys, Role::Words]),
+            Wanted::OpenKeys(keys) => keys.len() * of(&[Role::Keys, Role::Masks]),
+            Wanted::Range(_) => of(&[Role::Ranges]),
+            Wanted::Date { .. } | Wanted::Dates(_) => of(&dates),
+        }
+    }
+
+    fn octets(&self) -> usize {
+        let range = |(from, to): &TextRange| bound_octets(from) + bound_octets(to);
+        match &self.wanted {
+            // The identifiers are those of a set that counts them.
+            Wanted::Exists | Wanted::Sortable | Wanted::Identifiers(_) => 0,
+            Wanted::Words { words, .. } | Wanted::OpenKeys(words) => {
+                words.iter().map(Word::octets).sum()
+            }
+            Wanted::Spans(spans) => spans.octets(),
+            Wanted::Keys(keys) => keys.iter().map(|key| key.len() + size_of::<String>()).sum(),
+            Wanted::Range(bounds) | Wanted::Dates(bounds) => range(bounds),
+            Wanted::Date { digits, text } => digits.len() + text.len(),
+        }
+    }
+
+    fn join(&mut self, other: Self) -> Option<Self> {
+        Some(other)
+    }
+
+    fn check(&self) -> Result<(), Diagnostic> {
+        Ok(())
+    }
+}
+
+fn bound_octets(bound: &Bound<String>) -> usize {
+    match bound {
+        Bound::Included(text) | Bound::Excluded(text) => text.len(),
+        Bound::Unbounded => 0,
+    }
+}

@@ -1,0 +1,187 @@
+//! What an index looks like to somebody who wants to serve it: the product, the map that fits it, and what would be answered.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::dialect::Dialect;
+use super::map::{CatalogueMap, Role};
+use super::offer::{MissingField, Offer};
+use super::options::CatalogueError;
+use super::plan::{Clause, Plan};
+use crate::engine::link::address::{ClusterAccess, ClusterAddress};
+use crate::engine::link::reading::{ReadLink, Reading};
+use crate::engine::link::{Failure, shortened};
+
+/// The most octets of a server's words about itself.
+const MOST_ABOUT: usize = 1 << 20;
+
+/// What an index looks like.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Look {
+    /// The product and version that the server says it is, if it says so.
+    pub product: Option<String>,
+    /// The index.
+    pub index: String,
+    /// The map that fits best, if any does.
+    pub fitting: Option<FittingMap>,
+    /// Why the other maps do not fit: their names, and what is missing.
+    pub others: Vec<(String, String)>,
+}
+
+/// A map that fits an index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FittingMap {
+    /// The name of the map.
+    pub name: String,
+    /// The number of records that can be found.
+    pub records: Option<usize>,
+    /// The indexes that are offered: the name, with the uses of its fields.
+    pub offered: Vec<(String, Vec<&'static str>)>,
+    /// The number of indexes of the map.
+    pub indexes: usize,
+    /// What the index does not have.
+    pub missing: Vec<MissingField>,
+}
+
+/// Looks at an index, and compares it with each shipped map. Nothing is changed.
+///
+/// # Errors
+/// No server answers, or there is no such index.
+pub async fn look(
+    addresses: &[ClusterAddress],
+    access: &ClusterAccess,
+    time: Duration,
+) -> Result<Look, CatalogueError> {
+    let link = || {
+        let link = ReadLink::new(addresses, access, 1, time);
+        link.map_err(|error| CatalogueError::Certificates(error.to_string()))
+    };
+    let index = link()?.index().to_owned();
+    let mut looked = Look {
+        product: product(&link()?).await,
+        index: index.clone(),
+        fitting: None,
+        others: Vec::new(),
+    };
+    let mut failure = None;
+    for name in CatalogueMap::names() {
+        let map = CatalogueMap::shipped(name).and_then(|text| CatalogueMap::parse(text).ok());
+        let Some(map) = map else { continue };
+        let dialect = Dialect::new(map.engine(), link()?, false);
+        match fitted(name, &map, &dialect, time).await {
+            Ok(Ok(fitting)) => {
+                let best = looked.fitting.as_ref().map_or(0, |best| best.offered.len());
+                if fitting.offered.len() > best {
+                    looked.fitting = Some(fitting);
+                }
+            }
+            Ok(Err(what)) => looked.others.push((name.to_owned(), what)),
+            Err(failed) => {
+                let error = CatalogueError::of(&failed, &index);
+                looked.others.push((name.to_owned(), error.to_string()));
+                failure.get_or_insert(error);
+            }
+        }
+    }
+    let is_known = looked.fitting.is_some() || looked.others.len() > 1;
+    match failure {
+        Some(error) if !is_known => Err(error),
+        _ => Ok(looked),
+    }
+}
+
+/// Returns what a server says it is.
+async fn product(link: &ReadLink) -> Option<String> {
+    let about = link
+        .ask(Reading::About, "", &Value::Null, MOST_ABOUT)
+        .await
+        .ok()?;
+    let version = about.get("version")?;
+    let text = |name: &str| version.get(name).and_then(Value::as_str);
+    let product = match text("distribution") {
+        Some("opensearch") => "OpenSearch",
+        Some(other) => other,
+        None => "Elasticsearch",
+    };
+    Some(shortened(&format!("{product} {}", text("number")?)))
+}
+
+/// Compares an index with a map; also returns what is missing if the map does not fit.
+async fn fitted(
+    name: &str,
+    map: &CatalogueMap,
+    dialect: &Dialect,
+    time: Duration,
+) -> Result<Result<FittingMap, String>, Failure> {
+    let found = dialect.fields().await?;
+    let (offer, missing) = Offer::new(map, Some(&found));
+    if let Err(what) = offer.usable() {
+        return Ok(Err(what));
+    }
+    let plan = Plan::count(&Clause::Everything, time);
+    let records = dialect.search(&offer, &plan).await;
+    let offered = offer.points().map(|point| {
+        let roles = Role::ALL.into_iter().filter(|role| point.has(*role));
+        (point.name.clone(), roles.map(Role::key).collect::<Vec<_>>())
+    });
+    let offered = offered.filter(|(_, roles)| !roles.is_empty());
+    Ok(Ok(FittingMap {
+        name: name.to_owned(),
+        records: records.ok().map(|answer| answer.total),
+        offered: offered.collect(),
+        indexes: map.indexes.len(),
+        missing,
+    }))
+}
+
+impl fmt::Display for Look {
+    /// Writes lines for people.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let product = self
+            .product
+            .as_deref()
+            .unwrap_or("a server of no known product");
+        writeln!(f, "{product}, index {}", self.index)?;
+        let Some(fitting) = &self.fitting else {
+            writeln!(f, "No map fits:")?;
+            for (name, what) in &self.others {
+                writeln!(f, "  {name}: {what}")?;
+            }
+            return Ok(());
+        };
+        let FittingMap {
+            name,
+            records,
+            offered,
+            indexes,
+            missing,
+        } = fitting;
+        write!(
+            f,
+            "catalogue = \"{name}\" fits: {} of {indexes} indexes",
+            offered.len()
+        )?;
+        match records {
+            Some(records) => writeln!(f, ", {records} records can be found")?,
+            None => writeln!(f, ", but the records cannot be counted")?,
+        }
+        writeln!(f, "Answered:")?;
+        for (index, roles) in offered {
+            writeln!(f, "  {index}: {}", roles.join(", "))?;
+        }
+        if !missing.is_empty() {
+            writeln!(
+                f,
+                "Not in this index (lines of the map, z3950d --print-map {name}):"
+            )?;
+            for field in missing {
+                writeln!(f, "  {field}")?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,475 @@
+//! The map of a catalogue: which field of another program's index answers which attribute, in TOML. Maps of well-known programs are
+//! shipped; a site changes a copy of one.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use toml::Spanned;
+use z3950_server::memory::Kind;
+
+/// The maps that are shipped, each with the name that settings give it.
+const SHIPPED: [(&str, &str); 1] = [("koha", include_str!("maps/koha.toml"))];
+
+/// The engine of a catalogue, by the language of its requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CatalogueEngine {
+    /// OpenSearch or Elasticsearch, with an index as Koha makes it.
+    Koha,
+}
+
+impl CatalogueEngine {
+    /// Returns whose index it is.
+    pub(super) fn index(self) -> &'static str {
+        match self {
+            Self::Koha => "Koha's",
+        }
+    }
+}
+
+/// A map: the fields of a catalogue's index, and what they are used for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CatalogueMap {
+    pub(super) engine: CatalogueEngine,
+    pub(super) record: RecordFields,
+    /// The records that are never found: those with one of these values.
+    pub(super) hidden: Vec<FieldValue>,
+    /// The records that can be found: those with all of these values.
+    pub(super) only: Vec<FieldValue>,
+    pub(super) indexes: Vec<IndexFields>,
+}
+
+/// Where a record is, and what identifies it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct RecordFields {
+    /// The field of the identifier; `_id` is that of the document itself.
+    pub(super) identifier: Field,
+    /// The field that makes the order of records the same each time; each record has another value.
+    pub(super) order: Field,
+    /// The field with the record.
+    pub(super) field: Field,
+    /// The field that says what form the record has, if there is one.
+    pub(super) format: Option<Field>,
+    /// The field of a record that is JSON itself, and not a text, if there is one.
+    pub(super) object: Option<Field>,
+}
+
+/// A field, by its name and, if indexes of other versions name it otherwise, its other names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Field {
+    /// At least one; the first that the index has is used.
+    pub(super) names: Vec<String>,
+    /// The line of the map.
+    pub(super) line: usize,
+}
+
+/// A value of a field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct FieldValue {
+    pub(super) field: Field,
+    pub(super) value: String,
+}
+
+/// An index of the map: the attributes that select it, and the fields that answer them.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct IndexFields {
+    /// The name, which is also that of the CQL index.
+    pub(super) name: String,
+    /// The line of the map.
+    pub(super) line: usize,
+    /// The Use values (Bib-1 type 1).
+    pub(super) uses: Vec<i64>,
+    pub(super) kind: Kind,
+    /// The fields of each role.
+    pub(super) fields: BTreeMap<Role, Vec<Field>>,
+    /// The codes that users know, with the values that the engine has.
+    pub(super) table: Option<Arc<BTreeMap<String, String>>>,
+}
+
+/// What a field is used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Role {
+    /// Words, analysed by the engine.
+    Words,
+    /// Words that are not stemmed, for truncation, masks and distances.
+    Masks,
+    /// Whole values without punctuation, in the form that the engine gives them.
+    Whole,
+    /// Beginnings of values.
+    First,
+    /// Values that match only as a whole.
+    Keys,
+    /// Values in the order of their octets.
+    Ranges,
+    /// Years of four digits.
+    Years,
+    /// Days, `YYYY-MM-DD`.
+    Days,
+    /// Dates and times that begin with `YYYYMMDD`.
+    Stamps,
+    /// Values that can be listed.
+    Scan,
+    /// Values that can be counted.
+    Facet,
+    /// Values that records can be sorted by.
+    Sort,
+}
+
+impl Role {
+    pub(super) const ALL: [Self; 12] = [
+        Self::Words,
+        Self::Masks,
+        Self::Whole,
+        Self::First,
+        Self::Keys,
+        Self::Ranges,
+        Self::Years,
+        Self::Days,
+        Self::Stamps,
+        Self::Scan,
+        Self::Facet,
+        Self::Sort,
+    ];
+
+    /// Returns the key of the map.
+    pub(super) fn key(self) -> &'static str {
+        match self {
+            Self::Words => "words",
+            Self::Masks => "masks",
+            Self::Whole => "whole",
+            Self::First => "first",
+            Self::Keys => "keys",
+            Self::Ranges => "ranges",
+            Self::Years => "years",
+            Self::Days => "days",
+            Self::Stamps => "stamps",
+            Self::Scan => "scan",
+            Self::Facet => "facet",
+            Self::Sort => "sort",
+        }
+    }
+
+    /// Returns whether a search can use the field, and not only a list or an order.
+    pub(super) fn is_searched(self) -> bool {
+        !matches!(self, Self::Scan | Self::Facet | Self::Sort)
+    }
+}
+
+/// Why a map cannot be used: the line, counted from 1, and what is wrong there.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {words}")]
+pub struct CatalogueMapError {
+    /// The line.
+    pub line: usize,
+    /// What is wrong.
+    pub words: String,
+}
+
+impl CatalogueMap {
+    /// Returns the text of a shipped map: `koha`, `vufind` or `blacklight`.
+    pub fn shipped(name: &str) -> Option<&'static str> {
+        let found = SHIPPED.iter().find(|(known, _)| *known == name);
+        found.map(|(_, text)| *text)
+    }
+
+    /// Returns the names of the shipped maps.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        SHIPPED.iter().map(|(name, _)| *name)
+    }
+
+    /// Reads a map.
+    ///
+    /// # Errors
+    /// See [`CatalogueMapError`].
+    pub fn parse(text: &str) -> Result<Self, CatalogueMapError> {
+        let line = |at: usize| line_of(text, at);
+        let read: MapText = toml::from_str(text).map_err(|error| CatalogueMapError {
+            line: line(error.span().map_or(0, |span| span.start)),
+            words: error.message().to_owned(),
+        })?;
+        Reader {
+            text,
+            suffixes: &read.suffixes,
+            tables: &read.table,
+        }
+        .map(&read)
+    }
+
+    /// Returns the engine whose language the map is for.
+    pub fn engine(&self) -> CatalogueEngine {
+        self.engine
+    }
+}
+
+/// Returns the number of the line of an offset.
+fn line_of(text: &str, at: usize) -> usize {
+    let before = text.as_bytes().iter().take(at);
+    before.filter(|octet| **octet == b'\n').count() + 1
+}
+
+type Name = Spanned<String>;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MapText {
+    engine: CatalogueEngine,
+    record: RecordText,
+    #[serde(default)]
+    hidden: Vec<ValueText>,
+    #[serde(default)]
+    only: Vec<ValueText>,
+    #[serde(default)]
+    suffixes: Suffixes,
+    index: Vec<Spanned<IndexText>>,
+    #[serde(default)]
+    table: BTreeMap<String, BTreeMap<String, String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RecordText {
+    identifier: Name,
+    order: Name,
+    field: Name,
+    format: Option<Name>,
+    object: Option<Name>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ValueText {
+    field: Name,
+    value: String,
+}
+
+/// What the engine's program appends to the name of a field, by role.
+#[derive(Default, Deserialize)]
+#[serde(transparent)]
+struct Suffixes(BTreeMap<String, Name>);
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct IndexText {
+    name: Name,
+    #[serde(default, rename = "use")]
+    uses: Vec<i64>,
+    kind: Option<Name>,
+    table: Option<Name>,
+    /// The fields to which the suffixes are appended.
+    #[serde(default)]
+    fields: Vec<Name>,
+    words: Option<Vec<Name>>,
+    masks: Option<Vec<Name>>,
+    whole: Option<Vec<Name>>,
+    first: Option<Vec<Name>>,
+    keys: Option<Vec<Name>>,
+    ranges: Option<Vec<Name>>,
+    years: Option<Vec<Name>>,
+    days: Option<Vec<Name>>,
+    stamps: Option<Vec<Name>>,
+    scan: Option<Vec<Name>>,
+    facet: Option<Vec<Name>>,
+    sort: Option<Vec<Name>>,
+}
+
+impl IndexText {
+    fn role(&self, role: Role) -> Option<&[Name]> {
+        let given = match role {
+            Role::Words => &self.words,
+            Role::Masks => &self.masks,
+            Role::Whole => &self.whole,
+            Role::First => &self.first,
+            Role::Keys => &self.keys,
+            Role::Ranges => &self.ranges,
+            Role::Years => &self.years,
+            Role::Days => &self.days,
+            Role::Stamps => &self.stamps,
+            Role::Scan => &self.scan,
+            Role::Facet => &self.facet,
+            Role::Sort => &self.sort,
+        };
+        given.as_deref()
+    }
+}
+
+/// Between the names that a field has in several versions.
+const OR: char = '|';
+/// The most characters of a field's name.
+const MOST_NAME: usize = 200;
+/// The most indexes: those of a backend, without `docid` and `any`.
+const MOST_INDEXES: usize = 126;
+
+struct Reader<'t> {
+    text: &'t str,
+    suffixes: &'t Suffixes,
+    tables: &'t BTreeMap<String, BTreeMap<String, String>>,
+}
+
+impl Reader<'_> {
+    fn map(&self, read: &MapText) -> Result<CatalogueMap, CatalogueMapError> {
+        for (key, suffix) in &self.suffixes.0 {
+            if !Role::ALL.iter().any(|role| role.key() == key) {
+                return Err(self.error(suffix.span().start, format!("{key} is no use of a field")));
+            }
+        }
+        let RecordText {
+            identifier,
+            order,
+            field,
+            format,
+            object,
+        } = &read.record;
+        let optional = |name: &Option<Name>| name.as_ref().map(|name| self.field(name)).transpose();
+        let record = RecordFields {
+            identifier: self.field(identifier)?,
+            order: self.field(order)?,
+            field: self.field(field)?,
+            format: optional(format)?,
+            object: optional(object)?,
+        };
+        let values = |values: &[ValueText]| {
+            let values = values.iter().map(|ValueText { field, value }| {
+                Ok(FieldValue {
+                    field: self.field(field)?,
+                    value: value.clone(),
+                })
+            });
+            values.collect::<Result<Vec<_>, CatalogueMapError>>()
+        };
+        let mut indexes: Vec<IndexFields> = Vec::new();
+        for index in &read.index {
+            let added = self.index(index)?;
+            for known in &indexes {
+                let twice = if known.name == added.name {
+                    format!("the index {} is there twice", known.name)
+                } else if let Some(value) =
+                    { known.uses.iter() }.find(|own| added.uses.contains(own))
+                {
+                    format!("the index {} has the Use value {value} too", known.name)
+                } else {
+                    continue;
+                };
+                return Err(self.error(index.span().start, twice));
+            }
+            indexes.push(added);
+        }
+        if indexes.len() > MOST_INDEXES {
+            let words = format!("there are more than {MOST_INDEXES} indexes");
+            return Err(self.error(0, words));
+        }
+        Ok(CatalogueMap {
+            engine: read.engine,
+            record,
+            hidden: values(&read.hidden)?,
+            only: values(&read.only)?,
+            indexes,
+        })
+    }
+
+    fn index(&self, read: &Spanned<IndexText>) -> Result<IndexFields, CatalogueMapError> {
+        let index = read.get_ref();
+        let name = index.name.get_ref();
+        let at = index.name.span().start;
+        let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_.".contains(c);
+        if name.is_empty() || !name.chars().all(is_name) {
+            let words = "an index has a name of small letters, digits, points, - and _";
+            return Err(self.error(at, words.to_owned()));
+        }
+        let kind = match &index.kind {
+            None if name == IDENTIFIER => Kind::Octets,
+            None => Kind::Text,
+            Some(kind) => {
+                let known = Kind::by_name(kind.get_ref()).filter(|kind| *kind != Kind::Octets);
+                let unknown = || format!("{} is not a kind of index", kind.get_ref());
+                known.ok_or_else(|| self.error(kind.span().start, unknown()))?
+            }
+        };
+        let table = match &index.table {
+            None => None,
+            Some(table) => {
+                let found = self.tables.get(table.get_ref());
+                let unknown = || format!("there is no [table.{}]", table.get_ref());
+                let found = found.ok_or_else(|| self.error(table.span().start, unknown()))?;
+                Some(Arc::new(found.clone()))
+            }
+        };
+        let mut fields = BTreeMap::new();
+        for role in Role::ALL {
+            let named = match index.role(role) {
+                Some(names) => { names.iter() }
+                    .map(|name| self.field(name))
+                    .collect::<Result<Vec<_>, _>>()?,
+                None => self.with_suffix(role, &index.fields)?,
+            };
+            if !named.is_empty() {
+                fields.insert(role, named);
+            }
+        }
+        if fields.is_empty() && kind != Kind::Octets {
+            return Err(self.error(at, format!("the index {name} has no field")));
+        }
+        Ok(IndexFields {
+            name: name.clone(),
+            line: line_of(self.text, at),
+            uses: index.uses.clone(),
+            kind,
+            fields,
+            table,
+        })
+    }
+
+    /// Returns fields with what is appended to them in a role; none, if nothing is said of the role.
+    fn with_suffix(&self, role: Role, fields: &[Name]) -> Result<Vec<Field>, CatalogueMapError> {
+        let Some(suffix) = self.suffixes.0.get(role.key()) else {
+            return Ok(Vec::new());
+        };
+        let fields = fields.iter().map(|name| {
+            let names = suffix.get_ref().split(OR).map(str::trim);
+            let names = names.map(|suffix| format!("{}{suffix}", name.get_ref()));
+            let names: Vec<String> = names.collect();
+            self.checked(names, name.span().start)
+        });
+        fields.collect()
+    }
+
+    fn field(&self, name: &Name) -> Result<Field, CatalogueMapError> {
+        let names = name.get_ref().split(OR).map(|name| name.trim().to_owned());
+        self.checked(names.collect(), name.span().start)
+    }
+
+    /// Names are a part of requests, so they consist of what no engine takes for more than a name.
+    fn checked(&self, names: Vec<String>, at: usize) -> Result<Field, CatalogueMapError> {
+        let is_part = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        let wrong = { names.iter() }
+            .find(|name| name.is_empty() || name.len() > MOST_NAME || !name.chars().all(is_part));
+        match wrong {
+            Some(name) => Err(self.error(at, format!("{name:?} is not the name of a field"))),
+            None => Ok(Field {
+                names,
+                line: line_of(self.text, at),
+            }),
+        }
+    }
+
+    fn error(&self, at: usize, words: String) -> CatalogueMapError {
+        CatalogueMapError {
+            line: line_of(self.text, at),
+            words,
+        }
+    }
+}
+
+/// The index of identifiers.
+pub(super) const IDENTIFIER: &str = "docid";
+
+impl fmt::Display for Field {
+    /// Writes the names.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.names.join(" or "))
+    }
+}
+
+#[cfg(test)]
+mod tests;

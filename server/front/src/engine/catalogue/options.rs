@@ -1,0 +1,102 @@
+//! The settings of a catalogue, and why it cannot be used.
+
+use std::time::Duration;
+
+use super::map::CatalogueEngine;
+use crate::engine::link::Failure;
+use crate::engine::link::address::{ClusterAccess, ClusterAddress};
+
+/// A catalogue: its name, where its index is, and how long to wait for answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CatalogueOptions {
+    /// The name of the database.
+    pub name: String,
+    /// The title.
+    pub title: Option<String>,
+    /// The description.
+    pub description: Option<String>,
+    /// Servers of one engine, all with the same index; they take turns.
+    pub addresses: Vec<ClusterAddress>,
+    /// What the servers ask of clients, and what they have to show themselves.
+    pub access: ClusterAccess,
+    /// The longest wait for an answer; 10 s.
+    pub answer_time: Duration,
+    /// The most connections with each server; 16.
+    pub connections: usize,
+    /// Whether a search fails if a part of the index is missing; otherwise it finds what the others have.
+    pub strict: bool,
+}
+
+impl CatalogueOptions {
+    /// Creates options for an index at these addresses, with the default times and limits.
+    pub fn new(name: impl Into<String>, addresses: Vec<ClusterAddress>) -> Self {
+        Self {
+            name: name.into(),
+            title: None,
+            description: None,
+            addresses,
+            access: ClusterAccess::default(),
+            answer_time: Duration::from_secs(10),
+            connections: 16,
+            strict: false,
+        }
+    }
+}
+
+/// Why a catalogue cannot be used as it is.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CatalogueError {
+    /// No server answers, or the engine refuses for now.
+    #[error("{0}")]
+    Unreachable(String),
+    /// The engine refuses this client.
+    #[error("the search engine denies access: {0}")]
+    Denied(String),
+    /// There is no index of the name.
+    #[error("there is no index {0}")]
+    Absent(String),
+    /// The engine refuses a request.
+    #[error("the search engine refuses: {0}")]
+    Refused(String),
+    /// The answer is not that of such an engine.
+    #[error("the answers of the search engine cannot be understood: {0}")]
+    Malformed(String),
+    /// The index has nothing of what the map says.
+    #[error("the index {index} is not one of {}: {what}", .engine.index())]
+    Foreign {
+        /// The index.
+        index: String,
+        /// The engine of the map.
+        engine: CatalogueEngine,
+        /// What is missing.
+        what: String,
+    },
+    /// The certificates to trust cannot be used.
+    #[error("{0}")]
+    Certificates(String),
+}
+
+impl CatalogueError {
+    /// Returns whether the index is not as the settings say. Otherwise the engine does not answer.
+    pub fn is_mismatch(&self) -> bool {
+        !matches!(self, Self::Unreachable(_))
+    }
+
+    /// Returns what a failure says of an index.
+    pub(super) fn of(failure: &Failure, index: &str) -> Self {
+        let words = failure.to_string();
+        match failure {
+            Failure::Refused { status, .. } | Failure::NotJson { status, .. }
+                if [401, 403].contains(status) =>
+            {
+                Self::Denied(words)
+            }
+            Failure::Refused { status: 404, .. } => Self::Absent(index.to_owned()),
+            Failure::Refused { .. } => Self::Refused(words),
+            Failure::NotJson { .. } | Failure::TooLarge { .. } => Self::Malformed(words),
+            _ => Self::Unreachable(words),
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! A link that can only read: what is sent is one of a few requests, none of which changes anything, whatever an index and its fields are
+//! called.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use hyper::Method;
+use serde_json::Value;
+use z3950::transport::TlsError;
+
+use super::address::{ClusterAccess, ClusterAddress};
+use super::{Draft, Failure, JSON, Link};
+use crate::engine::health::ServerCounts;
+
+/// A request that reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// What a server of OpenSearch or Elasticsearch is.
+    About,
+    /// A search of OpenSearch or Elasticsearch.
+    Search,
+    /// The fields of an index.
+    Mapping,
+    /// The words of a text.
+    Analyze,
+}
+
+impl Reading {
+    fn method(self) -> Method {
+        match self {
+            Self::About | Self::Mapping => Method::GET,
+            Self::Search | Self::Analyze => Method::POST,
+        }
+    }
+
+    /// Returns the path, for an index or core.
+    fn path(self, index: &str) -> String {
+        match self {
+            Self::About => "/".to_owned(),
+            Self::Search => format!("/{index}/_search"),
+            Self::Mapping => format!("/{index}/_mapping"),
+            Self::Analyze => format!("/{index}/_analyze"),
+        }
+    }
+}
+
+/// A link with the servers of a catalogue, for one index.
+#[derive(Debug)]
+pub(crate) struct ReadLink {
+    link: Link,
+    index: String,
+}
+
+impl ReadLink {
+    /// Creates a link with the servers at these addresses, all of which have the same index. No connection is made yet.
+    ///
+    /// # Errors
+    /// The certificates to trust cannot be used.
+    pub(crate) fn new(
+        addresses: &[ClusterAddress],
+        access: &ClusterAccess,
+        connections: usize,
+        time: Duration,
+    ) -> Result<Self, TlsError> {
+        let index = addresses.first().map(|address| address.index.clone());
+        Ok(Self {
+            link: Link::with_access(addresses, access, connections, time)?,
+            index: index.unwrap_or_default(),
+        })
+    }
+
+    /// Sends a request with a body in JSON; without one if it is null. `query_string` is what follows `?`, and may be empty.
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    pub(crate) async fn ask(
+        &self,
+        reading: Reading,
+        query_string: &str,
+        body: &Value,
+        limit_octets: usize,
+    ) -> Result<Value, Failure> {
+        let body = match body {
+            Value::Null => Bytes::new(),
+            body => Bytes::from(body.to_string()),
+        };
+        self.send(reading, query_string, body, JSON, limit_octets)
+            .await
+    }
+
+    /// Sends a request with a body of a media type.
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    pub(crate) async fn send(
+        &self,
+        reading: Reading,
+        query_string: &str,
+        body: Bytes,
+        content_type: &'static str,
+        limit_octets: usize,
+    ) -> Result<Value, Failure> {
+        let mut path = reading.path(&self.index);
+        if !query_string.is_empty() {
+            path.push('?');
+            path.push_str(query_string);
+        }
+        let draft = Draft {
+            method: reading.method(),
+            content_type,
+            body,
+            ..Draft::read(path, limit_octets)
+        };
+        self.link.ask(&draft).await
+    }
+
+    /// Returns how often each server did not answer, and whether it answered the last request.
+    pub(crate) fn counts(&self) -> Vec<ServerCounts> {
+        self.link.counts()
+    }
+
+    /// Returns the index or core.
+    pub(crate) fn index(&self) -> &str {
+        &self.index
+    }
+}
