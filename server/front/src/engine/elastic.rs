@@ -43,6 +43,21 @@ pub(super) fn missing(answer: &Value) -> Result<Option<String>, ReadError> {
     })
 }
 
+/// Returns the records of an answer, and the index that they are of; `None` if there are none.
+///
+/// # Errors
+/// The answer has no records, or they are of several indexes.
+pub(super) fn hits(answer: &Value) -> Result<(&[Value], Option<String>), ReadError> {
+    let hits = answer.pointer("/hits/hits").and_then(Value::as_array);
+    let hits = hits.ok_or(ReadError::Malformed("hits"))?;
+    let index_of = |hit: &Value| hit.get("_index").and_then(Value::as_str).map(str::to_owned);
+    let index = hits.first().and_then(index_of);
+    if hits.iter().any(|hit| index_of(hit) != index) {
+        return Err(ReadError::Malformed("records of one index"));
+    }
+    Ok((hits, index))
+}
+
 /// Returns the total of an answer, and whether it is exact.
 pub(super) fn total(answer: &Value) -> (usize, bool) {
     let total = answer.pointer("/hits/total");

@@ -264,11 +264,7 @@ impl ClusterDatabase {
     ///
     /// # Errors
     /// 27 if that index has been deleted, or what the failure means.
-    async fn ask_again(
-        &self,
-        hits: &ClusterHits,
-        plan: &Plan<'_>,
-    ) -> Result<Answer, Diagnostic> {
+    async fn ask_again(&self, hits: &ClusterHits, plan: &Plan<'_>) -> Result<Answer, Diagnostic> {
         let index = hits.index.as_ref().unwrap_or(&self.index);
         match self.ask_index(index, plan).await? {
             Err(AnswerError::Failed(Failure::Refused { status: 404, .. }))

@@ -43,13 +43,7 @@ impl From<ReadError> for AnswerError {
 /// See [`AnswerError`].
 pub(super) fn read(plan: &Plan<'_>, answer: &Value) -> Result<Answer, AnswerError> {
     let missing = elastic::missing(answer)?;
-    let hits = answer.pointer("/hits/hits").and_then(Value::as_array);
-    let hits = hits.ok_or(AnswerError::Malformed("hits"))?;
-    let index_of = |hit: &Value| hit.get("_index").and_then(Value::as_str).map(str::to_owned);
-    let index = hits.first().and_then(index_of);
-    if hits.iter().any(|hit| index_of(hit) != index) {
-        return Err(AnswerError::Malformed("records of one index"));
-    }
+    let (hits, index) = elastic::hits(answer)?;
     let aggregation = |name: &str| answer.pointer(&format!("/aggregations/{name}"));
     let facets = plan.facets.iter().enumerate().map(|(place, _)| {
         let counted = aggregation(&facet_name(place));

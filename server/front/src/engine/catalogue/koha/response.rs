@@ -41,9 +41,10 @@ pub(super) fn failed(failure: Failure) -> AskError {
 /// See [`AskError`].
 pub(super) fn read(offer: &Offer, plan: &Plan<'_>, answer: &Value) -> Result<Answer, AskError> {
     let missing = elastic::missing(answer)?;
-    let hits = answer.pointer("/hits/hits").and_then(Value::as_array);
-    let hits = hits.ok_or(AskError::Malformed("hits"))?.iter();
-    let hits = hits.map(|found| hit(offer, plan.page.with_records, found));
+    let (hits, index) = elastic::hits(answer)?;
+    let hits = hits
+        .iter()
+        .map(|found| hit(offer, plan.page.with_records, found));
     let aggregation = |name: &str| answer.pointer(&format!("/aggregations/{name}"));
     let facets = plan.facets.iter().enumerate().map(|(place, _)| {
         let counted = aggregation(&facet_name(place));
@@ -62,6 +63,7 @@ pub(super) fn read(offer: &Offer, plan: &Plan<'_>, answer: &Value) -> Result<Ans
         hits: hits
             .collect::<Option<_>>()
             .ok_or(AskError::Malformed("records"))?,
+        index,
         facets: facets.collect(),
         counts,
     })
