@@ -257,7 +257,7 @@ impl Link {
             match server.ask(draft, time).await {
                 Ok(answer) => return Ok(answer),
                 Err(failed) => {
-                    let next = next_after(server, &failed, draft).await;
+                    let next = self.next_after(server, &failed, draft).await;
                     failure = failed;
                     match next {
                         Next::Any => {}
@@ -268,6 +268,23 @@ impl Link {
             }
         }
         Err(failure)
+    }
+
+    /// Decides who gets a request that a server did not answer. After a connection that was closed without an answer, another server gets
+    /// it only if this one is gone: one that still runs closed the connection because of the request.
+    async fn next_after(&self, server: &Server, failure: &Failure, draft: &Draft) -> Next {
+        let has_others = self.servers.len() > 1;
+        match failure {
+            Failure::Unreachable { .. } | Failure::Busy { .. } => Next::Any,
+            Failure::TooBusy { .. } | Failure::NoShard { .. } => Next::One,
+            Failure::Late { .. } if draft.is_repeatable => Next::One,
+            Failure::ClosedWithoutAnswer { .. }
+                if draft.is_repeatable && has_others && server.is_gone().await =>
+            {
+                Next::One
+            }
+            _ => Next::Nobody,
+        }
     }
 
     /// Sends a request to each server, at the same time; returns their answers with their addresses.
@@ -303,20 +320,6 @@ enum Next {
     /// One other server.
     One,
     Nobody,
-}
-
-/// Decides who gets a request that a server did not answer. After a connection that was closed without an answer, another server gets
-/// it only if this one is gone: one that still runs closed the connection because of the request.
-async fn next_after(server: &Server, failure: &Failure, draft: &Draft) -> Next {
-    match failure {
-        Failure::Unreachable { .. } | Failure::Busy { .. } => Next::Any,
-        Failure::TooBusy { .. } | Failure::NoShard { .. } => Next::One,
-        Failure::Late { .. } if draft.is_repeatable => Next::One,
-        Failure::ClosedWithoutAnswer { .. } if draft.is_repeatable && server.is_gone().await => {
-            Next::One
-        }
-        _ => Next::Nobody,
-    }
 }
 
 /// Returns the answers to several searches.
