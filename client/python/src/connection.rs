@@ -13,7 +13,7 @@ use z3950::asn1::es::item_order::Contact;
 use z3950::asn1::es::update::Action;
 use z3950::asn1::format::facets::{FacetField, FacetList};
 use z3950::find::{Event, SearchTarget, Wanted};
-use z3950::lookup::{Identifier, Preferences};
+use z3950::lookup::Preferences;
 use z3950::plan::Fallback;
 use z3950::profile::Origin;
 use z3950::service::explain::ExplainOptions;
@@ -21,14 +21,15 @@ use z3950::service::extended::Order;
 use z3950::service::scan::ScanOptions;
 use z3950::{Client, Connection as Handle, Error as Failure, RecordForm};
 
+use crate::answer::{Found, Looked};
 use crate::error::{Error, quoted, to_python};
 use crate::options::Options;
 use crate::process::{Local, shared};
 use crate::query::Query;
 use crate::record::{Received, Record};
 use crate::request::Request;
-use crate::result_set::{ResultSet, Slots};
-use crate::text::Text;
+use crate::result_set::ResultSet;
+use crate::text::{Text, text_of};
 use crate::values::{Description, ScanTerm, Target, TaskResult};
 
 /// An open connection, which is shared with its result sets.
@@ -96,13 +97,14 @@ pub(crate) fn get(py: Python<'_>, url: Text<'_>, options: &Options) -> PyResult<
 pub(crate) fn lookup(
     py: Python<'_>,
     targets: Vec<String>,
-    identifier: String,
+    identifier: &Bound<'_, PyAny>,
     options: &Options,
     fallback: bool,
     best: bool,
     all_targets: bool,
 ) -> PyResult<Request> {
     let about = targets.join(" or ");
+    let identifier = identifier_of(identifier)?;
     let clients = targets.iter().map(|target| options.client(py, target));
     let clients: Vec<Client> = clients.collect::<PyResult<_>>()?;
     let form = options.form.clone();
@@ -117,11 +119,17 @@ pub(crate) fn lookup(
         let asked = clients.iter().zip(&targets);
         let asked = asked.map(|(client, target)| client.target(target));
         let asked = asked.collect::<Result<Vec<_>, _>>()?;
-        match clients.first() {
-            Some(client) => found_at(client, asked, wanted).await,
-            None => Ok(None),
-        }
+        let found = match clients.first() {
+            Some(client) => found_at(client, asked, wanted).await?,
+            None => None,
+        };
+        Ok(Looked { identifier, found })
     }))
+}
+
+/// Returns the text of an identifier to look up.
+fn identifier_of(identifier: &Bound<'_, PyAny>) -> PyResult<String> {
+    Ok(text_of(identifier, "an identifier is a str")?.into_owned())
 }
 
 /// The maximum number of records returned by a lookup.
@@ -132,7 +140,7 @@ async fn found_at(
     client: &Client,
     targets: Vec<SearchTarget>,
     wanted: Wanted,
-) -> Result<Found, Failure> {
+) -> Result<Option<Found>, Failure> {
     let profiles = targets.iter().map(|target| &target.target.profile);
     let charsets: Vec<_> = profiles.map(|profile| profile.record_charset).collect();
     let names: Vec<String> = targets.iter().map(|target| target.name.clone()).collect();
@@ -162,13 +170,13 @@ async fn found_at(
                     .position(|name| Some(name) == ending.target.as_ref());
                 let query = taken.and_then(|index| queries.get_mut(index)?.take());
                 if let Some(query) = query {
-                    return Ok(Some((
+                    return Ok(Some(Found {
                         query,
-                        ending.hits.unwrap_or_default(),
-                        Slots(records),
-                        ending.target,
-                        ending.choice,
-                    )));
+                        hits: ending.hits.unwrap_or_default(),
+                        records,
+                        target: ending.target,
+                        choice: ending.choice,
+                    }));
                 }
                 failure = ending.failed.into_iter().next();
             }
@@ -197,15 +205,6 @@ pub(crate) fn check_targets(
     options.check_tls(py, &targets)
 }
 
-/// Returns a doubt about an identifier, or if nothing was found, a hint why.
-#[pyfunction]
-pub(crate) fn remark(identifier: &str, is_found: bool) -> Option<String> {
-    // A text that is not an identifier is refused elsewhere, with the reason.
-    let identifier = identifier.parse::<Identifier>().ok()?;
-    let hint = || identifier.hint().filter(|_| !is_found);
-    identifier.doubt().or_else(hint)
-}
-
 /// Returns the targets that have names.
 #[pyfunction]
 pub(crate) fn targets(py: Python<'_>) -> PyResult<Vec<Target>> {
@@ -223,15 +222,6 @@ pub(crate) fn targets(py: Python<'_>) -> PyResult<Vec<Target>> {
         }
     });
     Ok(targets.collect())
-}
-
-/// The result of a lookup: the query, the number of hits, the first records, the target that has them, and why the record is the
-/// best.
-type Found = Option<(String, u64, Slots, Option<String>, Option<String>)>;
-
-async fn found(connection: &Handle, identifier: &str) -> Result<Found, Failure> {
-    let found = connection.lookup(identifier).await?;
-    Ok(found.map(|found| (found.query, found.hits, Slots(found.records), None, None)))
 }
 
 #[pymethods]
@@ -304,11 +294,19 @@ impl Connection {
         }))
     }
 
-    fn lookup(&self, identifier: String) -> PyResult<Request> {
-        let handle = self.handle()?;
-        Ok(Request::new(
-            async move { found(&handle, &identifier).await },
-        ))
+    fn lookup(&self, identifier: &Bound<'_, PyAny>) -> PyResult<Request> {
+        let (identifier, handle) = (identifier_of(identifier)?, self.handle()?);
+        Ok(Request::new(async move {
+            let found = handle.lookup(&identifier).await?;
+            let found = found.map(|found| Found {
+                query: found.query,
+                hits: found.hits,
+                records: found.records,
+                target: None,
+                choice: None,
+            });
+            Ok(Looked { identifier, found })
+        }))
     }
 
     fn update(&self, action: Text<'_>, records: Vec<PyRef<'_, Record>>) -> PyResult<Request> {

@@ -11,7 +11,7 @@
 //! | `options` | the options of `connect` |
 //! | `pem` | certificates and keys |
 //! | `connection`, `result_set` | ZOOM's objects |
-//! | `query`, `record`, `url`, `values` | values |
+//! | `answer`, `query`, `record`, `url`, `values` | values |
 //! | `text` | text that a program gives |
 //! | `pickled` | values as the state that `pickle` writes |
 //! | `marc`, `tag` | the fields of a record, and their changes |
@@ -20,6 +20,7 @@
 //! | `calls` | the calls of backends in progress |
 //! | `backend`, `service` | a server whose records a Python program has |
 
+mod answer;
 mod backend;
 mod calls;
 mod connection;
@@ -43,18 +44,25 @@ mod url;
 mod values;
 mod written;
 
+use mimalloc::MiMalloc;
 use pyo3::prelude::*;
+
+/// The allocator of the native code. Python's objects are allocated by Python.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 #[pymodule]
 mod _z3950 {
     use pyo3::prelude::*;
 
     #[pymodule_export]
+    use crate::answer::Answer;
+    #[pymodule_export]
     use crate::calls::end_calls;
     #[pymodule_export]
     use crate::connection::Connection;
     #[pymodule_export]
-    use crate::connection::{check_targets, connect, get, lookup, remark, targets};
+    use crate::connection::{check_targets, connect, get, lookup, targets};
     #[pymodule_export]
     use crate::files::{Converter, Reader};
     #[pymodule_export]

@@ -36,10 +36,15 @@ struct Driver {
 static SHARED: Mutex<Option<Local<Arc<Shared>>>> = Mutex::new(None);
 
 /// Returns the shared state of this process; a child process gets a new one.
-pub(crate) fn shared(_: Python<'_>) -> PyResult<Arc<Shared>> {
+pub(crate) fn shared(py: Python<'_>) -> PyResult<Arc<Shared>> {
+    shared_in(py, Process::current())
+}
+
+/// Returns the shared state of this process, whose number the caller has found out.
+pub(crate) fn shared_in(_: Python<'_>, process: Process) -> PyResult<Arc<Shared>> {
     let mut slot = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(shared) = existing(&slot) {
-        return Ok(shared);
+    if let Some(shared) = slot.as_ref().and_then(|shared| shared.here_in(process)) {
+        return Ok(Arc::clone(shared));
     }
     let shared = Arc::new(Shared {
         runtime: Builder::new_current_thread().enable_all().build()?,
@@ -49,11 +54,6 @@ pub(crate) fn shared(_: Python<'_>) -> PyResult<Arc<Shared>> {
     });
     *slot = Some(Local::new(Arc::clone(&shared)));
     Ok(shared)
-}
-
-/// Returns the shared state, if this process has made any requests.
-fn existing(slot: &Option<Local<Arc<Shared>>>) -> Option<Arc<Shared>> {
-    slot.as_ref().and_then(Local::here).cloned()
 }
 
 impl Shared {
@@ -109,7 +109,9 @@ impl Shared {
 
 /// Closes unused sessions and ends the thread that drives the runtime, if this process has made any requests.
 pub(crate) fn close(py: Python<'_>) {
-    let shared = existing(&SHARED.lock().unwrap_or_else(PoisonError::into_inner));
+    let slot = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+    let shared = slot.as_ref().and_then(Local::here).cloned();
+    drop(slot);
     let Some(shared) = shared else {
         return;
     };
@@ -126,26 +128,49 @@ pub(crate) fn close(py: Python<'_>) {
     });
 }
 
+/// The number of a process. Finding it out is a call of the system, so a function that needs it several times does it once.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Process(u32);
+
+impl Process {
+    /// Returns the process that runs this.
+    pub(crate) fn current() -> Self {
+        Self(process::id())
+    }
+}
+
 /// A value that can be used only in the process that created it, because it involves open sockets. In a child process it is
 /// neither used nor dropped: both processes have the same sockets, and share the registrations of the runtime's poller.
 pub(crate) struct Local<T> {
     value: Option<T>,
-    process: u32,
+    process: Process,
 }
 
 impl<T> Local<T> {
     pub(crate) fn new(value: T) -> Self {
         Self {
             value: Some(value),
-            process: process::id(),
+            process: Process::current(),
         }
     }
 
     /// Returns the value, unless this is a child of the process that created it.
     pub(crate) fn here(&self) -> Option<&T> {
-        self.value
-            .as_ref()
-            .filter(|_| self.process == process::id())
+        self.here_in(Process::current())
+    }
+
+    /// Returns the value, unless it was created in another process than this one, whose number the caller has found out.
+    pub(crate) fn here_in(&self, process: Process) -> Option<&T> {
+        self.value.as_ref().filter(|_| self.process == process)
+    }
+
+    /// Takes the value out, in this process, whose number the caller has found out.
+    ///
+    /// # Errors
+    /// The errors of [`get`](Self::get).
+    pub(crate) fn take_in(mut self, process: Process) -> PyResult<T> {
+        let value = self.value.take_if(|_| self.process == process);
+        value.ok_or_else(of_parent)
     }
 
     /// Returns the value.
@@ -161,7 +186,7 @@ impl<T> Local<T> {
     /// # Errors
     /// The errors of [`get`](Self::get).
     pub(crate) fn get_mut(&mut self) -> PyResult<&mut T> {
-        let is_here = self.process == process::id();
+        let is_here = self.process == Process::current();
         let value = self.value.as_mut().filter(|_| is_here);
         value.ok_or_else(of_parent)
     }
@@ -175,7 +200,7 @@ fn of_parent() -> PyErr {
 
 impl<T> Drop for Local<T> {
     fn drop(&mut self) {
-        if self.process != process::id() {
+        if self.value.is_some() && self.process != Process::current() {
             std::mem::forget(self.value.take());
         }
     }

@@ -20,7 +20,7 @@ use z3950::Error as Failure;
 
 use crate::error::{Error, guarded, panicked, to_python, to_python_about};
 use crate::exit::detached;
-use crate::process::{Local, Shared, shared};
+use crate::process::{Local, Process, Shared, shared_in};
 
 /// How long a waiting thread may leave a signal unnoticed. Signals do not wake the runtime, because only Python may handle them.
 pub(crate) const SIGNAL_TICK: Duration = Duration::from_millis(50);
@@ -31,7 +31,7 @@ type Work = Pin<Box<dyn Future<Output = Reply> + Send>>;
 
 /// Work whose result can be taken once.
 #[pyclass(frozen, module = "z3950._z3950")]
-pub(crate) struct Request(Local<Mutex<Option<Work>>>);
+pub(crate) struct Request(Mutex<Option<Local<Work>>>);
 
 impl Request {
     pub(crate) fn new<T>(work: impl Future<Output = Result<T, Failure>> + Send + 'static) -> Self
@@ -93,13 +93,14 @@ impl Request {
     }
 
     fn of(work: Work) -> Self {
-        Self(Local::new(Mutex::new(Some(work))))
+        Self(Mutex::new(Some(Local::new(work))))
     }
 
-    fn take(&self) -> PyResult<Work> {
-        let mut work = self.0.get()?.lock().unwrap_or_else(PoisonError::into_inner);
-        work.take()
-            .ok_or_else(|| Error::new_err("the result of this request was taken before"))
+    fn take(&self, process: Process) -> PyResult<Work> {
+        let mut work = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let work = work.take();
+        work.ok_or_else(|| Error::new_err("the result of this request was taken before"))?
+            .take_in(process)
     }
 }
 
@@ -127,8 +128,9 @@ fn tick(py: Python<'_>, shared: &Shared, work: &mut Work) -> PyResult<Option<Rep
 impl Request {
     /// Waits for the result.
     fn wait(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let shared = shared(py)?;
-        let mut work = self.take()?;
+        let process = Process::current();
+        let shared = shared_in(py, process)?;
+        let mut work = self.take(process)?;
         if let Some(reply) = tick(py, &shared, &mut work)? {
             return guarded(|| reply(py));
         }
@@ -144,15 +146,17 @@ impl Request {
 
     /// Begins the work, which then continues while nobody waits, so that no time limit passes unused.
     fn spawn(&self, py: Python<'_>) -> PyResult<Self> {
-        let shared = shared(py)?;
+        let process = Process::current();
+        let shared = shared_in(py, process)?;
         shared.drive(py)?;
-        Ok(Self::of(begun(self.take()?, &shared)))
+        Ok(Self::of(begun(self.take(process)?, &shared)))
     }
 
     /// Begins the work. When it has ended, another thread calls `done(result, error)`.
     fn start(&self, py: Python<'_>, done: Py<PyAny>) -> PyResult<Started> {
-        let work = self.take()?;
-        let shared = shared(py)?;
+        let process = Process::current();
+        let work = self.take(process)?;
+        let shared = shared_in(py, process)?;
         shared.drive(py)?;
         let task = shared.runtime.spawn(async move {
             let reply = work.await;

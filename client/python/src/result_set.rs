@@ -180,7 +180,7 @@ impl ResultSet {
 }
 
 /// Records, or exceptions in their places.
-pub(crate) struct Slots(pub(crate) Vec<Result<z3950::Record, Failure>>);
+struct Slots(Vec<Result<z3950::Record, Failure>>);
 
 impl<'py> IntoPyObject<'py> for Slots {
     type Target = PyList;

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import gc
 import inspect
 import pickle
+import weakref
 from typing import Any
 
 import pytest
@@ -74,6 +76,30 @@ def test_audit_r_p6_a_copy_has_everything(demo: Server) -> None:
         for name in dir(type(value)):
             if not name.startswith("_") and not callable(kept := getattr(value, name)):
                 assert getattr(again, name) == kept, (value, name)
+
+
+def test_audit_48_an_answer_is_described_pickled_and_copied(demo: Server) -> None:
+    answers = list(z3950.lookup(demo.target, ["local:pg1342", "local:nothing", "isbn:"]))
+    assert [repr(answer) for answer in answers] == [
+        "<Answer 'local:pg1342': 1 hit>",
+        "<Answer 'local:nothing': 0 hits>",
+        "<Answer 'isbn:': nothing follows isbn:>",
+    ]
+    names = ("choice", "hits", "identifier", "note", "query", "records", "target")
+    for answer in answers:
+        for again in (pickle.loads(pickle.dumps(answer)), copy.copy(answer), copy.deepcopy(answer)):
+            assert [getattr(again, name) for name in names] == [getattr(answer, name) for name in names]
+            assert (repr(again), bool(again), type(again.error)) == (repr(answer), bool(answer), type(answer.error))
+
+
+def test_audit_48_an_answer_and_its_error_are_collected() -> None:
+    error = z3950.Error("no")
+    answer = z3950.Answer("local:1", error=error)
+    error.answer = answer  # type: ignore[attr-defined]
+    watched = weakref.ref(error)
+    del answer, error
+    gc.collect()
+    assert watched() is None
 
 
 def test_audit_r_p6_a_copy_is_changed_alone(demo: Server) -> None:

@@ -25,12 +25,11 @@ Error             NoMatch, Ambiguous, Diagnostic, DamagedRecord, Unavailable, Ti
 
 from __future__ import annotations
 
-from ._common import Answer
 from ._errors import Ambiguous, BadQuery, BadUrl, DamagedRecord, Diagnostic, Error, NoMatch, Timeout, Unavailable
 from ._files import convert, read
 from ._serving import Login, Request, serve
 from ._sync import Connection, Records, ResultSet, connect, get, lookup
-from ._z3950 import Description, Field, Holding, Query, Record, ScanTerm, SearchSource, Target, TaskResult, __version__, targets
+from ._z3950 import Answer, Description, Field, Holding, Query, Record, ScanTerm, SearchSource, Target, TaskResult, __version__, targets
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -72,49 +72,6 @@ class Fixed:
             raise AttributeError(f"{name!r} of a {type(self).__name__} cannot be set: {hint}") from None
 
 
-class Answer:
-    """The answer to the lookup of an identifier. It is true if a record was found."""
-
-    __slots__ = {
-        "choice": "Which of several records was taken, and why, if the best was wanted.",
-        "error": "Why there is no answer, or why a record is missing.",
-        "hits": "How many match.",
-        "identifier": "As it was given.",
-        "note": "A doubt about the identifier, such as a wrong check digit, or an unknown prefix.",
-        "query": "The query that found them, as PQF.",
-        "records": "The first records found, up to 20; only the best one, if that was wanted.",
-        "target": "Which of several targets has the record.",
-    }
-
-    def __init__(
-        self,
-        identifier: str,
-        found: tuple[str, int, list[Record | Error], str | None, str | None] | None = None,
-        error: Error | None = None,
-    ) -> None:
-        query, hits, slots, target, choice = found or (None, 0, [], None, None)
-        self.identifier = identifier
-        self.target = target
-        self.choice = choice
-        self.query = query
-        self.hits = hits
-        self.note = native.remark(identifier, hits > 0)
-        self.error = error
-        self.records: list[Record] = []
-        for slot in slots:
-            if not isinstance(slot, Error):
-                self.records.append(slot)
-            elif self.error is None:
-                self.error = slot
-
-    def __bool__(self) -> bool:
-        return bool(self.records)
-
-    def __repr__(self) -> str:
-        outcome = self.error if self.error and not self.records else counted(self.hits, "hit")
-        return f"<Answer {self.identifier!r}: {outcome}{f'; {self.note}' if self.note else ''}>"
-
-
 def as_query(query: Query | str) -> Query:
     """A plain string is words; its language is never guessed."""
     if isinstance(query, str):
@@ -161,13 +118,6 @@ def as_facets(facets: Iterable[str] | Mapping[str, int]) -> list[tuple[str, int]
             raise TypeError(f"a facet is a str, not {type(name).__name__}")
         as_count(f"the number of terms of {name}", limit, least=1)
     return list(numbered)
-
-
-def as_identifier(identifier: str) -> str:
-    """An identifier to look up."""
-    if isinstance(identifier, str):
-        return identifier
-    raise TypeError(f"an identifier is a str, not {type(identifier).__name__}")
 
 
 def as_count(name: str, number: int, least: int = 0) -> int:
@@ -303,7 +253,7 @@ def lookups(
     """Identifiers and their lookups. An exception that ends them has the last place, so that what was asked before it is answered."""
     try:
         for identifier in identifiers:
-            yield identifier, native.lookup(targets, as_identifier(identifier), options, *flags)
+            yield identifier, native.lookup(targets, identifier, options, *flags)
     except Exception as error:
         yield "", error
 

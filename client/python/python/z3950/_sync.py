@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from . import _z3950 as native
 from ._common import (
-    Answer,
     Fixed,
     Pages,
     as_count,
     as_docid,
     as_facets,
     as_hits,
-    as_identifier,
     as_keys,
     as_options,
     as_query,
@@ -27,7 +25,7 @@ from ._common import (
     wanted,
 )
 from ._errors import Error
-from ._z3950 import Query, Record, ScanTerm, SearchSource, TaskResult
+from ._z3950 import Answer, Query, Record, ScanTerm, SearchSource, TaskResult
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -187,7 +185,8 @@ def lookup(
         if isinstance(request, Exception):
             raise request
         try:
-            return Answer(identifier, request.wait())
+            found: Answer = request.wait()
+            return found
         except Error as error:
             return Answer(identifier, error=error)
 
@@ -264,7 +263,8 @@ class Connection(Fixed):
     def lookup(self, identifier: str) -> Answer:
         """Looks up an identifier: `isbn:`, `issn:`, `lccn:`, `oclc:`, `local:`, `docid:`, or a number whose form tells its kind. The usual
         searches for it are tried in turn."""
-        return Answer(identifier, self._native.lookup(as_identifier(identifier)).wait())
+        answer: Answer = self._native.lookup(identifier).wait()
+        return answer
 
     def update(self, records: MarcLike | Iterable[MarcLike], *, action: str = "insert") -> TaskResult:
         """Inserts, replaces or deletes records: `action` is `insert`, `replace` or `delete`. It is sent once: after an `Unavailable` the

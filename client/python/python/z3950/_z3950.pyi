@@ -5,9 +5,11 @@ from typing import Any, NoReturn, Protocol, TypeAlias, final, overload
 import pymarc
 from typing_extensions import Self
 
+from ._errors import Error
 from ._types import MarcLike
 
 __all__ = [
+    "Answer",
     "Connection",
     "Converter",
     "Description",
@@ -36,7 +38,6 @@ __all__ = [
     "get",
     "lookup",
     "parse",
-    "remark",
     "restored",
     "targets",
 ]
@@ -79,6 +80,32 @@ class Options:
         insecure: bool = False,
         proxy: str | None = None,
     ) -> Self: ...
+
+@final
+class Answer:
+    def __new__(
+        cls,
+        identifier: str,
+        found: tuple[str | None, int, Sequence[Any], str | None, str | None] | None = None,
+        error: BaseException | None = None,
+    ) -> Self: ...
+    @property
+    def choice(self) -> str | None: ...
+    @property
+    def error(self) -> Error | None: ...
+    @property
+    def hits(self) -> int: ...
+    @property
+    def identifier(self) -> str: ...
+    @property
+    def note(self) -> str | None: ...
+    @property
+    def query(self) -> str | None: ...
+    @property
+    def records(self) -> list[Record]: ...
+    @property
+    def target(self) -> str | None: ...
+    def __bool__(self) -> bool: ...
 
 @final
 class Connection:
@@ -460,7 +487,6 @@ def lookup(
 ) -> Request: ...
 def check_targets(targets: list[str], options: Options) -> None: ...
 def restored(kind: str, state: Any) -> Any: ...
-def remark(identifier: str, is_found: bool) -> str | None: ...
 def targets() -> list[Target]: ...
 def parse(text: str, strict: bool) -> Url: ...
 def extract(text: str, bare: bool) -> list[FoundUrl]: ...

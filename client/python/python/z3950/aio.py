@@ -24,14 +24,12 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, overload
 
 from . import _z3950 as native
 from ._common import (
-    Answer,
     Fixed,
     Pages,
     as_count,
     as_docid,
     as_facets,
     as_hits,
-    as_identifier,
     as_keys,
     as_options,
     as_query,
@@ -46,7 +44,7 @@ from ._common import (
     wanted,
 )
 from ._errors import Error
-from ._z3950 import Query, Record, ScanTerm, SearchSource, TaskResult
+from ._z3950 import Answer, Query, Record, ScanTerm, SearchSource, TaskResult
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping
@@ -167,7 +165,8 @@ async def lookup(
         if isinstance(request, Exception):
             raise request
         try:
-            return Answer(identifier, await _result(request))
+            found: Answer = await _result(request)
+            return found
         except Error as error:
             return Answer(identifier, error=error)
 
@@ -237,7 +236,8 @@ class Connection(Fixed):
 
     async def lookup(self, identifier: str) -> Answer:
         """Looks up an identifier. See `z3950.Connection.lookup`."""
-        return Answer(identifier, await _result(self._native.lookup(as_identifier(identifier))))
+        answer: Answer = await _result(self._native.lookup(identifier))
+        return answer
 
     async def update(self, records: MarcLike | Iterable[MarcLike], *, action: str = "insert") -> TaskResult:
         """Inserts, replaces or deletes records. See `z3950.Connection.update`."""
