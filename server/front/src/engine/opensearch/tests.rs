@@ -71,7 +71,8 @@ fn hit(number: usize) -> Value {
         .fields
         .push(Field::control(b"001", number.to_string()));
     let octets = iso2709::encode(&record).expect("octets");
-    json!({ "_id": number.to_string(), "_source": { "record": STANDARD.encode(octets) }, "sort": [number] })
+    let source = json!({ "record": STANDARD.encode(octets) });
+    json!({ "_index": "books-1", "_id": number.to_string(), "_source": source, "sort": [number] })
 }
 
 /// An answer with this number of records found, of which these are a part.
@@ -167,6 +168,21 @@ async fn incomplete_and_strange_answers_are_told_apart() {
             Err(109),
         ),
         (with(&[("/hits/hits", json!({}))]), Err(109), Err(109)),
+        // Records of several indexes are no set.
+        (
+            with(&[("/hits/hits/0/_index", json!("other"))]),
+            Err(109),
+            Err(109),
+        ),
+        // Another program has put the first one there.
+        (
+            with(&[
+                ("/hits/hits/0/sort", json!([-5])),
+                ("/hits/hits/0/_source/record", json!(["?"])),
+            ]),
+            Ok((2, 0)),
+            Ok((2, 0)),
+        ),
         (
             FakeAnswer::of("text/html", "<h1>Hello</h1>"),
             Err(109),
@@ -280,6 +296,40 @@ async fn an_earlier_set_is_an_operand() {
     assert_eq!(
         Condition(refused.condition),
         Condition::RESULT_SET_DOES_NOT_EXIST
+    );
+}
+
+/// The records of a set come from the index that was searched, also after another one has taken its place.
+#[tokio::test]
+async fn audit_r_l1_a_set_is_of_one_index() {
+    let is_there = Arc::new(Mutex::new(true));
+    let there_now = Arc::clone(&is_there);
+    let node = FakeNode::start(move |request| {
+        if request.path.starts_with("/books-1/") && !*lock(&there_now) {
+            let error = json!({ "type": "index_not_found_exception" });
+            return FakeAnswer::Json(404, json!({ "error": error, "status": 404 }));
+        }
+        held(request, 50)
+    });
+    let node = node.await;
+    let database = database(&node, false);
+    let found = searched(&database, "@attr 1=4 war").await.expect("found");
+    let page = presented(&database, &found.hits, &[20, 49]).await;
+    assert_eq!(page, Ok(vec![Ok(20), Ok(49)]));
+    let paths: Vec<String> = node.asked().into_iter().map(|asked| asked.path).collect();
+    let [first, others @ ..] = &*paths else {
+        panic!("requests");
+    };
+    assert!(first.starts_with("/books/_search"), "{first}");
+    let is_own = |path: &String| path.starts_with("/books-1/_search");
+    assert!(others.iter().all(is_own), "{others:?}");
+    *lock(&is_there) = false;
+    let gone = presented(&database, &found.hits, &[30]).await;
+    assert_eq!(gone, Err(Condition::RESULT_SET_DELETED.0));
+    // What came with the search is still here.
+    assert_eq!(
+        presented(&database, &found.hits, &[0]).await,
+        Ok(vec![Ok(0)])
     );
 }
 
