@@ -163,6 +163,13 @@ impl Cluster {
         SHARED.get_or_init(started).as_ref()
     }
 
+    /// Returns a node of OpenSearch 3 that all tests share; `None` if it cannot be had.
+    pub fn of_three() -> Option<&'static Self> {
+        static SHARED: OnceLock<Option<Cluster>> = OnceLock::new();
+        let started = || Some(Self::start(&NodeProgram::of_three()?, 1));
+        SHARED.get_or_init(started).as_ref()
+    }
+
     /// Returns a cluster of three nodes that one test at a time may damage, all of whose nodes run; `None` if it cannot be had.
     pub fn to_damage() -> Option<MutexGuard<'static, Self>> {
         static DAMAGED: OnceLock<Option<Mutex<Cluster>>> = OnceLock::new();
