@@ -1,5 +1,5 @@
 //! Code shared by the test programs: random values, octets as hexadecimal digits, catalogues, planted duplicates, the programs
-//! under test, and other programs as peers: YAZ, Zebra, OpenSearch, Chromium.
+//! under test, and other programs as peers: YAZ, Zebra, OpenSearch, Solr, Chromium.
 
 pub mod browser;
 pub mod catalogue;
@@ -11,6 +11,7 @@ pub mod ports;
 pub mod program;
 pub mod random;
 pub mod screen;
+pub mod solr;
 pub mod surroundings;
 pub mod yaz;
 

@@ -63,8 +63,9 @@ struct EngineNode {
     child: Option<Child>,
 }
 
+const JSON: &str = "application/json";
 /// How long nodes may take to start, on a machine that does much else.
-const PATIENCE: Duration = Duration::from_secs(240);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(240);
 
 impl NodeProgram {
     /// OpenSearch 2; `None` if it cannot be had here, which is printed.
@@ -77,7 +78,7 @@ impl NodeProgram {
             let java = peer::find("java")?;
             let folder = match std::env::var_os("Z3950_ENGINE") {
                 Some(folder) => PathBuf::from(folder),
-                None => prepared("opensearch", "2", None)?,
+                None => prepared("opensearch", "opensearch/prepare", &["2"], None)?,
             };
             Some(Self {
                 java,
@@ -98,7 +99,7 @@ impl NodeProgram {
             };
             let folder = match std::env::var_os("Z3950_ENGINE_3") {
                 Some(folder) => PathBuf::from(folder),
-                None => prepared("opensearch-3", "3", Some(&home))?,
+                None => prepared("opensearch-3", "opensearch/prepare", &["3"], Some(&home))?,
             };
             let java = home.join("bin/java");
             Some(Self {
@@ -135,23 +136,28 @@ fn later_java() -> Option<PathBuf> {
     })
 }
 
-/// Fills a folder of the build folder, unless it has been filled before.
-fn prepared(name: &str, version: &str, java: Option<&Path>) -> Option<PathBuf> {
+/// Fills a folder of the build folder by a script next to this file, unless it has been filled before.
+pub(crate) fn prepared(
+    name: &str,
+    script: &str,
+    arguments: &[&str],
+    java: Option<&Path>,
+) -> Option<PathBuf> {
     let test = std::env::current_exe().expect("the test program has a path");
     let target = test.ancestors().nth(3).expect("the build folder");
     let folder = target.join("peers").join(name);
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/src/opensearch/prepare");
-    let mut prepare = command(script);
+    let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut prepare = command(scripts.join(script));
     prepare
         .arg(&folder)
-        .arg(version)
+        .args(arguments)
         .envs(java.map(|java| ("JAVA_HOME", java)));
     let ended = prepare.output().expect("sh starts");
     if ended.status.success() {
         return Some(folder);
     }
     let words = String::from_utf8_lossy(&ended.stderr).into_owned();
-    peer::skip(&format!("OpenSearch {version} ({})", words.trim()));
+    peer::skip(&format!("{name} ({})", words.trim()));
     None
 }
 
@@ -234,7 +240,7 @@ impl Cluster {
         let deadline = Instant::now() + PATIENCE;
         while Instant::now() < deadline {
             for node in &self.nodes {
-                if let Ok(answer) = ask(node.port, method, path, body) {
+                if let Ok(answer) = ask(node.port, JSON, method, path, body) {
                     return answer;
                 }
             }
@@ -375,7 +381,7 @@ impl Cluster {
         while !self
             .nodes
             .iter()
-            .all(|node| node.child.is_none() || is_complete(ask(node.port, "GET", &path, "")))
+            .all(|node| node.child.is_none() || is_complete(ask(node.port, JSON, "GET", &path, "")))
         {
             for node in &mut self.nodes {
                 let ended = node
@@ -418,13 +424,19 @@ pub fn own_index(name: &str) -> String {
 }
 
 /// Sends a request to a port of the loopback address; returns the status and the answer, which is null if it is not JSON.
-fn ask(port: u16, method: &str, path: &str, body: &str) -> std::io::Result<(u16, Value)> {
+pub(crate) fn ask(
+    port: u16,
+    content_type: &str,
+    method: &str,
+    path: &str,
+    body: &str,
+) -> std::io::Result<(u16, Value)> {
     let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
     stream.set_read_timeout(Some(PATIENCE))?;
     let length = body.len();
     write!(
         stream,
-        "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\nContent-Type: application/json\r\n\
+        "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\nContent-Type: {content_type}\r\n\
          Content-Length: {length}\r\n\r\n{body}"
     )?;
     let mut answer = BufReader::new(stream);

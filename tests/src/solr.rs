@@ -1,0 +1,261 @@
+//! Runs Solr as a peer: nodes on free ports of the loopback address, from packages of Maven Central, with the configurations of
+//! collections in `solr`. `Z3950_SOLR` names the folder that `solr/prepare` has filled; without the variable, the build folder gets one,
+//! if Java and Maven are there.
+//!
+//! Two nodes serve all tests of a program, each with collections of its own; tests that stop nodes share two others. The nodes end with
+//! the test program, since their standard input closes then.
+
+mod documents;
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Instant;
+
+use serde_json::Value;
+
+pub use self::documents::{RecordForm, blacklight_document, vufind_document};
+use crate::opensearch::{PATIENCE, ask, prepared};
+use crate::peer;
+use crate::ports::pairs_of_ports;
+use crate::surroundings::command;
+
+/// Nodes of one cluster, in one process.
+#[derive(Debug)]
+pub struct SolrNodes {
+    child: Child,
+    commands: Option<ChildStdin>,
+    answers: BufReader<ChildStdout>,
+    ports: Vec<u16>,
+    running: Vec<bool>,
+    folder: PathBuf,
+}
+
+/// Whose fields a collection has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SolrShape {
+    /// VuFind's.
+    VuFind,
+    /// Blacklight's.
+    Blacklight,
+}
+
+impl SolrShape {
+    /// Returns the name of the configuration, which is also that of the catalogue in settings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::VuFind => "vufind",
+            Self::Blacklight => "blacklight",
+        }
+    }
+}
+
+impl SolrNodes {
+    /// Returns the two nodes that all tests share, and damage in no way; `None` if they cannot be had, which is printed.
+    ///
+    /// # Panics
+    /// Panics if they cannot be had and `Z3950_PEERS=required`.
+    pub fn shared() -> Option<&'static Self> {
+        static SHARED: OnceLock<Option<SolrNodes>> = OnceLock::new();
+        SHARED.get_or_init(|| Self::start(2)).as_ref()
+    }
+
+    /// Returns two nodes that one test at a time may stop, both of which run; `None` if they cannot be had.
+    ///
+    /// # Panics
+    /// Panics if they cannot be had and `Z3950_PEERS=required`.
+    pub fn to_damage() -> Option<MutexGuard<'static, Self>> {
+        static DAMAGED: OnceLock<Option<Mutex<SolrNodes>>> = OnceLock::new();
+        let nodes = DAMAGED.get_or_init(|| Self::start(2).map(Mutex::new));
+        let mut nodes = nodes
+            .as_ref()?
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        for node in 0..nodes.ports.len() {
+            nodes.start_node(node);
+        }
+        Some(nodes)
+    }
+
+    fn start(number: usize) -> Option<Self> {
+        let java = peer::find("java")?;
+        let program = match std::env::var_os("Z3950_SOLR") {
+            Some(folder) => PathBuf::from(folder),
+            None => prepared("solr", "solr/prepare", &[], None)?,
+        };
+        // The nodes remove it.
+        let folder = tempfile::tempdir().expect("a folder").keep();
+        let log = File::create(folder.join("log")).expect("a log");
+        let pairs = pairs_of_ports(number + 1);
+        let (zoo_keeper, ports) = pairs.split_first().expect("ports");
+        let configurations = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/solr");
+        let shown = ports.iter().map(u16::to_string).collect::<Vec<_>>();
+        let mut child = command(java)
+            .args(["-Xms384m", "-Xmx512m", "-XX:ActiveProcessorCount=2"])
+            // The slower compiler would take longer than the tests.
+            .args(["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"])
+            .arg("-Dfile.encoding=UTF-8")
+            .arg("-cp")
+            .arg(format!("{0}/classes:{0}/jars/*", program.display()))
+            .arg("SolrNodes")
+            .arg(&folder)
+            .args([zoo_keeper.to_string(), shown.join(",")])
+            .args(["vufind", "blacklight"].map(|name| configurations.join(name)))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(log)
+            .spawn()
+            .expect("java starts");
+        let commands = child.stdin.take();
+        let answers = BufReader::new(child.stdout.take().expect("piped"));
+        let mut nodes = Self {
+            child,
+            commands,
+            answers,
+            running: vec![true; number],
+            ports: ports.to_vec(),
+            folder,
+        };
+        nodes.wait_for("ready");
+        Some(nodes)
+    }
+
+    /// Waits until the process prints this line.
+    fn wait_for(&mut self, line: &str) {
+        let mut read = String::new();
+        while read.trim_end() != line {
+            read.clear();
+            if self.answers.read_line(&mut read).expect("readable") == 0 {
+                let log = std::fs::read_to_string(self.folder.join("log"));
+                panic!("the nodes of Solr ended: {}", log.unwrap_or_default());
+            }
+        }
+    }
+
+    /// Creates a collection of two shards that no other test has; returns its name.
+    ///
+    /// # Panics
+    /// Panics if the nodes refuse it.
+    pub fn create(&self, shape: SolrShape, name: &str) -> String {
+        static TURN: AtomicU32 = AtomicU32::new(0);
+        let name = format!("{name}-{}", TURN.fetch_add(1, Ordering::Relaxed));
+        let configuration = shape.name();
+        let path = format!(
+            "/solr/admin/collections?action=CREATE&name={name}&numShards=2&collection.configName={configuration}&wt=json"
+        );
+        let (status, answer) = self.ask("GET", &path, "");
+        assert_eq!(status, 200, "{answer}");
+        name
+    }
+
+    /// Adds documents to a collection, and makes them visible.
+    ///
+    /// # Panics
+    /// Panics if the nodes refuse them.
+    pub fn load(&self, collection: &str, documents: &[Value]) {
+        let path = format!("/solr/{collection}/update?commit=true&wt=json");
+        for some in documents.chunks(1_000) {
+            let body = Value::Array(some.to_vec()).to_string();
+            let (status, answer) = self.ask("POST", &path, &body);
+            assert_eq!(status, 200, "{answer}");
+        }
+    }
+
+    /// Removes documents from a collection.
+    ///
+    /// # Panics
+    /// Panics if the nodes refuse it.
+    pub fn delete(&self, collection: &str, ids: &[&str]) {
+        let path = format!("/solr/{collection}/update?commit=true&wt=json");
+        let body = serde_json::json!({ "delete": ids }).to_string();
+        let (status, answer) = self.ask("POST", &path, &body);
+        assert_eq!(status, 200, "{answer}");
+    }
+
+    /// Returns the addresses of a collection at all nodes, as a setting of z3950d.
+    pub fn urls(&self, collection: &str) -> Vec<String> {
+        let ports = self.ports.iter();
+        ports
+            .map(|port| format!("http://127.0.0.1:{port}/solr/{collection}"))
+            .collect()
+    }
+
+    /// Returns the HTTP ports of the nodes.
+    pub fn ports(&self) -> &[u16] {
+        &self.ports
+    }
+
+    /// Sends a request to the first node that runs; returns the status and the answer, which is null if it is not JSON.
+    ///
+    /// # Panics
+    /// Panics if it does not answer.
+    pub fn ask(&self, method: &str, path: &str, body: &str) -> (u16, Value) {
+        self.ask_of_type("application/json", method, path, body)
+    }
+
+    /// Sends a request whose body is of another type.
+    ///
+    /// # Panics
+    /// Panics if no answer comes.
+    pub fn ask_of_type(
+        &self,
+        content_type: &str,
+        method: &str,
+        path: &str,
+        body: &str,
+    ) -> (u16, Value) {
+        let mut nodes = self.ports.iter().zip(&self.running);
+        let found = nodes.find(|(_, is_running)| **is_running);
+        let (port, _) = found.expect("a node runs");
+        let answer = ask(*port, content_type, method, path, body);
+        answer.unwrap_or_else(|error| panic!("{method} {path}: {error}"))
+    }
+
+    /// Waits until a collection shows this number of documents.
+    ///
+    /// # Panics
+    /// Panics if that takes minutes.
+    pub fn wait_for_documents(&self, collection: &str, number: usize) {
+        let path = format!("/solr/{collection}/select?q=*:*&rows=0");
+        let deadline = Instant::now() + PATIENCE;
+        while self.ask("GET", &path, "").1["response"]["numFound"] != number {
+            assert!(
+                Instant::now() < deadline,
+                "{collection} shows {number} documents"
+            );
+            crate::pause();
+        }
+    }
+
+    /// Stops a node; its shards are lost until it starts again.
+    pub fn stop_node(&mut self, node: usize) {
+        self.obey("stop", node);
+        self.running[node] = false;
+    }
+
+    /// Starts a node that was stopped.
+    pub fn start_node(&mut self, node: usize) {
+        if !self.running[node] {
+            self.obey("start", node);
+            self.running[node] = true;
+        }
+    }
+
+    fn obey(&mut self, word: &str, node: usize) {
+        let line = format!("{word} {node}");
+        let commands = self.commands.as_mut().expect("it runs");
+        writeln!(commands, "{line}").expect("the nodes read commands");
+        self.wait_for(&line);
+    }
+}
+
+impl Drop for SolrNodes {
+    fn drop(&mut self) {
+        // They end when their standard input closes.
+        drop(self.commands.take());
+        let _ = self.child.wait();
+    }
+}
