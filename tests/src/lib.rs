@@ -1,10 +1,11 @@
 //! Code shared by the test programs: random values, octets as hexadecimal digits, catalogues, planted duplicates, the programs
-//! under test, and other programs as peers: YAZ, Zebra, OpenSearch, Solr, Chromium.
+//! under test, and other programs as peers: YAZ, Zebra, OpenSearch, Koha's index, Solr, Chromium.
 
 pub mod browser;
 pub mod catalogue;
 pub mod editions;
 pub mod hex;
+pub mod koha;
 pub mod opensearch;
 pub mod peer;
 pub mod ports;

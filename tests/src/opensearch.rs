@@ -111,6 +111,28 @@ impl NodeProgram {
         FOUND.get_or_init(found).clone()
     }
 
+    /// OpenSearch 2 with the plugin that Koha's index needs; `None` if it cannot be had here, which is printed. `Z3950_KOHA` names the
+    /// folder that `koha/prepare` has filled.
+    ///
+    /// # Panics
+    /// Panics if it cannot be had and `Z3950_PEERS=required`.
+    pub fn for_koha() -> Option<Self> {
+        static FOUND: OnceLock<Option<NodeProgram>> = OnceLock::new();
+        let found = || {
+            let java = peer::find("java")?;
+            let folder = match std::env::var_os("Z3950_KOHA") {
+                Some(folder) => PathBuf::from(folder),
+                None => prepared("koha", "koha/prepare", &[], None)?,
+            };
+            Some(Self {
+                java,
+                folder,
+                options: FOR_TESTS,
+            })
+        };
+        FOUND.get_or_init(found).clone()
+    }
+
     /// The same with what nodes need to be as fast as they can.
     #[must_use]
     pub fn for_measuring(self) -> Self {
@@ -225,6 +247,16 @@ impl Cluster {
     pub fn settings(&self, index: &str, lines: &str) -> String {
         let urls = self.urls(index);
         format!("[[database]]\nname = \"books\"\nengine = {urls:?}\n{lines}\n")
+    }
+
+    /// Returns the requests that nodes with the plugin for Koha have got, each as a method and a path.
+    pub fn requests(&self) -> Vec<String> {
+        let logs = self.nodes.iter().map(|node| {
+            let file = self.folder.join(&node.name).join("logs/requests");
+            std::fs::read_to_string(file).unwrap_or_default()
+        });
+        logs.flat_map(|log| log.lines().map(str::to_owned).collect::<Vec<_>>())
+            .collect()
     }
 
     /// Returns the HTTP ports of the nodes.

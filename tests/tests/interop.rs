@@ -7,6 +7,7 @@ mod dissector;
 mod gopher;
 mod imitate;
 mod judged;
+mod koha;
 mod metrics;
 mod opensearch;
 mod own_data;

@@ -24,7 +24,9 @@ public final class EngineNode extends Node {
   private static final List<List<String>> PLUGINS = List.of(
       List.of("org.opensearch.transport.Netty4Plugin", "org.opensearch.transport.Netty4ModulePlugin"),
       List.of("org.opensearch.analysis.common.CommonAnalysisPlugin", "org.opensearch.analysis.common.CommonAnalysisModulePlugin"),
-      List.of("org.opensearch.index.reindex.ReindexPlugin", "org.opensearch.index.reindex.ReindexModulePlugin"));
+      List.of("org.opensearch.index.reindex.ReindexPlugin", "org.opensearch.index.reindex.ReindexModulePlugin"),
+      // Of the nodes for Koha's index.
+      List.of("KohaPlugin"));
 
   @SuppressWarnings({"rawtypes", "unchecked"})
   private EngineNode(Environment environment, Collection plugins) {

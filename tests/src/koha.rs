@@ -1,0 +1,138 @@
+//! Koha's index for tests: a node of OpenSearch with ICU's analysis, and indexes in it with Koha's fields, filled from MARC 21 records as Koha
+//! fills them. `Z3950_KOHA` names the folder that `koha/prepare` has filled; without the variable, the build folder gets one, if Java and
+//! Maven are there.
+
+mod books;
+mod document;
+mod fields;
+
+use std::sync::OnceLock;
+
+use serde_json::{Value, json};
+use z3950_marc::MarcRecord;
+
+use crate::opensearch::{Cluster, NodeProgram, own_index};
+
+pub use self::books::{NAMES, WORDS, made_up, of_libraries, with_items};
+pub use self::document::{KohaDocument, RecordForm};
+pub use self::fields::{Edition, FIELDS, KohaField, KohaKind, index};
+
+/// An index of a test, and what is in it.
+#[derive(Debug)]
+pub struct KohaIndex<'c> {
+    /// The node or nodes.
+    pub cluster: &'c Cluster,
+    /// The name of the index.
+    pub name: String,
+    /// The documents in the index, in the order of their numbers.
+    pub documents: Vec<KohaDocument>,
+}
+
+/// Returns the node that all tests of Koha's index share, and damage in no way; `None` if it cannot be had.
+pub fn shared_node() -> Option<&'static Cluster> {
+    static SHARED: OnceLock<Option<Cluster>> = OnceLock::new();
+    let started = || Some(Cluster::start(&NodeProgram::for_koha()?, 1));
+    SHARED.get_or_init(started).as_ref()
+}
+
+impl<'c> KohaIndex<'c> {
+    /// Creates an index with a name like this one in two shards, and fills it with these records, numbered from 1. Every tenth record is kept
+    /// as MARCXML, and every tenth as an array.
+    pub fn filled(
+        cluster: &'c Cluster,
+        name: &str,
+        edition: Edition,
+        records: &[MarcRecord],
+    ) -> Self {
+        let numbered = records.iter().enumerate();
+        let documents = numbered.map(|(at, record)| {
+            let number = at + 1;
+            let form = match number % 10 {
+                3 => RecordForm::Array,
+                7 => RecordForm::Xml,
+                _ => RecordForm::Base64,
+            };
+            KohaDocument::new(number, &with_items(record, number), form)
+        });
+        let index = Self {
+            cluster,
+            name: own_index(name),
+            documents: documents.collect(),
+        };
+        index.create(edition, 2);
+        let documents = index.documents.iter();
+        let documents = documents.map(|document| (document.number, document.json(edition)));
+        index.put(documents);
+        index
+    }
+
+    /// Creates the index of this name, without documents.
+    ///
+    /// # Panics
+    /// Panics if the node refuses it.
+    pub fn create(&self, edition: Edition, shards: usize) {
+        let body = index(edition, shards).to_string();
+        let (status, answer) = self.cluster.ask("PUT", &format!("/{}", self.name), &body);
+        assert_eq!(status, 200, "{answer}");
+    }
+
+    /// Adds documents, each with its number, or replaces those of the same number.
+    ///
+    /// # Panics
+    /// Panics if the node refuses one.
+    pub fn put(&self, documents: impl IntoIterator<Item = (usize, Value)>) {
+        let lines = documents.into_iter().map(|(number, document)| {
+            let action = json!({ "index": { "_id": number.to_string() } });
+            format!("{action}\n{document}\n")
+        });
+        self.change(&lines.collect::<String>());
+    }
+
+    /// Deletes documents.
+    ///
+    /// # Panics
+    /// Panics if one is not there.
+    pub fn delete(&self, numbers: &[usize]) {
+        let lines = numbers
+            .iter()
+            .map(|number| json!({ "delete": { "_id": number.to_string() } }).to_string() + "\n");
+        self.change(&lines.collect::<String>());
+    }
+
+    fn change(&self, lines: &str) {
+        let path = format!("/{}/_bulk?refresh=true", self.name);
+        let (status, answer) = self.cluster.ask("POST", &path, lines);
+        assert_eq!(
+            (status, &answer["errors"]),
+            (200, &Value::Bool(false)),
+            "{answer}"
+        );
+    }
+
+    /// Returns the address of the index at the first node, as a setting of z3950d.
+    pub fn address(&self) -> String {
+        self.cluster.urls(&self.name).swap_remove(0)
+    }
+
+    /// Returns what the analysis of a field makes of each text: the words with their positions.
+    ///
+    /// # Panics
+    /// Panics if the node refuses it.
+    pub fn analyze(&self, field: &str, text: &str) -> Vec<(String, usize)> {
+        let path = format!("/{}/_analyze", self.name);
+        let body = json!({ "field": field, "text": text }).to_string();
+        let (status, answer) = self.cluster.ask("POST", &path, &body);
+        assert_eq!(status, 200, "{answer}");
+        let tokens = answer["tokens"].as_array().expect("tokens");
+        let token = |token: &Value| {
+            let position = token["position"]
+                .as_u64()
+                .and_then(|position| usize::try_from(position).ok());
+            (
+                token["token"].as_str().expect("a word").to_owned(),
+                position.expect("a position"),
+            )
+        };
+        tokens.iter().map(token).collect()
+    }
+}

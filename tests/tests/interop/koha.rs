@@ -1,0 +1,3 @@
+//! Tests of `z3950d` in front of a real node with Koha's index.
+
+mod index;
