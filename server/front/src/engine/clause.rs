@@ -287,6 +287,9 @@ pub(super) trait TermReader {
     ) -> Result<Found<Self::Leaf, Self::Places>, Diagnostic>;
 }
 
+/// Returns the clause of an earlier result set by its name, or why there is none.
+pub(super) type ClauseOfSet<'a, L> = dyn Fn(&[u8]) -> Result<Clause<L>, Diagnostic> + 'a;
+
 /// Translates a query. `result_set` returns the clause of an earlier result set.
 ///
 /// # Errors
@@ -294,7 +297,7 @@ pub(super) trait TermReader {
 pub(super) fn translate<R: TermReader>(
     reader: &R,
     query: &RpnQuery,
-    result_set: &dyn Fn(&[u8]) -> Result<Clause<R::Leaf>, Diagnostic>,
+    result_set: &ClauseOfSet<'_, R::Leaf>,
     with_terms: bool,
 ) -> Result<Translated<R::Leaf>, Diagnostic> {
     let profile = reader.profile();

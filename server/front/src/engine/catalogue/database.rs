@@ -53,6 +53,8 @@ pub struct CatalogueDatabase {
 /// What is known of the index.
 struct Known {
     offer: Arc<Offer>,
+    /// Made once: every page asks for it.
+    info: DatabaseInfo,
     missing: Vec<MissingField>,
     /// When it was compared with the map; `None` if it has not been yet.
     compared: Option<Instant>,
@@ -78,6 +80,7 @@ impl CatalogueDatabase {
             dialect: Dialect::new(map.engine(), link, options.strict),
             index,
             known: Mutex::new(Known {
+                info: described(&options, &offer),
                 offer: Arc::new(offer),
                 missing: Vec::new(),
                 compared: None,
@@ -113,6 +116,7 @@ impl CatalogueDatabase {
                 tracing::warn!(database, %field, "the index has changed");
             }
         }
+        known.info = described(&self.options, &offer);
         known.offer = Arc::new(offer);
         known.missing.clone_from(&missing);
         known.compared = Some(Instant::now());
@@ -190,20 +194,23 @@ impl CatalogueDatabase {
     }
 }
 
+fn described(options: &CatalogueOptions, offer: &Offer) -> DatabaseInfo {
+    let mut info = DatabaseInfo::default();
+    info.name = options.name.clone();
+    info.title = options.title.clone();
+    info.description = options.description.clone();
+    let own = [USMARC, UNIMARC].into_iter();
+    info.syntaxes = own.chain(forms::SYNTAXES).collect();
+    info.element_sets = XML_ELEMENT_SETS.map(str::to_owned).into();
+    info.attributes = offer.attributes();
+    info.scan = offer.points().any(|point| point.has(Role::Scan));
+    info.sort = offer.points().any(|point| point.has(Role::Sort));
+    info
+}
+
 impl Backend for CatalogueDatabase {
     fn databases(&self) -> Vec<DatabaseInfo> {
-        let offer = self.current();
-        let mut info = DatabaseInfo::default();
-        info.name = self.options.name.clone();
-        info.title = self.options.title.clone();
-        info.description = self.options.description.clone();
-        let own = [USMARC, UNIMARC].into_iter();
-        info.syntaxes = own.chain(forms::SYNTAXES).collect();
-        info.element_sets = XML_ELEMENT_SETS.map(str::to_owned).into();
-        info.attributes = offer.attributes();
-        info.scan = offer.points().any(|point| point.has(Role::Scan));
-        info.sort = offer.points().any(|point| point.has(Role::Sort));
-        vec![info]
+        vec![lock(&self.known).info.clone()]
     }
 
     fn search<'a>(&'a self, search: Search<'a>) -> Answer<'a, Found> {

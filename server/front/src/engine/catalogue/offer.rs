@@ -11,7 +11,9 @@ use z3950_server::backend::AttributeInfo;
 use z3950_server::memory::index_map::{IndexId, IndexMap};
 use z3950_server::memory::{AccessPoint, AccessPoints, DocidField, Kind, Profile};
 
-use super::map::{CatalogueEngine, CatalogueMap, Field, IDENTIFIER, IndexFields, Role};
+use super::map::{
+    CatalogueEngine, CatalogueMap, Field, FieldValue, IDENTIFIER, IndexFields, RecordFields, Role,
+};
 
 /// What a field of an engine's index can be used for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,6 +22,8 @@ pub(super) struct Abilities {
     pub(super) words: bool,
     /// Its values are searched as they are.
     pub(super) keys: bool,
+    /// Its values are compared by the order of their octets.
+    pub(super) compares: bool,
     /// Its values are stored, and can be returned.
     pub(super) stored: bool,
     /// Its values can be listed and counted.
@@ -33,9 +37,8 @@ impl Abilities {
         match role {
             Role::Words | Role::Masks => self.words || self.keys,
             Role::Whole | Role::First => self.words || self.keys,
-            Role::Keys | Role::Ranges | Role::Years | Role::Days | Role::Stamps => {
-                self.keys || self.words
-            }
+            Role::Keys => self.keys || self.words,
+            Role::Ranges | Role::Years | Role::Days | Role::Stamps => self.compares,
             Role::Scan | Role::Facet => self.lists,
             Role::Sort => self.sorts,
         }
@@ -114,6 +117,16 @@ pub(super) struct Point {
 }
 
 impl Point {
+    /// Returns an index that the map does not have.
+    fn bare(name: &str, kind: Kind) -> Self {
+        Self {
+            name: name.to_owned(),
+            kind,
+            fields: BTreeMap::new(),
+            table: None,
+        }
+    }
+
     /// Returns the fields of a role; none if the index cannot be used so.
     pub(super) fn fields(&self, role: Role) -> &[String] {
         self.fields.get(&role).map_or(&[], Vec::as_slice)
@@ -129,6 +142,97 @@ impl Point {
     }
 }
 
+/// The comparison of a map with an index.
+struct Comparison<'a> {
+    /// The fields of the index; `None` before anything is known of it.
+    found: Option<&'a FieldsFound>,
+    missing: Vec<MissingField>,
+}
+
+impl Comparison<'_> {
+    /// Returns the name of a field that the index has, and that can be used as is needed. A field that is missing is noted.
+    fn choose(
+        &mut self,
+        index: &str,
+        role: &str,
+        field: &Field,
+        is: impl Fn(Abilities) -> bool,
+    ) -> Option<String> {
+        let found = self.found;
+        let has = |name: &&String| match found {
+            Some(found) => found.get(*name).copied().is_some_and(&is),
+            None => true,
+        };
+        let chosen = field.names.iter().find(has).cloned();
+        if chosen.is_none() {
+            self.missing.push(MissingField {
+                line: field.line,
+                index: index.to_owned(),
+                role: role.to_owned(),
+                field: field.to_string(),
+                is_lost: false,
+            });
+        }
+        chosen
+    }
+
+    /// Returns where records are; what is missing is empty.
+    fn record(&mut self, record: &RecordFields) -> RecordPlace {
+        let mut place = |role: &str, field: &Field, is: fn(Abilities) -> bool| {
+            self.choose("", role, field, is).unwrap_or_default()
+        };
+        let identifier = place("identifier", &record.identifier, |_| true);
+        let order = place("order", &record.order, |has| has.sorts);
+        let field = place("record", &record.field, |has| has.stored);
+        // A form of records that an older version does not know does not occur in its index.
+        let mut optional = |role: &str, field: &Option<Field>| {
+            self.choose("", role, field.as_ref()?, |has| has.stored)
+        };
+        RecordPlace {
+            identifier,
+            order,
+            field,
+            format: optional("format", &record.format),
+            object: optional("object", &record.object),
+        }
+    }
+
+    fn values(&mut self, role: &str, values: &[FieldValue]) -> Vec<(String, String)> {
+        let values = values.iter().filter_map(|value| {
+            let field = self.choose("", role, &value.field, |has| has.keys || has.words)?;
+            Some((field, value.value.clone()))
+        });
+        values.collect()
+    }
+
+    fn point(&mut self, index: &IndexFields) -> Point {
+        let mut fields = BTreeMap::new();
+        for (role, named) in &index.fields {
+            let named = named.iter().filter_map(|field| {
+                self.choose(&index.name, role.key(), field, |has| has.has(*role))
+            });
+            let named: Vec<String> = named.collect();
+            if !named.is_empty() {
+                fields.insert(*role, named);
+            }
+        }
+        Point {
+            name: index.name.clone(),
+            kind: index.kind,
+            fields,
+            table: index.table.clone(),
+        }
+    }
+
+    /// Notes that an index has lost all of its fields.
+    fn lose(&mut self, index: &str) {
+        let fields = self.missing.iter_mut();
+        for field in fields.filter(|field| field.index == index) {
+            field.is_lost = true;
+        }
+    }
+}
+
 impl Offer {
     /// Compares a map with the fields of an index; `None` offers all of the map, before anything is known of the index. Also returns what
     /// is missing.
@@ -136,121 +240,52 @@ impl Offer {
         map: &CatalogueMap,
         found: Option<&FieldsFound>,
     ) -> (Self, Vec<MissingField>) {
-        let mut missing = Vec::new();
-        let mut chosen =
-            |index: &str, role: &str, field: &Field, is: &dyn Fn(Abilities) -> bool| {
-                let known = |name: &&String| {
-                    found.is_none_or(|found| found.get(*name).copied().is_some_and(is))
-                };
-                let chosen = field.names.iter().find(known).cloned();
-                if chosen.is_none() {
-                    missing.push(MissingField {
-                        line: field.line,
-                        index: index.to_owned(),
-                        role: role.to_owned(),
-                        field: field.to_string(),
-                        is_lost: false,
-                    });
-                }
-                chosen
-            };
-        let record = &map.record;
-        let mut place = |role: &str, field: &Field, is: &dyn Fn(Abilities) -> bool| {
-            chosen("", role, field, is).unwrap_or_default()
+        let mut comparison = Comparison {
+            found,
+            missing: Vec::new(),
         };
-        let record = RecordPlace {
-            identifier: place("identifier", &record.identifier, &|_| true),
-            order: place("order", &record.order, &|has| has.sorts),
-            field: place("record", &record.field, &|has| has.stored),
-            format: { record.format.as_ref() }
-                .map(|field| place("format", field, &|has| has.stored)),
-            object: { record.object.as_ref() }.map(|field| place("object", field, &|_| true)),
-        };
-        // A form of records that an older version does not know does not occur in its index.
-        let some = |name: Option<String>| name.filter(|name| !name.is_empty());
-        let record = RecordPlace {
-            format: some(record.format),
-            object: some(record.object),
-            ..record
-        };
-        let mut values = |role: &str, values: &[super::map::FieldValue]| {
-            let values = values.iter().filter_map(|value| {
-                let field = chosen("", role, &value.field, &|has| has.keys || has.words)?;
-                Some((field, value.value.clone()))
-            });
-            values.collect::<Vec<_>>()
-        };
-        let (hidden, only) = (values("hidden", &map.hidden), values("only", &map.only));
-        let mut points = AccessPoints::bare();
-        let mut offered: Vec<Arc<Point>> = Vec::new();
-        let mut fields_of = |index: &IndexFields| {
-            let mut fields = BTreeMap::new();
-            for (role, named) in &index.fields {
-                let named = named.iter().filter_map(|field| {
-                    chosen(&index.name, role.key(), field, &|has| has.has(*role))
-                });
-                let named: Vec<String> = named.collect();
-                if !named.is_empty() {
-                    fields.insert(*role, named);
-                }
+        let record = comparison.record(&map.record);
+        let hidden = comparison.values("hidden", &map.hidden);
+        let only = comparison.values("only", &map.only);
+        let mut rows = AccessPoints::bare();
+        let mut points: Vec<Arc<Point>> = Vec::new();
+        let mut offer = |row: AccessPoint, point: Point| {
+            if rows.set(row).is_ok() {
+                points.push(Arc::new(point));
             }
-            Arc::new(Point {
-                name: index.name.clone(),
-                kind: index.kind,
-                fields,
-                table: index.table.clone(),
-            })
         };
         // The first two rows of access points are always these.
-        let of_name = |name: &str| map.indexes.iter().find(|index| index.name == name);
-        for (name, kind) in [(IDENTIFIER, Kind::Octets), (ANY, Kind::Text)] {
-            let index = of_name(name);
-            let point = match index {
-                Some(index) => fields_of(index),
-                None => Arc::new(Point {
-                    name: name.to_owned(),
-                    kind,
-                    fields: BTreeMap::new(),
-                    table: None,
-                }),
-            };
-            let mut row = AccessPoint::new(name.to_owned(), kind);
-            let is_offered = name == IDENTIFIER || point.has(Role::Words);
+        for (name, kind) in FIXED {
+            let index = map.indexes.iter().find(|index| index.name == name);
+            let point =
+                index.map_or_else(|| Point::bare(name, kind), |index| comparison.point(index));
+            let is_offered = kind == Kind::Octets || point.has(Role::Words);
+            let mut row = AccessPoint::new(name, kind);
             row.uses = index
                 .filter(|_| is_offered)
                 .map_or_else(Vec::new, |index| index.uses.clone());
-            // The row is there, so it is replaced.
-            let _ = points.set(row);
-            offered.push(point);
+            offer(row, point);
         }
-        let mut lost = Vec::new();
-        for index in &map.indexes {
-            if [IDENTIFIER, ANY].contains(&&*index.name) {
-                continue;
+        let is_fixed = |index: &&IndexFields| FIXED.iter().any(|(name, _)| index.name == *name);
+        for index in map.indexes.iter().filter(|index| !is_fixed(index)) {
+            let point = comparison.point(index);
+            if point.fields.keys().any(|role| role.is_searched()) {
+                let mut row = AccessPoint::new(index.name.clone(), index.kind);
+                row.uses.clone_from(&index.uses);
+                offer(row, point);
+            } else {
+                comparison.lose(&index.name);
             }
-            let point = fields_of(index);
-            if !point.fields.keys().any(|role| role.is_searched()) {
-                lost.push(index.name.clone());
-                continue;
-            }
-            let mut row = AccessPoint::new(index.name.clone(), index.kind);
-            row.uses.clone_from(&index.uses);
-            if points.set(row).is_ok() {
-                offered.push(point);
-            }
-        }
-        for field in &mut missing {
-            field.is_lost = lost.contains(&field.index);
         }
         let offer = Self {
             engine: map.engine,
-            indexes: IndexMap::new(points, Profile::default(), DocidField::default()),
-            points: offered,
+            indexes: IndexMap::new(rows, Profile::default(), DocidField::default()),
+            points,
             record,
             hidden,
             only,
         };
-        (offer, missing)
+        (offer, comparison.missing)
     }
 
     /// Returns the point of an index of the access points.
@@ -306,8 +341,8 @@ impl Offer {
     }
 }
 
-/// The index of everything.
-pub(super) const ANY: &str = "any";
+/// The indexes that access points always have: those of identifiers and of everything.
+const FIXED: [(&str, Kind); 2] = [(IDENTIFIER, Kind::Octets), ("any", Kind::Text)];
 
 #[cfg(test)]
 mod tests;

@@ -114,10 +114,10 @@ const CODING: usize = 9;
 
 /// Returns a record whose text is Unicode, and whose leader says so. UNIMARC says it elsewhere.
 fn in_unicode(mut record: MarcRecord) -> MarcRecord {
-    if marc_syntax(&record) != UNIMARC {
-        if let Some(coding) = record.leader.0.get_mut(CODING) {
-            *coding = b'a';
-        }
+    if marc_syntax(&record) != UNIMARC
+        && let Some(coding) = record.leader.0.get_mut(CODING)
+    {
+        *coding = b'a';
     }
     record
 }

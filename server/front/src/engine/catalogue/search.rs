@@ -13,7 +13,7 @@ use super::database::CatalogueDatabase;
 use super::hits::{CatalogueHits, SetMark};
 use super::map::Role;
 use super::offer::{Offer, Point};
-use super::plan::{Answer, AskError, FacetOf, Plan};
+use super::plan::{Answer, AskError, CatalogueHit, Clause, FacetOf, OrderBy, Plan};
 use crate::engine::answer::FacetCounts;
 use crate::engine::clause::translate;
 use crate::engine::plan::Page;
@@ -88,10 +88,10 @@ impl CatalogueDatabase {
     pub(super) fn hits(
         &self,
         offer: &Offer,
-        clause: super::plan::Clause,
-        order: Vec<super::plan::OrderBy>,
+        clause: Clause,
+        order: Vec<OrderBy>,
         known: (usize, bool),
-        first: Vec<super::plan::CatalogueHit>,
+        first: Vec<CatalogueHit>,
     ) -> Result<Hits, Diagnostic> {
         let identifiers = point(offer, IndexId::DOCID)?;
         let identifiers = Arc::clone(identifiers);

@@ -1,6 +1,10 @@
 //! Sorted result sets: another order of the same clause (Z39.50-2003 §3.2.7.1). Values are compared as the engine does.
 
-use z3950_server::asn1::apdu::{MissingValueAction, SortElement, SortKeySpec, SortRelation};
+use std::sync::Arc;
+
+use z3950_server::asn1::apdu::{
+    MissingValueAction, SortElement, SortKey, SortKeySpec, SortRelation,
+};
 use z3950_server::asn1::bib1::diagnostics::Condition;
 use z3950_server::backend::{Hits, Sort};
 use z3950_server::{Diagnostic, diagnostic};
@@ -96,11 +100,11 @@ impl CatalogueDatabase {
     async fn refuse_missing(
         &self,
         offer: &Offer,
-        point: &std::sync::Arc<Point>,
+        point: &Arc<Point>,
         found: &Clause,
     ) -> Result<(), Diagnostic> {
         let sortable = Clause::Leaf(CatalogueLeaf {
-            point: point.clone(),
+            point: Arc::clone(point),
             wanted: Wanted::Sortable,
         });
         let without = found.clone().and_not(sortable).bounded()?;
@@ -115,10 +119,7 @@ impl CatalogueDatabase {
         }
     }
 
-    fn element<'k>(
-        &self,
-        key: &'k SortKeySpec,
-    ) -> Result<&'k z3950_server::asn1::apdu::SortKey, Diagnostic> {
+    fn element<'k>(&self, key: &'k SortKeySpec) -> Result<&'k SortKey, Diagnostic> {
         match &key.sort_element {
             SortElement::Generic(key) => Ok(key),
             SortElement::DatabaseSpecific(keys) => {

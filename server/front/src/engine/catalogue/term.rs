@@ -9,7 +9,7 @@ use std::sync::Arc;
 use z3950_server::asn1::apdu::{AttributesPlusTerm, ProximityOperator, RelationType};
 use z3950_server::asn1::bib1::attributes::{
     COMPLETENESS, COMPLETENESS_INCOMPLETE_SUBFIELD, POSITION, POSITION_ANY, RELATION, STRUCTURE,
-    STRUCTURE_WORD, TRUNCATION, USE,
+    STRUCTURE_WORD, TRUNCATION,
 };
 use z3950_server::asn1::bib1::diagnostics::Condition;
 use z3950_server::asn1::oid::Oid;
@@ -164,7 +164,6 @@ impl Reading<'_, '_> {
 
     /// Returns the diagnostic for a use of the index that none of its fields has.
     fn without_fields(&self) -> Diagnostic {
-        debug_assert_eq!(USE, 1, "the Use attribute");
         diagnostic(Condition::USE, &*self.point.name)
     }
 

@@ -89,6 +89,7 @@ fn note(name: &str, field: &Value, found: &mut FieldsFound, folding: &mut HashMa
         },
         "keyword" => Abilities {
             keys: is_searched,
+            compares: is_searched,
             lists: has_values,
             sorts: has_values,
             ..Abilities::default()

@@ -39,6 +39,7 @@ fn compared(names: &[(&str, Abilities)]) -> (Offer, Vec<String>) {
 const WORDS: Abilities = Abilities {
     words: true,
     keys: false,
+    compares: false,
     stored: true,
     lists: false,
     sorts: false,
@@ -46,6 +47,7 @@ const WORDS: Abilities = Abilities {
 const KEYS: Abilities = Abilities {
     words: false,
     keys: true,
+    compares: true,
     stored: true,
     lists: true,
     sorts: true,

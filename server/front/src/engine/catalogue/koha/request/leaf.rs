@@ -283,13 +283,13 @@ impl LeafReader<'_> {
         let mut queries = Vec::new();
         for form in forms {
             for field in own {
-                queries.push(json!({ "term": { field: form } }));
+                queries.push(lenient(field, form));
             }
             for field in words.iter().filter(|_| own.is_empty()) {
                 queries.push(if is_code {
                     json!({ "match_phrase": { field: form } })
                 } else {
-                    json!({ "match": { field: { "query": form, "operator": "and" } } })
+                    lenient(field, form)
                 });
             }
         }
@@ -382,6 +382,11 @@ fn with_dashes(digits: &str) -> String {
         (Some(year), Some(month), Some(day)) => format!("{year}-{month}-{day}"),
         _ => digits.to_owned(),
     }
+}
+
+/// Returns the query of a number or code in a field, which finds nothing where the field holds numbers and the text is none.
+fn lenient(field: &str, text: &str) -> Value {
+    json!({ "match": { field: { "query": text, "operator": "and", "lenient": true } } })
 }
 
 /// Returns the query of a word in one of several fields.
