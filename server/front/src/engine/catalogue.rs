@@ -1,4 +1,4 @@
-//! A database in the index that another program keeps, such as Koha: it is read, and never written.
+//! A database in the index that another program keeps, such as Koha, VuFind or Blacklight: it is read, and never written.
 //!
 //! ```text
 //!  map ─▶ offer ◀─ fields of the index
@@ -22,6 +22,7 @@ mod plan;
 mod records;
 mod scan;
 mod search;
+mod solr;
 mod sort;
 mod term;
 

@@ -358,23 +358,28 @@ fn refused(place: String, status: u16, answer: &Value, retry_after: Option<Durat
         let text = value.and_then(Value::as_str).or_else(|| error.as_str());
         shortened(text.unwrap_or_default())
     };
+    // Solr has its words elsewhere.
+    let reason = || match error.get("msg").and_then(Value::as_str) {
+        Some(words) => shortened(words),
+        None => text("reason"),
+    };
     match status {
         429 | 503 => Failure::TooBusy {
             place,
             status,
-            reason: text("reason"),
+            reason: reason(),
             retry_after,
         },
         500 if is_without_shards(error) => Failure::NoShard {
             place,
             status,
-            reason: text("reason"),
+            reason: reason(),
         },
         _ => Failure::Refused {
             place,
             status,
             kind: text("type"),
-            reason: text("reason"),
+            reason: reason(),
         },
     }
 }

@@ -98,7 +98,7 @@ impl CatalogueDatabase {
     /// # Errors
     /// See [`CatalogueError`].
     pub async fn check(&self) -> Result<Vec<MissingField>, CatalogueError> {
-        let found = self.dialect.fields().await;
+        let found = self.dialect.fields(&self.map).await;
         let found = found.map_err(|failure| CatalogueError::of(&failure, &self.index))?;
         let (offer, missing) = Offer::new(&self.map, Some(&found));
         offer.usable().map_err(|what| CatalogueError::Foreign {

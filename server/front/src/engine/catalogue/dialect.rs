@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use z3950_server::Diagnostic;
 
-use super::koha::KohaDialect;
-use super::map::CatalogueEngine;
+use super::koha::{self, KohaDialect};
+use super::map::{CatalogueEngine, CatalogueMap};
 use super::offer::{FieldsFound, Offer};
 use super::plan::{Answer, AskError, Plan, TermsAnswer, TermsPlan};
+use super::solr::{self, SolrDialect};
 use super::term::Skills;
 use crate::engine::health::ServerCounts;
 use crate::engine::link::Failure;
@@ -17,6 +18,7 @@ use crate::engine::link::reading::ReadLink;
 #[derive(Debug)]
 pub(super) enum Dialect {
     Koha(KohaDialect),
+    Solr(SolrDialect),
 }
 
 impl CatalogueEngine {
@@ -24,6 +26,7 @@ impl CatalogueEngine {
     pub(super) fn skills(self) -> Skills {
         match self {
             Self::Koha => KohaDialect::SKILLS,
+            Self::Solr => SolrDialect::SKILLS,
         }
     }
 }
@@ -33,16 +36,18 @@ impl Dialect {
     pub(super) fn new(engine: CatalogueEngine, link: ReadLink, strict: bool) -> Self {
         match engine {
             CatalogueEngine::Koha => Self::Koha(KohaDialect::new(link, strict)),
+            CatalogueEngine::Solr => Self::Solr(SolrDialect::new(link, strict)),
         }
     }
 
-    /// Returns the fields that the index has, with what they can be used for.
+    /// Returns the fields of a map that the index has, with what they can be used for.
     ///
     /// # Errors
     /// The engine does not answer, or the answer is not that of such an engine.
-    pub(super) async fn fields(&self) -> Result<FieldsFound, Failure> {
+    pub(super) async fn fields(&self, map: &CatalogueMap) -> Result<FieldsFound, Failure> {
         match self {
             Self::Koha(koha) => koha.fields().await,
+            Self::Solr(solr) => solr.fields(map).await,
         }
     }
 
@@ -53,6 +58,7 @@ impl Dialect {
     pub(super) async fn search(&self, offer: &Offer, plan: &Plan<'_>) -> Result<Answer, AskError> {
         match self {
             Self::Koha(koha) => koha.search(offer, plan).await,
+            Self::Solr(solr) => solr.search(offer, plan).await,
         }
     }
 
@@ -68,6 +74,7 @@ impl Dialect {
     ) -> Result<TermsAnswer, AskError> {
         match self {
             Self::Koha(koha) => koha.terms(offer, plan, deadline).await,
+            Self::Solr(solr) => solr.terms(offer, plan, deadline).await,
         }
     }
 
@@ -78,13 +85,15 @@ impl Dialect {
     pub(super) fn statement(&self, offer: &Offer, plan: &Plan<'_>) -> Result<String, Diagnostic> {
         match self {
             Self::Koha(koha) => koha.statement(offer, plan),
+            Self::Solr(solr) => solr.statement(offer, plan),
         }
     }
 
     /// Returns the most records from the first to the last one of a page.
     pub(super) fn window(&self) -> usize {
         match self {
-            Self::Koha(_) => super::koha::WINDOW,
+            Self::Koha(_) => koha::WINDOW,
+            Self::Solr(_) => solr::WINDOW,
         }
     }
 
@@ -92,6 +101,7 @@ impl Dialect {
     pub(super) fn servers(&self) -> Vec<ServerCounts> {
         match self {
             Self::Koha(koha) => koha.link.counts(),
+            Self::Solr(solr) => solr.link.counts(),
         }
     }
 }

@@ -117,7 +117,7 @@ async fn fitted(
     dialect: &Dialect,
     time: Duration,
 ) -> Result<Result<FittingMap, String>, Failure> {
-    let found = dialect.fields().await?;
+    let found = dialect.fields(map).await?;
     let (offer, missing) = Offer::new(map, Some(&found));
     if let Err(what) = offer.usable() {
         return Ok(Err(what));

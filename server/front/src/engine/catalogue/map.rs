@@ -10,7 +10,11 @@ use toml::Spanned;
 use z3950_server::memory::Kind;
 
 /// The maps that are shipped, each with the name that settings give it.
-const SHIPPED: [(&str, &str); 1] = [("koha", include_str!("maps/koha.toml"))];
+const SHIPPED: [(&str, &str); 3] = [
+    ("koha", include_str!("maps/koha.toml")),
+    ("vufind", include_str!("maps/vufind.toml")),
+    ("blacklight", include_str!("maps/blacklight.toml")),
+];
 
 /// The engine of a catalogue, by the language of its requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -18,6 +22,8 @@ const SHIPPED: [(&str, &str); 1] = [("koha", include_str!("maps/koha.toml"))];
 pub enum CatalogueEngine {
     /// OpenSearch or Elasticsearch, with an index as Koha makes it.
     Koha,
+    /// Solr, with a core or collection of any program.
+    Solr,
 }
 
 impl CatalogueEngine {
@@ -25,6 +31,7 @@ impl CatalogueEngine {
     pub(super) fn index(self) -> &'static str {
         match self {
             Self::Koha => "Koha's",
+            Self::Solr => "a catalogue's in Solr",
         }
     }
 }
@@ -195,6 +202,25 @@ impl CatalogueMap {
             tables: &read.table,
         }
         .map(&read)
+    }
+
+    /// Returns the names of all fields.
+    pub(super) fn field_names(&self) -> impl Iterator<Item = &str> {
+        let RecordFields {
+            identifier,
+            order,
+            field,
+            format,
+            object,
+        } = &self.record;
+        let of_record = [identifier, order, field].into_iter();
+        let of_record = of_record.chain(format).chain(object);
+        let values = self.hidden.iter().chain(&self.only);
+        let of_indexes = self.indexes.iter().flat_map(|index| index.fields.values());
+        let fields = of_record
+            .chain(values.map(|value| &value.field))
+            .chain(of_indexes.flatten());
+        fields.flat_map(|field| field.names.iter().map(String::as_str))
     }
 
     /// Returns the engine whose language the map is for.

@@ -93,7 +93,10 @@ impl CatalogueError {
             {
                 Self::Denied(words)
             }
-            Failure::Refused { status: 404, .. } => Self::Absent(index.to_owned()),
+            // Solr says so in HTML.
+            Failure::Refused { status: 404, .. } | Failure::NotJson { status: 404, .. } => {
+                Self::Absent(index.to_owned())
+            }
             Failure::Refused { .. } => Self::Refused(words),
             Failure::NotJson { .. } | Failure::TooLarge { .. } => Self::Malformed(words),
             _ => Self::Unreachable(words),

@@ -12,6 +12,9 @@ use super::address::{ClusterAccess, ClusterAddress};
 use super::{Draft, Failure, JSON, Link};
 use crate::engine::health::ServerCounts;
 
+/// The type of a form.
+pub(crate) const FORM: &str = "application/x-www-form-urlencoded";
+
 /// A request that reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reading {
@@ -23,13 +26,22 @@ pub(crate) enum Reading {
     Mapping,
     /// The words of a text.
     Analyze,
+    /// A search of Solr.
+    SolrSelect,
+    /// Terms of a field in Solr.
+    SolrTerms,
+    /// How fields of Solr fold a text.
+    SolrAnalysis,
+    /// The schema of an index in Solr.
+    SolrSchema,
 }
 
 impl Reading {
     fn method(self) -> Method {
         match self {
-            Self::About | Self::Mapping => Method::GET,
+            Self::About | Self::Mapping | Self::SolrSchema => Method::GET,
             Self::Search | Self::Analyze => Method::POST,
+            Self::SolrSelect | Self::SolrTerms | Self::SolrAnalysis => Method::POST,
         }
     }
 
@@ -40,6 +52,10 @@ impl Reading {
             Self::Search => format!("/{index}/_search"),
             Self::Mapping => format!("/{index}/_mapping"),
             Self::Analyze => format!("/{index}/_analyze"),
+            Self::SolrSelect => format!("/{index}/select"),
+            Self::SolrTerms => format!("/{index}/terms"),
+            Self::SolrAnalysis => format!("/{index}/analysis/field"),
+            Self::SolrSchema => format!("/{index}/admin/luke"),
         }
     }
 }

@@ -1,0 +1,147 @@
+//! The index that VuFind, Blacklight or another program keeps in Solr. A client's text is only ever the value of a parameter of ours that
+//! no parser of Solr reads, or is escaped character by character; Solr folds it as it has folded the records.
+//!
+//! A value of the index is what its program made one; Solr cannot tell fields from subfields.
+
+mod analysis;
+mod fields;
+mod leaf;
+mod request;
+mod response;
+mod scan;
+
+use std::time::Duration;
+
+use futures_util::future::try_join_all;
+use z3950_server::Diagnostic;
+
+use self::analysis::{Analysis, Needs};
+use self::request::Request;
+use super::map::CatalogueMap;
+use super::offer::{FieldsFound, Offer};
+use super::plan::{Answer, AskError, Plan, TermsAnswer, TermsPlan};
+use super::term::Skills;
+use crate::engine::link::Failure;
+use crate::engine::link::reading::{ReadLink, Reading};
+
+/// The most records from the first to the last one of a page. Each shard sends the order of all records before the page.
+pub(super) const WINDOW: usize = 50_000;
+/// The most octets of a record in an answer.
+const RECORD_OCTETS: usize = 4 << 20;
+/// The most octets of a term in an answer: Lucene has none of more than 32,766, each of which may be written as six.
+const TERM_OCTETS: usize = 200_000;
+/// The most octets of an answer without records and terms.
+const ANSWER_OCTETS: usize = 64 * 1024;
+/// The most octets of any answer.
+const MOST_ANSWER_OCTETS: usize = 64 << 20;
+/// The most requests for separate counts that are sent at once.
+const COUNTS_AT_ONCE: usize = 4;
+
+/// A collection or core of Solr.
+#[derive(Debug)]
+pub(super) struct SolrDialect {
+    pub(super) link: ReadLink,
+    strict: bool,
+}
+
+impl SolrDialect {
+    /// The next value of a field begins 100 positions after the last word of the one before, where the schema has a gap. Words at an exact
+    /// distance, and words that end a value, cannot be asked for.
+    pub(super) const SKILLS: Skills = Skills {
+        farthest: 99,
+        gaps: false,
+        masked_phrases: true,
+        ends: false,
+    };
+
+    pub(super) fn new(link: ReadLink, strict: bool) -> Self {
+        Self { link, strict }
+    }
+
+    pub(super) async fn fields(&self, map: &CatalogueMap) -> Result<FieldsFound, Failure> {
+        fields::found(&self.link, map).await
+    }
+
+    pub(super) async fn search(&self, offer: &Offer, plan: &Plan<'_>) -> Result<Answer, AskError> {
+        let mut needs = Needs::default();
+        needs.add(plan.clause);
+        plan.counts.iter().for_each(|clause| needs.add(clause));
+        let analysis = analysis::ask(&self.link, needs).await?;
+        let request = request::search(offer, &analysis, plan)?;
+        let answer = self.select(&request, plan.deadline, limit_of(plan)).await?;
+        let mut read = response::read(offer, plan, &answer)?;
+        for some in plan.counts.chunks(COUNTS_AT_ONCE) {
+            let counted = some.iter().map(|clause| {
+                let plan = Plan::count(clause, plan.deadline);
+                self.counted(offer, &analysis, plan)
+            });
+            for (total, missing) in try_join_all(counted).await? {
+                read.counts.push(total);
+                read.missing = read.missing.or(missing);
+            }
+        }
+        Ok(read)
+    }
+
+    /// Returns the number of records that a plan finds, and why some may be missing.
+    async fn counted(
+        &self,
+        offer: &Offer,
+        analysis: &Analysis,
+        plan: Plan<'_>,
+    ) -> Result<(usize, Option<String>), AskError> {
+        let request = request::search(offer, analysis, &plan)?;
+        let answer = self.select(&request, plan.deadline, ANSWER_OCTETS).await?;
+        let read = response::read(offer, &plan, &answer)?;
+        Ok((read.total, read.missing))
+    }
+
+    pub(super) async fn terms(
+        &self,
+        offer: &Offer,
+        plan: &TermsPlan<'_>,
+        deadline: Duration,
+    ) -> Result<TermsAnswer, AskError> {
+        let mut needs = Needs::default();
+        needs.add_text([plan.field], plan.start);
+        if let Some(within) = plan.within {
+            needs.add(within);
+        }
+        let analysis = analysis::ask(&self.link, needs).await?;
+        scan::terms(self, offer, &analysis, plan, deadline).await
+    }
+
+    pub(super) fn statement(&self, offer: &Offer, plan: &Plan<'_>) -> Result<String, Diagnostic> {
+        let request = request::search(offer, &Analysis::as_written(), plan)?;
+        Ok(request.body().to_string())
+    }
+
+    /// Sends a search.
+    async fn select(
+        &self,
+        request: &Request,
+        deadline: Duration,
+        limit: usize,
+    ) -> Result<serde_json::Value, AskError> {
+        let options = request.options(deadline, self.strict);
+        let (body, limit) = (request.body(), limit.min(MOST_ANSWER_OCTETS));
+        let asked = self.link.ask(Reading::SolrSelect, &options, &body, limit);
+        asked.await.map_err(response::failed)
+    }
+}
+
+/// Returns the most octets of the answer to a plan.
+fn limit_of(plan: &Plan<'_>) -> usize {
+    let of_row = if plan.page.with_records {
+        RECORD_OCTETS
+    } else {
+        TERM_OCTETS
+    };
+    let terms: usize = plan.facets.iter().map(|facet| facet.most).sum();
+    let rows = plan.page.rows.saturating_mul(of_row);
+    rows.saturating_add(terms.saturating_mul(TERM_OCTETS))
+        .saturating_add(ANSWER_OCTETS)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,290 @@
+//! How fields fold a text: asked for before a query that holds only if a text is a single word to them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bytes::Bytes;
+use futures_util::future::try_join_all;
+use serde_json::Value;
+use z3950_server::asn1::bib1::diagnostics::Condition;
+use z3950_server::diagnostic;
+
+use super::response::failed;
+use super::{ANSWER_OCTETS, MOST_ANSWER_OCTETS};
+use crate::engine::catalogue::leaf::{CatalogueLeaf, Part, Spans, Wanted, Word, WordPart};
+use crate::engine::catalogue::map::Role;
+use crate::engine::catalogue::plan::{AskError, Clause};
+use crate::engine::link::reading::{FORM, ReadLink, Reading};
+
+/// The most texts that are folded for a query, each by a request.
+const MOST_TEXTS: usize = 256;
+/// The requests that are sent at once.
+const AT_ONCE: usize = 8;
+/// The most octets of an answer for each octet of the text and each field: it has all steps.
+const OCTETS_OF_OCTET: usize = 4_000;
+/// Solr shows only the first characters of a text that it does not analyse.
+const MOST_SHOWN: usize = 256;
+
+/// The texts that a query needs folded, each by these fields.
+#[derive(Debug, Default)]
+pub(super) struct Needs(BTreeMap<String, BTreeSet<String>>);
+
+impl Needs {
+    /// Adds what a clause needs.
+    pub(super) fn add(&mut self, clause: &Clause) {
+        clause.each_leaf(&mut |leaf| self.add_leaf(leaf));
+    }
+
+    /// Adds a text that fields fold.
+    pub(super) fn add_text<'f>(&mut self, fields: impl IntoIterator<Item = &'f str>, text: &str) {
+        if !text.is_empty() {
+            let known = self.0.entry(text.to_owned()).or_default();
+            known.extend(fields.into_iter().map(str::to_owned));
+        }
+    }
+
+    fn add_leaf(&mut self, CatalogueLeaf { point, wanted }: &CatalogueLeaf) {
+        let mut words = Vec::new();
+        match wanted {
+            Wanted::Words { words: listed, .. } => {
+                words.extend(listed.iter().filter(|word| word.exact().is_none()));
+            }
+            Wanted::Spans(spans) if is_plain(spans) => {}
+            Wanted::Spans(spans) => spans.each_words(&mut |placed| {
+                if !placed.has_edges() {
+                    words.extend(&placed.words);
+                }
+            }),
+            Wanted::OpenKeys(keys) if !point.has(Role::Keys) => words.extend(keys),
+            _ => {}
+        }
+        let fields = point.fields(fields_of(words.iter().copied()));
+        for word in words {
+            for text in literals(&trimmed(word)) {
+                self.add_text(fields.iter().map(String::as_str), &text);
+            }
+        }
+    }
+}
+
+/// Returns whether it is one phrase without masks, which Solr takes as it was written.
+fn is_plain(spans: &Spans) -> bool {
+    let Spans::Phrases(phrases) = spans else {
+        return false;
+    };
+    let only = match phrases.as_slice() {
+        [phrase] => phrase.as_slice(),
+        _ => return false,
+    };
+    matches!(only, [Part::Words(placed)] if placed.text().is_some())
+}
+
+/// Returns the use of the fields that words are looked for in: those without stems, if a word has masks.
+pub(super) fn fields_of<'w>(words: impl IntoIterator<Item = &'w Word>) -> Role {
+    let mut words = words.into_iter();
+    if words.any(|word| word.exact().is_none()) {
+        Role::Masks
+    } else {
+        Role::Words
+    }
+}
+
+/// Returns the parts of a word that are no masks.
+fn literals(word: &Word) -> impl Iterator<Item = String> {
+    word.0.iter().filter_map(|part| match part {
+        WordPart::Text(text) => Some(text.clone()),
+        _ => None,
+    })
+}
+
+/// Returns a word without the punctuation around it, which stands in no word of a field.
+pub(super) fn trimmed(word: &Word) -> Word {
+    fn text_of(part: &mut WordPart) -> Option<&mut String> {
+        match part {
+            WordPart::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+    let is_punctuation = |character: char| character.is_ascii_punctuation();
+    let mut parts = word.0.clone();
+    if let Some(first) = parts.iter_mut().find_map(text_of) {
+        *first = first.trim_start_matches(is_punctuation).to_owned();
+    }
+    if let Some(last) = parts.iter_mut().rev().find_map(text_of) {
+        *last = last.trim_end_matches(is_punctuation).to_owned();
+    }
+    Word(parts)
+}
+
+/// Returns whether each word is a single word to a field: letters and digits only, which the field does not split. An exact word has to
+/// leave one word, and not none.
+pub(super) fn single_words<'w>(
+    analysis: &Analysis,
+    field: &str,
+    words: impl IntoIterator<Item = &'w Word>,
+) -> bool {
+    words.into_iter().all(|word| {
+        let is_exact = word.exact().is_some();
+        literals(word).all(|text| {
+            let count = analysis.count(field, &text);
+            text.chars().all(is_part)
+                && count.is_none_or(|count| count == 1 || count == 0 && !is_exact)
+        })
+    })
+}
+
+/// Marks are combined with the letters before them.
+fn is_part(character: char) -> bool {
+    character.is_alphanumeric() || unicode_normalization::char::is_combining_mark(character)
+}
+
+/// Texts as fields fold them.
+#[derive(Debug, Default)]
+pub(super) struct Analysis(Option<BTreeMap<(String, String), Vec<String>>>);
+
+impl Analysis {
+    /// Creates an analysis that takes every text for one word.
+    pub(super) fn as_written() -> Self {
+        Self::default()
+    }
+
+    fn words(&self, field: &str, text: &str) -> Option<&[String]> {
+        let known = self.0.as_ref()?;
+        let words = known.get(&(field.to_owned(), text.to_owned()));
+        Some(words.map_or(&[], Vec::as_slice))
+    }
+
+    fn count(&self, field: &str, text: &str) -> Option<usize> {
+        self.words(field, text).map(<[String]>::len)
+    }
+
+    /// Returns a text as a field folds it, if it is one word to it; otherwise as it was written.
+    pub(super) fn key<'t>(&'t self, field: &str, text: &'t str) -> &'t str {
+        match self.words(field, text) {
+            Some([word]) if text.chars().count() < MOST_SHOWN => word,
+            _ => text,
+        }
+    }
+}
+
+/// Asks Solr how fields fold texts.
+///
+/// # Errors
+/// 31 for too many texts, and what keeps Solr from answering.
+pub(super) async fn ask(link: &ReadLink, Needs(texts): Needs) -> Result<Analysis, AskError> {
+    if texts.len() > MOST_TEXTS {
+        let words = "too many words with masks or distances";
+        return Err(diagnostic(Condition::RESOURCES_EXHAUSTED, words).into());
+    }
+    let texts: Vec<_> = texts.into_iter().collect();
+    let mut known = BTreeMap::new();
+    for some in texts.chunks(AT_ONCE) {
+        let asked = some.iter().map(|(text, fields)| folded(link, text, fields));
+        for found in try_join_all(asked).await? {
+            known.extend(found);
+        }
+    }
+    Ok(Analysis(Some(known)))
+}
+
+/// A text, as a field folds it.
+type Folded = ((String, String), Vec<String>);
+
+async fn folded(
+    link: &ReadLink,
+    text: &str,
+    fields: &BTreeSet<String>,
+) -> Result<Vec<Folded>, AskError> {
+    let names = fields.iter().map(String::as_str).collect::<Vec<_>>();
+    let form = form(&[
+        ("wt", "json"),
+        ("expandMacros", "false"),
+        ("analysis.fieldname", &names.join(",")),
+        ("analysis.query", text),
+    ]);
+    let octets = text.len().saturating_mul(fields.len());
+    let limit = ANSWER_OCTETS
+        .saturating_add(octets.saturating_mul(OCTETS_OF_OCTET))
+        .min(MOST_ANSWER_OCTETS);
+    let asked = link.send(Reading::SolrAnalysis, "", form, FORM, limit);
+    let answer = asked.await.map_err(failed)?;
+    let folded = fields.iter().map(|field| {
+        let steps = answer.pointer(&format!("/analysis/field_names/{field}/query"));
+        let words = words_of(steps).ok_or(AskError::Malformed("words"))?;
+        Ok(((field.clone(), text.to_owned()), words))
+    });
+    folded.collect()
+}
+
+/// Returns the words after the last step of an analysis. The steps are a list, in which each name is followed by its words.
+fn words_of(steps: Option<&Value>) -> Option<Vec<String>> {
+    let Some(Value::Array(steps)) = steps else {
+        // Of a text of which nothing is left, there are no steps.
+        return steps.is_none().then(Vec::new);
+    };
+    let words = steps.last()?.as_array()?;
+    let words = words.iter().map(|word| word.get("text")?.as_str());
+    words.map(|word| word.map(str::to_owned)).collect()
+}
+
+/// Returns a form (application/x-www-form-urlencoded).
+pub(super) fn form(fields: &[(&str, &str)]) -> Bytes {
+    let mut form = String::new();
+    for (name, value) in fields {
+        if !form.is_empty() {
+            form.push('&');
+        }
+        form.push_str(name);
+        form.push('=');
+        for octet in value.bytes() {
+            if octet.is_ascii_alphanumeric() {
+                form.push(char::from(octet));
+            } else {
+                form.push_str(&format!("%{octet:02X}"));
+            }
+        }
+    }
+    form.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_last_step_has_the_words() {
+        let steps = json!(["a.Tokenizer", [{ "text": "The" }, { "text": "War" }], "a.Filter", [{ "text": "war" }]]);
+        assert_eq!(words_of(Some(&steps)), Some(vec!["war".to_owned()]));
+        assert_eq!(
+            words_of(Some(&json!(["a.Tokenizer", []]))),
+            Some(Vec::new())
+        );
+        assert_eq!(words_of(None), Some(Vec::new()));
+        assert_eq!(words_of(Some(&json!({}))), None);
+    }
+
+    #[test]
+    fn a_form_has_no_other_fields() {
+        let form = form(&[("a", "1&b=2 ü"), ("c", "")]);
+        assert_eq!(&form[..], b"a=1%26b%3D2%20%C3%BC&c=");
+    }
+
+    #[test]
+    fn words_lose_the_punctuation_around_them() {
+        let text = |text: &str| WordPart::Text(text.to_owned());
+        let cases = [
+            (
+                vec![text("(war"), WordPart::Any],
+                vec![text("war"), WordPart::Any],
+            ),
+            (
+                vec![WordPart::Any, text("re-entry,")],
+                vec![WordPart::Any, text("re-entry")],
+            ),
+        ];
+        for (given, expected) in cases {
+            assert_eq!(trimmed(&Word(given)), Word(expected));
+        }
+    }
+}

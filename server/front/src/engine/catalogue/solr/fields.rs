@@ -1,0 +1,211 @@
+//! The fields that a collection has, and what they can be used for, from its schema.
+
+use std::collections::HashMap;
+
+use serde_json::{Value, json};
+
+use super::{ANSWER_OCTETS, MOST_ANSWER_OCTETS};
+use crate::engine::catalogue::map::CatalogueMap;
+use crate::engine::catalogue::offer::{Abilities, FieldsFound};
+use crate::engine::link::Failure;
+use crate::engine::link::reading::{ReadLink, Reading};
+
+/// What shows the schema, which a client that may only read is allowed to ask for.
+const SCHEMA: &str = "show=schema&numTerms=0&wt=json&json.nl=map";
+
+/// Returns the fields of a map that a collection has.
+///
+/// # Errors
+/// See [`Failure`].
+pub(super) async fn found(link: &ReadLink, map: &CatalogueMap) -> Result<FieldsFound, Failure> {
+    let asked = link.ask(
+        Reading::SolrSchema,
+        SCHEMA,
+        &Value::Null,
+        MOST_ANSWER_OCTETS,
+    );
+    let answer = asked.await?;
+    let schema = Schema::read(&answer);
+    let mut found = HashMap::new();
+    let mut patterned = Vec::new();
+    for name in map.field_names().filter(|name| is_plain(name)) {
+        if let Some((abilities, is_pattern)) = schema.abilities(name) {
+            found.insert(name.to_owned(), abilities);
+            if is_pattern && (abilities.words || abilities.keys) {
+                patterned.push(name);
+            }
+        }
+    }
+    // A pattern fits names that nothing was ever indexed by.
+    for name in unfilled(link, &patterned).await? {
+        found.remove(name);
+    }
+    Ok(found)
+}
+
+/// Returns whether a name can be a part of a request as it is.
+fn is_plain(name: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && name.chars().all(is_part)
+}
+
+/// Returns those of the fields that no record has.
+async fn unfilled<'n>(link: &ReadLink, names: &[&'n str]) -> Result<Vec<&'n str>, Failure> {
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    let facets = names.iter().enumerate().map(|(place, name)| {
+        let query = format!("{{!lucene df={name} v=$all}}");
+        (format!("f{place}"), json!({ "type": "query", "q": query }))
+    });
+    let body = json!({
+        "query": { "lucene": { "query": "*:*" } },
+        "limit": 0,
+        "params": { "all": "[* TO *]" },
+        "facet": facets.collect::<serde_json::Map<_, _>>(),
+    });
+    let options = "wt=json&json.nl=map&expandMacros=false&echoParams=none&facet=false&hl=false&spellcheck=false";
+    let answer = link
+        .ask(Reading::SolrSelect, options, &body, ANSWER_OCTETS)
+        .await?;
+    // An index without any records says nothing about its fields.
+    let has_records = answer.pointer("/response/numFound") != Some(&json!(0));
+    let is_unfilled =
+        |place: usize| answer.pointer(&format!("/facets/f{place}/count")) == Some(&json!(0));
+    let names = names.iter().enumerate();
+    let unfilled = names.filter(|(place, _)| has_records && is_unfilled(*place));
+    Ok(unfilled.map(|(_, name)| *name).collect())
+}
+
+/// A schema, as the handler `luke` shows it.
+struct Schema<'a> {
+    fields: &'a Value,
+    /// The patterns, in the order in which Solr compares them: the longest first.
+    patterns: Vec<(&'a str, &'a Value)>,
+    types: &'a Value,
+}
+
+impl<'a> Schema<'a> {
+    fn read(answer: &'a Value) -> Self {
+        let part = |name: &str| {
+            let part = answer.get("schema").and_then(|schema| schema.get(name));
+            part.unwrap_or(&Value::Null)
+        };
+        let patterns = part("dynamicFields").as_object().into_iter().flatten();
+        let mut patterns: Vec<_> = patterns
+            .map(|(pattern, field)| (pattern.as_str(), field))
+            .collect();
+        patterns.sort_by_key(|(pattern, _)| std::cmp::Reverse(pattern.len()));
+        Self {
+            fields: part("fields"),
+            patterns,
+            types: part("types"),
+        }
+    }
+
+    /// Returns what a field can be used for, and whether it only fits a pattern; `None` if the schema does not have it.
+    fn abilities(&self, name: &str) -> Option<(Abilities, bool)> {
+        let fits = |pattern: &str| match (pattern.strip_prefix('*'), pattern.strip_suffix('*')) {
+            (Some(end), _) => name.ends_with(end),
+            (_, Some(begin)) => name.starts_with(begin),
+            _ => false,
+        };
+        if let Some(field) = self.fields.get(name) {
+            return Some((self.of_field(field), false));
+        }
+        let (_, field) = self.patterns.iter().find(|(pattern, _)| fits(pattern))?;
+        Some((self.of_field(field), true))
+    }
+
+    fn of_field(&self, field: &Value) -> Abilities {
+        let text = |name: &str| field.get(name).and_then(Value::as_str).unwrap_or_default();
+        let kind = self.types.get(text("type")).unwrap_or(&Value::Null);
+        let class = kind.get("className").and_then(Value::as_str);
+        let class = class.unwrap_or_default();
+        let has = |flag: char| text("flags").contains(flag);
+        let tokenizer = kind.pointer("/indexAnalyzer/tokenizer/className");
+        let tokenizer = tokenizer.and_then(Value::as_str).unwrap_or_default();
+        let is_whole = !has('T') || tokenizer.contains("KeywordTokenizer");
+        let is_text = class.ends_with("StrField") || class.ends_with("TextField");
+        let (indexed, with_values, multiple) = (has('I'), has('D'), has('M'));
+        Abilities {
+            words: indexed && has('T') && !is_whole,
+            keys: indexed && is_whole,
+            stored: has('S') || with_values,
+            lists: indexed && is_text,
+            sorts: (indexed || with_values)
+                && is_whole
+                && (!multiple || class.ends_with("StrField")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown() -> Value {
+        let analyzer = |tokenizer: &str| json!({ "tokenizer": { "className": format!("org.apache.lucene.{tokenizer}") } });
+        json!({ "schema": {
+            "fields": {
+                "id": { "type": "string", "flags": "I-S-----OF-----l" },
+                "title_full": { "type": "text", "flags": "ITS-----O-------" },
+                "fullrecord": { "type": "string", "flags": "--S-------------" },
+                "author_facet": { "type": "textFacet", "flags": "ITS--M----------" },
+                "last_indexed": { "type": "date", "flags": "I-SD------------" },
+            },
+            "dynamicFields": {
+                "*_str": { "type": "string", "flags": "I-S-------------" },
+                "*_str_mv": { "type": "string", "flags": "I-S--M----------" },
+            },
+            "types": {
+                "string": { "className": "org.apache.solr.schema.StrField" },
+                "date": { "className": "org.apache.solr.schema.DatePointField" },
+                "text": { "className": "org.apache.solr.schema.TextField", "indexAnalyzer": analyzer("icu.ICUTokenizerFactory") },
+                "textFacet": { "className": "org.apache.solr.schema.TextField", "indexAnalyzer": analyzer("core.KeywordTokenizerFactory") },
+            },
+        } })
+    }
+
+    #[test]
+    fn a_schema_says_what_fields_are_for() {
+        let shown = shown();
+        let schema = Schema::read(&shown);
+        let of = |name: &str| {
+            schema.abilities(name).map(|(has, is_pattern)| {
+                let flags = [
+                    has.words, has.keys, has.stored, has.lists, has.sorts, is_pattern,
+                ];
+                let flags = "wkslop".chars().zip(flags).filter(|(_, is_set)| *is_set);
+                flags.map(|(letter, _)| letter).collect::<String>()
+            })
+        };
+        for (name, expected) in [
+            ("id", Some("kslo")),
+            ("title_full", Some("wsl")),
+            ("fullrecord", Some("s")),
+            ("author_facet", Some("ksl")),
+            ("last_indexed", Some("kso")),
+            ("own_str", Some("kslop")),
+            ("own_str_mv", Some("kslop")),
+            ("nofield", None),
+        ] {
+            assert_eq!(of(name).as_deref(), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn names_that_are_no_names_are_not_asked_for() {
+        for (name, expected) in [
+            ("callnumber-raw", true),
+            ("a_1.b", true),
+            ("_root_", true),
+            ("a}b", false),
+            ("a b", false),
+            ("", false),
+            ("1a", false),
+        ] {
+            assert_eq!(is_plain(name), expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,467 @@
+//! The leaves of clauses in Solr's syntax, which names fields and parameters, but has no text of a client.
+
+use std::fmt::Write as _;
+use std::ops::Bound;
+
+use z3950_server::asn1::bib1::attributes::TRUNCATION_RIGHT;
+use z3950_server::asn1::bib1::diagnostics::Condition;
+use z3950_server::memory::Kind;
+use z3950_server::memory::index_map::TextRange;
+use z3950_server::{Diagnostic, diagnostic};
+
+use super::analysis::{Analysis, fields_of, single_words, trimmed};
+use super::request::Texts;
+use crate::engine::catalogue::leaf::{
+    CatalogueLeaf, Part, Phrase, Placed, Spans, Wanted, Word, WordPart,
+};
+use crate::engine::catalogue::map::Role;
+use crate::engine::catalogue::offer::{Offer, Point};
+
+/// Between the values of a list; it stands in no identifier.
+const SEPARATOR: char = '\u{1f}';
+/// The most octets of the literal part of a mask: Solr builds no automaton of more than 1,000.
+const MOST_MASK_OCTETS: usize = 900;
+/// The most masks for one character or none, each of which doubles what is asked.
+const MOST_OPTIONAL: usize = 4;
+
+/// Returns the query of a leaf; `None` if it finds nothing.
+///
+/// # Errors
+/// What Solr cannot be asked for.
+pub(super) fn query(
+    offer: &Offer,
+    analysis: &Analysis,
+    texts: &mut Texts,
+    leaf: &CatalogueLeaf,
+) -> Result<Option<String>, Diagnostic> {
+    let mut reader = LeafReader {
+        point: &leaf.point,
+        analysis,
+        texts,
+    };
+    match &leaf.wanted {
+        Wanted::Exists => Ok(reader.exists(&existing(&leaf.point))),
+        Wanted::Sortable => Ok(reader.exists(leaf.point.fields(Role::Sort))),
+        Wanted::Identifiers(ids) => Ok(reader.list(&offer.record.identifier, ids)),
+        Wanted::Words { words, all } => reader.words(words, *all),
+        Wanted::Spans(spans) => reader.spans(spans),
+        Wanted::Keys(keys) => Ok(reader.keys(keys)),
+        Wanted::OpenKeys(words) => reader.open_keys(words),
+        Wanted::Range(bounds) => Ok(reader.ranges(Role::Ranges, bounds)),
+        Wanted::Date { digits, text } => reader.date(digits, text),
+        Wanted::Dates(bounds) => reader.dates(bounds),
+    }
+}
+
+/// Returns the fields of which one has a value if the record has an entry in the index.
+fn existing(point: &Point) -> Vec<String> {
+    let of = |roles: &[Role]| {
+        let fields = roles.iter().flat_map(|role| point.fields(*role));
+        fields.cloned().collect::<Vec<_>>()
+    };
+    let words = of(&[Role::Words, Role::Years]);
+    if words.is_empty() {
+        of(&[Role::Keys, Role::Ranges, Role::Whole])
+    } else {
+        words
+    }
+}
+
+/// Returns alternatives as one query; `None` for none.
+fn any(queries: impl IntoIterator<Item = String>) -> Option<String> {
+    let queries: Vec<String> = queries.into_iter().collect();
+    match queries.as_slice() {
+        [] => None,
+        [only] => Some(only.clone()),
+        several => Some(format!("({})", several.join(" "))),
+    }
+}
+
+struct LeafReader<'a> {
+    point: &'a Point,
+    analysis: &'a Analysis,
+    texts: &'a mut Texts,
+}
+
+impl LeafReader<'_> {
+    /// Returns the query of a text that a field folds.
+    fn field(&mut self, field: &str, text: &str) -> String {
+        let text = self.texts.add(text);
+        format!("{{!field f={field} v=${text}}}")
+    }
+
+    /// Returns the query of an expression in Solr's syntax, whose texts are escaped.
+    fn expression(&mut self, parser: &str, field: &str, expression: String) -> String {
+        let text = self.texts.add(expression);
+        format!("{{!{parser} df={field} v=${text}}}")
+    }
+
+    /// Returns the query of a text in any of the fields.
+    fn in_fields(&mut self, role: Role, text: &str) -> Option<String> {
+        let point = self.point;
+        let fields = point.fields(role).iter();
+        any(fields
+            .map(|field| self.field(field, text))
+            .collect::<Vec<_>>())
+    }
+
+    fn exists(&mut self, fields: &[String]) -> Option<String> {
+        let queries = fields.iter();
+        any(queries.map(|field| self.expression("lucene", field, "[* TO *]".to_owned())))
+    }
+
+    /// Returns the query of values as they are.
+    fn list(&mut self, field: &str, values: &[String]) -> Option<String> {
+        let values = values.iter().filter(|value| !value.contains(SEPARATOR));
+        let values: Vec<&str> = values.map(String::as_str).collect();
+        if values.is_empty() {
+            return None;
+        }
+        let text = self.texts.add(values.join(&SEPARATOR.to_string()));
+        Some(format!(
+            "{{!terms f={field} separator=\"\\u001f\" v=${text}}}"
+        ))
+    }
+
+    /// Returns the query of words, each in any of the fields. A word of which the fields leave nothing is not asked for.
+    fn words(&mut self, words: &[Word], all: bool) -> Result<Option<String>, Diagnostic> {
+        let mut queries = Vec::new();
+        for word in words {
+            let found = match word.exact() {
+                Some(text) => self.in_fields(Role::Words, text),
+                None => self.masked(Role::Masks, word, true)?,
+            };
+            queries.extend(found);
+        }
+        if all {
+            let required = queries.iter().map(|query| format!("+{query}"));
+            Ok(Some(required.collect::<Vec<_>>().join(" ")))
+        } else {
+            Ok(any(queries))
+        }
+    }
+
+    fn spans(&mut self, spans: &Spans) -> Result<Option<String>, Diagnostic> {
+        match spans {
+            Spans::Phrases(phrases) => match phrases.as_slice() {
+                [phrase] => match phrase.as_slice() {
+                    [Part::Words(placed)] => self.placed(placed),
+                    _ => self.near(&[words_of(phrase)?], 1),
+                },
+                several => {
+                    let pairs = several.iter().map(|phrase| words_of(phrase));
+                    let pairs: Vec<_> = pairs.collect::<Result<_, _>>()?;
+                    self.near(&pairs, 1)
+                }
+            },
+            Spans::Near {
+                left,
+                right,
+                most,
+                ordered,
+            } => {
+                let mut pairs = Vec::new();
+                for one in left {
+                    for other in right {
+                        let (one, other) = (only_word(one)?, only_word(other)?);
+                        pairs.push(vec![one, other]);
+                        if !ordered {
+                            pairs.push(vec![other, one]);
+                        }
+                    }
+                }
+                self.near(&pairs, *most)
+            }
+        }
+    }
+
+    /// Returns the query of a phrase.
+    fn placed(&mut self, placed: &Placed) -> Result<Option<String>, Diagnostic> {
+        if placed.has_edges() {
+            return self.edged(placed);
+        }
+        match (placed.text(), placed.words.as_slice()) {
+            (Some(text), _) => Ok(self.in_fields(Role::Words, &text)),
+            (None, [word]) => self.masked(Role::Masks, word, true),
+            (None, words) => self.near(&[words.iter().collect()], 1),
+        }
+    }
+
+    /// Returns the query of a whole value, or of its beginning. Where a word ends is not known of a whole value, so only a text whose end is
+    /// open is a beginning.
+    fn edged(&mut self, placed: &Placed) -> Result<Option<String>, Diagnostic> {
+        match (placed.text(), placed.first, placed.last) {
+            (Some(text), true, true) => Ok(self.in_fields(Role::Whole, &text)),
+            (None, true, false) => {
+                let text: Option<Vec<&str>> = { placed.words.iter() }
+                    .map(|word| word.exact().or_else(|| word.beginning()))
+                    .collect();
+                let text = text.ok_or_else(|| refused_mask(Condition::TRUNCATION))?;
+                let beginning = [WordPart::Text(text.join(" ")), WordPart::Any];
+                let role = if self.point.has(Role::First) {
+                    Role::First
+                } else {
+                    Role::Whole
+                };
+                self.masked(role, &Word(beginning.into()), false)
+            }
+            _ => Err(diagnostic(Condition::POSITION, "1")),
+        }
+    }
+
+    /// Returns the query of words in this order, the last at most this number of words after the first; adjacent words are one word apart.
+    /// Each is a single word to the fields, so that none is dropped and none becomes several.
+    fn near(&mut self, sequences: &[Vec<&Word>], most: u32) -> Result<Option<String>, Diagnostic> {
+        let point = self.point;
+        let words = || sequences.iter().flatten().copied();
+        let role = fields_of(words());
+        let mut queries = Vec::new();
+        for field in point.fields(role) {
+            if !single_words(self.analysis, field, words()) {
+                let words = "operands that are not single words of letters and digits";
+                return Err(diagnostic(Condition::PROXIMITY, words));
+            }
+            for sequence in sequences {
+                let parts: Option<Vec<String>> = sequence.iter().map(|word| plain(word)).collect();
+                let parts = parts.ok_or_else(|| refused_mask(Condition::TRUNCATION))?;
+                let expression = format!("\"{}\"~{}", parts.join(" "), most.saturating_sub(1));
+                queries.push(self.expression("complexphrase inOrder=true", field, expression));
+            }
+        }
+        Ok(any(queries))
+    }
+
+    /// Returns the query of a word with masks in any of the fields; `is_word` if the fields split texts into words.
+    fn masked(
+        &mut self,
+        role: Role,
+        word: &Word,
+        is_word: bool,
+    ) -> Result<Option<String>, Diagnostic> {
+        let point = self.point;
+        let word = if is_word { trimmed(word) } else { word.clone() };
+        let has_text = |part: &WordPart| matches!(part, WordPart::Text(text) if !text.is_empty());
+        if !word.0.iter().any(has_text) {
+            return Ok(None);
+        }
+        let octets = word.0.iter().map(|part| match part {
+            WordPart::Text(text) => text.len(),
+            _ => 1,
+        });
+        if octets.sum::<usize>() > MOST_MASK_OCTETS {
+            return Err(diagnostic(Condition::TOO_MANY_CHARACTERS, ""));
+        }
+        let forms = forms(&word).ok_or_else(|| refused_mask(Condition::TRUNCATION))?;
+        let mut queries = Vec::new();
+        for field in point.fields(role) {
+            if is_word && !single_words(self.analysis, field, [&word]) {
+                return Err(refused_mask(Condition::TRUNCATION));
+            }
+            for form in &forms {
+                queries.push(self.expression("lucene", field, form.clone()));
+            }
+        }
+        Ok(any(queries))
+    }
+
+    /// Returns the query of numbers or codes as a whole.
+    fn keys(&mut self, keys: &[String]) -> Option<String> {
+        let point = self.point;
+        let role = key_role(point, Role::Words);
+        let mut queries = Vec::new();
+        for field in point.fields(role) {
+            if point.kind == Kind::Lccn {
+                let forms: Vec<String> = keys.iter().flat_map(|key| lccn_forms(key)).collect();
+                queries.extend(self.list(field, &forms));
+            } else {
+                queries.extend(keys.iter().map(|key| self.field(field, key)));
+            }
+        }
+        any(queries)
+    }
+
+    fn open_keys(&mut self, words: &[Word]) -> Result<Option<String>, Diagnostic> {
+        let role = key_role(self.point, Role::Masks);
+        let mut queries = Vec::new();
+        for word in words {
+            queries.extend(self.masked(role, word, role == Role::Masks)?);
+        }
+        Ok(any(queries))
+    }
+
+    fn ranges(&mut self, role: Role, bounds: &TextRange) -> Option<String> {
+        let point = self.point;
+        let fields = point.fields(role).iter();
+        any(fields
+            .map(|field| self.expression("lucene", field, range(bounds)))
+            .collect::<Vec<_>>())
+    }
+
+    fn date(&mut self, digits: &str, text: &str) -> Result<Option<String>, Diagnostic> {
+        let years = if digits.len() == 4 {
+            self.in_fields(Role::Years, digits)
+        } else {
+            None
+        };
+        let words = self.in_fields(Role::Words, text);
+        self.has_dates()?;
+        Ok(any(years.into_iter().chain(words)))
+    }
+
+    fn dates(&mut self, bounds: &TextRange) -> Result<Option<String>, Diagnostic> {
+        self.has_dates()?;
+        Ok(self.ranges(Role::Years, bounds))
+    }
+
+    /// # Errors
+    /// 114 for an index whose dates are neither years nor words.
+    fn has_dates(&self) -> Result<(), Diagnostic> {
+        if self.point.has(Role::Years) || self.point.has(Role::Words) {
+            Ok(())
+        } else {
+            Err(diagnostic(Condition::USE, &*self.point.name))
+        }
+    }
+}
+
+fn key_role(point: &Point, otherwise: Role) -> Role {
+    if point.has(Role::Keys) {
+        Role::Keys
+    } else {
+        otherwise
+    }
+}
+
+fn refused_mask(condition: Condition) -> Diagnostic {
+    diagnostic(condition, TRUNCATION_RIGHT.to_string())
+}
+
+/// Returns the words of a phrase without gaps.
+///
+/// # Errors
+/// 131 for a gap.
+fn words_of(phrase: &Phrase) -> Result<Vec<&Word>, Diagnostic> {
+    let mut words = Vec::new();
+    for part in phrase {
+        match part {
+            Part::Words(placed) => words.extend(&placed.words),
+            Part::Gap(_) => return Err(diagnostic(Condition::PROXIMITY_RELATION, "3")),
+        }
+    }
+    Ok(words)
+}
+
+/// Returns the only word of an operand.
+///
+/// # Errors
+/// 129 for several.
+fn only_word(phrase: &Phrase) -> Result<&Word, Diagnostic> {
+    match words_of(phrase)?.as_slice() {
+        [word] => Ok(word),
+        _ => Err(diagnostic(
+            Condition::PROXIMITY,
+            "operands of several words",
+        )),
+    }
+}
+
+/// Returns a word of letters, digits and masks as it stands in a phrase; `None` for any other, and for a mask that Solr does not have. The
+/// parser would take these words in capitals for operators.
+fn plain(word: &Word) -> Option<String> {
+    let mut text = String::new();
+    for part in &word.0 {
+        match part {
+            WordPart::Text(own) if own.chars().all(char::is_alphanumeric) => text.push_str(own),
+            WordPart::Any => text.push('*'),
+            WordPart::One => text.push('?'),
+            WordPart::Text(_) | WordPart::AtMostOne => return None,
+        }
+    }
+    if ["AND", "OR", "NOT", "TO"].contains(&&*text) {
+        text.make_ascii_lowercase();
+    }
+    Some(text)
+}
+
+/// Returns a word with masks in Solr's syntax, in all its forms: it has no mask for one character or none. `None` for too many.
+fn forms(word: &Word) -> Option<Vec<String>> {
+    let optional = word.0.iter().filter(|part| **part == WordPart::AtMostOne);
+    if optional.count() > MOST_OPTIONAL {
+        return None;
+    }
+    let mut forms = vec![String::new()];
+    for part in &word.0 {
+        match part {
+            WordPart::Text(text) => forms.iter_mut().for_each(|form| escape(form, text)),
+            WordPart::Any => forms.iter_mut().for_each(|form| form.push('*')),
+            WordPart::One => forms.iter_mut().for_each(|form| form.push('?')),
+            WordPart::AtMostOne => {
+                let with_one = forms.iter().map(|form| format!("{form}?"));
+                let with_one: Vec<String> = with_one.collect();
+                forms.extend(with_one);
+            }
+        }
+    }
+    forms.sort_unstable();
+    forms.dedup();
+    Some(forms)
+}
+
+/// Appends a text for Solr's parser, with a backslash before everything but letters and digits.
+fn escape(form: &mut String, text: &str) {
+    for character in text.chars() {
+        if !character.is_alphanumeric() {
+            form.push('\\');
+        }
+        form.push(character);
+    }
+}
+
+/// Returns a range in Solr's syntax. In its bounds, everything but letters and digits of ASCII is written as the number of its UTF-16 units.
+pub(super) fn range((from, to): &TextRange) -> String {
+    let written = |text: &str| {
+        let mut written = String::from("\"");
+        for unit in text.encode_utf16() {
+            match u8::try_from(unit) {
+                Ok(octet) if octet.is_ascii_alphanumeric() => written.push(char::from(octet)),
+                _ => {
+                    let _ = write!(written, "\\u{unit:04x}");
+                }
+            }
+        }
+        written + "\""
+    };
+    let (begin, least) = match from {
+        Bound::Included(text) => ('[', written(text)),
+        Bound::Excluded(text) => ('{', written(text)),
+        Bound::Unbounded => ('[', "*".to_owned()),
+    };
+    let (most, end) = match to {
+        Bound::Included(text) => (written(text), ']'),
+        Bound::Excluded(text) => (written(text), '}'),
+        Bound::Unbounded => ("*".to_owned(), ']'),
+    };
+    format!("{begin}{least} TO {most}{end}")
+}
+
+/// Returns the forms in which indexes keep an LCCN: normalised, or with the blanks of MARC 21 010 $a, which has a prefix of two letters and
+/// ten digits, or of three letters and eight digits and a blank.
+fn lccn_forms(key: &str) -> Vec<String> {
+    let letters = key
+        .find(|c: char| !c.is_ascii_alphabetic())
+        .unwrap_or(key.len());
+    let (prefix, digits) = key.split_at(letters);
+    let padded = match digits.len() {
+        8 => format!("{prefix:<3}{digits}"),
+        10 => format!("{prefix:<2}{digits}"),
+        _ => key.to_owned(),
+    };
+    let trimmed = padded.trim_start().to_owned();
+    let forms = [key.to_owned(), padded, trimmed];
+    let mut forms: Vec<String> = { forms.iter() }
+        .flat_map(|form| [form.clone(), format!("{form} ")])
+        .collect();
+    forms.sort_unstable();
+    forms.dedup();
+    forms
+}

@@ -1,0 +1,262 @@
+//! Plans as searches in Solr's JSON query language.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use z3950_server::asn1::bib1::diagnostics::Condition;
+use z3950_server::{Diagnostic, diagnostic};
+
+use super::analysis::Analysis;
+use super::leaf;
+use crate::engine::catalogue::offer::Offer;
+use crate::engine::catalogue::plan::{Clause, FacetOf, OrderBy, Plan};
+use crate::engine::plan::{MissingValue, PageStart};
+
+/// A search: its JSON, and the texts that it refers to.
+#[derive(Debug, Default)]
+pub(super) struct Request {
+    body: Map<String, Value>,
+    texts: Texts,
+    /// The fields to return.
+    fields: Vec<String>,
+}
+
+/// Texts of a request, each the value of a parameter. A query names the parameter, so no parser reads the text.
+#[derive(Debug, Default)]
+pub(super) struct Texts(Map<String, Value>);
+
+impl Texts {
+    /// Adds a text; returns the name of its parameter.
+    pub(super) fn add(&mut self, text: impl Into<String>) -> String {
+        let name = format!("z{}", self.0.len());
+        self.0.insert(name.clone(), Value::String(text.into()));
+        name
+    }
+}
+
+/// What switches off what a site's request handler does besides searching, and its reading of `${…}` in texts. Filters and the order of the
+/// site are replaced or kept by the body.
+const SWITCHES: &str = "wt=json&json.nl=map&expandMacros=false&echoParams=none&omitHeader=false&facet=false&hl=false&spellcheck=false\
+                        &enableElevation=false&group=false&stats=false&debugQuery=false";
+
+/// All records.
+const EVERYTHING: &str = "*:*";
+
+impl Request {
+    /// Returns the parameters in the address: also the fields to return, to which the body could only add.
+    pub(super) fn options(&self, deadline: Duration, strict: bool) -> String {
+        let fields = self.fields.join(",");
+        let time = deadline.as_millis().max(1);
+        format!(
+            "{SWITCHES}&fl={fields}&shards.tolerant={}&timeAllowed={time}",
+            !strict
+        )
+    }
+
+    pub(super) fn body(&self) -> Value {
+        let mut body = self.body.clone();
+        body.insert("params".to_owned(), Value::Object(self.texts.0.clone()));
+        Value::Object(body)
+    }
+
+    /// Creates the request for the records that may be seen among those that a clause finds. It returns none of them.
+    ///
+    /// # Errors
+    /// A part that Solr cannot be asked for.
+    pub(super) fn new(
+        offer: &Offer,
+        analysis: &Analysis,
+        clause: &Clause,
+    ) -> Result<Self, Diagnostic> {
+        let mut request = Self {
+            fields: vec![offer.record.identifier.clone()],
+            ..Self::default()
+        };
+        let mut queries = Queries {
+            offer,
+            analysis,
+            texts: &mut request.texts,
+        };
+        let query = queries.query(clause)?;
+        let filter = queries.filter();
+        request.set("query", query);
+        request.set("filter", filter);
+        request.set("limit", 0);
+        Ok(request)
+    }
+
+    fn set(&mut self, name: &str, value: impl Into<Value>) {
+        self.body.insert(name.to_owned(), value.into());
+    }
+
+    /// Adds facets that count the records of terms; returns nothing for them if there are no records.
+    pub(super) fn count_terms(&mut self, field: &str, terms: &[String]) {
+        let mut facets = Map::new();
+        for (place, term) in terms.iter().enumerate() {
+            let text = self.texts.add(term.as_str());
+            let query = format!("{{!term f={field} v=${text}}}");
+            facets.insert(term_name(place), json!({ "type": "query", "q": query }));
+        }
+        self.set("facet", facets);
+    }
+}
+
+/// Returns the name of a facet of an answer.
+pub(super) fn facet_name(place: usize) -> String {
+    format!("facet{place}")
+}
+
+/// Returns the name of the count of a term.
+pub(super) fn term_name(place: usize) -> String {
+    format!("term{place}")
+}
+
+/// The most records before a page and in it: Solr counts with 32 bits.
+const MOST_ROWS: usize = 2_000_000_000;
+
+/// Returns the search of a plan, without its separate counts.
+///
+/// # Errors
+/// A part that Solr cannot be asked for.
+pub(super) fn search(
+    offer: &Offer,
+    analysis: &Analysis,
+    plan: &Plan<'_>,
+) -> Result<Request, Diagnostic> {
+    let mut request = Request::new(offer, analysis, plan.clause)?;
+    let page = &plan.page;
+    let out_of_range = || diagnostic(Condition::OUT_OF_RANGE, "");
+    if !matches!(page.start, PageStart::First) || page.skip.saturating_add(page.rows) > MOST_ROWS {
+        return Err(out_of_range());
+    }
+    request.set("limit", page.rows);
+    request.set("offset", page.skip);
+    if page.rows > 0 {
+        request.set("sort", sort(offer, plan.order)?);
+    }
+    if page.with_records {
+        let place = &offer.record;
+        request.fields.push(place.field.clone());
+        request.fields.extend(place.format.clone());
+    }
+    if !plan.facets.is_empty() {
+        let facets = plan.facets.iter().enumerate();
+        let facets = facets.map(|(place, facet)| (facet_name(place), facet_of(facet)));
+        request.set("facet", facets.collect::<Map<_, _>>());
+    }
+    Ok(request)
+}
+
+/// Returns the order, which ends in that of a field with another value in each record. The types of strings in the schemas of VuFind and
+/// Blacklight put records without a value last.
+///
+/// # Errors
+/// 213 for a value that stands for a missing one.
+fn sort(offer: &Offer, order: &[OrderBy]) -> Result<String, Diagnostic> {
+    let mut keys = Vec::new();
+    for OrderBy {
+        key,
+        descending,
+        missing,
+    } in order
+    {
+        match missing {
+            MissingValue::First => keys.push(format!("if(exists(field(\"{key}\")),1,0) asc")),
+            MissingValue::Last => {}
+            MissingValue::As(_) => {
+                let words = "a value in place of a missing one";
+                return Err(diagnostic(Condition::MISSING_VALUE_ACTION, words));
+            }
+        }
+        keys.push(format!(
+            "{key} {}",
+            if *descending { "desc" } else { "asc" }
+        ));
+    }
+    keys.push(format!("{} asc", offer.record.order));
+    Ok(keys.join(","))
+}
+
+/// The values that each shard returns more than asked for, so that none of the most frequent ones is overlooked.
+const OVERREQUEST: usize = 1_000;
+
+fn facet_of(facet: &FacetOf) -> Value {
+    let order = if facet.alphabetical {
+        "index asc"
+    } else {
+        "count desc"
+    };
+    json!({
+        "type": "terms",
+        "field": facet.terms,
+        "limit": facet.most.max(1),
+        "overrequest": OVERREQUEST,
+        // Counts are exact, also those of values that are not among the first of a shard.
+        "refine": true,
+        "sort": order,
+    })
+}
+
+/// Turns clauses into queries.
+struct Queries<'a> {
+    offer: &'a Offer,
+    analysis: &'a Analysis,
+    texts: &'a mut Texts,
+}
+
+impl Queries<'_> {
+    /// # Errors
+    /// A part that Solr cannot be asked for.
+    fn query(&mut self, clause: &Clause) -> Result<Value, Diagnostic> {
+        Ok(match clause {
+            Clause::Everything => lucene(EVERYTHING),
+            Clause::Nothing => nothing(),
+            Clause::All { all, without } => {
+                let mut must = self.each(all)?;
+                if must.is_empty() {
+                    must.push(lucene(EVERYTHING));
+                }
+                let without = self.each(without)?;
+                json!({ "bool": { "must": must, "must_not": without } })
+            }
+            Clause::Any(any) => json!({ "bool": { "should": self.each(any)? } }),
+            Clause::Leaf(leaf) => {
+                let found = leaf::query(self.offer, self.analysis, self.texts, leaf)?;
+                found.map_or_else(nothing, |query| lucene(&query))
+            }
+        })
+    }
+
+    fn each(&mut self, clauses: &[Clause]) -> Result<Vec<Value>, Diagnostic> {
+        clauses.iter().map(|clause| self.query(clause)).collect()
+    }
+
+    /// Returns the filters of the records that may be seen.
+    fn filter(&mut self) -> Vec<Value> {
+        let offer = self.offer;
+        let mut of = |(field, value): &(String, String)| {
+            let text = self.texts.add(value.as_str());
+            lucene(&format!("{{!field f={field} v=${text}}}"))
+        };
+        let mut filter: Vec<Value> = offer.only.iter().map(&mut of).collect();
+        let hidden: Vec<Value> = offer.hidden.iter().map(of).collect();
+        if !hidden.is_empty() {
+            let must = lucene(EVERYTHING);
+            filter.push(json!({ "bool": { "must": [must], "must_not": hidden } }));
+        }
+        filter
+    }
+}
+
+/// Wraps a query in Solr's own syntax. Of a text of which the engine leaves nothing, it makes a query that finds nothing, where a naked one
+/// fails, or finds all records.
+fn lucene(query: &str) -> Value {
+    json!({ "lucene": { "q.op": "OR", "query": query } })
+}
+
+fn nothing() -> Value {
+    lucene("-*:*")
+}
+
+#[cfg(test)]
+mod tests;
