@@ -9,13 +9,16 @@ use std::str::FromStr;
 use clap::error::ErrorKind;
 use clap::{ArgAction, Args, ColorChoice, CommandFactory, Parser, Subcommand};
 
+use z3950_front::engine::catalogue::CatalogueMap;
 use z3950_help::{
     ArgValueCandidates, CompletionArguments, CompletionCandidate, ManualArguments, Shell,
 };
 use z3950_server::fault::Rule;
 use z3950_server::memory::Profile;
 
-pub(crate) use self::engine::{CreateArguments, EngineArguments, EngineCommand, LoadArguments};
+pub(crate) use self::engine::{
+    CreateArguments, EngineArguments, EngineCommand, LoadArguments, LookArguments,
+};
 use crate::config::{GivenSettings, LISTENERS, LOGS, ListenAddress, SERVED};
 use crate::files::{NamedFile, name_files};
 
@@ -97,6 +100,10 @@ pub(crate) struct Arguments {
     #[arg(long, help_heading = "Settings")]
     pub(crate) print_config: bool,
 
+    /// Print the map of an index that another program keeps, such as koha, to be changed and named by `catalogue` in the settings file
+    #[arg(long, value_name = "NAME", help_heading = "Settings", hide_short_help = true, add = maps())]
+    pub(crate) print_map: Option<String>,
+
     /// Check the settings and the files they name, and exit. Records that would be repaired or left out are listed on standard
     /// output
     #[arg(long, help_heading = "Settings")]
@@ -149,6 +156,8 @@ pub(crate) struct Messages {
 pub(crate) enum DaemonCommand {
     #[command(flatten)]
     Engine(EngineCommand),
+    /// Look at an index that another program keeps, such as Koha, and tell what would be answered from it.
+    TryCatalogue(LookArguments),
     /// Hash a password for `password-hash` in the settings file.
     ///
     /// The password is asked for at a terminal, twice and without showing it. Otherwise it is the first line of standard input. The
@@ -191,7 +200,8 @@ impl Arguments {
             .into_iter()
             .any(given);
         let others = without || self.config.is_some();
-        if self.asks_for_text() || self.engine().is_some() || self.hashes_password() {
+        let is_command = self.engine().is_some() || self.catalogue().is_some();
+        if self.asks_for_text() || is_command || self.hashes_password() {
             return Ok(self);
         }
         if self.fold.is_some() {
@@ -224,8 +234,8 @@ impl Arguments {
 
     /// Returns whether the arguments ask to print something, such as the manual page, instead of starting a server.
     pub(crate) fn asks_for_text(&self) -> bool {
-        let asks = self.asks_for_faults() || self.print_config || self.manual().is_some();
-        asks || self.completions().is_some()
+        let asks = self.asks_for_faults() || self.print_config || self.print_map.is_some();
+        asks || self.manual().is_some() || self.completions().is_some()
     }
 
     /// Returns what the arguments ask of the manual pages, if they do.
@@ -259,6 +269,14 @@ impl Arguments {
     pub(crate) fn engine(&self) -> Option<&EngineCommand> {
         match &self.command {
             Some(DaemonCommand::Engine(command)) => Some(command),
+            _ => None,
+        }
+    }
+
+    /// Returns the index to look at, if the arguments ask for that.
+    pub(crate) fn catalogue(&self) -> Option<&LookArguments> {
+        match &self.command {
+            Some(DaemonCommand::TryCatalogue(arguments)) => Some(arguments),
             _ => None,
         }
     }
@@ -346,6 +364,14 @@ fn profiles() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
         Profile::NAMES
             .iter()
+            .map(CompletionCandidate::new)
+            .collect()
+    })
+}
+
+fn maps() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        CatalogueMap::names()
             .map(CompletionCandidate::new)
             .collect()
     })

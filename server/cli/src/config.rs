@@ -5,6 +5,7 @@
 //! [`template`].
 
 mod access;
+mod catalogue;
 mod databases;
 mod engine;
 mod faults;
@@ -37,6 +38,7 @@ use z3950_server::imitate::Imitated;
 use z3950_server::memory::{AccessPoints, DatabaseFiles, DocidField, Profile};
 use z3950_server::{Limits, Offer};
 
+pub(crate) use self::catalogue::{CatalogueSettings, MapSource};
 pub(crate) use self::engine::ClusterSettings;
 pub(crate) use self::given::GivenSettings;
 pub(crate) use self::listeners::{ListenAddress, ListenerConfig, TlsFiles};
@@ -56,6 +58,8 @@ settings! {
         remotes: Vec<RemoteOptions>,
         /// The databases whose records are in search engines.
         clusters: Vec<ClusterSettings>,
+        /// The databases whose records are in indexes that other programs keep.
+        catalogues: Vec<CatalogueSettings>,
         /// The profiles of targets that the gateway may use.
         gateway_profiles: Arc<Profiles>,
         /// The limits of extended services tasks.
@@ -153,7 +157,7 @@ settings! {
 
         // Databases are read after the indexes, because engines name them.
         databases: Vec<DatabaseFiles> = Vec::new(),
-        "database": Tables(&[&databases::DATABASE, &remote::REMOTE, &engine::ENGINE], |_, _| ());
+        "database": Tables(&[&databases::DATABASE, &remote::REMOTE, &engine::ENGINE, &catalogue::CATALOGUE], |_, _| ());
 
         gateway: Option<GatewayOptions> = Some(GatewayOptions::default()),
         "gateway": Tables(&[&gateway::GATEWAY], |config, value| config.gateway = gateway::read(value));
@@ -310,6 +314,9 @@ impl Config {
         }
         for cluster in &mut config.clusters {
             cluster.line = TextPlace::of(text, cluster.line).line;
+        }
+        for catalogue in &mut config.catalogues {
+            catalogue.line = TextPlace::of(text, catalogue.line).line;
         }
         let notes = notes.into_sorted();
         (syntax.is_empty().then_some(config), errors(text, notes))

@@ -17,7 +17,8 @@ use tokio::time::sleep;
 use z3950_asn1::input;
 use z3950_front::engine::EngineLayout;
 use z3950_front::engine::opensearch::{
-    ClusterAddress, ClusterCredentials, ClusterDatabase, ClusterIndex, ClusterOptions, IndexError,
+    ClusterAccess, ClusterAddress, ClusterCredentials, ClusterDatabase, ClusterIndex,
+    ClusterOptions, IndexError,
 };
 use z3950_front::z3950::Pem;
 
@@ -74,20 +75,33 @@ fn read_settings(arguments: &EngineArguments) -> Result<Config, Failure> {
 /// A file cannot be read.
 fn options(settings: &ClusterSettings) -> Result<ClusterOptions, Failure> {
     let mut options = settings.options.clone();
-    if let Some(ca) = &settings.ca {
+    options.access = access(settings.ca.as_deref(), settings.credentials.as_deref())?;
+    Ok(options)
+}
+
+/// Reads the files with the certificates to trust and with the credentials.
+///
+/// # Errors
+/// A file cannot be read.
+pub(crate) fn access(
+    ca: Option<&Path>,
+    credentials: Option<&Path>,
+) -> Result<ClusterAccess, Failure> {
+    let mut access = ClusterAccess::default();
+    if let Some(ca) = ca {
         let text = input::read_text(ca, MOST_CREDENTIALS << 8);
         let what = || format!("cannot read {}", ca.display());
         let text = text.map_err(|error| Failure::cannot(&what(), error))?;
-        options.access.ca = Some(Pem::text(text));
+        access.ca = Some(Pem::text(text));
     }
-    if let Some(file) = &settings.credentials {
+    if let Some(file) = credentials {
         let text = input::read_text(file, MOST_CREDENTIALS);
         let what = || format!("cannot read the credentials in {}", file.display());
         let text = text.map_err(|error| Failure::cannot(&what(), error))?;
         let read = text.parse::<ClusterCredentials>();
-        options.access.credentials = Some(read.map_err(|error| Failure::cannot(&what(), error))?);
+        access.credentials = Some(read.map_err(|error| Failure::cannot(&what(), error))?);
     }
-    Ok(options)
+    Ok(access)
 }
 
 /// Returns the layout of a database in the engine: its fields.

@@ -15,6 +15,7 @@ mod access_log;
 mod allocator;
 mod args;
 mod available;
+mod catalogue;
 mod config;
 mod engine;
 mod failure;
@@ -76,6 +77,12 @@ fn main() -> ExitCode {
     }
     // Otherwise exceeding the file size limit would kill the program.
     let _ = z3950_asn1::file::survive_size_limit();
+    if let Some(asked) = arguments.catalogue() {
+        let outcome = runtime()
+            .map_err(Failure::unexpected)
+            .and_then(|runtime| catalogue::look(asked, &runtime));
+        return outcome.unwrap_or_else(reported).into();
+    }
     if let Some(command) = arguments.engine() {
         let outcome = runtime()
             .map_err(Failure::unexpected)
@@ -127,11 +134,13 @@ fn usable(config: &Config, origin: &SettingOrigin) -> bool {
         .map(|failure| failure.words);
     let engines = engine::open(config, &[]).err();
     let engines = engines.map(|failure| failure.words);
+    let catalogues = catalogue::open(config, &[]).err();
+    let catalogues = catalogues.map(|failure| failure.words);
     let recorded = recorder::open(config).err().map(|failure| failure.words);
     let judged = judge::ClientReports::open(config).err();
     let judged = judged.map(|failure| failure.words);
     let wrong = wrong.into_iter().chain(remotes).chain(engines);
-    let wrong = wrong.chain(recorded);
+    let wrong = wrong.chain(catalogues).chain(recorded);
     let wrong: Vec<String> = wrong.chain(judged).collect();
     wrong.iter().for_each(|words| complain(words));
     wrong.is_empty()
@@ -142,10 +151,14 @@ fn checked(config: &Config, origin: &SettingOrigin) -> Result<Exit, Failure> {
     let mut is_usable = usable(config, origin);
     remotes::tell(config);
     engine::tell(config);
-    if is_usable && !config.clusters.is_empty() {
+    catalogue::tell(config);
+    if is_usable && !(config.clusters.is_empty() && config.catalogues.is_empty()) {
         let runtime = runtime().map_err(Failure::unexpected)?;
         let checked = runtime.block_on(engine::check(origin.file(), config, None));
         is_usable &= checked.map_err(reported).is_ok();
+        let catalogues = catalogue::open(config, &[])?;
+        let checked = catalogue::check(origin.file(), config, &catalogues, &[]);
+        is_usable &= runtime.block_on(checked).map_err(reported).is_ok();
     }
     let recording = settings::check_recording(config, origin);
     recording.iter().for_each(|words| complain(words));

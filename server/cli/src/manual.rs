@@ -11,6 +11,7 @@ use z3950_server::fault::kinds;
 
 use self::examples::EXAMPLES;
 use crate::args::{self, Arguments};
+use crate::catalogue;
 use crate::config;
 use crate::failure::Failure;
 
@@ -22,6 +23,7 @@ pub(crate) const PROGRAM: Program = Program {
     rare: &[
         "engine-create",
         "load",
+        "try-catalogue",
         "hash-password",
         "completions",
         "man",
@@ -131,6 +133,9 @@ pub(crate) fn text(arguments: &Arguments) -> Result<Vec<u8>, Failure> {
     }
     if arguments.print_config {
         return Ok(config::template().into_bytes());
+    }
+    if let Some(name) = &arguments.print_map {
+        return catalogue::shipped(name).map(|text| text.as_bytes().to_vec());
     }
     Ok(faults().into_bytes())
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use tokio::runtime::Handle;
+use z3950_front::engine::catalogue::CatalogueDatabase;
 use z3950_front::engine::opensearch::ClusterDatabase;
 use z3950_front::remote::RemoteDatabase;
 use z3950_server::backend::{Backend, DatabaseInfo};
@@ -20,7 +21,7 @@ use crate::logs::Logs;
 use crate::status::page::Status;
 use crate::web::{Listening, web};
 use crate::words::{counted, date};
-use crate::{available, engine, load, remotes, settings};
+use crate::{available, catalogue, engine, load, remotes, settings};
 
 /// A running server.
 pub(crate) struct Service {
@@ -30,6 +31,7 @@ pub(crate) struct Service {
     pub(crate) backend: Option<MemoryBackend>,
     pub(crate) remotes: Vec<Arc<RemoteDatabase>>,
     pub(crate) clusters: Vec<Arc<ClusterDatabase>>,
+    pub(crate) catalogues: Vec<Arc<CatalogueDatabase>>,
     pub(crate) handle: ServerHandle,
     /// The addresses of the listeners.
     pub(crate) listening: Listening,
@@ -92,7 +94,9 @@ impl Service {
                 counted(number as u64, "database"),
             )),
         };
-        let remote = match self.config.remotes.len() + self.config.clusters.len() {
+        let config = &self.config;
+        let remote = config.remotes.len() + config.clusters.len() + config.catalogues.len();
+        let remote = match remote {
             0 => None,
             number => Some(counted(number as u64, "remote database")),
         };
@@ -142,6 +146,13 @@ impl Service {
             Ok(unchecked) => engine::watch(unchecked, &clusters),
             Err(failure) => note(failure),
         }
+        let catalogues = catalogue::open(&config, &self.catalogues)
+            .map_err(&mut note)
+            .unwrap_or_default();
+        let checked = catalogue::check(file, &config, &catalogues, &self.catalogues);
+        if let Err(failure) = Handle::current().block_on(checked) {
+            note(failure);
+        }
         let backend = self.backend.as_ref();
         let read = backend
             .map(|backend| load::again(backend, &config))
@@ -167,10 +178,17 @@ impl Service {
             }
         }
         self.logs.replace_access(access);
-        let target = target(&config, self.backend.clone(), &remotes, &clusters);
-        self.status.serves(&remotes, &clusters);
+        let target = target(
+            &config,
+            self.backend.clone(),
+            &remotes,
+            &clusters,
+            &catalogues,
+        );
+        self.status.serves(&remotes, &clusters, &catalogues);
         self.remotes = remotes;
         self.clusters = clusters;
+        self.catalogues = catalogues;
         let observers = Arc::new(self.logs.observers());
         // If the rules have not changed, they stay in place and continue to count requests.
         let faults = has_other_faults(&self.config, &config).then(|| faults(&config));
@@ -202,6 +220,7 @@ pub(crate) fn target(
     backend: Option<MemoryBackend>,
     remotes: &[Arc<RemoteDatabase>],
     clusters: &[Arc<ClusterDatabase>],
+    catalogues: &[Arc<CatalogueDatabase>],
 ) -> Target {
     let mut limits = config.limits.clone();
     limits.server_octets = available::server_octets(limits.server_octets, available::headroom());
@@ -217,6 +236,10 @@ pub(crate) fn target(
     let target = clusters.iter().fold(target, |target, cluster| {
         let backend = Arc::clone(cluster) as Arc<dyn Backend>;
         target.with_database(&cluster.options().name, backend)
+    });
+    let target = catalogues.iter().fold(target, |target, catalogue| {
+        let backend = Arc::clone(catalogue) as Arc<dyn Backend>;
+        target.with_database(&catalogue.options().name, backend)
     });
     target
         .with_offer(config.offer.clone())
@@ -342,8 +365,9 @@ fn differences(before: &Config, after: &Config) -> Vec<&'static str> {
         ("profile", before.profile != after.profile),
         (
             "database",
-            (&before.remotes, &before.clusters, &before.target_profiles)
-                != (&after.remotes, &after.clusters, &after.target_profiles),
+            (&before.remotes, &before.clusters, &before.catalogues)
+                != (&after.remotes, &after.clusters, &after.catalogues)
+                || before.target_profiles != after.target_profiles,
         ),
         ("gateway", before.gateway != after.gateway),
         ("index", before.access_points != after.access_points),

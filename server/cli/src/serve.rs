@@ -20,7 +20,7 @@ use crate::status::StatusListener;
 use crate::status::page::Status;
 use crate::web::{Listening, web};
 use crate::words::{counted, span};
-use crate::{engine, recorder, reload, remotes, settings, signals};
+use crate::{catalogue, engine, recorder, reload, remotes, settings, signals};
 
 /// Serves until a signal to stop arrives.
 pub(crate) async fn serve(
@@ -46,7 +46,10 @@ pub(crate) async fn serve(
     let clusters = engine::open(&config, &[])?;
     let unchecked = engine::check(arguments.config.as_deref(), &config, None).await?;
     engine::watch(unchecked, &clusters);
-    let target = reload::target(&config, backend.clone(), &remotes, &clusters);
+    catalogue::tell(&config);
+    let catalogues = catalogue::open(&config, &[])?;
+    catalogue::check(arguments.config.as_deref(), &config, &catalogues, &[]).await?;
+    let target = reload::target(&config, backend.clone(), &remotes, &clusters, &catalogues);
     let mut server = Server::new(target);
     let mut tls = Vec::new();
     for listener in &config.listeners {
@@ -88,7 +91,7 @@ pub(crate) async fn serve(
         config.limits.sessions,
         certificates(&config, &tls),
     ));
-    status.serves(&remotes, &clusters);
+    status.serves(&remotes, &clusters, &catalogues);
     if let Some(place) = &config.status {
         show_status(place, &status).await?;
     }
@@ -122,6 +125,7 @@ pub(crate) async fn serve(
         backend,
         remotes,
         clusters,
+        catalogues,
         handle: server.handle(),
         listening,
         tls,

@@ -89,6 +89,9 @@ pub(crate) fn settings(arguments: Arguments) -> (Option<Config>, Vec<String>) {
     for cluster in &mut config.clusters {
         cluster.options.strict |= arguments.strict;
     }
+    for catalogue in &mut config.catalogues {
+        catalogue.options.strict |= arguments.strict;
+    }
     databases(&mut config.databases, arguments.databases, arguments.save);
     if let Some(gateway) = &mut config.gateway
         && !gateway.targets.is_closed()
@@ -151,12 +154,15 @@ fn has_databases(config: &Config) -> bool {
         || !config.databases.is_empty()
         || !config.remotes.is_empty()
         || !config.clusters.is_empty()
+        || !config.catalogues.is_empty()
 }
 
 /// Returns the names of the databases in search engines.
 fn in_engines(config: &Config) -> impl Iterator<Item = &String> {
     let clusters = config.clusters.iter();
-    clusters.map(|cluster| &cluster.options.name)
+    let clusters = clusters.map(|cluster| &cluster.options.name);
+    let catalogues = config.catalogues.iter();
+    clusters.chain(catalogues.map(|catalogue| &catalogue.options.name))
 }
 
 /// Returns an error if the settings for recording contradict each other.

@@ -209,6 +209,7 @@ pages! {
     r_f16_the_page_on_clients_is_followed "server/docs/clients.md"
     r_f16_the_page_on_engines_is_followed "server/docs/engine.md"
     r_f16_the_page_on_the_gateway_is_followed "server/docs/gateway.md"
+    issue_50_the_page_on_koha_is_followed "server/docs/koha.md"
     r_f16_the_page_on_operation_is_followed "server/docs/operation.md"
     audit_r_l10_the_page_on_own_data_is_followed "server/docs/own-data.md"
     r_f16_the_page_on_the_page_is_followed "server/docs/page.md"

@@ -68,3 +68,19 @@ pub(crate) struct LoadArguments {
     #[arg(long, alias = "resume", value_name = "FILE")]
     pub(crate) state: Option<PathBuf>,
 }
+
+/// Arguments of `z3950d try-catalogue`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct LookArguments {
+    /// A node and the index, such as http://127.0.0.1:9200/koha_library_biblios
+    #[arg(value_name = "URL", value_parser = ClusterAddress::of_catalogue)]
+    pub(crate) address: ClusterAddress,
+
+    /// Trust these certificates of https:// beyond the system's, in PEM
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ca: Option<PathBuf>,
+
+    /// A file with one line, NAME:PASSWORD or ApiKey KEY, for an engine that asks for it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) credentials: Option<PathBuf>,
+}

@@ -98,6 +98,12 @@ fn arguments_are_read_or_refused() {
     check("--demo --profile aleph", false);
     check("--replay said.jsonl", true);
     check("--print-config", true);
+    check("--print-map koha", true);
+    check("--print-map", false);
+    check("try-catalogue http://127.0.0.1:9200/biblios", true);
+    check("try-catalogue https://a:1/solr/biblio --ca ca.pem", true);
+    check("try-catalogue 127.0.0.1:9200", false);
+    check("try-catalogue", false);
     check("--man", true);
     check("--completions zsh", true);
     check("--completions tcsh", false);

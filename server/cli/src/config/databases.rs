@@ -6,6 +6,7 @@ use z3950_front::engine::opensearch::ClusterOptions;
 use z3950_front::remote::RemoteOptions;
 use z3950_server::memory::{AccessPoints, DatabaseFiles};
 
+use super::catalogue::{self, CATALOGUE, MapSource};
 use super::engine::{self, ENGINE};
 use super::remote::REMOTE;
 use super::section::{Section, text};
@@ -17,6 +18,8 @@ pub(super) struct DatabaseTable {
     pub(super) files: DatabaseFiles,
     pub(super) remote: RemoteOptions,
     pub(super) cluster: ClusterSettings,
+    /// The map of an index that another program keeps.
+    pub(super) map: Option<MapSource>,
     /// The indexes of all databases.
     pub(super) points: AccessPoints,
 }
@@ -27,6 +30,7 @@ impl Default for DatabaseTable {
             files: DatabaseFiles::default(),
             remote: RemoteOptions::new("", [""; 0]),
             cluster: ClusterSettings::new(ClusterOptions::new("", Vec::new())),
+            map: None,
             points: AccessPoints::default(),
         }
     }
@@ -63,12 +67,19 @@ pub(super) fn read(top: &Section<'_>, config: &mut Config) {
             points: config.access_points.clone(),
             ..DatabaseTable::default()
         };
-        section.fill(&[&DATABASE, &REMOTE, &ENGINE], &mut table);
+        section.fill(&[&DATABASE, &REMOTE, &ENGINE, &CATALOGUE], &mut table);
         let is_in_engine = engine::is_chosen(section, &table);
-        let files = table.files;
-        if !names.insert(files.name.to_lowercase()) {
+        if !names.insert(table.files.name.to_lowercase()) {
             section.note("a database of this name already exists");
         }
+        if is_in_engine && section.has("catalogue") {
+            if let Some(map) = table.map.take() {
+                let settings = catalogue::read(section, &table, map);
+                config.catalogues.push(settings);
+            }
+            return;
+        }
+        let files = table.files;
         if is_in_engine {
             let mut cluster = table.cluster;
             let options = &mut cluster.options;

@@ -7,6 +7,7 @@ use z3950_front::engine::opensearch::{ClusterAddress, ClusterOptions};
 use z3950_front::engine::{IndexUses, named_indexes};
 use z3950_server::memory::DocidField;
 
+use super::catalogue::CATALOGUE;
 use super::databases::{DatabaseTable, note_keys_of};
 use super::section::{Section, Value, text};
 use super::setting::settings;
@@ -80,6 +81,7 @@ settings! {
 pub(super) fn is_chosen(section: &Section<'_>, table: &DatabaseTable) -> bool {
     if !section.has("engine") {
         note_keys_of(section, &ENGINE, "an engine");
+        note_keys_of(section, &CATALOGUE, "an engine");
         return false;
     }
     if ["files", "save", "targets"]
@@ -101,7 +103,7 @@ pub(super) fn is_chosen(section: &Section<'_>, table: &DatabaseTable) -> bool {
 }
 
 /// Reads the addresses of an engine's servers. The line holds a position in the text until all of it has been read.
-fn addresses(value: &Value<'_>, table: &mut DatabaseTable) {
+pub(super) fn addresses(value: &Value<'_>, table: &mut DatabaseTable) {
     let items = value.items();
     if items.is_empty() {
         value.note_key("there is no address");
@@ -109,7 +111,12 @@ fn addresses(value: &Value<'_>, table: &mut DatabaseTable) {
     for item in items {
         table.cluster.line = item.at();
         let known = &mut table.cluster.options.addresses;
-        if let Some(address) = item.parse(str::parse::<ClusterAddress>) {
+        let read = if value.section.has("catalogue") {
+            ClusterAddress::of_catalogue
+        } else {
+            str::parse
+        };
+        if let Some(address) = item.parse(read) {
             if known.iter().any(|known| known.is_same_server(&address)) {
                 item.note_key(format_args!("{address} is listed twice"));
             }

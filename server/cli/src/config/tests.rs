@@ -7,6 +7,7 @@ use clap::{CommandFactory, Parser};
 use z3950_asn1::apdu::{Options, ProtocolVersion};
 use z3950_asn1::bib1::attributes::{COMPLETENESS, POSITION, RELATION, STRUCTURE, TRUNCATION, USE};
 use z3950_front::engine::IndexUses;
+use z3950_front::engine::catalogue::CatalogueOptions;
 use z3950_front::engine::opensearch::ClusterOptions;
 use z3950_server::memory::Treatment;
 
@@ -216,6 +217,11 @@ fn the_defaults_of_the_template_are_those_of_the_server() {
     let expected = ClusterOptions::new("million", million.options.addresses.clone());
     assert_eq!(million.options, expected);
     assert_eq!(million.uses, IndexUses::default());
+    let [library] = &*config.catalogues else {
+        panic!("{:?}", config.catalogues)
+    };
+    let expected = CatalogueOptions::new("library", library.options.addresses.clone());
+    assert_eq!(library.options, expected);
     let default = Config::default();
     assert_eq!(config.docid, default.docid);
     assert_eq!(config.access_log_format, default.access_log_format);

@@ -16,6 +16,7 @@ pub(super) const EXAMPLES: &[Examples] = &[
         ("", "z3950d --fold saved.mrc"),
         ("Write a settings file, and check it", "z3950d --print-config > z3950d.toml"),
         ("", "z3950d --config z3950d.toml --check"),
+        ("Write the map of a catalogue to a file, to change it", "z3950d --print-map koha > map.toml"),
         ("Listen with TLS", "z3950d --demo --listen tls:127.0.0.1:2101 --certificate cert.pem --key key.pem"),
         ("Log sessions, and answer /metrics and /healthz", "z3950d --demo --access-log access.log --status 127.0.0.1:9210"),
         ("Test a client: faults, another server's habits, recorded conversations", "z3950d --demo --fault 'on search db=books nth=2: delay 500ms' --fault 'on search: surrogate 14'"),
@@ -35,6 +36,10 @@ pub(super) const EXAMPLES: &[Examples] = &[
         ("", "z3950d load --config z3950d.toml --state load.state records.mrc more.mrc"),
         ("", "z3950d load --config z3950d.toml --delete withdrawn.mrc"),
         ("Fill a new index while the old one answers", "z3950d load --config z3950d.toml --reload records.mrc"),
+    ]),
+    ("try-catalogue", &[
+        ("", "z3950d try-catalogue http://127.0.0.1:9200/koha_library_biblios"),
+        ("", "z3950d try-catalogue https://es.example.org:9200/koha_library_biblios --ca ca.pem --credentials es.password"),
     ]),
     ("hash-password", &[
         ("Type the password twice", "z3950d hash-password"),

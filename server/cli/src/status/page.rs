@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use z3950_front::engine::ServerCounts;
+use z3950_front::engine::catalogue::CatalogueDatabase;
 use z3950_front::engine::opensearch::ClusterDatabase;
 use z3950_front::remote::{RemoteDatabase, TargetCounts};
 use z3950_server::backend::Backend;
@@ -27,6 +28,8 @@ pub(crate) struct Status {
     remotes: Mutex<Vec<Arc<RemoteDatabase>>>,
     /// The databases whose records are in search engines.
     clusters: Mutex<Vec<Arc<ClusterDatabase>>>,
+    /// The databases whose records are in indexes that other programs keep.
+    catalogues: Mutex<Vec<Arc<CatalogueDatabase>>>,
     /// The maximum number of sessions at once.
     sessions: usize,
     /// The listeners with TLS: their addresses and configurations.
@@ -51,6 +54,7 @@ impl Status {
             backend,
             remotes: Mutex::default(),
             clusters: Mutex::default(),
+            catalogues: Mutex::default(),
             sessions,
             certificates,
             is_stopping: AtomicBool::new(false),
@@ -65,9 +69,11 @@ impl Status {
         &self,
         remotes: &[Arc<RemoteDatabase>],
         clusters: &[Arc<ClusterDatabase>],
+        catalogues: &[Arc<CatalogueDatabase>],
     ) {
         *lock(&self.remotes) = remotes.to_vec();
         *lock(&self.clusters) = clusters.to_vec();
+        *lock(&self.catalogues) = catalogues.to_vec();
     }
 
     /// Marks the server as stopping.
@@ -105,7 +111,7 @@ impl Status {
             of_databases(backend, &mut page);
         }
         of_targets(&lock(&self.remotes), &mut page);
-        of_engines(&lock(&self.clusters), &mut page);
+        of_engines(&lock(&self.clusters), &lock(&self.catalogues), &mut page);
         self.of_service(&mut page);
         page.0
     }
@@ -253,10 +259,16 @@ fn of_targets(remotes: &[Arc<RemoteDatabase>], page: &mut Page) {
 }
 
 /// Adds the samples of the engines' servers. Only the servers in the settings have samples.
-fn of_engines(clusters: &[Arc<ClusterDatabase>], page: &mut Page) {
+fn of_engines(
+    clusters: &[Arc<ClusterDatabase>],
+    catalogues: &[Arc<CatalogueDatabase>],
+    page: &mut Page,
+) {
     let clusters = clusters.iter();
     let clusters = clusters.map(|cluster| (&*cluster.options().name, cluster.servers()));
-    let counts = clusters.flat_map(|(name, counts)| {
+    let catalogues = catalogues.iter();
+    let catalogues = catalogues.map(|own| (&*own.options().name, own.servers()));
+    let counts = clusters.chain(catalogues).flat_map(|(name, counts)| {
         let counts = counts.into_iter();
         counts.map(move |counts| (name, counts))
     });

@@ -252,8 +252,8 @@ fn install(bin: &Path, default_port: u16) {
     let server = format!(
         r#"#!/bin/sh
 case " $* " in
-    *" --listen"* | *" --check "* | *" --print-config "* | *" --fold "* | *" --fault help "* | *" --help "* | *" -h "* | *" --version "* | \
-    *" --man "* | *" --completions "* | " engine-create "* | " hash-password "* | " load "*)
+    *" --listen"* | *" --check "* | *" --print-config "* | *" --print-map "* | *" --fold "* | *" --fault help "* | *" --help "* | *" -h "* | *" --version "* | \
+    *" --man "* | *" --completions "* | " engine-create "* | " hash-password "* | " load "* | " try-catalogue "*)
         exec {built}/z3950d "$@" ;;
     *)
         exec {built}/z3950d "$@" --listen 127.0.0.1:{default_port} ;;

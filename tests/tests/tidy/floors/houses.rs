@@ -490,6 +490,7 @@ pub(super) const HOUSES: &[House] = &[
             "load",
             "recorder",
             "remotes",
+            "catalogue",
             "engine",
             "settings",
             "access_log",

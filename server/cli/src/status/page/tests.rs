@@ -53,7 +53,7 @@ fn targets_of_databases_at_other_servers_are_counted() {
     assert!(!status.metrics().contains("z3950d_target"));
     let options = RemoteOptions::new("union", ["127.0.0.1:1/a", "http://127.0.0.1:2/b"]);
     let union = RemoteDatabase::new(&Client::new(), options).expect("targets");
-    status.serves(&[Arc::new(union)], &[]);
+    status.serves(&[Arc::new(union)], &[], &[]);
     let page = status.metrics();
     for line in [
         "z3950d_target_searches_total{database=\"union\",target=\"127.0.0.1:1/a\"} 0",
@@ -80,7 +80,7 @@ fn servers_of_search_engines_are_counted() {
     );
     let layout = Arc::new(layout.expect("indexes"));
     let engine = ClusterDatabase::new(options, layout).expect("no certificates");
-    status.serves(&[], &[Arc::new(engine)]);
+    status.serves(&[], &[Arc::new(engine)], &[]);
     let page = status.metrics();
     for server in servers {
         let labels = format!("{{database=\"books\",server=\"{server}\"}}");

@@ -1,0 +1,151 @@
+//! Databases in indexes that other programs keep: their maps, the comparison with the indexes, and the command that looks at an index.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use tokio::runtime::Runtime;
+use z3950_asn1::input;
+use z3950_front::engine::catalogue::{self, CatalogueDatabase, CatalogueMap, CatalogueOptions};
+use z3950_marc::text::escape_unprintable;
+
+use crate::args::LookArguments;
+use crate::config::{CatalogueSettings, Config, MapSource};
+use crate::engine::access;
+use crate::failure::{Exit, Failure, complain, note};
+use crate::print;
+
+/// The most octets of a file with a map.
+const MOST_MAP: u64 = 1 << 20;
+
+/// Reads the map of a database.
+///
+/// # Errors
+/// The file cannot be read, or is no map.
+fn map(source: &MapSource) -> Result<CatalogueMap, Failure> {
+    let text = match source {
+        MapSource::Shipped(name) => shipped(name)?.to_owned(),
+        MapSource::File(path) => {
+            let what = || format!("cannot read the map {}", path.display());
+            input::read_text(path, MOST_MAP).map_err(|error| Failure::cannot(&what(), error))?
+        }
+    };
+    CatalogueMap::parse(&text).map_err(|error| {
+        let (line, words) = (error.line, &error.words);
+        Failure::usage(match source {
+            MapSource::Shipped(name) => format!("the map {name}: {error}"),
+            MapSource::File(path) => format!("{}:{line}: {words}", path.display()),
+        })
+    })
+}
+
+/// Returns the text of a map that the program brings.
+///
+/// # Errors
+/// There is none of this name.
+pub(crate) fn shipped(name: &str) -> Result<&'static str, Failure> {
+    CatalogueMap::shipped(name).ok_or_else(|| {
+        let names: Vec<&str> = CatalogueMap::names().collect();
+        let names = names.join(", ");
+        Failure::usage(format!("there is no map {name}; there are {names}"))
+    })
+}
+
+/// Returns the options of a database, with what is read from files.
+///
+/// # Errors
+/// A file cannot be read.
+fn options(settings: &CatalogueSettings) -> Result<CatalogueOptions, Failure> {
+    let mut options = settings.options.clone();
+    options.access = access(settings.ca.as_deref(), settings.credentials.as_deref())?;
+    Ok(options)
+}
+
+/// Opens the databases without connecting to their engines. A database that is already open with the same settings and map stays open, with
+/// its connections and result sets.
+///
+/// # Errors
+/// A file of the settings cannot be read, or has no certificates or no map.
+pub(crate) fn open(
+    config: &Config,
+    running: &[Arc<CatalogueDatabase>],
+) -> Result<Vec<Arc<CatalogueDatabase>>, Failure> {
+    let opened = config.catalogues.iter().map(|settings| {
+        let (options, map) = (options(settings)?, map(&settings.map)?);
+        let mut known = running.iter();
+        if let Some(same) = known.find(|known| known.is_same(&options, &map)) {
+            return Ok(Arc::clone(same));
+        }
+        let what = format!("database {}", options.name);
+        let database = CatalogueDatabase::new(options, Arc::new(map));
+        let database = database.map_err(|error| Failure::cannot(&what, error));
+        database.map(Arc::new)
+    });
+    opened.collect()
+}
+
+/// Compares the maps of databases with their indexes, all at the same time, apart from those that were running before. What an index lacks is
+/// noted, and not offered. An index that cannot be asked now is reported; it is compared at the first search.
+///
+/// # Errors
+/// The indexes that do not fit their maps, each with the line of the setting.
+pub(crate) async fn check(
+    file: Option<&Path>,
+    config: &Config,
+    opened: &[Arc<CatalogueDatabase>],
+    running: &[Arc<CatalogueDatabase>],
+) -> Result<(), Failure> {
+    let settings = config.catalogues.iter().zip(opened);
+    let new = settings.filter(|(_, own)| !running.iter().any(|known| Arc::ptr_eq(known, own)));
+    let checks = new.map(async |(settings, own)| (settings, own.check().await));
+    let mut wrong = Vec::new();
+    for (settings, outcome) in join_all(checks).await {
+        let name = &settings.options.name;
+        match outcome {
+            Ok(missing) => missing.iter().for_each(|field| {
+                note(&format_args!("database {name}: {}: {field}", settings.map))
+            }),
+            Err(error) if error.is_mismatch() => {
+                let file = file.map_or_else(String::new, |file| file.display().to_string());
+                let line = settings.line;
+                wrong.push(format!("{file}:{line}: database {name}: {error}"));
+            }
+            Err(error) => complain(&format_args!("database {name}: {error}")),
+        }
+    }
+    if wrong.is_empty() {
+        Ok(())
+    } else {
+        Err(Failure::usage(wrong.join("\n")))
+    }
+}
+
+/// Prints the addresses and the map of each database.
+pub(crate) fn tell(config: &Config) {
+    for CatalogueSettings { options, map, .. } in &config.catalogues {
+        let places: Vec<String> = options.addresses.iter().map(ToString::to_string).collect();
+        let places = places.join(", ");
+        note(&format_args!(
+            "database {}: read from the search engine at {places}, by {map}",
+            options.name
+        ));
+    }
+}
+
+/// Looks at an index, and prints what it is and what would be answered.
+///
+/// # Errors
+/// The index cannot be asked.
+pub(crate) fn look(arguments: &LookArguments, runtime: &Runtime) -> Result<Exit, Failure> {
+    let access = access(arguments.ca.as_deref(), arguments.credentials.as_deref())?;
+    let addresses = [arguments.address.clone()];
+    let time = CatalogueOptions::new("", Vec::new()).answer_time;
+    let seen = runtime.block_on(catalogue::look(&addresses, &access, time));
+    let seen = seen.map_err(|error| {
+        let what = format!("cannot look at {}", arguments.address);
+        Failure::cannot(&what, error)
+    })?;
+    // Names of fields are those of the index.
+    let seen = escape_unprintable(&seen.to_string(), |one| one == '\n').into_owned();
+    Ok(print(format!("{}\n", seen.trim_end()).as_bytes()))
+}
