@@ -199,12 +199,13 @@ fn add_alternative<L: Leaf>(any: &mut Vec<Clause<L>>, clause: Clause<L>) {
     };
     let mut left = Some(leaf);
     for known in any.iter_mut() {
-        if let (Clause::Leaf(known), Some(leaf)) = (known, left.take()) {
-            left = known.join(leaf);
-        }
-        if left.is_none() {
+        let Clause::Leaf(known) = known else {
+            continue;
+        };
+        let Some(leaf) = left.take() else {
             return;
-        }
+        };
+        left = known.join(leaf);
     }
     any.extend(left.map(Clause::Leaf));
 }

@@ -99,3 +99,22 @@ fn terms_have_their_own_clauses() {
         assert_eq!(words.collect::<Vec<_>>(), expected);
     }
 }
+
+#[test]
+fn no_alternative_is_lost_behind_a_list() {
+    let of = |access: i64| format!("@attr 1={access} a");
+    let [title, author, subject, publisher] = [4, 1003, 21, 1018].map(of);
+    for (pqf, leaves) in [
+        (format!("@or @and {title} {author} {subject}"), 3),
+        (format!("@or {subject} @and {title} {author}"), 3),
+        (format!("@or @or @not {title} {author} {subject} {publisher}"), 4),
+        (format!("@or @or @and {title} {author} {subject} {subject}"), 3),
+    ] {
+        let query = parse_pqf(&pqf).unwrap_or_else(|error| panic!("{pqf}: {error}"));
+        let none = |name: &[u8]| Err(diagnostic(Condition::RESULT_SET_DOES_NOT_EXIST, name));
+        let translated = translate(&map(), &query, &none, false).expect(&pqf);
+        let mut count = 0;
+        translated.clause.each_leaf(&mut |_| count += 1);
+        assert_eq!(count, leaves, "{pqf}");
+    }
+}
