@@ -181,10 +181,11 @@ impl Reading<'_, '_> {
 
     fn text(&self) -> Result<(Clause, Option<Spans>), Diagnostic> {
         let text = self.written.text.trim();
+        let range = self.written.range(text, None)?;
         if !text.chars().any(char::is_alphanumeric) {
             return Err(self.written.malformed());
         }
-        if let Some(range) = self.written.range(text, None)? {
+        if let Some(range) = range {
             if self.written.value(STRUCTURE) == Some(STRUCTURE_WORD)
                 || !self.point.has(Role::Ranges)
             {
