@@ -114,25 +114,18 @@ impl<'c> KohaIndex<'c> {
         self.cluster.urls(&self.name).swap_remove(0)
     }
 
-    /// Returns what the analysis of a field makes of each text: the words with their positions.
+    /// Returns the words that the analysis of a field makes of texts.
     ///
     /// # Panics
     /// Panics if the node refuses it.
-    pub fn analyze(&self, field: &str, text: &str) -> Vec<(String, usize)> {
+    pub fn analyze(&self, field: &str, texts: &[&str]) -> Vec<String> {
         let path = format!("/{}/_analyze", self.name);
-        let body = json!({ "field": field, "text": text }).to_string();
+        let body = json!({ "field": field, "text": texts }).to_string();
         let (status, answer) = self.cluster.ask("POST", &path, &body);
         assert_eq!(status, 200, "{answer}");
-        let tokens = answer["tokens"].as_array().expect("tokens");
-        let token = |token: &Value| {
-            let position = token["position"]
-                .as_u64()
-                .and_then(|position| usize::try_from(position).ok());
-            (
-                token["token"].as_str().expect("a word").to_owned(),
-                position.expect("a position"),
-            )
-        };
-        tokens.iter().map(token).collect()
+        let tokens = answer["tokens"].as_array().expect("tokens").iter();
+        tokens
+            .map(|token| token["token"].as_str().expect("a word").to_owned())
+            .collect()
     }
 }

@@ -26,11 +26,12 @@ fn the_index_has_the_records_of_koha() {
             count(&index, &json!({ "match_all": {} })),
             records.len() as u64
         );
-        let words = index.analyze("title", "The l’été : O'Neill, Łódź");
-        let words: Vec<&str> = words.iter().map(|(word, _)| &**word).collect();
+        let words = index.analyze("title", &["The l’été : O'Neill, Łódź"]);
         assert_eq!(words, ["the", "l'ete", "o'neill", "lodz"]);
-        let title = index.analyze("title.phrase", "War : peace /");
-        assert_eq!(title, [("war  peace ".to_owned(), 0)]);
+        assert_eq!(
+            index.analyze("title.phrase", &["War : peace /"]),
+            ["war  peace "]
+        );
         let hidden = index
             .documents
             .iter()

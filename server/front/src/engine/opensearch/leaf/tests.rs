@@ -107,8 +107,14 @@ fn no_alternative_is_lost_behind_a_list() {
     for (pqf, leaves) in [
         (format!("@or @and {title} {author} {subject}"), 3),
         (format!("@or {subject} @and {title} {author}"), 3),
-        (format!("@or @or @not {title} {author} {subject} {publisher}"), 4),
-        (format!("@or @or @and {title} {author} {subject} {subject}"), 3),
+        (
+            format!("@or @or @not {title} {author} {subject} {publisher}"),
+            4,
+        ),
+        (
+            format!("@or @or @and {title} {author} {subject} {subject}"),
+            3,
+        ),
     ] {
         let query = parse_pqf(&pqf).unwrap_or_else(|error| panic!("{pqf}: {error}"));
         let none = |name: &[u8]| Err(diagnostic(Condition::RESULT_SET_DOES_NOT_EXIST, name));
