@@ -9,7 +9,7 @@ mod request;
 mod response;
 mod scan;
 
-use std::sync::RwLock;
+use std::sync::Mutex;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -22,6 +22,7 @@ use super::plan::{Answer, AskError, Plan, TermsAnswer, TermsPlan};
 use super::term::Skills;
 use crate::engine::link::Failure;
 use crate::engine::link::reading::{ReadLink, Reading};
+use crate::lock::lock;
 
 /// The most records from the first to the last one of a page (`index.max_result_window`).
 pub(super) const WINDOW: usize = 10_000;
@@ -42,7 +43,7 @@ pub(super) struct KohaDialect {
     pub(super) link: ReadLink,
     strict: bool,
     /// What is known of its fields; fields with the same analyzer fold words alike.
-    known: RwLock<KnownFields>,
+    known: Mutex<KnownFields>,
 }
 
 impl KohaDialect {
@@ -58,7 +59,7 @@ impl KohaDialect {
         Self {
             link,
             strict,
-            known: RwLock::default(),
+            known: Mutex::default(),
         }
     }
 
@@ -68,10 +69,7 @@ impl KohaDialect {
             .ask(Reading::Mapping, "", &Value::Null, MOST_MAPPING)
             .await?;
         let (found, known) = mapping::read(&mapping);
-        *self
-            .known
-            .write()
-            .unwrap_or_else(|poisoned| poisoned.into_inner()) = known;
+        *lock(&self.known) = known;
         Ok(found)
     }
 
@@ -104,7 +102,9 @@ impl KohaDialect {
         deadline: Duration,
     ) -> Result<TermsAnswer, AskError> {
         let mut needs = Needs::default();
-        needs.add_text(plan.field, plan.start);
+        if !plan.start.is_empty() {
+            needs.add_text(plan.field, plan.start);
+        }
         if let Some(within) = plan.within {
             needs.add(within);
         }
@@ -127,11 +127,7 @@ impl KohaDialect {
 
     /// Asks the engine for the words that a query needs.
     async fn analyzed(&self, needs: Needs) -> Result<Analysis, AskError> {
-        let known = self
-            .known
-            .read()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())
-            .clone();
+        let known = lock(&self.known).clone();
         analysis::ask(&self.link, needs, &known).await
     }
 }

@@ -451,7 +451,9 @@ impl Reader<'_> {
         let Some(suffix) = self.suffixes.0.get(role.key()) else {
             return Ok(Vec::new());
         };
-        let fields = fields.iter().map(|name| {
+        // An index has one field to list or to sort by.
+        let most = if role.is_searched() { fields.len() } else { 1 };
+        let fields = fields.iter().take(most).map(|name| {
             let names = suffix.get_ref().split(OR).map(str::trim);
             let names = names.map(|suffix| format!("{}{suffix}", name.get_ref()));
             let names: Vec<String> = names.collect();

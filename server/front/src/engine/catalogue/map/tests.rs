@@ -37,7 +37,7 @@ fn koha_map_has_the_use_attributes_of_koha() {
 #[test]
 fn suffixes_make_the_fields_of_an_index() {
     let map = format!(
-        "{RECORD}[suffixes]\nwords = \"\"\nkeys = \".ci_raw|.raw\"\n[[index]]\nname = \"t\"\nfields = [\"a\", \"b\"]\nsort = [\"s\"]"
+        "{RECORD}[suffixes]\nwords = \"\"\nkeys = \".ci_raw|.raw\"\nfacet = \"__f\"\n[[index]]\nname = \"t\"\nfields = [\"a\", \"b\"]\nsort = [\"s\"]"
     );
     let map = CatalogueMap::parse(&map).expect("a map");
     let [index] = &*map.indexes else {
@@ -53,6 +53,7 @@ fn suffixes_make_the_fields_of_an_index() {
         ["a.ci_raw or a.raw", "b.ci_raw or b.raw"]
     );
     assert_eq!(names(Role::Sort), ["s"]);
+    assert_eq!(names(Role::Facet), ["a__f"]);
     assert_eq!(names(Role::Scan), Vec::<String>::new());
 }
 
