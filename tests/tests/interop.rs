@@ -16,6 +16,7 @@ mod recorder;
 mod records;
 mod servers;
 mod services;
+mod solr;
 mod sru;
 mod sru_client;
 mod union;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::dialect::Dialect;
-use super::map::{CatalogueMap, Role};
+use super::map::{CatalogueEngine, CatalogueMap, Role};
 use super::offer::{MissingField, Offer};
 use super::options::CatalogueError;
 use super::plan::{Clause, Plan};
@@ -67,12 +67,17 @@ pub async fn look(
         fitting: None,
         others: Vec::new(),
     };
-    let mut failure = None;
+    let (mut failure, mut is_known) = (None, false);
     for name in CatalogueMap::names() {
         let map = CatalogueMap::shipped(name).and_then(|text| CatalogueMap::parse(text).ok());
         let Some(map) = map else { continue };
         let dialect = Dialect::new(map.engine(), link()?, false);
-        match fitted(name, &map, &dialect, time).await {
+        let fitted = fitted(name, &map, &dialect, time).await;
+        if fitted.is_ok() && map.engine() == CatalogueEngine::Solr {
+            looked.product.get_or_insert_with(|| "Solr".to_owned());
+        }
+        is_known |= fitted.is_ok();
+        match fitted {
             Ok(Ok(fitting)) => {
                 let best = looked.fitting.as_ref().map_or(0, |best| best.offered.len());
                 if fitting.offered.len() > best {
@@ -87,7 +92,6 @@ pub async fn look(
             }
         }
     }
-    let is_known = looked.fitting.is_some() || looked.others.len() > 1;
     match failure {
         Some(error) if !is_known => Err(error),
         _ => Ok(looked),

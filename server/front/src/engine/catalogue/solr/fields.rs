@@ -25,6 +25,12 @@ pub(super) async fn found(link: &ReadLink, map: &CatalogueMap) -> Result<FieldsF
         MOST_ANSWER_OCTETS,
     );
     let answer = asked.await?;
+    if answer.get("schema").is_none() {
+        return Err(Failure::NotJson {
+            place: link.index().to_owned(),
+            status: 200,
+        });
+    }
     let schema = Schema::read(&answer);
     let mut found = HashMap::new();
     let mut patterned = Vec::new();
@@ -131,6 +137,8 @@ impl<'a> Schema<'a> {
         Abilities {
             words: indexed && has('T') && !is_whole,
             keys: indexed && is_whole,
+            // Strings, which Solr does not fold.
+            compares: indexed && class.ends_with("StrField"),
             stored: has('S') || with_values,
             lists: indexed && is_text,
             sorts: (indexed || with_values)
@@ -174,20 +182,26 @@ mod tests {
         let of = |name: &str| {
             schema.abilities(name).map(|(has, is_pattern)| {
                 let flags = [
-                    has.words, has.keys, has.stored, has.lists, has.sorts, is_pattern,
+                    has.words,
+                    has.keys,
+                    has.compares,
+                    has.stored,
+                    has.lists,
+                    has.sorts,
+                    is_pattern,
                 ];
-                let flags = "wkslop".chars().zip(flags).filter(|(_, is_set)| *is_set);
+                let flags = "wkcslop".chars().zip(flags).filter(|(_, is_set)| *is_set);
                 flags.map(|(letter, _)| letter).collect::<String>()
             })
         };
         for (name, expected) in [
-            ("id", Some("kslo")),
+            ("id", Some("kcslo")),
             ("title_full", Some("wsl")),
             ("fullrecord", Some("s")),
             ("author_facet", Some("ksl")),
             ("last_indexed", Some("kso")),
-            ("own_str", Some("kslop")),
-            ("own_str_mv", Some("kslop")),
+            ("own_str", Some("kcslop")),
+            ("own_str_mv", Some("kcslop")),
             ("nofield", None),
         ] {
             assert_eq!(of(name).as_deref(), expected, "{name}");

@@ -1,0 +1,335 @@
+//! Searches without an index: the words of each value, as the engine's own analysis gives them, are compared one by one. What the
+//! engine finds must be the same.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use serde_json::Value;
+use z3950_tests::solr::{SolrNodes, SolrShape};
+
+/// A word of a value or of a query, at its position.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Token {
+    pub(super) text: String,
+    pub(super) position: i64,
+}
+
+/// The words of one value.
+pub(super) type Words = Vec<Token>;
+
+/// The documents of a collection.
+pub(super) struct Naive<'n> {
+    nodes: &'n SolrNodes,
+    collection: String,
+    shape: SolrShape,
+    documents: Vec<NaiveDocument>,
+    /// What the engine has said of queries, by field and text.
+    asked: RefCell<HashMap<(String, String), Words>>,
+}
+
+struct NaiveDocument {
+    id: String,
+    /// The values of each field as they are.
+    values: HashMap<String, Vec<String>>,
+    /// The same values as words.
+    words: HashMap<String, Vec<Words>>,
+}
+
+/// Fields that the schemas fill from others.
+const COPIES: [(&str, &str); 14] = [
+    ("allfields", "allfields_unstemmed"),
+    ("title_full", "title_full_unstemmed"),
+    ("title_full", "title_fullStr"),
+    ("author", "author_facet"),
+    ("author2", "author_facet"),
+    ("author_corporate", "author_facet"),
+    ("author", "author_browse"),
+    ("author2", "author_browse"),
+    ("author_corporate", "author_browse"),
+    ("publisher", "publisherStr"),
+    ("topic", "topic_unstemmed"),
+    ("topic", "topic_browse"),
+    ("callnumber-raw", "callnumber-search"),
+    ("dewey-raw", "dewey-search"),
+];
+
+/// Fields whose words nothing asks for.
+const LEFT_OUT: [&str; 2] = ["fullrecord", "marc_ss"];
+
+impl<'n> Naive<'n> {
+    /// Has the documents analysed.
+    pub(super) fn new(
+        nodes: &'n SolrNodes,
+        shape: SolrShape,
+        collection: &str,
+        documents: &[Value],
+    ) -> Self {
+        let mut naive = Self {
+            nodes,
+            collection: collection.to_owned(),
+            shape,
+            documents: Vec::new(),
+            asked: RefCell::default(),
+        };
+        for some in documents.chunks(50) {
+            let values: Vec<_> = some.iter().map(values_of).collect();
+            let analysed = naive.analysed(&values);
+            naive.documents.extend(values.into_iter().map(|values| {
+                let id = values["id"][0].clone();
+                let of_field = |field: &String, texts: &Vec<String>| {
+                    let texts = texts.iter();
+                    let words = texts.map(|text| words_of(&analysed[&id][field]["index"][text]));
+                    (field.clone(), words.collect())
+                };
+                let words = values.iter().map(|(field, texts)| of_field(field, texts));
+                let words = words.collect();
+                NaiveDocument { id, values, words }
+            }));
+        }
+        naive
+    }
+
+    /// Asks the engine for the words of documents; returns its answer for each identifier.
+    fn analysed(&self, documents: &[HashMap<String, Vec<String>>]) -> Value {
+        let mut xml = "<docs>".to_owned();
+        for document in documents {
+            xml.push_str("<doc>");
+            for (field, texts) in document {
+                for text in texts {
+                    let text = text.replace('&', "&amp;").replace('<', "&lt;");
+                    xml.push_str(&format!("<field name=\"{field}\">{text}</field>"));
+                }
+            }
+            xml.push_str("</doc>");
+        }
+        xml.push_str("</docs>");
+        let path = format!("/solr/{}/analysis/document?wt=json", self.collection);
+        let (status, mut answer) = self.nodes.ask_of_type("text/xml", "POST", &path, &xml);
+        assert_eq!(status, 200, "{answer}");
+        answer["analysis"].take()
+    }
+
+    /// Returns the words of a query of a field.
+    pub(super) fn query_words(&self, field: &str, text: &str) -> Words {
+        let key = (field.to_owned(), text.to_owned());
+        if let Some(known) = self.asked.borrow().get(&key) {
+            return known.clone();
+        }
+        let path = format!("/solr/{}/analysis/field", self.collection);
+        let octets = text.bytes().map(|octet| format!("%{octet:02X}"));
+        let encoded = octets.collect::<String>();
+        let form = format!(
+            "wt=json&expandMacros=false&analysis.fieldname={field}&analysis.query={encoded}"
+        );
+        let content_type = "application/x-www-form-urlencoded";
+        let (status, answer) = self.nodes.ask_of_type(content_type, "POST", &path, &form);
+        assert_eq!(status, 200, "{answer}");
+        let words = words_of(&answer["analysis"]["field_names"][field]["query"]);
+        self.asked.borrow_mut().insert(key, words.clone());
+        words
+    }
+
+    /// Returns the identifiers of the documents for which a condition holds.
+    fn having(&self, condition: impl Fn(&NaiveDocument) -> bool) -> BTreeSet<String> {
+        let found = self.documents.iter().filter(|one| condition(one));
+        found.map(|one| one.id.clone()).collect()
+    }
+
+    /// Returns all identifiers.
+    pub(super) fn all(&self) -> BTreeSet<String> {
+        self.having(|_| true)
+    }
+
+    /// Returns the documents with a value in one of the fields.
+    pub(super) fn filled(&self, fields: &[&str]) -> BTreeSet<String> {
+        self.having(|one| fields.iter().any(|field| one.values.contains_key(*field)))
+    }
+
+    /// Returns the documents with a phrase in one of the fields.
+    pub(super) fn phrase(&self, fields: &[&str], text: &str) -> BTreeSet<String> {
+        let asked = fields
+            .iter()
+            .map(|field| (*field, self.query_words(field, text)));
+        let asked: Vec<_> = asked.filter(|(_, words)| !words.is_empty()).collect();
+        self.having(|one| {
+            asked.iter().any(|(field, phrase)| {
+                let values = self.runs(one, field);
+                values.iter().any(|words| is_phrase(words, phrase))
+            })
+        })
+    }
+
+    /// Returns the documents with all of these words, or with some of them, each in one of the fields. Words of which no field leaves
+    /// anything do not count.
+    pub(super) fn words(&self, fields: &[&str], text: &str, all: bool) -> BTreeSet<String> {
+        let is_word = |word: &&str| {
+            let mut fields = fields.iter();
+            fields.any(|field| !self.query_words(field, word).is_empty())
+        };
+        let words = text.split_whitespace().filter(is_word);
+        let found = words.map(|word| self.phrase(fields, word));
+        let joined = found.reduce(|one, other| if all { &one & &other } else { &one | &other });
+        joined.unwrap_or_default()
+    }
+
+    /// Returns the documents with two words at most this far apart in one of the fields, the first before the other if ordered.
+    pub(super) fn near(
+        &self,
+        fields: &[&str],
+        (one, other): (&str, &str),
+        most: i64,
+        ordered: bool,
+    ) -> BTreeSet<String> {
+        let words = |field: &str, text| {
+            let words = self.query_words(field, text);
+            words.first().map(|token| token.text.clone())
+        };
+        let asked = fields
+            .iter()
+            .map(|field| (*field, words(field, one), words(field, other)));
+        let asked: Vec<_> = asked.collect();
+        self.having(|document| {
+            asked.iter().any(|(field, one, other)| {
+                let values = self.runs(document, field);
+                values
+                    .iter()
+                    .any(|words| is_near(words, (one, other), most, ordered))
+            })
+        })
+    }
+
+    /// Returns the documents with a word in one of the fields that fits.
+    pub(super) fn word(&self, fields: &[&str], fits: impl Fn(&str) -> bool) -> BTreeSet<String> {
+        self.having(|one| {
+            let values = fields.iter().filter_map(|field| one.words.get(*field));
+            values.flatten().flatten().any(|token| fits(&token.text))
+        })
+    }
+
+    /// Returns the documents with a value in one of the fields that fits.
+    pub(super) fn value(&self, fields: &[&str], fits: impl Fn(&str) -> bool) -> BTreeSet<String> {
+        self.having(|one| {
+            let values = fields.iter().filter_map(|field| one.values.get(*field));
+            values.flatten().any(|value| fits(value))
+        })
+    }
+
+    /// Returns the number of documents with each term of a field, in the order of UTF-8.
+    pub(super) fn terms(&self, field: &str) -> BTreeMap<String, usize> {
+        self.terms_of(field, &self.all())
+    }
+
+    /// Returns the number of those of the documents that have each term of a field.
+    pub(super) fn terms_of(&self, field: &str, ids: &BTreeSet<String>) -> BTreeMap<String, usize> {
+        let mut counts = BTreeMap::new();
+        for document in self.documents.iter().filter(|one| ids.contains(&one.id)) {
+            let words = document.words.get(field).into_iter().flatten().flatten();
+            let terms: BTreeSet<_> = words.map(|token| &token.text).collect();
+            for term in terms {
+                *counts.entry(term.clone()).or_default() += 1;
+            }
+        }
+        counts
+    }
+
+    /// Returns the least value of a field in each document that has it.
+    pub(super) fn least(&self, field: &str) -> HashMap<String, String> {
+        let documents = self.documents.iter();
+        let found = documents.filter_map(|one| {
+            let least = one.values.get(field)?.iter().min()?;
+            Some((one.id.clone(), least.clone()))
+        });
+        found.collect()
+    }
+
+    /// Returns the words of a field, in runs across which no phrase can go: one for each value, or one for all where the schema leaves
+    /// no gap between them.
+    fn runs(&self, document: &NaiveDocument, field: &str) -> Vec<Words> {
+        let values = document.words.get(field).cloned().unwrap_or_default();
+        if self.shape == SolrShape::VuFind {
+            return values;
+        }
+        let mut run = Words::new();
+        let mut behind = 0;
+        for words in values {
+            let last = words.last().map_or(0, |token| token.position);
+            run.extend(words.into_iter().map(|token| Token {
+                position: token.position + behind,
+                ..token
+            }));
+            behind += last;
+        }
+        vec![run]
+    }
+}
+
+/// Returns the values of all fields, also of those that the schema fills.
+fn values_of(document: &Value) -> HashMap<String, Vec<String>> {
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    let mut values: HashMap<String, Vec<String>> = HashMap::new();
+    for (field, value) in document.as_object().expect("a document") {
+        if LEFT_OUT.contains(&&**field) {
+            continue;
+        }
+        let texts = match value {
+            Value::Array(values) => values.iter().map(text).collect(),
+            value => vec![text(value)],
+        };
+        for (_, copy) in COPIES.iter().filter(|(from, _)| from == field) {
+            values
+                .entry((*copy).to_owned())
+                .or_default()
+                .extend(texts.clone());
+        }
+        values.entry(field.clone()).or_default().extend(texts);
+    }
+    values
+}
+
+/// Returns the words that the last step of an analysis gives.
+fn words_of(steps: &Value) -> Words {
+    let last = steps.as_array().and_then(|steps| steps.last());
+    let tokens = last.and_then(Value::as_array).into_iter().flatten();
+    tokens
+        .map(|token| Token {
+            text: token["text"].as_str().expect("a text").to_owned(),
+            position: token["position"].as_i64().expect("a position"),
+        })
+        .collect()
+}
+
+/// Returns whether the words of a phrase stand in a value at the same distances.
+fn is_phrase(words: &[Token], phrase: &[Token]) -> bool {
+    let first = &phrase[0];
+    let begins = words.iter().filter(|token| token.text == first.text);
+    begins.into_iter().any(|begin| {
+        phrase.iter().all(|wanted| {
+            let position = begin.position + wanted.position - first.position;
+            words
+                .iter()
+                .any(|token| token.position == position && token.text == wanted.text)
+        })
+    })
+}
+
+fn is_near(
+    words: &[Token],
+    (one, other): (&Option<String>, &Option<String>),
+    most: i64,
+    ordered: bool,
+) -> bool {
+    let (Some(one), Some(other)) = (one, other) else {
+        return false;
+    };
+    let at = |text: &String| {
+        let found = words.iter().filter(|token| token.text == *text);
+        found.map(|token| token.position).collect::<Vec<_>>()
+    };
+    let (left, right) = (at(one), at(other));
+    left.iter().any(|left| {
+        right.iter().any(|right| {
+            let distance = right - left;
+            (1..=most).contains(&if ordered { distance } else { distance.abs() })
+        })
+    })
+}
