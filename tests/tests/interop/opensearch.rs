@@ -9,6 +9,7 @@ mod phases;
 mod pressed;
 mod queries;
 mod reloads;
+mod secure;
 mod served;
 mod setup;
 mod strangers;

@@ -1,0 +1,125 @@
+//! Tests of nodes behind TLS and passwords: right and wrong credentials, and certificates that are not to be trusted.
+
+use std::fs;
+
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, date_time_ymd};
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::pki_types::PrivateKeyDer;
+use z3950_tests::opensearch::Cluster;
+use z3950_tests::opensearch::gate::{Gate, Passage};
+use z3950_tests::program::{Daemon, z3950};
+
+use super::{Home, assert_ran};
+
+/// Returns a certificate for a host that is valid until a year, and the PEM of its issuer.
+fn certified(host: &str, year: i32) -> (ServerConfig, String) {
+    let key = || KeyPair::generate().expect("a key");
+    let mut issuer = CertificateParams::default();
+    issuer.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let issuer = CertifiedIssuer::self_signed(issuer, key()).expect("an issuer");
+    let own = key();
+    let mut params = CertificateParams::new([host.to_owned()]).expect("a name");
+    params.not_before = date_time_ymd(2000, 1, 1);
+    params.not_after = date_time_ymd(year, 1, 1);
+    let certificate = params.signed_by(&own, &issuer).expect("signed");
+    let config = ServerConfig::builder()
+        .with_no_client_auth()
+        .with_single_cert(
+            vec![certificate.der().clone()],
+            PrivateKeyDer::Pkcs8(own.serialize_der().into()),
+        );
+    (config.expect("a certificate"), issuer.pem())
+}
+
+/// Lets those through who have this value of Authorization.
+fn only(value: &'static str) -> impl Fn(&str) -> Passage {
+    move |head| {
+        let fields = head.lines().filter_map(|line| line.split_once(": "));
+        let mut values = fields.filter(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+        match values.next() {
+            Some((_, given)) if given == value => Passage::Through,
+            Some(_) => Passage::Refused(403),
+            None => Passage::Refused(401),
+        }
+    }
+}
+
+/// `user:pass word` in base64.
+const BASIC: &str = "Basic dXNlcjpwYXNzIHdvcmQ=";
+
+/// Writes settings for a gate with TLS.
+fn set(home: &Home<'_>, gate: &Gate, ca: &str, credentials: Option<&str>) {
+    let mut text = format!(
+        "[[database]]\nname = \"books\"\nengine = \"https://127.0.0.1:{}/{}\"\nca = \"ca.pem\"\n",
+        gate.port, home.index
+    );
+    fs::write(home.file("ca.pem"), ca).expect("written");
+    if let Some(credentials) = credentials {
+        fs::write(home.file("engine.password"), credentials).expect("written");
+        text.push_str("credentials = \"engine.password\"\n");
+    }
+    fs::write(home.settings(), text).expect("written");
+}
+
+#[test]
+fn audit_r_l1_nodes_with_tls_and_passwords_are_loaded_and_searched() {
+    let Some(cluster) = Cluster::shared() else {
+        return;
+    };
+    for (header, credentials) in [
+        (BASIC, "user:pass word\n"),
+        ("ApiKey a2V5OnNlY3JldA==", "ApiKey a2V5OnNlY3JldA==\n"),
+    ] {
+        let home = Home::new(cluster, "secure");
+        let (tls, ca) = certified("127.0.0.1", 4000);
+        let gate = Gate::open_tls(cluster.ports()[0], tls, only(header));
+        set(&home, &gate, &ca, Some(credentials));
+        home.write("all.mrc", "war", 1..=20);
+        assert_ran(&home.run(&["load", "all.mrc"]), 0, &["20 records loaded"]);
+        assert_ran(&home.run(&["--check"]), 0, &[]);
+        let settings = home.settings();
+        let daemon = Daemon::start(["--config", settings.to_str().expect("text")]);
+        let target = format!("{}/books", daemon.address());
+        let found = z3950(["search", &target, "ti:war", "--count", "0"]);
+        assert_eq!(found.stdout, format!("20 {target}\n"), "{found:?}");
+        drop(daemon);
+        for wrong in [Some("user:wrong\n"), Some("ApiKey d3Jvbmc=\n"), None] {
+            set(&home, &gate, &ca, wrong);
+            for arguments in [&["--check"][..], &["load", "all.mrc"]] {
+                let refused = home.run(arguments);
+                assert_ran(&refused, 2, &["the search engine denies access"]);
+                let secrets = ["wrong", "d3Jvbmc", "pass word", "dXNlcj"];
+                assert!(
+                    !secrets.iter().any(|secret| refused.stderr.contains(secret)),
+                    "{refused:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn audit_r_l1_certificates_that_cannot_be_trusted_are_told() {
+    let Some(cluster) = Cluster::shared() else {
+        return;
+    };
+    let home = Home::new(cluster, "untrusted");
+    home.write("all.mrc", "war", 1..=20);
+    for (host, year, is_trusted, words) in [
+        ("127.0.0.1", 2001, true, "expired"),
+        ("other.example", 4000, true, "not valid for"),
+        ("127.0.0.1", 4000, false, "not signed by an authority"),
+    ] {
+        let (tls, own) = certified(host, year);
+        let (_, other) = certified(host, year);
+        let gate = Gate::open_tls(cluster.ports()[0], tls, |_| panic!("no request is sent"));
+        let ca = if is_trusted { own } else { other };
+        set(&home, &gate, &ca, Some("user:pass word\n"));
+        // The node may become another one, so that does not prevent the start.
+        let checked = home.run(&["--check"]);
+        assert_ran(&checked, 0, &[words]);
+        let loaded = home.run(&["load", "all.mrc"]);
+        assert_ran(&loaded, 1, &[words]);
+    }
+    assert_eq!(cluster.ask("GET", &format!("/{}", home.index), "").0, 404);
+}
