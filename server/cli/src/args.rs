@@ -100,7 +100,8 @@ pub(crate) struct Arguments {
     #[arg(long, help_heading = "Settings")]
     pub(crate) print_config: bool,
 
-    /// Print the map of an index that another program keeps, such as koha, to be changed and named by `catalogue` in the settings file
+    /// Print the map of an index that another program keeps (koha, vufind, blacklight), to be changed and named by `catalogue` in the
+    /// settings file
     #[arg(long, value_name = "NAME", help_heading = "Settings", hide_short_help = true, add = maps())]
     pub(crate) print_map: Option<String>,
 
@@ -156,7 +157,7 @@ pub(crate) struct Messages {
 pub(crate) enum DaemonCommand {
     #[command(flatten)]
     Engine(EngineCommand),
-    /// Look at an index that another program keeps, such as Koha, and tell what would be answered from it.
+    /// Look at the index of Koha, VuFind or Blacklight, and tell what would be answered from it.
     TryCatalogue(LookArguments),
     /// Hash a password for `password-hash` in the settings file.
     ///

@@ -209,6 +209,8 @@ pages! {
     r_f16_the_page_on_clients_is_followed "server/docs/clients.md"
     r_f16_the_page_on_engines_is_followed "server/docs/engine.md"
     r_f16_the_page_on_the_gateway_is_followed "server/docs/gateway.md"
+    issue_50_the_page_on_blacklight_is_followed "server/docs/blacklight.md"
+    issue_50_the_page_on_vufind_is_followed "server/docs/vufind.md"
     issue_50_the_page_on_koha_is_followed "server/docs/koha.md"
     r_f16_the_page_on_operation_is_followed "server/docs/operation.md"
     audit_r_l10_the_page_on_own_data_is_followed "server/docs/own-data.md"

@@ -72,7 +72,7 @@ pub(crate) struct LoadArguments {
 /// Arguments of `z3950d try-catalogue`.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct LookArguments {
-    /// A node and the index, such as http://127.0.0.1:9200/koha_library_biblios
+    /// A node and the index, such as http://127.0.0.1:9200/koha_library_biblios or http://127.0.0.1:8983/solr/biblio
     #[arg(value_name = "URL", value_parser = ClusterAddress::of_catalogue)]
     pub(crate) address: ClusterAddress,
 

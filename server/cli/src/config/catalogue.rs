@@ -44,15 +44,15 @@ impl fmt::Display for MapSource {
 }
 
 settings! {
-    /// A database in an index that another program keeps, such as Koha. It is only read. `z3950d try-catalogue` looks at an index; ca,
+    /// A database in an index that another program keeps: Koha, VuFind or Blacklight. It is only read. `z3950d try-catalogue` looks at an index; ca,
     /// credentials, answer-time, connections and strict are as above.
     CATALOGUE "[[database]]": DatabaseTable = DatabaseTable::default() => {
         ///name = "library"
         "name": Other(|_, _| ());
-        /// Nodes of one cluster, with the index; they take turns.
+        /// Nodes of one cluster, with the index, or with the core or collection, such as http://127.0.0.1:8983/solr/biblio; they take turns.
         ///engine = "http://127.0.0.1:9200/koha_library_biblios"
         "engine": Other(|table, value| addresses(value, table));
-        /// The map of the index: koha, or a file with one. `z3950d --print-map koha` prints one to be changed.
+        /// The map of the index: koha, vufind, blacklight, or a file with one. `z3950d --print-map koha` prints one to be changed.
         ///catalogue = "koha"
         "catalogue": Other(|table, value| map(value, table));
     }

@@ -39,6 +39,7 @@ pub(super) const EXAMPLES: &[Examples] = &[
     ]),
     ("try-catalogue", &[
         ("", "z3950d try-catalogue http://127.0.0.1:9200/koha_library_biblios"),
+        ("", "z3950d try-catalogue http://127.0.0.1:8983/solr/biblio"),
         ("", "z3950d try-catalogue https://es.example.org:9200/koha_library_biblios --ca ca.pem --credentials es.password"),
     ]),
     ("hash-password", &[
