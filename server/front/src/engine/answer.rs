@@ -13,7 +13,7 @@ pub(super) struct EngineAnswer<H> {
     pub(super) missing: Option<String>,
     /// The records of the page.
     pub(super) hits: Vec<H>,
-    /// The index that they are of; `None` if there are none.
+    /// The index that they are of; `None` if there are none, or the engine does not say it.
     pub(super) index: Option<String>,
     /// The terms of each facet.
     pub(super) facets: Vec<FacetCounts>,
