@@ -1,7 +1,10 @@
 //! Tests of `z3950d` in front of real nodes of Solr, with collections that have the fields of VuFind and Blacklight.
 
 mod compared;
+mod lists;
 mod naive;
+mod town;
+mod values;
 
 use std::fmt::Write as _;
 
@@ -65,7 +68,7 @@ fn records(number: usize) -> Vec<MarcRecord> {
         let _ = write!(
             text,
             "=LDR  00000n{}a a2200000 a 4500\n=001  id{at}\n\
-             =008  990101s{year}\\\\\\\\xx\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\000\\0\\{language}\\\\\n\
+             =008  990101s{year}\\\\\\\\xx\\\\\\\\\\\\\\\\\\\\\\\\000\\0\\{language}\\\\\n\
              =245  10$a{title} :$b{rest} /$c{}\n",
             random.pick(&["a", "j"]),
             random.pick(&NAMES),

@@ -149,7 +149,7 @@ impl LeafReader<'_> {
                     _ => self.near(&[words_of(phrase)?], 1),
                 },
                 several => {
-                    let pairs = several.iter().map(|phrase| words_of(phrase));
+                    let pairs = several.iter().map(words_of);
                     let pairs: Vec<_> = pairs.collect::<Result<_, _>>()?;
                     self.near(&pairs, 1)
                 }

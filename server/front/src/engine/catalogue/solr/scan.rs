@@ -86,7 +86,7 @@ impl List<'_> {
         let mut from = start.to_owned();
         let mut inclusive = true;
         while found.counted.len() < wanted {
-            let most = (wanted - found.counted.len()).max(STRETCH).min(MOST_VALUES);
+            let most = (wanted - found.counted.len()).clamp(STRETCH, MOST_VALUES);
             let stretch = Stretch {
                 from: &from,
                 inclusive,
@@ -136,7 +136,7 @@ impl List<'_> {
     /// Returns the last values before another: at least as many as wanted, unless there are fewer. The dictionary is only read forwards, so
     /// a beginning is looked for between which and the end there are neither too few nor too many.
     async fn list_before(&self, to: &str, wanted: usize) -> Result<Listed, AskError> {
-        let most = wanted.saturating_mul(2).max(STRETCH).min(MOST_VALUES);
+        let most = wanted.saturating_mul(2).clamp(STRETCH, MOST_VALUES);
         let wanted = wanted.min(most / 2);
         // From `early`, there are too many values; from `late`, too few.
         let (mut early, mut late) = (String::new(), to.to_owned());

@@ -11,6 +11,9 @@ use z3950_server::backend::{Backend, Found, Operand, Scan, Search};
 use crate::engine::catalogue::{CatalogueDatabase, CatalogueMap, CatalogueOptions};
 use crate::engine::link::fake::{FakeAnswer, FakeNode, FakeRequest};
 
+/// The number of records and of sources that failed, or a condition.
+type Outcome = Result<(usize, usize), i64>;
+
 fn database(node: &FakeNode, is_strict: bool) -> CatalogueDatabase {
     let text = CatalogueMap::shipped("vufind").expect("a map");
     let map = Arc::new(CatalogueMap::parse(text).expect("a map"));
@@ -150,7 +153,7 @@ async fn incomplete_and_strange_answers_are_told_apart() {
     let html = |status: &str| FakeAnswer::with(status, "Content-Type: text/html\r\n", "<html>");
     let partial = found(&json!({ "partialResults": true }));
     let omitted = json!({ "responseHeader": { "partialResults": "omitted" } });
-    let cases: [(FakeAnswer, bool, Result<(usize, usize), i64>); 10] = [
+    let cases: [(FakeAnswer, bool, Outcome); 10] = [
         (FakeAnswer::Json(200, found(&json!({}))), true, Ok((2, 0))),
         (FakeAnswer::Json(200, partial.clone()), false, Ok((2, 1))),
         (FakeAnswer::Json(200, partial), true, Err(109)),
