@@ -67,6 +67,7 @@ pub(super) fn read(offer: &Offer, plan: &Plan<'_>, answer: &Value) -> Result<Ans
         hits: hits
             .collect::<Option<_>>()
             .ok_or(AskError::Malformed("records"))?,
+        index: None,
         facets: facets.collect(),
         counts: Vec::new(),
     })
