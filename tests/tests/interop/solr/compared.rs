@@ -204,7 +204,7 @@ impl Maker<'_> {
             let is_single = |field: &&str| self.naive.query_words(field, word).len() == 1;
             word.chars().all(char::is_alphanumeric) && access.words.iter().all(is_single)
         };
-        if ![one, other].iter().all(|word| is_word(word)) {
+        if ![one, other].iter().all(is_word) {
             return (pqf, Err(Condition::PROXIMITY.0));
         }
         let most = i64::try_from(most).expect("small");

@@ -14,6 +14,9 @@ const TEXTS: [(i64, &[&str]); 2] = [
     (1016, &["allfields"]),
 ];
 
+/// Whether a value is a year that a query asks for.
+type IsYear = fn(&str) -> bool;
+
 #[tokio::test(flavor = "multi_thread")]
 async fn numbers_codes_and_years_are_found() {
     let shape = SolrShape::VuFind;
@@ -53,7 +56,7 @@ async fn numbers_codes_and_years_are_found() {
             })),
         ),
     ];
-    let relations: [(i64, fn(&str) -> bool); 5] = [
+    let relations: [(i64, IsYear); 5] = [
         (1, |year| year < "1930"),
         (2, |year| year <= "1930"),
         (3, |year| year == "1930"),
