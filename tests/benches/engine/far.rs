@@ -118,7 +118,7 @@ impl Times {
         own: impl Future<Output = T>,
     ) -> T {
         self.most_requests = self.most_requests.max(requests.len());
-        let is_own_first = self.own.len() % 2 == 0;
+        let is_own_first = self.own.len().is_multiple_of(2);
         if !is_own_first {
             self.add_direct(&requests, direct).await;
         }

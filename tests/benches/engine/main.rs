@@ -133,7 +133,7 @@ async fn searches(cluster: &Cluster, daemon: &Daemon, samples: &[QuerySample]) {
             // They take turns in going first, because the second finds everything in caches.
             for turn in 0..2 {
                 let begun = Instant::now();
-                if (at + turn) % 2 == 0 {
+                if (at + turn).is_multiple_of(2) {
                     std::hint::black_box(direct[node].ask(&path, &body).await);
                     direct_times.push(begun.elapsed());
                 } else {
