@@ -81,6 +81,8 @@ public final class EngineNode extends Node {
         .putList("cluster.initial_cluster_manager_nodes", arguments[5].split(","))
         .put("cluster.routing.allocation.disk.threshold_enabled", false)
         .put("action.auto_create_index", "false")
+        // Garbage is no memory in use: small nodes whose collector is simple refuse requests because of it.
+        .put("indices.breaker.total.use_real_memory", "false")
         .put("node.processors", 1)
         // A node that hangs is found out within seconds.
         .put("cluster.fault_detection.follower_check.timeout", "3s")
