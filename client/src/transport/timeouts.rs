@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn audit_48_each_limit_is_set_by_a_method() {
+    fn each_limit_is_set_by_a_method() {
         let seconds = Duration::from_secs;
         let deadline = Instant::now() + seconds(7);
         let set = Timeouts::default()

@@ -258,6 +258,9 @@ fn advised(error: &IndexError) -> String {
         IndexError::Absent(_) => ": z3950d engine-create creates it, and z3950d load fills it",
         IndexError::Foreign(_) => ": name another index",
         IndexError::Several(..) => ": name one of them",
+        IndexError::Irreplaceable { .. } => {
+            ": name the alias that z3950d engine-create made, and not an index"
+        }
         IndexError::Outdated(_) => {
             "; if the settings are as they should be, load everything again with z3950d load --reload"
         }

@@ -146,7 +146,7 @@ fn r_f13_targets_syntaxes_formats_and_names_are_offered() {
     );
     check("z3950d --profile z", &["zebra"]);
     check("z3950d load rec", &["records.mrc"]);
-    check("z3950d man t", &["toml"]);
+    check("z3950d man t", &["toml", "try-catalogue"]);
 }
 
 #[test]

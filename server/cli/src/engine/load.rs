@@ -400,6 +400,11 @@ impl LoadRun<'_> {
                 let file = file.display();
                 format!("{come}, which {file} notes: run the same command again to go on")
             }
+            None if self.arguments.reload => {
+                "the new index is given up, and the old one is as it was: run the same command again to begin anew; with --state FILE, a \
+                 reload goes on where it was"
+                    .to_owned()
+            }
             None => format!(
                 "{come}: run the same command again to do everything; with --state FILE, a load goes on where it was"
             ),

@@ -39,8 +39,8 @@ pub(crate) enum Failure {
         reason: String,
         retry_after: Option<Duration>,
     },
-    /// No shard of the index answers the server: 500 without a cause, as while the shards of a lost node move to others.
-    #[error("{place}: no shard answers ({status}): {reason}")]
+    /// Shards that have to answer do not: 500 or 503 without a cause, as while the shards of a lost node move to others.
+    #[error("{place}: shards of the index do not answer ({status}) {reason}")]
     NoShard {
         place: String,
         status: u16,
@@ -364,16 +364,16 @@ fn refused(place: String, status: u16, answer: &Value, retry_after: Option<Durat
         None => text("reason"),
     };
     match status {
+        500 | 503 if is_without_shards(error) => Failure::NoShard {
+            place,
+            status,
+            reason: reason(),
+        },
         429 | 503 => Failure::TooBusy {
             place,
             status,
             reason: reason(),
             retry_after,
-        },
-        500 if is_without_shards(error) => Failure::NoShard {
-            place,
-            status,
-            reason: reason(),
         },
         _ => Failure::Refused {
             place,
@@ -384,11 +384,11 @@ fn refused(place: String, status: u16, answer: &Value, retry_after: Option<Durat
     }
 }
 
-/// Returns whether a search failed because no shard could be asked, and not because one of them refused it.
+/// Returns whether a search failed because shards could not be asked, and not because one of them refused it.
 fn is_without_shards(error: &Value) -> bool {
     let causes = error.get("root_cause").and_then(Value::as_array);
     error.get("type").and_then(Value::as_str) == Some("search_phase_execution_exception")
-        && causes.is_some_and(Vec::is_empty)
+        && causes.is_none_or(Vec::is_empty)
 }
 
 /// Returns the first words of a server, on one line.

@@ -97,7 +97,7 @@ impl AskError {
                 Failure::TooBusy { .. } | Failure::Busy { .. } => {
                     "the search engine has too much to do"
                 }
-                Failure::NoShard { .. } => "no part of the index answers",
+                Failure::NoShard { .. } => "parts of the index do not answer",
                 Failure::ClosedWithoutAnswer { .. } => "the search engine closed the connection",
                 Failure::Late { .. } => "the search engine did not answer in time",
                 Failure::TooLarge { .. } => "the answer of the search engine is too long",

@@ -106,15 +106,16 @@ impl ClusterIndex {
 
     /// Checks that masks are allowed. A client without the right to ask learns it from searches.
     async fn check_settings(&self) -> Result<(), IndexError> {
-        let name = "search.allow_expensive_queries";
-        let path = format!(
-            "/_cluster/settings?include_defaults=true&flat_settings=true&filter_path=*.{name}"
-        );
-        let Some(settings) = self.allowed(path).await? else {
+        let path =
+            "/_cluster/settings?include_defaults=true&filter_path=*.search.allow_expensive_queries";
+        let Some(settings) = self.allowed(path.to_owned()).await? else {
             return Ok(());
         };
         let levels = ["transient", "persistent", "defaults"].iter();
-        let mut values = levels.filter_map(|level| settings.get(*level)?.get(name));
+        let mut values = levels.filter_map(|level| {
+            let search = settings.get(*level)?.get("search")?;
+            search.get("allow_expensive_queries")
+        });
         let value = values.next().unwrap_or(&Value::Null);
         if *value == json!("false") || *value == json!(false) {
             return Err(IndexError::Expensive);
@@ -247,7 +248,7 @@ mod tests {
                 "analysis": as_settings(&EngineLayout::analysis()),
             } },
         } });
-        let settings = json!({ "defaults": { "search.allow_expensive_queries": "true" } });
+        let settings = json!({ "defaults": { "search": { "allow_expensive_queries": "true" } } });
         let mut answers = vec![
             ("/_cluster/settings", 200, settings),
             ("/_cluster/health", 200, json!({ "status": "yellow" })),
@@ -318,7 +319,8 @@ mod tests {
             json!({ "books-1": { "mappings": mapping, "settings": settings } })
         };
         let books = |change| ("/books", 200, mapping(change));
-        let expensive = json!({ "transient": { "search.allow_expensive_queries": "false" } });
+        let expensive =
+            json!({ "transient": { "search": { "allow_expensive_queries": "false" } } });
         let with = |setting: &str, value: Value| {
             let mut index = json!({ "analysis": as_settings(&EngineLayout::analysis()) });
             index[setting] = value;

@@ -66,6 +66,16 @@ pub enum IndexError {
     /// Another program made the index.
     #[error("z3950d did not make the index {0}")]
     Foreign(String),
+    /// No other index can take the place of the index, since the name in the settings is its own, or one of its other aliases.
+    #[error(
+        "{name} stands for the index {index}, which no reload can replace: those of {name} are {name}-1, {name}-2 and so on"
+    )]
+    Irreplaceable {
+        /// The name in the settings.
+        name: String,
+        /// The index.
+        index: String,
+    },
     /// The records were loaded with other settings.
     #[error(
         "the index {0} was made with other settings of docid, sort, facets, scan or [[index]], or by a version of z3950d that indexes differently"

@@ -62,6 +62,12 @@ impl ClusterIndex {
         if let Some(replaced) = &replaced {
             let mark = replaced.mapping.pointer("/_meta/z3950d");
             mark.ok_or_else(|| IndexError::Foreign(replaced.index.clone()))?;
+            if self.number(&replaced.index).is_none() {
+                return Err(IndexError::Irreplaceable {
+                    name: self.name.clone(),
+                    index: replaced.index.clone(),
+                });
+            }
         }
         // The number comes first: of two reloads that begin at once, one then finds what the other creates, or its name is taken.
         let index = self.next_index().await?;

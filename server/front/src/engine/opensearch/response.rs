@@ -120,7 +120,7 @@ pub(super) fn diagnostic_of(error: &AnswerError) -> Diagnostic {
             Failure::TooBusy { .. } | Failure::Busy { .. } => {
                 unavailable("the search engine has too much to do")
             }
-            Failure::NoShard { .. } => unavailable("no part of the index answers"),
+            Failure::NoShard { .. } => unavailable("parts of the index do not answer"),
             Failure::ClosedWithoutAnswer { .. } => {
                 unavailable("the search engine closed the connection")
             }
