@@ -84,6 +84,9 @@ impl ClusterIndex {
             index: index(),
             what,
         };
+        if state.is_filtered {
+            return Err(changed(format!("the filter of the alias {}", self.name)));
+        }
         let fields = |mapping: &Value| mapping.get("properties").cloned().unwrap_or_default();
         let (expected_fields, found) = (fields(&expected), fields(&state.mapping));
         for (name, field) in expected_fields.as_object().into_iter().flatten() {
@@ -327,6 +330,9 @@ mod tests {
             let settings = json!({ "index": index });
             json!({ "books-1": { "mappings": layout().mapping(), "settings": settings } })
         };
+        let mut filtered = mapping(|_| ());
+        filtered["books-1"]["aliases"] =
+            json!({ "books": { "filter": { "term": { "k_docid": "x" } } } });
         let unfinished = with("refresh_interval", json!("-1"));
         let full = with("blocks", json!({ "read_only_allow_delete": "true" }));
         let refused =
@@ -397,6 +403,11 @@ mod tests {
                 books(|mapping| mapping["_source"] = json!({ "enabled": false })),
                 true,
                 "_source of the mapping",
+            ),
+            (
+                ("/books", 200, filtered),
+                true,
+                "changed by hand: the filter of the alias books",
             ),
             (
                 ("/_cluster/settings", 200, expensive),

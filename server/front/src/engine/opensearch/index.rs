@@ -179,18 +179,24 @@ pub(super) struct IndexState {
     pub(super) index: String,
     /// The aliases that it has, besides the one in the settings.
     pub(super) aliases: Vec<String>,
+    /// Whether the alias in the settings only stands for some of its records.
+    pub(super) is_filtered: bool,
     pub(super) mapping: Value,
     pub(super) settings: Value,
 }
 
 impl IndexState {
-    fn new(index: String, description: &Value) -> Self {
+    fn new(name: &str, index: String, description: &Value) -> Self {
         let part = |name: &str| description.get(name).cloned().unwrap_or_default();
         let aliases = part("aliases");
+        let limits = ["filter", "search_routing"].iter();
+        let own = aliases.get(name).unwrap_or(&Value::Null);
+        let is_filtered = limits.into_iter().any(|limit| own.get(*limit).is_some());
         let aliases = aliases.as_object().into_iter().flat_map(Map::keys);
         Self {
             index,
             aliases: aliases.cloned().collect(),
+            is_filtered,
             mapping: part("mappings"),
             settings: part("settings"),
         }
@@ -332,7 +338,7 @@ impl ClusterIndex {
         let (index, description) = found.next().ok_or_else(malformed)?;
         let others: Vec<&str> = found.map(|(index, _)| &**index).collect();
         if others.is_empty() {
-            let mut state = IndexState::new(index.clone(), description);
+            let mut state = IndexState::new(name, index.clone(), description);
             state.aliases.retain(|alias| alias != name);
             Ok(Some(state))
         } else {
