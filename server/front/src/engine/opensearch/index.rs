@@ -384,7 +384,7 @@ impl ClusterIndex {
     }
 
     /// Returns the number after the alias in the name of an index.
-    fn number(&self, index: &str) -> Option<u32> {
+    pub(super) fn number(&self, index: &str) -> Option<u32> {
         index
             .strip_prefix(&*self.name)?
             .strip_prefix('-')?

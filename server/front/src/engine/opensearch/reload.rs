@@ -62,7 +62,18 @@ impl ClusterIndex {
         if let Some(replaced) = &replaced {
             let mark = replaced.mapping.pointer("/_meta/z3950d");
             mark.ok_or_else(|| IndexError::Foreign(replaced.index.clone()))?;
-            if self.number(&replaced.index).is_none() {
+            // An index that a reload has filled belongs to the database that it was filled for.
+            let is_of = |alias: &String| {
+                let rest = replaced.index.strip_prefix(alias.as_str());
+                let number = rest.and_then(|rest| rest.strip_prefix('-'));
+                number.is_some_and(|number| number.parse::<u64>().is_ok())
+            };
+            let is_own = if replaced.index == self.name {
+                !replaced.aliases.iter().any(is_of)
+            } else {
+                self.number(&replaced.index).is_some()
+            };
+            if !is_own {
                 return Err(IndexError::Irreplaceable {
                     name: self.name.clone(),
                     index: replaced.index.clone(),
