@@ -78,7 +78,7 @@ def test_audit_r_p6_a_copy_has_everything(demo: Server) -> None:
                 assert getattr(again, name) == kept, (value, name)
 
 
-def test_audit_48_an_answer_is_described_pickled_and_copied(demo: Server) -> None:
+def test_an_answer_is_described_pickled_and_copied(demo: Server) -> None:
     answers = list(z3950.lookup(demo.target, ["local:pg1342", "local:nothing", "isbn:"]))
     assert [repr(answer) for answer in answers] == [
         "<Answer 'local:pg1342': 1 hit>",
@@ -92,7 +92,7 @@ def test_audit_48_an_answer_is_described_pickled_and_copied(demo: Server) -> Non
             assert (repr(again), bool(again), type(again.error)) == (repr(answer), bool(answer), type(answer.error))
 
 
-def test_audit_48_an_answer_and_its_error_are_collected() -> None:
+def test_an_answer_and_its_error_are_collected() -> None:
     error = z3950.Error("no")
     answer = z3950.Answer("local:1", error=error)
     error.answer = answer  # type: ignore[attr-defined]
