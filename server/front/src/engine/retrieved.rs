@@ -33,3 +33,25 @@ pub(super) fn converted(
     let syntax = composition.syntax.unwrap_or(own);
     forms::record(octets, own, &syntax, composition.element_set(database))
 }
+
+/// Returns the diagnostic of a Present for that of a search.
+pub(super) fn presenting(why: Diagnostic) -> Diagnostic {
+    if Condition(why.condition) == Condition::DATABASE_UNAVAILABLE {
+        let words = why.addinfo.to_string_lossy();
+        diagnostic(Condition::SYSTEM_ERROR_PRESENTING, &*words)
+    } else {
+        why
+    }
+}
+
+/// What a client is told if the records of a set may have other positions now.
+pub(super) fn other_parts() -> Diagnostic {
+    let words = "other parts of the index answer than answered the search: search again";
+    diagnostic(Condition::DATABASE_UNAVAILABLE, words)
+}
+
+/// What a client is told of a position that is too far; `start` counts from 0.
+pub(super) fn out_of_range(start: usize) -> Diagnostic {
+    let position = start.saturating_add(1).to_string();
+    diagnostic(Condition::OUT_OF_RANGE, position)
+}

@@ -14,7 +14,7 @@ use super::plan::{Answer, CatalogueHit, Plan};
 use super::records::HeldRecord;
 use crate::engine::cache::Held as _;
 use crate::engine::plan::{Page, PageStart};
-use crate::engine::retrieved::{foreign, position_of};
+use crate::engine::retrieved::{foreign, other_parts, out_of_range, position_of, presenting};
 
 /// The records that are fetched at once.
 const AT_ONCE: usize = 50;
@@ -247,24 +247,4 @@ impl CatalogueDatabase {
         }
         Err(other_parts())
     }
-}
-
-/// Returns the diagnostic of a Present for that of a search.
-fn presenting(why: Diagnostic) -> Diagnostic {
-    if Condition(why.condition) == Condition::DATABASE_UNAVAILABLE {
-        let words = why.addinfo.to_string_lossy();
-        diagnostic(Condition::SYSTEM_ERROR_PRESENTING, &*words)
-    } else {
-        why
-    }
-}
-
-fn other_parts() -> Diagnostic {
-    let words = "other parts of the index answer than answered the search: search again";
-    diagnostic(Condition::DATABASE_UNAVAILABLE, words)
-}
-
-fn out_of_range(start: usize) -> Diagnostic {
-    let position = start.saturating_add(1).to_string();
-    diagnostic(Condition::OUT_OF_RANGE, position)
 }

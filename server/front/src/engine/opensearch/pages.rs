@@ -17,7 +17,9 @@ use super::response::AnswerError;
 use crate::engine::answer::Hit;
 use crate::engine::link::Failure;
 use crate::engine::plan::{Page, PageStart};
-use crate::engine::retrieved::{converted, foreign, position_of};
+use crate::engine::retrieved::{
+    converted, foreign, other_parts, out_of_range, position_of, presenting,
+};
 
 /// The records that are fetched at once: the longest of them fit an answer.
 const AT_ONCE: usize = 250;
@@ -317,26 +319,6 @@ impl ClusterDatabase {
         }
         Err(other_parts())
     }
-}
-
-/// Returns the diagnostic of a Present for that of a search.
-fn presenting(why: Diagnostic) -> Diagnostic {
-    if Condition(why.condition) == Condition::DATABASE_UNAVAILABLE {
-        let words = why.addinfo.to_string_lossy();
-        diagnostic(Condition::SYSTEM_ERROR_PRESENTING, &*words)
-    } else {
-        why
-    }
-}
-
-fn other_parts() -> Diagnostic {
-    let words = "other parts of the index answer than answered the search: search again";
-    diagnostic(Condition::DATABASE_UNAVAILABLE, words)
-}
-
-fn out_of_range(start: usize) -> Diagnostic {
-    let position = start.saturating_add(1).to_string();
-    diagnostic(Condition::OUT_OF_RANGE, position)
 }
 
 /// Returns a number that is a little before that of the record at a position, as far as can be told from two numbers whose positions are
