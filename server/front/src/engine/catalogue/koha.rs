@@ -20,6 +20,7 @@ use self::mapping::KnownFields;
 use super::offer::{FieldsFound, Offer};
 use super::plan::{Answer, AskError, Plan, TermsAnswer, TermsPlan};
 use super::term::Skills;
+use crate::engine::elastic;
 use crate::engine::link::Failure;
 use crate::engine::link::reading::{ReadLink, Reading};
 use crate::lock::lock;
@@ -30,12 +31,6 @@ pub(super) const WINDOW: usize = 10_000;
 const MOST_MAPPING: usize = 16 << 20;
 /// The most octets of a record in an answer. Koha keeps records that ISO 2709 has no room for as MARCXML.
 const RECORD_OCTETS: usize = 1 << 20;
-/// The most octets of a term in an answer, or of a record's place in an order.
-const TERM_OCTETS: usize = 50_000;
-/// The most octets of an answer without records and terms.
-const ANSWER_OCTETS: usize = 64 * 1024;
-/// The most octets of any answer.
-const MOST_ANSWER_OCTETS: usize = 64 << 20;
 
 /// An index of Koha's.
 #[derive(Debug)]
@@ -79,18 +74,7 @@ impl KohaDialect {
         plan.counts.iter().for_each(|clause| needs.add(clause));
         let analysis = self.analyzed(needs).await?;
         let body = request::search(offer, &analysis, plan)?;
-        let rows = plan.page.rows;
-        let of_row = if plan.page.with_records {
-            RECORD_OCTETS
-        } else {
-            ANSWER_OCTETS / 64
-        };
-        let keys = plan.order.len() * TERM_OCTETS;
-        let terms: usize = plan.facets.iter().map(|facet| facet.most).sum();
-        let limit = ANSWER_OCTETS
-            + rows.saturating_mul(of_row + keys)
-            + terms.saturating_mul(TERM_OCTETS)
-            + plan.counts.len() * 64;
+        let limit = elastic::limit(plan, RECORD_OCTETS);
         let answer = self.ask(&body, limit).await?;
         response::read(offer, plan, &answer)
     }
@@ -120,9 +104,9 @@ impl KohaDialect {
     /// Sends a search.
     async fn ask(&self, body: &Value, limit: usize) -> Result<Value, AskError> {
         let options = format!("allow_partial_search_results={}", !self.strict);
-        let limit = limit.min(MOST_ANSWER_OCTETS);
+        let limit = limit.min(elastic::MOST_ANSWER_OCTETS);
         let asked = self.link.ask(Reading::Search, &options, body, limit).await;
-        asked.map_err(response::failed)
+        asked.map_err(elastic::failed)
     }
 
     /// Asks the engine for the words that a query needs.

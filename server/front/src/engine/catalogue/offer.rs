@@ -85,7 +85,7 @@ impl fmt::Display for MissingField {
 
 /// What a catalogue can be asked.
 #[derive(Debug)]
-pub(super) struct Offer {
+pub(in crate::engine) struct Offer {
     pub(super) engine: CatalogueEngine,
     pub(super) indexes: IndexMap,
     points: Vec<Arc<Point>>,

@@ -9,14 +9,13 @@ use z3950_server::asn1::apdu::DatabaseName;
 use z3950_server::asn1::bib1::diagnostics::Condition;
 use z3950_server::asn1::oid::BIB_1;
 use z3950_server::asn1::query::parse_pqf;
-use z3950_server::backend::{
-    Backend, Composition, Found, Hits, Operand, RecordId, Retrieve, RetrieveMany, Scan, Search,
-    Update, UpdateAction, UpdateRecord,
-};
-use z3950_server::marc::{Field, MarcRecord, iso2709};
+use z3950_server::backend::{Backend, Operand, Scan, Update, UpdateAction, UpdateRecord};
 
 use super::koha::WINDOW;
 use super::*;
+use crate::engine::asking::{
+    self, body, changed, number, outcome, presented, record, refused, searched, with_set,
+};
 use crate::engine::link::fake::{FakeAnswer, FakeNode, FakeRequest};
 use crate::lock::lock;
 
@@ -49,64 +48,15 @@ fn mapping(fields: &[&str]) -> Value {
     json!({ "koha_1": { "mappings": { "properties": properties } } })
 }
 
-async fn searched(database: &CatalogueDatabase, pqf: &str) -> Result<Found, i64> {
-    let names = [DatabaseName::from("town")];
-    let query = parse_pqf(pqf).expect("a query");
-    let found = database.search(Search::new(&names, &query)).await;
-    found.map_err(|why| why.condition)
-}
-
-/// Presents records; the identifier of each, or its condition.
-async fn presented(
-    database: &CatalogueDatabase,
-    hits: &Hits,
-    positions: &[i64],
-) -> Result<Vec<Result<usize, i64>>, i64> {
-    let records: Vec<RecordId> = positions.iter().map(|at| RecordId(*at)).collect();
-    let composition = Composition::full(None);
-    let prepared = database.prepare(RetrieveMany::new(hits, &records, &composition));
-    let prepared = prepared.expect("records are elsewhere").await;
-    prepared.map_err(|why| why.condition)?;
-    let mut outcomes = Vec::new();
-    for record in records {
-        let retrieved = database.record(Retrieve::new(hits, record, &composition));
-        let retrieved = retrieved.await.map_err(|why| why.condition)?;
-        let id = retrieved.record.map(|record| {
-            let text = String::from_utf8_lossy(record.octets()).into_owned();
-            let id = text.split('\x1e').nth(1).expect("a field");
-            id.parse().expect("a number")
-        });
-        outcomes.push(id.map_err(|why| why.condition));
-    }
-    Ok(outcomes)
-}
-
-fn body(request: &FakeRequest) -> Value {
-    serde_json::from_str(&request.body).expect("JSON")
-}
-
 fn hit(number: usize) -> Value {
-    let mut record = MarcRecord::default();
-    record
-        .fields
-        .push(Field::control(b"001", number.to_string()));
-    let octets = iso2709::encode(&record).expect("octets");
     // Koha's base64 ends in a line end.
-    let source =
-        json!({ "marc_format": "base64ISO2709", "marc_data": STANDARD.encode(octets) + "\n" });
+    let octets = STANDARD.encode(record(number)) + "\n";
+    let source = json!({ "marc_format": "base64ISO2709", "marc_data": octets });
     json!({ "_id": number.to_string(), "_source": source, "sort": [number] })
 }
 
-/// An answer with this number of records found, of which these are a part.
 fn answer(total: usize, numbers: impl IntoIterator<Item = usize>) -> Value {
-    json!({
-        "timed_out": false,
-        "_shards": { "total": 3, "successful": 3, "skipped": 0, "failed": 0 },
-        "hits": {
-            "total": { "value": total, "relation": "eq" },
-            "hits": numbers.into_iter().map(hit).collect::<Vec<_>>(),
-        },
-    })
+    asking::answer(total, numbers.into_iter().map(hit))
 }
 
 /// Answers as an index whose records have the numbers from 0 on; it folds words to lower case.
@@ -121,8 +71,6 @@ fn held(request: &FakeRequest, total: usize) -> FakeAnswer {
         let tokens = tokens.map(|(position, word)| json!({ "token": word, "position": position }));
         return FakeAnswer::Json(200, json!({ "tokens": tokens.collect::<Vec<_>>() }));
     }
-    let number = |at: &str| body.pointer(at).and_then(Value::as_u64);
-    let number = |at: &str| number(at).map(|number| usize::try_from(number).expect("small"));
     if let Some(ids) = body
         .pointer("/query/bool/filter/0/ids/values")
         .and_then(Value::as_array)
@@ -133,9 +81,12 @@ fn held(request: &FakeRequest, total: usize) -> FakeAnswer {
         ids.reverse();
         return FakeAnswer::Json(200, answer(ids.len(), ids));
     }
-    let (skip, rows) = (number("/from").unwrap_or(0), number("/size").expect("size"));
+    let (skip, rows) = (
+        number(&body, "/from").unwrap_or(0),
+        number(&body, "/size").expect("size"),
+    );
     assert!(skip + rows <= WINDOW, "{body}");
-    let start = number("/search_after/0").map_or(0, |last| last + 1);
+    let start = number(&body, "/search_after/0").map_or(0, |last| last + 1);
     FakeAnswer::Json(200, answer(total, (start..total).skip(skip).take(rows)))
 }
 
@@ -213,17 +164,7 @@ async fn nothing_is_written() {
 /// What answers mean: the number of records and of sources that failed, or a condition.
 #[tokio::test]
 async fn incomplete_and_strange_answers_are_told_apart() {
-    let with = |changes: &[(&str, Value)]| {
-        let mut answer = answer(2, [1, 2]);
-        for (pointer, value) in changes {
-            *answer.pointer_mut(pointer).expect("a place") = value.clone();
-        }
-        FakeAnswer::Json(200, answer)
-    };
-    let refused = |status: u16, kind: &str, reason: &str| {
-        let error = json!({ "root_cause": [{ "type": kind, "reason": reason }], "type": kind });
-        FakeAnswer::Json(status, json!({ "error": error, "status": status }))
-    };
+    let with = |changes: &[(&str, Value)]| changed(answer(2, [1, 2]), changes);
     for (answer, expected, strict) in [
         (with(&[]), Ok((2, 0)), Ok((2, 0))),
         (
@@ -258,14 +199,7 @@ async fn incomplete_and_strange_answers_are_told_apart() {
                 _ => given.clone(),
             });
             let node = node.await;
-            let found = searched(&database(&node, is_strict), "@attr 1=4 war").await;
-            let found = found.map(|found| {
-                let failed = found
-                    .sources
-                    .iter()
-                    .filter(|source| source.failure.is_some());
-                (found.hits.len(), failed.count())
-            });
+            let found = outcome(&database(&node, is_strict), "@attr 1=4 war").await;
             assert_eq!(found, expected, "{answer:?} {is_strict}");
         }
     }
@@ -356,12 +290,9 @@ async fn an_earlier_set_is_an_operand() {
     let node = FakeNode::start(|request| held(request, 3)).await;
     let own = database(&node, false);
     let found = searched(&own, "@attr 1=4 war").await.expect("found");
-    let names = [DatabaseName::from("town")];
-    let query = parse_pqf("@and @set 1 @attr 1=4 Peace").expect("a query");
-    let set = |_: &[u8]| Some(found.hits.clone());
-    let mut search = Search::new(&names, &query);
-    search.result_set = &set;
-    own.search(search).await.expect("found");
+    let pqf = "@and @set 1 @attr 1=4 Peace";
+    let both = with_set(&own, pqf, Some(&found.hits)).await;
+    assert!(both.is_ok());
     let asked = node.asked();
     let expected = json!([
         { "match_phrase": { "title": "war" } },
@@ -374,13 +305,9 @@ async fn an_earlier_set_is_an_operand() {
     );
     // That of another database is none.
     let other = database(&node, false);
-    let mut search = Search::new(&names, &query);
-    search.result_set = &set;
-    let refused = other.search(search).await.expect_err("refused");
-    assert_eq!(
-        Condition(refused.condition),
-        Condition::RESULT_SET_DOES_NOT_EXIST
-    );
+    let refused = with_set(&other, pqf, Some(&found.hits)).await;
+    let expected = Some(Condition::RESULT_SET_DOES_NOT_EXIST.0);
+    assert_eq!(refused.err(), expected);
 }
 
 /// The engine lists values: from a start that it folds, and before it.
