@@ -14,6 +14,7 @@ use z3950_server::memory::{AccessPoint, AccessPoints, DocidField, Kind, Profile}
 use super::map::{
     CatalogueEngine, CatalogueMap, Field, FieldValue, IDENTIFIER, IndexFields, RecordFields, Role,
 };
+use crate::engine::link::Failure;
 
 /// What a field of an engine's index can be used for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,6 +48,17 @@ impl Abilities {
 
 /// The fields of an engine's index, by name.
 pub(super) type FieldsFound = HashMap<String, Abilities>;
+
+/// Why the fields of an index are not known.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub(super) enum FieldsError {
+    /// The request has no answer.
+    #[error("{0}")]
+    Failed(#[from] Failure),
+    /// The name stands for this number of indexes.
+    #[error("an alias of {0} indexes")]
+    Several(usize),
+}
 
 /// A use of a field that an index does not have.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -291,6 +303,12 @@ impl Offer {
     /// Returns the point of an index of the access points.
     pub(super) fn point(&self, index: IndexId) -> Option<&Arc<Point>> {
         self.points.get(usize::from(index.number()))
+    }
+
+    /// Returns whether the same fields answer the same indexes.
+    pub(super) fn has_fields_of(&self, other: &Self) -> bool {
+        let own = (&self.points, &self.record, &self.hidden, &self.only);
+        own == (&other.points, &other.record, &other.hidden, &other.only)
     }
 
     /// Returns the points that searches can use.

@@ -10,8 +10,9 @@ use z3950_server::{Diagnostic, diagnostic};
 use super::database::CatalogueDatabase;
 use super::hits::CatalogueHits;
 use super::map::Role;
+use super::offer::Offer;
 use super::plan::TermsPlan;
-use super::search::{ENGINE, point};
+use super::search::{ENGINE, changing, point};
 
 /// Structures that ask for words: word, word list, free-form text, document text.
 const OF_WORDS: [i64; 4] = [2, 6, 105, 106];
@@ -19,12 +20,25 @@ const OF_WORDS: [i64; 4] = [2, 6, 105, 106];
 impl CatalogueDatabase {
     pub(super) async fn scanned(&self, scan: Scan<'_>) -> Result<Scanned, Diagnostic> {
         let offer = self.offer().await?;
+        if let Some(scanned) = self.scanned_by(&offer, &scan).await? {
+            return Ok(scanned);
+        }
+        let scanned = self.scanned_by(&self.current(), &scan).await?;
+        scanned.ok_or_else(changing)
+    }
+
+    /// Returns values; nothing if the index has other fields than those of the offer.
+    async fn scanned_by(
+        &self,
+        offer: &Offer,
+        scan: &Scan<'_>,
+    ) -> Result<Option<Scanned>, Diagnostic> {
         let written = offer.indexes.written(&scan.attribute_set, scan.start)?;
         let refused = |condition, attribute_type| {
             let value = written.value(attribute_type).unwrap_or_default();
             Err(diagnostic(condition, value.to_string()))
         };
-        let point = point(&offer, written.index())?;
+        let point = point(offer, written.index())?;
         if written.value(RELATION) != Some(RELATION_EQUAL) {
             return refused(Condition::RELATION, RELATION);
         }
@@ -56,8 +70,12 @@ impl CatalogueDatabase {
             after: after.saturating_add(usize::from(scan.after > 0)),
             within: within.as_ref(),
         };
-        let answer = self.dialect.terms(&offer, &plan, self.deadline()).await;
+        let answer = self.dialect.terms(offer, &plan, self.deadline()).await;
         let answer = answer.map_err(|error| self.failure(&error))?;
+        let is_empty = answer.before.is_empty() && answer.after.is_empty();
+        if is_empty && self.has_changed(offer, None).await? {
+            return Ok(None);
+        }
         let failed = self.failed_source(answer.missing.as_deref())?;
         let failures = failed.and_then(|source| source.failure).map(|failure| {
             let words = failure.addinfo.to_string_lossy();
@@ -71,7 +89,7 @@ impl CatalogueDatabase {
         scanned.before.reverse();
         scanned.exact = answer.is_exact;
         scanned.after = answer.after.into_iter().step_by(step).map(shown).collect();
-        Ok(scanned)
+        Ok(Some(scanned))
     }
 }
 

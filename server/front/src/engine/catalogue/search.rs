@@ -34,6 +34,19 @@ const ESTIMATE: &str = "the counts of facets are estimates";
 impl CatalogueDatabase {
     pub(super) async fn find(&self, search: Search<'_>) -> Result<Found, Diagnostic> {
         let offer = self.offer().await?;
+        if let Some(found) = self.find_by(&offer, &search).await? {
+            return Ok(found);
+        }
+        let found = self.find_by(&self.current(), &search).await?;
+        found.ok_or_else(changing)
+    }
+
+    /// Returns what a search finds; nothing if the index has other fields than those of the offer.
+    async fn find_by(
+        &self,
+        offer: &Offer,
+        search: &Search<'_>,
+    ) -> Result<Option<Found>, Diagnostic> {
         let of_set = |name: &[u8]| {
             let unknown = || diagnostic(Condition::RESULT_SET_DOES_NOT_EXIST, name);
             let hits = (search.result_set)(name).ok_or_else(unknown)?;
@@ -41,10 +54,10 @@ impl CatalogueDatabase {
             known.ok_or_else(unknown)
         };
         let with_terms = search.term_counts && search.term_counts_asked;
-        let translated = translate(&*offer, search.query, &of_set, with_terms)?;
+        let translated = translate(offer, search.query, &of_set, with_terms)?;
         let (operands, counts): (Vec<_>, Vec<_>) = translated.terms.into_iter().unzip();
         let facets = search.facets.iter();
-        let facets = facets.filter_map(|request| facet_of(&offer, request));
+        let facets = facets.filter_map(|request| facet_of(offer, request));
         let (requests, facets): (Vec<_>, Vec<_>) = facets.unzip();
         let rows = search.first_records;
         let plan = Plan {
@@ -57,7 +70,10 @@ impl CatalogueDatabase {
             counts: &counts,
             ..Plan::count(&translated.clause, self.deadline())
         };
-        let answer = self.ask(&offer, &plan).await?;
+        let answer = self.ask(offer, &plan).await?;
+        if self.has_changed(offer, answer.index.as_deref()).await? {
+            return Ok(None);
+        }
         let sources = self.sources(&answer)?;
         let counted = operands.into_iter().zip(&answer.counts);
         let term_counts = counted.map(|(operand, records)| TermCount {
@@ -71,7 +87,7 @@ impl CatalogueDatabase {
         let facets = facets.collect();
         let estimate = !answer.is_exact;
         let known = (answer.total, sources.is_empty());
-        let hits = self.hits(&offer, translated.clause, Vec::new(), known, answer.hits)?;
+        let hits = self.hits(offer, translated.clause, Vec::new(), known, answer.hits)?;
         let mut found = Found::from(hits);
         found.estimate = estimate;
         found.sources = sources;
@@ -81,7 +97,7 @@ impl CatalogueDatabase {
             .then(|| ESTIMATE.to_owned())
             .into_iter()
             .collect();
-        Ok(found)
+        Ok(Some(found))
     }
 
     /// Creates a result set.
@@ -163,6 +179,12 @@ impl CatalogueDatabase {
         }
         error.diagnostic()
     }
+}
+
+/// The diagnostic for an index that has other fields each time it is looked at.
+pub(super) fn changing() -> Diagnostic {
+    let words = "the index is changing: search again";
+    diagnostic(Condition::DATABASE_UNAVAILABLE, words)
 }
 
 /// Returns the point of an index.
