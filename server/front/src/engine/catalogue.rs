@@ -9,6 +9,7 @@
 
 mod database;
 mod dialect;
+mod far;
 mod hits;
 mod koha;
 mod leaf;

@@ -31,6 +31,8 @@ pub(super) struct Abilities {
     pub(super) lists: bool,
     /// Records can be sorted by it.
     pub(super) sorts: bool,
+    /// Its values are whole numbers.
+    pub(super) counts: bool,
 }
 
 impl Abilities {
@@ -113,6 +115,8 @@ pub(super) struct Offer {
 pub(super) struct RecordPlace {
     pub(super) identifier: String,
     pub(super) order: String,
+    pub(super) number: Option<String>,
+    pub(super) window: Option<usize>,
     pub(super) field: String,
     pub(super) format: Option<String>,
     pub(super) object: Option<String>,
@@ -196,6 +200,9 @@ impl Comparison<'_> {
         let identifier = place("identifier", &record.identifier, |_| true);
         let order = place("order", &record.order, |has| has.sorts);
         let field = place("record", &record.field, |has| has.stored);
+        // Without it, records far from the first cannot be had, as in older versions.
+        let number = record.number.as_ref();
+        let number = number.and_then(|number| self.choose("", "number", number, |has| has.counts));
         // A form of records that an older version does not know does not occur in its index.
         let mut optional = |role: &str, field: &Option<Field>| {
             self.choose("", role, field.as_ref()?, |has| has.stored)
@@ -203,6 +210,8 @@ impl Comparison<'_> {
         RecordPlace {
             identifier,
             order,
+            number,
+            window: record.window,
             field,
             format: optional("format", &record.format),
             object: optional("object", &record.object),

@@ -10,11 +10,11 @@ use z3950_server::{Diagnostic, diagnostic};
 
 use super::database::CatalogueDatabase;
 use super::hits::{CatalogueHits, MOST_KEPT};
-use super::plan::{Answer, CatalogueHit, Plan};
+use super::plan::{Answer, Plan};
 use super::records::HeldRecord;
 use crate::engine::cache::Held as _;
-use crate::engine::plan::{Page, PageStart};
-use crate::engine::retrieved::{foreign, other_parts, out_of_range, position_of, presenting};
+use crate::engine::plan::Page;
+use crate::engine::retrieved::{foreign, other_parts, position_of, presenting};
 
 /// The records that are fetched at once.
 const AT_ONCE: usize = 50;
@@ -149,7 +149,7 @@ impl CatalogueDatabase {
             with_records: true,
             ..Page::default()
         };
-        let found = if start.saturating_add(rows) <= self.dialect.window() {
+        let found = if start.saturating_add(rows) <= self.window() {
             self.again(hits, near).await?.hits
         } else {
             self.check_parts(hits).await?;
@@ -159,43 +159,6 @@ impl CatalogueDatabase {
             hits.keep_place(start + found.len(), last.place.clone());
         }
         Ok(found.into_iter().map(|hit| hit.record).collect())
-    }
-
-    /// Returns the records of a set, far from the first, if a record that was presented is near.
-    ///
-    /// # Errors
-    /// 13 if there is none.
-    async fn far(
-        &self,
-        hits: &CatalogueHits,
-        start: usize,
-        rows: usize,
-    ) -> Result<Vec<CatalogueHit>, Diagnostic> {
-        let known = hits.place_before(start);
-        let (known, place) = known.ok_or_else(|| out_of_range(start))?;
-        if start - known + rows > self.dialect.window() {
-            return Err(out_of_range(start));
-        }
-        let mut after = place;
-        if start > known {
-            let page = Page {
-                start: PageStart::After(&after),
-                rows: start - known,
-                ..Page::default()
-            };
-            let skipped = self.part(hits, page).await?.hits;
-            match skipped.into_iter().next_back() {
-                Some(last) => after = last.place,
-                None => return Ok(Vec::new()),
-            }
-        }
-        let page = Page {
-            start: PageStart::After(&after),
-            rows,
-            with_records: true,
-            ..Page::default()
-        };
-        Ok(self.part(hits, page).await?.hits)
     }
 
     async fn answered(&self, hits: &CatalogueHits, page: Page<'_>) -> Result<Answer, Diagnostic> {
@@ -222,7 +185,11 @@ impl CatalogueDatabase {
     ///
     /// # Errors
     /// 109 if fewer parts of the index answer than answered the search.
-    async fn part(&self, hits: &CatalogueHits, page: Page<'_>) -> Result<Answer, Diagnostic> {
+    pub(super) async fn part(
+        &self,
+        hits: &CatalogueHits,
+        page: Page<'_>,
+    ) -> Result<Answer, Diagnostic> {
         let answer = self.answered(hits, page).await?;
         if hits.is_whole && answer.missing.is_some() {
             return Err(other_parts());

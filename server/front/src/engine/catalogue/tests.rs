@@ -1,6 +1,7 @@
 //! A database in front of a fake node with an index as Koha makes it: what the node is asked, and what its answers mean to a client.
 
 mod answers;
+mod far;
 mod indexes;
 
 use std::sync::{Arc, Mutex};
@@ -234,23 +235,6 @@ async fn a_small_set_keeps_its_records() {
     *lock(&total) = 52;
     let changed = presented(&database, &found.hits, &[30]).await;
     assert_eq!(changed, Err(Condition::RESULT_SET_DELETED.0));
-}
-
-#[tokio::test]
-async fn a_large_set_has_pages_as_far_as_the_engine_allows() {
-    let total = WINDOW + 500;
-    let node = FakeNode::start(move |request| held(request, total)).await;
-    let database = database(&node, false);
-    let found = searched(&database, "@attr 1=4 war").await.expect("found");
-    assert_eq!(found.hits.len(), total);
-    let window = i64::try_from(WINDOW).expect("small");
-    let far = presented(&database, &found.hits, &[window]).await;
-    assert_eq!(far, Err(Condition::OUT_OF_RANGE.0));
-    let last = presented(&database, &found.hits, &[window - 2, window - 1]).await;
-    assert_eq!(last, Ok(vec![Ok(WINDOW - 2), Ok(WINDOW - 1)]));
-    // What follows a page can be reached from it.
-    let next = presented(&database, &found.hits, &[window, window + 100]).await;
-    assert_eq!(next, Ok(vec![Ok(WINDOW), Ok(WINDOW + 100)]));
 }
 
 #[tokio::test]

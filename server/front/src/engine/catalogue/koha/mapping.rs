@@ -103,7 +103,13 @@ fn note(name: &str, field: &Value, found: &mut FieldsFound, folding: &mut HashMa
             sorts: has_values,
             ..Abilities::default()
         },
-        "integer" | "short" | "long" | "date" | "boolean" => Abilities {
+        "integer" | "short" | "long" => Abilities {
+            keys: is_searched,
+            sorts: has_values,
+            counts: is_searched && has_values,
+            ..Abilities::default()
+        },
+        "date" | "boolean" => Abilities {
             keys: is_searched,
             sorts: has_values,
             ..Abilities::default()
