@@ -11,6 +11,7 @@ mod cache;
 pub mod catalogue;
 mod clause;
 mod elastic;
+mod far;
 mod health;
 mod hits;
 mod layout;

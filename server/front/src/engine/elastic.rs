@@ -95,6 +95,10 @@ pub(super) fn hits(answer: &Value) -> Result<(&[Value], Option<String>), AskErro
 /// Returns the total of an answer, and whether it is exact.
 pub(super) fn total(answer: &Value) -> (usize, bool) {
     let total = answer.pointer("/hits/total");
+    // As before Elasticsearch 7, which counts all.
+    if let Some(value) = total.and_then(number) {
+        return (value, true);
+    }
     let value = total.and_then(|total| total.get("value")).and_then(number);
     let is_exact = total.and_then(|total| total.get("relation")) == Some(&Value::from("eq"));
     (value.unwrap_or_default(), is_exact)

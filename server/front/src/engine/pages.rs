@@ -9,9 +9,9 @@ use z3950_server::{Diagnostic, diagnostic};
 
 use super::clause::Leaf;
 use super::hits::{EngineHits, MOST_KEPT};
-use super::plan::{Page, PageStart, Plan};
+use super::plan::{OrderBy, Page, Plan};
 use super::records::HeldRecord;
-use super::search::{AnswerOf, EngineDatabase, HitOf};
+use super::search::{AnswerOf, EngineDatabase};
 
 /// Records of a response beyond these octets are fetched one by one, since few responses have room for them.
 const MOST_FETCHED: usize = 4 << 20;
@@ -163,46 +163,13 @@ impl<'a, D: EngineDatabase> Pages<'a, D> {
             self.again(near).await?.hits
         } else {
             self.check_parts().await?;
-            D::far(self, start, rows).await?
+            self.far(start, rows).await?
         };
         if let Some(last) = found.last().filter(|last| !last.place.is_empty()) {
             self.hits
                 .keep_place(start + found.len(), last.place.clone());
         }
         Ok(found.into_iter().map(|hit| hit.record).collect())
-    }
-
-    /// Returns the records far from the first, if a record that was presented is near.
-    ///
-    /// # Errors
-    /// 13 if there is none.
-    pub(super) async fn after_presented(
-        &self,
-        start: usize,
-        rows: usize,
-    ) -> Result<Vec<HitOf<D>>, Diagnostic> {
-        let known = self.hits.place_before(start);
-        let (known, mut after) = known.ok_or_else(|| out_of_range(start))?;
-        if start - known + rows > self.database.window() {
-            return Err(out_of_range(start));
-        }
-        if start > known {
-            let page = Page {
-                start: PageStart::After(&after),
-                rows: start - known,
-                ..Page::default()
-            };
-            let skipped = self.part(page).await?.hits;
-            match skipped.into_iter().next_back() {
-                Some(last) => after = last.place,
-                None => return Ok(Vec::new()),
-            }
-        }
-        let page = Page {
-            start: PageStart::After(&after),
-            ..Page::first(rows)
-        };
-        Ok(self.part(page).await?.hits)
     }
 
     /// Carries out a plan in the index of the set.
@@ -214,9 +181,14 @@ impl<'a, D: EngineDatabase> Pages<'a, D> {
         answer.map_err(|error| presenting(self.database.failure(&error)))
     }
 
-    async fn page(&self, page: Page<'_>) -> Result<AnswerOf<D>, Diagnostic> {
+    /// Asks for records of the set in some order.
+    pub(super) async fn in_order(
+        &self,
+        order: &[OrderBy<<D::Leaf as Leaf>::SortKey>],
+        page: Page<'_>,
+    ) -> Result<AnswerOf<D>, Diagnostic> {
         let plan = Plan {
-            order: &self.hits.order,
+            order,
             page,
             ..Plan::count(&self.hits.clause, self.database.deadline())
         };
@@ -228,7 +200,7 @@ impl<'a, D: EngineDatabase> Pages<'a, D> {
     /// # Errors
     /// 109 if other parts of the index answer than answered the search, and so records have other positions.
     async fn again(&self, page: Page<'_>) -> Result<AnswerOf<D>, Diagnostic> {
-        let answer = self.page(page).await?;
+        let answer = self.in_order(&self.hits.order, page).await?;
         let failed = self.database.failed_source(answer.missing.as_deref())?;
         if failed.is_none() && self.hits.is_whole || answer.total == self.hits.count {
             Ok(answer)
@@ -242,7 +214,7 @@ impl<'a, D: EngineDatabase> Pages<'a, D> {
     /// # Errors
     /// 109 if fewer parts of the index answer than answered the search.
     pub(super) async fn part(&self, page: Page<'_>) -> Result<AnswerOf<D>, Diagnostic> {
-        let answer = self.page(page).await?;
+        let answer = self.in_order(&self.hits.order, page).await?;
         if self.hits.is_whole && answer.missing.is_some() {
             return Err(other_parts());
         }

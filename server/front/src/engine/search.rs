@@ -89,15 +89,23 @@ pub(super) trait EngineDatabase: Sync + Sized {
     /// Returns the clause of the records with these identifiers.
     fn identified(&self, ids: Arc<[<Self::Leaf as Leaf>::Id]>) -> Clause<Self::Leaf>;
 
-    /// Returns the records of a large set from a position on that is beyond the window.
+    /// Returns the greatest number of a set whose order is that of numbers; `None` for any other.
     ///
     /// # Errors
-    /// 13 if it cannot be reached.
-    fn far(
+    /// As for any page.
+    fn last_number(
         pages: &Pages<'_, Self>,
-        start: usize,
-        rows: usize,
-    ) -> impl Future<Output = Result<Vec<HitOf<Self>>, Diagnostic>> + Send;
+    ) -> impl Future<Output = Result<Option<u64>, Diagnostic>> + Send;
+
+    /// Returns whether the index has other things than it had. `index` is the index of the records of an answer, if there are any.
+    ///
+    /// # Errors
+    /// 109 if the index cannot be used any more.
+    fn has_changed(
+        &self,
+        reader: &Self::Reader,
+        index: Option<&str>,
+    ) -> impl Future<Output = Result<bool, Diagnostic>> + Send;
 
     /// Returns the time after which the engine answers with what it has, which leaves time for the answer.
     fn deadline(&self) -> Duration {
@@ -167,13 +175,27 @@ pub(super) async fn find<D: EngineDatabase>(
     search: Search<'_>,
 ) -> Result<Found, Diagnostic> {
     let reader = database.reader().await?;
+    if let Some(found) = find_by(database, &reader, &search).await? {
+        return Ok(found);
+    }
+    let reader = database.reader().await?;
+    let found = find_by(database, &reader, &search).await?;
+    found.ok_or_else(changing)
+}
+
+/// Returns what a search finds; nothing if the index has changed.
+async fn find_by<D: EngineDatabase>(
+    database: &D,
+    reader: &D::Reader,
+    search: &Search<'_>,
+) -> Result<Option<Found>, Diagnostic> {
     let of_set = |name: &[u8]| {
         let hits = (search.result_set)(name);
         let known = hits.and_then(|hits| database.operand(&hits));
         known.ok_or_else(|| diagnostic(Condition::RESULT_SET_DOES_NOT_EXIST, name))
     };
     let with_terms = search.term_counts && search.term_counts_asked;
-    let translated = translate(&*reader, search.query, &of_set, with_terms)?;
+    let translated = translate(reader, search.query, &of_set, with_terms)?;
     let (operands, counts): (Vec<_>, Vec<_>) = translated.terms.into_iter().unzip();
     let facets = search.facets.iter().filter_map(|request| {
         let most = request.skip.saturating_add(wanted_terms(request));
@@ -194,6 +216,12 @@ pub(super) async fn find<D: EngineDatabase>(
     };
     let answer = database.ask(&plan, None).await;
     let answer = answer.map_err(|error| database.failure(&error))?;
+    if database
+        .has_changed(reader, answer.index.as_deref())
+        .await?
+    {
+        return Ok(None);
+    }
     let failed = database.failed_source(answer.missing.as_deref())?;
     let counted = operands.into_iter().zip(&answer.counts);
     let term_counts = counted.map(|(operand, records)| TermCount {
@@ -218,7 +246,13 @@ pub(super) async fn find<D: EngineDatabase>(
     found
         .remarks
         .extend(is_estimate.then(|| ESTIMATE.to_owned()));
-    Ok(found)
+    Ok(Some(found))
+}
+
+/// The diagnostic for an index that has other fields each time it is looked at.
+pub(super) fn changing() -> Diagnostic {
+    let words = "the index is changing: search again";
+    diagnostic(Condition::DATABASE_UNAVAILABLE, words)
 }
 
 fn counted_facet(request: &FacetRequest, counts: &FacetCounts) -> Facet {

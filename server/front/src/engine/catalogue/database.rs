@@ -92,7 +92,7 @@ impl CatalogueDatabase {
     /// See [`CatalogueError`].
     pub async fn check(&self) -> Result<Vec<MissingField>, CatalogueError> {
         let found = self.dialect.fields(&self.map).await;
-        let found = found.map_err(|failure| CatalogueError::of(&failure, &self.index))?;
+        let found = found.map_err(|failure| CatalogueError::of_fields(&failure, &self.index))?;
         let (offer, missing) = Offer::new(&self.map, Some(&found));
         offer.usable().map_err(|what| CatalogueError::Foreign {
             index: self.index.clone(),
@@ -163,17 +163,39 @@ impl CatalogueDatabase {
             Ok(_) => Ok(self.current()),
             // The search itself tells what is wrong.
             Err(error) if compared.is_some() && !error.is_mismatch() => Ok(self.current()),
-            Err(error) => {
-                let database = &*self.options.name;
-                tracing::warn!(database, %error, "the catalogue cannot be used");
-                let words = if error.is_mismatch() {
-                    "the index does not fit the settings of the server"
-                } else {
-                    "the search engine cannot be reached"
-                };
-                Err(diagnostic(Condition::DATABASE_UNAVAILABLE, words))
-            }
+            Err(error) => Err(self.unusable(&error)),
         }
+    }
+
+    /// Compares the index with the map again, if an answer may be of another index than the one that was compared. Returns whether it has
+    /// other fields than those of an offer. `index` is the index of the records of the answer, if there are any.
+    ///
+    /// # Errors
+    /// 109 if the index does not fit the map any more.
+    pub(super) async fn differs(
+        &self,
+        offer: &Offer,
+        index: Option<&str>,
+    ) -> Result<bool, Diagnostic> {
+        if !self.dialect.is_in_doubt(index) {
+            return Ok(false);
+        }
+        match self.check().await {
+            Ok(_) => Ok(!self.current().has_fields_of(offer)),
+            Err(error) if error.is_mismatch() => Err(self.unusable(&error)),
+            Err(_) => Ok(false),
+        }
+    }
+
+    fn unusable(&self, error: &CatalogueError) -> Diagnostic {
+        let database = &*self.options.name;
+        tracing::warn!(database, %error, "the catalogue cannot be used");
+        let words = if error.is_mismatch() {
+            "the index does not fit the settings of the server"
+        } else {
+            "the search engine cannot be reached"
+        };
+        diagnostic(Condition::DATABASE_UNAVAILABLE, words)
     }
 }
 

@@ -9,19 +9,18 @@ mod request;
 mod response;
 mod scan;
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::Value;
 use z3950_server::Diagnostic;
 
 use self::analysis::{Analysis, Needs};
-use self::mapping::KnownFields;
-use super::offer::{FieldsFound, Offer};
+use self::mapping::KnownIndex;
+use super::offer::{FieldsError, FieldsFound, Offer};
 use super::plan::{Answer, AskError, Plan, TermsAnswer, TermsPlan};
 use super::term::Skills;
 use crate::engine::elastic;
-use crate::engine::link::Failure;
 use crate::engine::link::reading::{ReadLink, Reading};
 use crate::lock::lock;
 
@@ -29,16 +28,16 @@ use crate::lock::lock;
 pub(super) const WINDOW: usize = 10_000;
 /// The most octets of a mapping.
 const MOST_MAPPING: usize = 16 << 20;
-/// The most octets of a record in an answer. Koha keeps records that ISO 2709 has no room for as MARCXML.
-const RECORD_OCTETS: usize = 1 << 20;
+/// The most octets of a record in an answer, as far as [`elastic::MOST_ANSWER_OCTETS`] has room for all of them. Koha keeps records that ISO 2709
+/// has no room for as MARCXML.
+const RECORD_OCTETS: usize = 8 << 20;
 
 /// An index of Koha's.
 #[derive(Debug)]
 pub(super) struct KohaDialect {
     pub(super) link: ReadLink,
     strict: bool,
-    /// What is known of its fields; fields with the same analyzer fold words alike.
-    known: Mutex<KnownFields>,
+    known: Mutex<KnownIndex>,
 }
 
 impl KohaDialect {
@@ -58,14 +57,19 @@ impl KohaDialect {
         }
     }
 
-    pub(super) async fn fields(&self) -> Result<FieldsFound, Failure> {
+    pub(super) async fn fields(&self) -> Result<FieldsFound, FieldsError> {
         let mapping = self
             .link
             .ask(Reading::Mapping, "", &Value::Null, MOST_MAPPING)
             .await?;
-        let (found, known) = mapping::read(&mapping);
+        let (found, known) = mapping::read(&mapping)?;
         *lock(&self.known) = known;
         Ok(found)
+    }
+
+    /// A field that an index does not have finds nothing, so an answer without records says nothing of whose it is.
+    pub(super) fn is_in_doubt(&self, index: Option<&str>) -> bool {
+        index.is_none_or(|index| *index != lock(&self.known).index)
     }
 
     pub(super) async fn search(&self, offer: &Offer, plan: &Plan<'_>) -> Result<Answer, AskError> {
@@ -111,7 +115,7 @@ impl KohaDialect {
 
     /// Asks the engine for the words that a query needs.
     async fn analyzed(&self, needs: Needs) -> Result<Analysis, AskError> {
-        let known = lock(&self.known).clone();
-        analysis::ask(&self.link, needs, &known).await
+        let folding = Arc::clone(&lock(&self.known).folding);
+        analysis::ask(&self.link, needs, &folding).await
     }
 }

@@ -8,10 +8,11 @@ use z3950_server::{Diagnostic, diagnostic};
 
 use super::database::CatalogueDatabase;
 use super::map::Role;
+use super::offer::Offer;
 use super::plan::TermsPlan;
 use super::search::point;
 use crate::engine::scan;
-use crate::engine::search::EngineDatabase as _;
+use crate::engine::search::{EngineDatabase as _, changing};
 
 /// Structures that ask for words: word, word list, free-form text, document text.
 const OF_WORDS: [i64; 4] = [2, 6, 105, 106];
@@ -19,12 +20,25 @@ const OF_WORDS: [i64; 4] = [2, 6, 105, 106];
 impl CatalogueDatabase {
     pub(super) async fn scanned(&self, scan: Scan<'_>) -> Result<Scanned, Diagnostic> {
         let offer = self.offer().await?;
+        if let Some(scanned) = self.scanned_by(&offer, &scan).await? {
+            return Ok(scanned);
+        }
+        let scanned = self.scanned_by(&*self.reader().await?, &scan).await?;
+        scanned.ok_or_else(changing)
+    }
+
+    /// Returns values; nothing if the index has other fields than those of the offer.
+    async fn scanned_by(
+        &self,
+        offer: &Offer,
+        scan: &Scan<'_>,
+    ) -> Result<Option<Scanned>, Diagnostic> {
         let written = offer.indexes.written(&scan.attribute_set, scan.start)?;
         let refused = |condition, attribute_type| {
             let value = written.value(attribute_type).unwrap_or_default();
             Err(diagnostic(condition, value.to_string()))
         };
-        let point = point(&offer, written.index())?;
+        let point = point(offer, written.index())?;
         if written.value(RELATION) != Some(RELATION_EQUAL) {
             return refused(Condition::RELATION, RELATION);
         }
@@ -39,7 +53,7 @@ impl CatalogueDatabase {
         }
         let without = || diagnostic(Condition::MALFORMED_SCAN, &*point.name);
         let field = point.field(Role::Scan).ok_or_else(without)?;
-        let needs = scan::needs(self, &scan)?;
+        let needs = scan::needs(self, scan)?;
         let plan = TermsPlan {
             field,
             start: written.text.trim(),
@@ -47,8 +61,12 @@ impl CatalogueDatabase {
             after: needs.after,
             within: needs.within.as_ref(),
         };
-        let answer = self.dialect.terms(&offer, &plan, self.deadline()).await;
+        let answer = self.dialect.terms(offer, &plan, self.deadline()).await;
         let answer = answer.map_err(|error| self.failure(&error))?;
-        scan::shown(self, &scan, answer)
+        let is_empty = answer.before.is_empty() && answer.after.is_empty();
+        if is_empty && self.has_changed(offer, None).await? {
+            return Ok(None);
+        }
+        scan::shown(self, scan, answer).map(Some)
     }
 }

@@ -12,9 +12,10 @@ use super::database::CatalogueDatabase;
 use super::leaf::{CatalogueLeaf, Wanted};
 use super::map::Role;
 use super::offer::{Offer, Point};
-use super::plan::{Answer, AskError, CatalogueHit, Clause, Plan};
+use super::plan::{Answer, AskError, Clause, OrderBy, Plan};
 use crate::engine::hits::ResultSets;
 use crate::engine::pages::Pages;
+use crate::engine::plan::{MissingValue, Page};
 use crate::engine::search::{EngineDatabase, IndexReader};
 
 impl EngineDatabase for CatalogueDatabase {
@@ -40,7 +41,8 @@ impl EngineDatabase for CatalogueDatabase {
     }
 
     fn window(&self) -> usize {
-        self.dialect.window()
+        let own = self.current().record.window;
+        own.unwrap_or_else(|| self.dialect.window())
     }
 
     async fn reader(&self) -> Result<Arc<Offer>, Diagnostic> {
@@ -61,13 +63,34 @@ impl EngineDatabase for CatalogueDatabase {
         leaf.map_or(Clause::Nothing, Clause::Leaf)
     }
 
-    async fn far(
-        pages: &Pages<'_, Self>,
-        start: usize,
-        rows: usize,
-    ) -> Result<Vec<CatalogueHit>, Diagnostic> {
-        pages.after_presented(start, rows).await
+    async fn last_number(pages: &Pages<'_, Self>) -> Result<Option<u64>, Diagnostic> {
+        let number = pages.database.current().record.number.clone();
+        let Some(key) = number.filter(|_| pages.hits.order.is_empty()) else {
+            return Ok(None);
+        };
+        let order = [OrderBy {
+            key,
+            descending: true,
+            missing: MissingValue::Last,
+        }];
+        let page = Page {
+            rows: 1,
+            ..Page::default()
+        };
+        let answer = pages.in_order(&order, page).await?;
+        let place = answer.hits.first().map(|hit| &*hit.place);
+        Ok(Some(place.and_then(first_number).unwrap_or_default()))
     }
+
+    async fn has_changed(&self, offer: &Offer, index: Option<&str>) -> Result<bool, Diagnostic> {
+        self.differs(offer, index).await
+    }
+}
+
+/// Returns the first value of a place, if it is a number.
+fn first_number(place: &str) -> Option<u64> {
+    let values: serde_json::Value = serde_json::from_str(place).ok()?;
+    values.get(0)?.as_u64()
 }
 
 impl IndexReader for Offer {
@@ -100,4 +123,21 @@ impl IndexReader for Offer {
 pub(super) fn point(offer: &Offer, index: IndexId) -> Result<&Arc<Point>, Diagnostic> {
     let unknown = || diagnostic(Condition::USE, "");
     offer.point(index).ok_or_else(unknown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_begin_with_a_number_or_not() {
+        for (place, expected) in [
+            ("[17,\"x\"]", Some(17)),
+            ("[\"17\"]", None),
+            ("[]", None),
+            ("", None),
+        ] {
+            assert_eq!(first_number(place), expected);
+        }
+    }
 }

@@ -1,5 +1,9 @@
 //! A database in front of a fake node with an index as Koha makes it: what the node is asked, and what its answers mean to a client.
 
+mod answers;
+mod far;
+mod indexes;
+
 use std::sync::{Arc, Mutex};
 
 use base64::Engine as _;
@@ -52,7 +56,7 @@ fn hit(number: usize) -> Value {
     // Koha's base64 ends in a line end.
     let octets = STANDARD.encode(record(number)) + "\n";
     let source = json!({ "marc_format": "base64ISO2709", "marc_data": octets });
-    json!({ "_id": number.to_string(), "_source": source, "sort": [number] })
+    json!({ "_index": "koha_1", "_id": number.to_string(), "_source": source, "sort": [number] })
 }
 
 fn answer(total: usize, numbers: impl IntoIterator<Item = usize>) -> Value {
@@ -161,90 +165,6 @@ async fn nothing_is_written() {
     }
 }
 
-/// What answers mean: the number of records and of sources that failed, or a condition.
-#[tokio::test]
-async fn incomplete_and_strange_answers_are_told_apart() {
-    let with = |changes: &[(&str, Value)]| changed(answer(2, [1, 2]), changes);
-    for (answer, expected, strict) in [
-        (with(&[]), Ok((2, 0)), Ok((2, 0))),
-        (
-            with(&[("/_shards/successful", json!(2))]),
-            Ok((2, 1)),
-            Err(109),
-        ),
-        (with(&[("/timed_out", json!(true))]), Ok((2, 1)), Err(109)),
-        (
-            refused(500, "too_many_nested_clauses", "x"),
-            Err(31),
-            Err(31),
-        ),
-        (
-            refused(400, "x", "would require more than 10000 effort."),
-            Err(9),
-            Err(9),
-        ),
-        (
-            refused(404, "index_not_found_exception", "x"),
-            Err(109),
-            Err(109),
-        ),
-        (refused(401, "security_exception", "x"), Err(109), Err(109)),
-        (FakeAnswer::Json(200, json!({})), Err(109), Err(109)),
-        (FakeAnswer::of("text/html", "<h1>"), Err(109), Err(109)),
-    ] {
-        for (is_strict, expected) in [(false, expected), (true, strict)] {
-            let given = answer.clone();
-            let node = FakeNode::start(move |request| match &*request.method {
-                "GET" => held(request, 0),
-                _ => given.clone(),
-            });
-            let node = node.await;
-            let found = outcome(&database(&node, is_strict), "@attr 1=4 war").await;
-            assert_eq!(found, expected, "{answer:?} {is_strict}");
-        }
-    }
-}
-
-/// An index of another program, or of none, is not searched.
-#[tokio::test]
-async fn an_index_that_is_not_kohas_is_refused() {
-    for (answer, expected) in [
-        (
-            FakeAnswer::Json(200, json!({ "x": { "mappings": {} } })),
-            "is not one of Koha's",
-        ),
-        (
-            FakeAnswer::Json(404, json!({ "error": { "type": "x" } })),
-            "there is no index books",
-        ),
-        (
-            FakeAnswer::Json(403, json!({ "error": { "type": "x" } })),
-            "denies access",
-        ),
-        (
-            FakeAnswer::with("401 Unauthorized", "", "<html>"),
-            "denies access",
-        ),
-        (
-            FakeAnswer::of("text/html", "<html>"),
-            "cannot be understood",
-        ),
-    ] {
-        let given = answer.clone();
-        let node = FakeNode::start(move |_| given.clone()).await;
-        let database = database(&node, false);
-        let error = database.check().await.expect_err(expected);
-        assert!(
-            error.to_string().contains(expected) && error.is_mismatch(),
-            "{error}"
-        );
-        let refused = searched(&database, "@attr 1=4 war")
-            .await
-            .map(|found| found.hits.len());
-        assert_eq!(refused, Err(109));
-    }
-}
-
 #[tokio::test]
 async fn a_small_set_keeps_its_records() {
     let total = Arc::new(Mutex::new(50));
@@ -266,23 +186,6 @@ async fn a_small_set_keeps_its_records() {
     *lock(&total) = 52;
     let changed = presented(&database, &found.hits, &[30]).await;
     assert_eq!(changed, Err(Condition::RESULT_SET_DELETED.0));
-}
-
-#[tokio::test]
-async fn a_large_set_has_pages_as_far_as_the_engine_allows() {
-    let total = WINDOW + 500;
-    let node = FakeNode::start(move |request| held(request, total)).await;
-    let database = database(&node, false);
-    let found = searched(&database, "@attr 1=4 war").await.expect("found");
-    assert_eq!(found.hits.len(), total);
-    let window = i64::try_from(WINDOW).expect("small");
-    let far = presented(&database, &found.hits, &[window]).await;
-    assert_eq!(far, Err(Condition::OUT_OF_RANGE.0));
-    let last = presented(&database, &found.hits, &[window - 2, window - 1]).await;
-    assert_eq!(last, Ok(vec![Ok(WINDOW - 2), Ok(WINDOW - 1)]));
-    // What follows a page can be reached from it.
-    let next = presented(&database, &found.hits, &[window, window + 100]).await;
-    assert_eq!(next, Ok(vec![Ok(WINDOW), Ok(WINDOW + 100)]));
 }
 
 #[tokio::test]
@@ -395,77 +298,4 @@ fn term_octets(term: &z3950_server::backend::Term) -> Vec<u8> {
         z3950_server::backend::Term::General(octets) => octets.to_vec(),
         other => panic!("{other:?}"),
     }
-}
-
-/// A field that was renamed is offered no longer, a minute later at the latest.
-#[tokio::test]
-async fn renamed_fields_are_noticed() {
-    let fields = Arc::new(Mutex::new(vec!["title", "author"]));
-    let fields_now = Arc::clone(&fields);
-    let node = FakeNode::start(move |request| {
-        if request.path.ends_with("/_mapping") {
-            FakeAnswer::Json(200, mapping(&lock(&fields_now)))
-        } else {
-            held(request, 2_000)
-        }
-    });
-    let node = node.await;
-    let database = database(&node, false);
-    let found = searched(&database, "@attr 1=1003 a").await.expect("found");
-    *lock(&fields) = vec!["title"];
-    tokio::time::pause();
-    tokio::time::advance(std::time::Duration::from_secs(61)).await;
-    tokio::time::resume();
-    let refused = searched(&database, "@attr 1=1003 a")
-        .await
-        .map(|found| found.hits.len());
-    assert_eq!(refused, Err(114));
-    // The set was found with the field, and still is.
-    presented(&database, &found.hits, &[1_500])
-        .await
-        .expect("records");
-    let asked = body(node.asked().last().expect("a request"));
-    assert_eq!(
-        asked["query"]["bool"]["filter"],
-        json!([{ "match_phrase": { "author": "a" } }])
-    );
-}
-
-/// What a systems librarian is told of an index.
-#[tokio::test]
-async fn an_index_is_looked_at() {
-    let node = FakeNode::start(|request| {
-        if request.path == "/" {
-            let version = json!({ "distribution": "opensearch", "number": "2.19.6" });
-            return FakeAnswer::Json(200, json!({ "version": version }));
-        }
-        held(request, 312)
-    });
-    let node = node.await;
-    let access = crate::engine::link::address::ClusterAccess::default();
-    let time = std::time::Duration::from_secs(60);
-    let looked = look(&[node.address()], &access, time)
-        .await
-        .expect("an index");
-    let text = looked.to_string();
-    for words in [
-        "OpenSearch 2.19.6, index books",
-        "catalogue = \"koha\" fits: 4 of",
-        "312 records can be found",
-        "  title: words, masks, whole, keys, ranges, scan, sort\n",
-        "there is no field isbn-all or isbn for words of isbn, so isbn is not offered",
-    ] {
-        assert!(text.contains(words), "{words}: {text}");
-    }
-    let other = FakeNode::start(|_| FakeAnswer::Json(200, json!({ "x": { "mappings": {} } })));
-    let other = other.await;
-    let looked = look(&[other.address()], &access, time)
-        .await
-        .expect("an index");
-    assert!(
-        looked
-            .to_string()
-            .contains("No map fits:\n  koha: it has no records"),
-        "{looked}"
-    );
 }

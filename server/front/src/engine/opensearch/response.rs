@@ -34,7 +34,10 @@ pub(super) fn read(plan: &Plan<'_>, answer: &Value) -> Result<Answer, AskError> 
         total,
         is_exact,
         missing,
-        hits: hits.iter().map(hit).collect::<Result<_, _>>()?,
+        hits: hits
+            .iter()
+            .map(|found| hit(plan, found))
+            .collect::<Result<_, _>>()?,
         index,
         facets: facets.collect(),
         counts,
@@ -42,7 +45,7 @@ pub(super) fn read(plan: &Plan<'_>, answer: &Value) -> Result<Answer, AskError> 
 }
 
 /// Reads a record. Another program may have put it there: then it is damaged or has no number, and the others are as good as without it.
-fn hit(hit: &Value) -> Result<Hit<u64>, AskError> {
+fn hit(plan: &Plan<'_>, hit: &Value) -> Result<Hit<u64>, AskError> {
     let malformed = || AskError::Malformed("records in an order");
     let place = hit.get("sort").ok_or_else(malformed)?;
     let values = place.as_array().ok_or_else(malformed)?;
@@ -51,12 +54,17 @@ fn hit(hit: &Value) -> Result<Hit<u64>, AskError> {
     Ok(Hit {
         id: number.unwrap_or(NO_NUMBER),
         record: record.map(|record| HeldRecord::Iso2709(octets_of(record))),
-        place: place.to_string(),
+        // Those in the order of numbers are found by them.
+        place: if plan.order.is_empty() {
+            String::new()
+        } else {
+            place.to_string()
+        },
     })
 }
 
 /// The number of a record without one: the last number of the engine.
-const NO_NUMBER: u64 = u64::MAX >> 1;
+pub(super) const NO_NUMBER: u64 = u64::MAX >> 1;
 
 /// Returns the octets of a record in base64; none of them if it is damaged.
 fn octets_of(record: &Value) -> Bytes {

@@ -14,23 +14,17 @@ use super::database::ClusterDatabase;
 use super::document::id_of;
 use super::leaf::{Answer, Clause, IndexLeaf, Plan, SortKey};
 use super::request::{self, MOST_WINDOW};
-use super::response;
-use crate::engine::answer::{AskError, Hit};
+use super::response::{self, NO_NUMBER};
+use crate::engine::answer::AskError;
 use crate::engine::elastic;
 use crate::engine::hits::ResultSets;
 use crate::engine::layout::EngineLayout;
 use crate::engine::link::Failure;
-use crate::engine::pages::{Pages, out_of_range};
-use crate::engine::plan::{Page, PageStart};
+use crate::engine::pages::Pages;
 use crate::engine::search::{EngineDatabase, IndexReader};
 
 /// The most octets of a record in an answer: base64 of the longest ISO 2709, and what is around it.
 pub(super) const RECORD_OCTETS: usize = 140 * 1024;
-/// The guesses at the number of a record at a position, each of which is a request; the first is nearly always right.
-const MOST_GUESSES: usize = 8;
-/// The number after those of all records.
-const END: u64 = 1 << 63;
-
 impl EngineDatabase for ClusterDatabase {
     type Leaf = IndexLeaf;
     type Reader = EngineLayout;
@@ -89,43 +83,13 @@ impl EngineDatabase for ClusterDatabase {
         Clause::Leaf(IndexLeaf::Numbers(ids))
     }
 
-    /// Numbers are hashes, so about where one is can be told: a number that is a little too small is guessed, and how many records are
-    /// before it is counted.
-    async fn far(
-        pages: &Pages<'_, Self>,
-        start: usize,
-        rows: usize,
-    ) -> Result<Vec<Hit<u64>>, Diagnostic> {
-        if !pages.hits.order.is_empty() {
-            return pages.after_presented(start, rows).await;
-        }
-        // The numbers of positions before and after the wanted one.
-        let (mut below, mut above) = ((0, 0), (END, pages.hits.count));
-        for _ in 0..MOST_GUESSES {
-            if start - below.1 + rows <= MOST_WINDOW {
-                break;
-            }
-            let number = guess(below, above, start, rows);
-            let page = Page {
-                start: PageStart::Number(number),
-                ..Page::default()
-            };
-            let before = pages.part(page).await?.total;
-            if before <= start {
-                below = (number, before);
-            } else {
-                above = (number, before);
-            }
-        }
-        let page = Page {
-            start: PageStart::Number(below.0),
-            skip: start - below.1,
-            ..Page::first(rows)
-        };
-        if page.skip + rows > MOST_WINDOW {
-            return Err(out_of_range(start));
-        }
-        Ok(pages.part(page).await?.hits)
+    /// Numbers are hashes, so that about where one is can be told.
+    async fn last_number(pages: &Pages<'_, Self>) -> Result<Option<u64>, Diagnostic> {
+        Ok(pages.hits.order.is_empty().then_some(NO_NUMBER))
+    }
+
+    async fn has_changed(&self, _: &EngineLayout, _: Option<&str>) -> Result<bool, Diagnostic> {
+        Ok(false)
     }
 }
 
@@ -153,19 +117,4 @@ impl IndexReader for EngineLayout {
         each_word(text, &mut String::new(), |word| words.push(word.to_owned()));
         words.join(" ")
     }
-}
-
-/// Returns a number that is a little before that of the record at a position, as far as can be told from two numbers whose positions are
-/// known.
-fn guess(below: (u64, usize), above: (u64, usize), start: usize, rows: usize) -> u64 {
-    let (records, numbers) = (above.1 - below.1, above.0 - below.0);
-    let wanted = start - below.1;
-    let share = wanted as f64 / records.max(1) as f64;
-    // Three times the standard deviation of the number of records before a number, unless the page would not fit then.
-    let deviation = (records as f64 * share * (1.0 - share)).max(0.0).sqrt();
-    let margin = (3.0 * deviation + 1.0).min((MOST_WINDOW - rows.min(MOST_WINDOW)) as f64 * 0.9);
-    let share = ((wanted as f64 - margin) / records.max(1) as f64).clamp(0.0, 1.0);
-    // Within the numbers, and another one than either.
-    let offset = (numbers as f64 * share) as u64;
-    below.0 + offset.clamp(1, numbers.saturating_sub(1).max(1))
 }
