@@ -64,6 +64,8 @@ struct EngineNode {
 }
 
 const JSON: &str = "application/json";
+/// The nodes of the cluster that tests damage.
+const NODES_TO_DAMAGE: usize = 3;
 /// How long nodes may take to start, on a machine that does much else.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(240);
 
@@ -201,7 +203,10 @@ impl Cluster {
     /// Returns a cluster of three nodes that one test at a time may damage, all of whose nodes run; `None` if it cannot be had.
     pub fn to_damage() -> Option<MutexGuard<'static, Self>> {
         static DAMAGED: OnceLock<Option<Mutex<Cluster>>> = OnceLock::new();
-        let started = || Some(Mutex::new(Self::start(&NodeProgram::of_two()?, 3)));
+        let started = || {
+            let cluster = Self::start(&NodeProgram::of_two()?, NODES_TO_DAMAGE);
+            Some(Mutex::new(cluster))
+        };
         let cluster = DAMAGED.get_or_init(started).as_ref()?;
         let mut cluster = cluster.lock().unwrap_or_else(PoisonError::into_inner);
         cluster.mend();
@@ -338,13 +343,19 @@ impl Cluster {
         assert!(status.expect("sh starts").success(), "the signal is sent");
     }
 
-    /// Starts the nodes that an earlier test has killed, wakes those that it has stopped, and removes its indexes.
+    /// Starts the nodes that an earlier test has killed, wakes those that it has stopped, and removes its indexes and the nodes that it
+    /// has added.
     fn mend(&mut self) {
         for node in 0..self.nodes.len() {
             match &self.nodes[node].child {
                 Some(_) => self.signal(node, "CONT"),
                 None => self.spawn(node),
             }
+        }
+        self.wait_for_nodes();
+        while self.nodes.len() > NODES_TO_DAMAGE {
+            self.kill(self.nodes.len() - 1);
+            self.nodes.pop();
         }
         self.wait_for_nodes();
         let (status, answer) = self.ask("DELETE", "/_all", "");

@@ -3,6 +3,7 @@
 mod compared;
 mod failures;
 mod gapless;
+mod growing;
 mod loads;
 mod near;
 mod phases;

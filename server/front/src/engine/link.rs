@@ -216,6 +216,9 @@ impl Link {
             Err(Failure::TooBusy { .. } | Failure::NoShard { .. }) => {
                 answers_of(self.ask(&draft).await?, searches.len())
             }
+            Ok(answers) if answers.iter().any(lost_a_node) => {
+                answers_of(self.ask(&draft).await?, searches.len())
+            }
             answers => answers,
         }
     }
@@ -242,11 +245,19 @@ impl Link {
     }
 
     /// Sends a request to the servers in turn, until one has got it. One that does not answer it, or has too much to do, is followed by
-    /// one other.
+    /// one other. A search that lost a node on the way is sent again, since other nodes have copies of its records.
     ///
     /// # Errors
     /// See [`Failure`]; that of the last server.
     pub(crate) async fn ask(&self, draft: &Draft) -> Result<Value, Failure> {
+        let answer = self.ask_in_turn(draft).await?;
+        if draft.is_repeatable && lost_a_node(&answer) {
+            return self.ask_in_turn(draft).await;
+        }
+        Ok(answer)
+    }
+
+    async fn ask_in_turn(&self, draft: &Draft) -> Result<Value, Failure> {
         let time = draft.time.unwrap_or(self.time);
         let mut failure = Failure::Unreachable {
             place: "the cluster".to_owned(),
@@ -390,6 +401,25 @@ fn is_without_shards(error: &Value) -> bool {
     error.get("type").and_then(Value::as_str) == Some("search_phase_execution_exception")
         && causes.is_none_or(Vec::is_empty)
 }
+
+/// Returns whether a node was lost while it searched. A node that was lost before leaves no such failure.
+fn lost_a_node(answer: &Value) -> bool {
+    let failures = answer
+        .pointer("/_shards/failures")
+        .and_then(Value::as_array);
+    failures.into_iter().flatten().any(|failure| {
+        let kind = failure.pointer("/reason/type").and_then(Value::as_str);
+        kind.is_some_and(|kind| LOST_NODE.contains(&kind))
+    })
+}
+
+/// The failures of shards whose node was lost.
+const LOST_NODE: [&str; 4] = [
+    "node_disconnected_exception",
+    "node_not_connected_exception",
+    "node_closed_exception",
+    "connect_transport_exception",
+];
 
 /// Returns the first words of a server, on one line.
 pub(crate) fn shortened(words: &str) -> String {

@@ -212,6 +212,45 @@ async fn a_search_that_no_shard_answers_goes_to_one_other_server() {
     assert_eq!((lost.asked().len(), last.asked().len()), (2, 2));
 }
 
+/// An answer that lacks records of a node that was lost while it searched, or before.
+fn without_a_node(kind: &str) -> Value {
+    json!({ "_shards": {
+        "total": 3, "successful": 2, "failed": 1,
+        "failures": [{ "shard": 1, "reason": { "type": kind, "reason": "[n2] disconnected" } }],
+    }})
+}
+
+#[tokio::test]
+async fn audit_r_l1_a_search_that_lost_a_node_on_the_way_is_sent_once_more() {
+    for (kind, requests) in [
+        ("node_disconnected_exception", 2),
+        ("node_not_connected_exception", 2),
+        ("circuit_breaking_exception", 1),
+    ] {
+        let alone =
+            FakeNode::start(move |_: &FakeRequest| FakeAnswer::Json(200, without_a_node(kind)));
+        let alone = alone.await;
+        assert_eq!(
+            asked(&link(&[&alone], LONG)).await,
+            Ok(without_a_node(kind))
+        );
+        assert_eq!(alone.asked().len(), requests, "{kind}");
+
+        let several = move |_: &FakeRequest| {
+            FakeAnswer::Json(200, json!({ "responses": [without_a_node(kind)] }))
+        };
+        let alone = FakeNode::start(several).await;
+        let search = [(json!({}), json!({}))];
+        let answers = link(&[&alone], LONG).searches(&search, LIMIT).await;
+        assert_eq!(answers, Ok(vec![without_a_node(kind)]));
+        assert_eq!(alone.asked().len(), requests, "{kind}");
+    }
+    let lost = |_: &FakeRequest| FakeAnswer::Json(200, without_a_node(LOST_NODE[0]));
+    let (lost, sound) = (FakeNode::start(lost).await, FakeNode::start(sound).await);
+    assert_eq!(name(&asked(&link(&[&lost, &sound], LONG)).await), "Ok");
+    assert_eq!((lost.asked().len(), sound.asked().len()), (1, 1));
+}
+
 #[tokio::test]
 async fn a_server_that_cannot_be_reached_is_left_alone_for_a_while() {
     let nodes = [FakeNode::start(sound).await, FakeNode::start(sound).await];
