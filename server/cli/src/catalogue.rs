@@ -11,7 +11,7 @@ use z3950_marc::text::escape_unprintable;
 
 use crate::args::LookArguments;
 use crate::config::{CatalogueSettings, Config, MapSource};
-use crate::engine::access;
+use crate::engine::{access, warn_of_exposure};
 use crate::failure::{Exit, Failure, complain, note};
 use crate::print;
 
@@ -85,7 +85,8 @@ pub(crate) fn open(
 }
 
 /// Compares the maps of databases with their indexes, all at the same time, apart from those that were running before. What an index lacks is
-/// noted, and not offered. An index that cannot be asked now is reported; it is compared at the first search.
+/// noted, and not offered. An index that cannot be asked now is reported; it is compared at the first search. Returns whether all of them
+/// could be asked.
 ///
 /// # Errors
 /// The indexes that do not fit their maps, each with the line of the setting.
@@ -94,11 +95,18 @@ pub(crate) async fn check(
     config: &Config,
     opened: &[Arc<CatalogueDatabase>],
     running: &[Arc<CatalogueDatabase>],
-) -> Result<(), Failure> {
+) -> Result<bool, Failure> {
     let settings = config.catalogues.iter().zip(opened);
     let new = settings.filter(|(_, own)| !running.iter().any(|known| Arc::ptr_eq(known, own)));
+    let new = new.inspect(|(settings, _)| {
+        let CatalogueOptions {
+            name, addresses, ..
+        } = &settings.options;
+        warn_of_exposure(name, addresses, settings.credentials.as_deref());
+    });
     let checks = new.map(async |(settings, own)| (settings, own.check().await));
     let mut wrong = Vec::new();
+    let mut is_complete = true;
     for (settings, outcome) in join_all(checks).await {
         let name = &settings.options.name;
         match outcome {
@@ -110,11 +118,14 @@ pub(crate) async fn check(
                 let line = settings.line;
                 wrong.push(format!("{file}:{line}: database {name}: {error}"));
             }
-            Err(error) => complain(&format_args!("database {name}: {error}")),
+            Err(error) => {
+                complain(&format_args!("database {name}: {error}"));
+                is_complete = false;
+            }
         }
     }
     if wrong.is_empty() {
-        Ok(())
+        Ok(is_complete)
     } else {
         Err(Failure::usage(wrong.join("\n")))
     }

@@ -18,13 +18,14 @@ use z3950_asn1::input;
 use z3950_front::engine::EngineLayout;
 use z3950_front::engine::opensearch::{
     ClusterAccess, ClusterAddress, ClusterCredentials, ClusterDatabase, ClusterIndex,
-    ClusterOptions, IndexError,
+    ClusterOptions, IndexError, IndexReport,
 };
 use z3950_front::z3950::Pem;
 
 use crate::args::{EngineArguments, EngineCommand};
 use crate::config::{ClusterSettings, Config};
 use crate::failure::{Exit, Failure, complain, note};
+use crate::words::counted;
 
 /// The most octets of a file of credentials.
 const MOST_CREDENTIALS: u64 = 64 << 10;
@@ -43,6 +44,10 @@ pub(crate) fn run(command: &EngineCommand, runtime: &Runtime) -> Result<Exit, Fa
     };
     let config = read_settings(place)?;
     let settings = selected(&config, place.engine.as_ref())?;
+    let ClusterOptions {
+        name, addresses, ..
+    } = &settings.options;
+    warn_of_exposure(name, addresses, settings.credentials.as_deref());
     let index = index(&config, &settings)?;
     match command {
         EngineCommand::EngineCreate(arguments) => {
@@ -51,7 +56,7 @@ pub(crate) fn run(command: &EngineCommand, runtime: &Runtime) -> Result<Exit, Fa
         EngineCommand::Load(arguments) => {
             let docid = settings.docid.unwrap_or(config.docid);
             let layout = layout(&config, &settings)?.fingerprint();
-            load::run(arguments, &index, docid, layout, runtime)
+            load::run(arguments, &index, &settings.options, docid, layout, runtime)
         }
     }
 }
@@ -150,8 +155,34 @@ fn index(config: &Config, settings: &ClusterSettings) -> Result<ClusterIndex, Fa
     index.map_err(|error| Failure::cannot(&what, error))
 }
 
+/// Warns of credentials that others can read on their way.
+pub(crate) fn warn_of_exposure(
+    database: &str,
+    addresses: &[ClusterAddress],
+    credentials: Option<&Path>,
+) {
+    let exposed = addresses.iter().filter(|address| address.is_exposed());
+    for server in exposed.filter(|_| credentials.is_some()) {
+        tracing::warn!(%database, %server, "the credentials are sent without encryption: use https://");
+    }
+}
+
+/// An index that cannot be checked now, and why.
+pub(crate) struct UncheckedIndex {
+    database: String,
+    index: ClusterIndex,
+    error: IndexError,
+}
+
+impl UncheckedIndex {
+    /// Returns whether searches fail or lack records.
+    pub(crate) fn is_outage(&self) -> bool {
+        self.error.is_outage()
+    }
+}
+
 /// Checks that the clusters and their indexes are what the settings say, all at the same time, apart from those whose settings have not
-/// changed. Indexes that cannot be checked now are reported and returned, so that they can be watched.
+/// changed, and prints what they are. Indexes that cannot be checked now are reported and returned, so that they can be watched.
 ///
 /// # Errors
 /// The indexes that do not match the settings, each with the line of the setting.
@@ -159,32 +190,37 @@ pub(crate) async fn check(
     file: Option<&Path>,
     config: &Config,
     running: Option<&Config>,
-) -> Result<Vec<(String, ClusterIndex)>, Failure> {
+) -> Result<Vec<UncheckedIndex>, Failure> {
     let is_running = |settings: &&ClusterSettings| {
         running.is_none_or(|running| !running.clusters.contains(settings))
     };
     let mut asked = Vec::new();
     for settings in config.clusters.iter().filter(is_running) {
+        let ClusterOptions {
+            name, addresses, ..
+        } = &settings.options;
+        warn_of_exposure(name, addresses, settings.credentials.as_deref());
         asked.push((settings, index(config, settings)?));
     }
     let checks = asked.into_iter();
     let checks = checks.map(async |(settings, index)| (settings, index.check().await, index));
     let (mut wrong, mut unchecked) = (Vec::new(), Vec::new());
     for (settings, outcome, index) in join_all(checks).await {
-        let name = &settings.options.name;
+        let database = settings.options.name.clone();
         match outcome {
-            Ok(()) => {}
+            Ok(report) => note(&format_args!("database {database}: {}", described(&report))),
             Err(error) if error.is_mismatch() => {
                 let file = file.map_or_else(String::new, |file| file.display().to_string());
-                let words = advised(&error);
-                wrong.push(format!(
-                    "{file}:{}: database {name}: {words}",
-                    settings.line
-                ));
+                let (line, words) = (settings.line, advised(&error));
+                wrong.push(format!("{file}:{line}: database {database}: {words}"));
             }
             Err(error) => {
-                complain(&format_args!("database {name}: {error}"));
-                unchecked.push((name.clone(), index));
+                complain(&format_args!("database {database}: {}", advised(&error)));
+                unchecked.push(UncheckedIndex {
+                    database,
+                    index,
+                    error,
+                });
             }
         }
     }
@@ -195,10 +231,32 @@ pub(crate) async fn check(
     }
 }
 
+/// Describes an index that matches the settings.
+fn described(report: &IndexReport) -> String {
+    let health = match report.missing {
+        Some(0) => "green: every shard has all its copies".to_owned(),
+        Some(missing) => format!(
+            "yellow: all records are found, but copies of shards are missing ({missing}), as when a node is gone or there are fewer nodes than copies"
+        ),
+        None => "these credentials do not allow to ask for its health".to_owned(),
+    };
+    format!(
+        "{}, index {}: {}, {}, {}; {health}",
+        report.engine,
+        report.index,
+        counted(report.records, "record"),
+        counted(report.shards, "shard"),
+        counted(report.replicas, "replica"),
+    )
+}
+
 /// Checks indexes again, until they can be checked; the log says what comes of it. One that does not match the settings is not used until
 /// it does.
-pub(crate) fn watch(unchecked: Vec<(String, ClusterIndex)>, served: &[Arc<ClusterDatabase>]) {
-    for (database, index) in unchecked {
+pub(crate) fn watch(unchecked: Vec<UncheckedIndex>, served: &[Arc<ClusterDatabase>]) {
+    for UncheckedIndex {
+        database, index, ..
+    } in unchecked
+    {
         let mut served = served.iter();
         let Some(own) = served.find(|own| own.options().name == database) else {
             continue;
@@ -216,7 +274,7 @@ pub(crate) fn watch(unchecked: Vec<(String, ClusterIndex)>, served: &[Arc<Cluste
                     return;
                 };
                 match outcome {
-                    Ok(()) => {
+                    Ok(_) => {
                         own.set_refused(false);
                         tracing::warn!(%database, "the index was checked: it matches the settings");
                         return;
@@ -274,7 +332,15 @@ fn advised(error: &IndexError) -> String {
         IndexError::Blocked { .. } => {
             ": free space on the disks of the nodes, or set it to null if it was set by hand"
         }
+        IndexError::Closed(_) => {
+            ": free space on the disks of the nodes, or remove the block if it was set by hand"
+        }
+        IndexError::Astray { .. } => ": remove it from anything else",
+        IndexError::Incomplete(_) => ", because the nodes that have them do not answer (red)",
         IndexError::Left(_) => ": the next load deletes it",
+        IndexError::Reloading { .. } => {
+            "; if the reload was interrupted, run it again first: its --state FILE goes on where it was, and --overwrite begins anew"
+        }
         _ => "",
     };
     format!("{error}{advice}")

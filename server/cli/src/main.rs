@@ -48,6 +48,7 @@ use z3950_server::Summary;
 
 use crate::args::Arguments;
 use crate::config::Config;
+use crate::engine::UncheckedIndex;
 use crate::failure::{Exit, Failure, complain};
 use crate::manual::PROGRAM;
 use crate::settings::SettingOrigin;
@@ -155,10 +156,12 @@ fn checked(config: &Config, origin: &SettingOrigin) -> Result<Exit, Failure> {
     if is_usable && !(config.clusters.is_empty() && config.catalogues.is_empty()) {
         let runtime = runtime().map_err(Failure::unexpected)?;
         let checked = runtime.block_on(engine::check(origin.file(), config, None));
-        is_usable &= checked.map_err(reported).is_ok();
+        let is_sound = |unchecked: Vec<_>| !unchecked.iter().any(UncheckedIndex::is_outage);
+        is_usable &= checked.map_err(reported).is_ok_and(is_sound);
         let catalogues = catalogue::open(config, &[])?;
         let checked = catalogue::check(origin.file(), config, &catalogues, &[]);
-        is_usable &= runtime.block_on(checked).map_err(reported).is_ok();
+        let checked = runtime.block_on(checked).map_err(reported);
+        is_usable &= checked.unwrap_or(false);
     }
     let recording = settings::check_recording(config, origin);
     recording.iter().for_each(|words| complain(words));

@@ -65,7 +65,7 @@ pub(crate) struct LoadArguments {
     pub(crate) overwrite: bool,
 
     /// Note in a file how far the load has come, also when a signal or a node stops it, and continue from there if the file exists
-    #[arg(long, alias = "resume", value_name = "FILE")]
+    #[arg(long, visible_alias = "resume", value_name = "FILE")]
     pub(crate) state: Option<PathBuf>,
 }
 

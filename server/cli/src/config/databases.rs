@@ -72,6 +72,10 @@ pub(super) fn read(top: &Section<'_>, config: &mut Config) {
         if !names.insert(table.files.name.to_lowercase()) {
             section.note("a database of this name already exists");
         }
+        if is_in_engine && table.cluster.options.addresses.is_empty() {
+            // Why there is none was noted.
+            return;
+        }
         if is_in_engine && section.has("catalogue") {
             if let Some(map) = table.map.take() {
                 let settings = catalogue::read(section, &table, map);

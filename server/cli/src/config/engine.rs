@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use z3950_front::engine::opensearch::{ClusterAddress, ClusterOptions};
 use z3950_front::engine::{IndexUses, named_indexes};
@@ -77,6 +78,23 @@ settings! {
     }
 }
 
+/// The longest wait for an answer that can be set.
+const LONGEST: Duration = Duration::from_secs(3600);
+
+/// Notes the numbers that are too large. The engine creates no index of more shards.
+fn note_large(section: &Section<'_>, options: &ClusterOptions) {
+    for (key, is_large, most) in [
+        ("shards", options.shards > 1024, "1024"),
+        ("replicas", options.replicas > 100, "100"),
+        ("connections", options.connections > 1000, "1000"),
+        ("answer-time", options.answer_time > LONGEST, "60m"),
+    ] {
+        if let Some(value) = section.value(key).filter(|_| is_large) {
+            value.note(format_args!("{key} must be at most {most}"));
+        }
+    }
+}
+
 /// Returns whether the database is in a search engine, and notes what does not belong to it.
 pub(super) fn is_chosen(section: &Section<'_>, table: &DatabaseTable) -> bool {
     if !section.has("engine") {
@@ -90,6 +108,7 @@ pub(super) fn is_chosen(section: &Section<'_>, table: &DatabaseTable) -> bool {
     {
         section.note("a database has either an engine, or targets, or files and save");
     }
+    note_large(section, &table.cluster.options);
     let addresses = &table.cluster.options.addresses;
     let mut indexes = addresses.iter().map(|address| &address.index);
     let first = indexes.next();
@@ -241,6 +260,48 @@ mod tests {
             let errors = Config::parse(&text, Path::new("")).expect_err(&text);
             let is_named = errors.iter().any(|(_, reason)| reason.contains(expected));
             assert!(is_named, "{text}: {errors:?}");
+        }
+    }
+
+    #[test]
+    fn audit_r_l1_numbers_that_are_too_large_are_named_each_with_its_line() {
+        let text = |shards: u64, replicas: u64, connections: u64, time: &str| {
+            format!(
+                "[[database]]\nname = \"a\"\nengine = \"http://a:1/b\"\nshards = {shards}\nreplicas = {replicas}\n\
+                 connections = {connections}\nanswer-time = {time}"
+            )
+        };
+        let parse = |text: &str| Config::parse(text, Path::new(""));
+        let most = text(1024, 100, 1000, "\"60m\"");
+        assert!(parse(&most).is_ok(), "{most}");
+        for too_large in [
+            text(1025, 101, 1001, "3601"),
+            text(5_000_000_000_u64, 5_000_000_000, 5_000_000_000, "1000000"),
+        ] {
+            let errors = parse(&too_large).expect_err(&too_large);
+            let expected = [
+                (4, "[[database]] shards must be at most 1024".to_owned()),
+                (5, "[[database]] replicas must be at most 100".to_owned()),
+                (
+                    6,
+                    "[[database]] connections must be at most 1000".to_owned(),
+                ),
+                (7, "[[database]] answer-time must be at most 60m".to_owned()),
+            ];
+            assert_eq!(errors, expected);
+        }
+    }
+
+    /// Nothing further is said of a database whose address is wrong.
+    #[test]
+    fn audit_r_l1_a_database_without_an_address_is_left_out() {
+        for map in ["", "catalogue = \"koha\"\n"] {
+            let text = format!("[[database]]\nname = \"a\"\nengine = \"x\"\n{map}");
+            let (config, errors) = Config::parse_in_part(&text, Path::new(""));
+            let config = config.expect("the rest");
+            assert_eq!(errors.len(), 1, "{errors:?}");
+            assert!(config.clusters.is_empty() && config.catalogues.is_empty());
+            assert!(config.databases.is_empty());
         }
     }
 

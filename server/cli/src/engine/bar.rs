@@ -2,10 +2,10 @@
 
 use std::fmt;
 use std::io::{self, IsTerminal};
+use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use tokio::sync::oneshot;
-use z3950_front::engine::opensearch::SlowCluster;
 
 use crate::failure::{complain, is_quiet, note};
 use crate::signals;
@@ -57,12 +57,12 @@ impl LoadBar {
     }
 
     /// Returns a callback that reports a slow cluster.
-    pub(super) fn slow_cluster(&self) -> impl Fn(SlowCluster) + Send + Sync + use<> {
+    pub(super) fn slow_cluster(&self) -> impl Fn(Duration) + Send + Sync + use<> {
         let bar = self.clone();
-        move |slow| {
-            let waited = slow.waited.as_secs();
+        move |waited| {
+            let waited = waited.as_secs();
             bar.complain(&format_args!(
-                "the search engine has not taken some records for {waited} s"
+                "the search engine has taken no records for {waited} s; the load waits for up to 5 minutes"
             ));
         }
     }

@@ -31,7 +31,7 @@ pub(super) fn run(
         let (name, is_new) = index.create().await?;
         match index.check().await {
             // Shards may take a moment, and nothing has been loaded.
-            Ok(()) | Err(IndexError::Incomplete(_)) => Ok((name, is_new)),
+            Ok(_) | Err(IndexError::Incomplete(_)) => Ok((name, is_new)),
             Err(error) => Err(error),
         }
     });

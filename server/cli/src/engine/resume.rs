@@ -65,7 +65,16 @@ impl LoadTask {
     }
 }
 
-/// The file of `--state`, locked so that only one load at a time uses it.
+/// The file of `--state`, locked so that only one load at a time uses it, and what it has.
+#[derive(Debug)]
+pub(super) struct SavedState {
+    lock: Lock,
+    files: Vec<LoadedFile>,
+    /// What an earlier load has written; empty if there is none.
+    text: String,
+}
+
+/// The file of `--state` of a load in progress.
 #[derive(Debug)]
 pub(super) struct ResumeFile {
     lock: Lock,
@@ -102,48 +111,67 @@ impl LoadedFile {
 const INDEXES: &str = " indexes ";
 /// The error for a file that belongs to another load.
 const OTHER: &str = "it is not of a load of these files with these options";
-/// The error for a file that was not written by a load and may be valuable.
-const FOREIGN: &str = "it is not a file of --state";
 /// The maximum size of the file, in octets.
 const MOST_OCTETS: u64 = 16 << 20;
 
-impl ResumeFile {
-    /// Opens the file, which need not exist, and reads the progress of an earlier load.
+impl SavedState {
+    /// Opens the file, which need not exist.
     ///
     /// # Errors
-    /// The file is in use by another load, or belongs to a load with another task.
-    pub(super) fn open(
-        path: &Path,
-        task: LoadTask,
-        files: &[PathBuf],
-    ) -> Result<(Self, LoadProgress), Failure> {
+    /// The file is in use by another load, or was not written by a load.
+    pub(super) fn open(path: &Path, files: &[PathBuf]) -> Result<Self, Failure> {
         let unusable = |error| Failure::cannot("cannot resume a load (--state)", error);
         let lock = Lock::take(path).map_err(unusable)?;
         let files = files.iter().map(|file| {
             let what = format!("cannot read {}", file.display());
             LoadedFile::of(file).map_err(|error| Failure::cannot(&what, error))
         });
-        let resume = Self {
-            lock,
-            task,
-            files: files.collect::<Result<_, _>>()?,
-        };
-        let what = || format!("cannot continue from {}", path.display());
-        let text = if resume.lock.target().exists() {
-            input::read_text(path, MOST_OCTETS).map_err(|error| Failure::cannot(&what(), error))?
+        let files = files.collect::<Result<_, _>>()?;
+        let what = format!("cannot continue from {}", path.display());
+        let text = if lock.target().exists() {
+            input::read_text(path, MOST_OCTETS).map_err(|error| Failure::cannot(&what, error))?
         } else {
             String::new()
         };
+        let saved = Self { lock, files, text };
+        if saved.text.is_empty() || saved.action().is_some() {
+            Ok(saved)
+        } else {
+            Err(Failure::usage(format!(
+                "{what}: it is not a file of --state; name another one"
+            )))
+        }
+    }
+
+    /// Returns the action of the earlier load; `None` if there is none.
+    pub(super) fn action(&self) -> Option<&str> {
+        let (action, _) = header(&self.text)?;
+        Some(action)
+    }
+
+    /// Forgets the earlier load.
+    pub(super) fn clear(&mut self) {
+        self.text.clear();
+    }
+
+    /// Reads the progress of the earlier load.
+    ///
+    /// # Errors
+    /// That load had another task.
+    pub(super) fn resume(self, task: LoadTask) -> Result<(ResumeFile, LoadProgress), Failure> {
+        let Self { lock, files, text } = self;
+        let resume = ResumeFile { lock, task, files };
         let progress = resume.progress(&text).map_err(|why| {
-            let (what, path) = (what(), path.display());
-            match &*why {
-                FOREIGN => Failure::usage(format!("{what}: {why}; name another one")),
-                _ => Failure::usage(format!("{what}: {why}; delete {path} to begin anew")),
-            }
+            let path = resume.lock.target().display();
+            Failure::usage(format!(
+                "cannot continue from {path}: {why}; delete {path} to begin anew"
+            ))
         })?;
         Ok((resume, progress))
     }
+}
 
+impl ResumeFile {
     /// Parses the progress, if the file belongs to the same load. The load may have further input files at the end.
     ///
     /// # Errors
@@ -151,11 +179,9 @@ impl ResumeFile {
     fn progress(&self, text: &str) -> Result<LoadProgress, String> {
         let mut progress = LoadProgress::default();
         let mut lines = text.lines();
-        let Some(first) = lines.next() else {
+        let Some((action, indexes)) = lines.next().and_then(header) else {
             return Ok(progress);
         };
-        let header = first.rsplit_once(INDEXES);
-        let (action, indexes) = header.filter(is_header).ok_or(FOREIGN)?;
         if action != self.task.action {
             return Err(OTHER.to_owned());
         }
@@ -210,20 +236,14 @@ impl ResumeFile {
     }
 }
 
-/// Returns the action of the load that a file is of; `None` if it is none of `--state`, or does not exist.
-pub(super) fn noted_action(path: &Path) -> Option<String> {
-    let text = input::read_text(path, MOST_OCTETS).ok()?;
-    let header = text.lines().next()?.rsplit_once(INDEXES);
-    let (action, _) = header.filter(is_header)?;
-    Some(action.to_owned())
-}
-
-/// Returns whether the first line can be that of a load: an action and a fingerprint.
-fn is_header((action, indexes): &(&str, &str)) -> bool {
-    let (verb, _) = action.split_once(' ').unwrap_or_default();
-    ["load", "update", "delete", "reload"].contains(&verb)
+/// Returns the action and the fingerprint in the first line of a file; `None` if it is not that of a load.
+fn header(text: &str) -> Option<(&str, &str)> {
+    let (action, indexes) = text.lines().next()?.rsplit_once(INDEXES)?;
+    let (verb, _) = action.split_once(' ')?;
+    let is_known = ["load", "update", "delete", "reload"].contains(&verb)
         && indexes.len() == 16
-        && indexes.bytes().all(|octet| octet.is_ascii_hexdigit())
+        && indexes.bytes().all(|octet| octet.is_ascii_hexdigit());
+    is_known.then_some((action, indexes))
 }
 
 #[cfg(test)]
@@ -252,7 +272,7 @@ mod tests {
         let (folder, files) = folder();
         let path = folder.path().join("state");
         let open = |task: LoadTask, files: &[PathBuf]| {
-            let opened = ResumeFile::open(&path, task, files);
+            let opened = SavedState::open(&path, files).and_then(|saved| saved.resume(task));
             opened.map(|(_, progress)| progress)
         };
         let same = || task("load a", 7);
@@ -264,7 +284,9 @@ mod tests {
         let [one, two, three] = &files;
         let both = [one.clone(), two.clone()];
         {
-            let (resume, _) = ResumeFile::open(&path, same(), &both).expect("new");
+            let saved = SavedState::open(&path, &both).expect("new");
+            assert_eq!(saved.action(), None);
+            let (resume, _) = saved.resume(same()).expect("new");
             resume.write(LoadProgress::default()).expect("written");
             resume.write(progress).expect("written");
             let busy = open(same(), &files).expect_err("another load has it");
@@ -273,6 +295,12 @@ mod tests {
                 "{busy:?}"
             );
         }
+        let mut saved = SavedState::open(&path, &both).expect("the same");
+        assert_eq!(saved.action(), Some("load a"));
+        saved.clear();
+        assert_eq!(saved.action(), None);
+        let (_, forgotten) = saved.resume(task("load b", 8)).expect("anew");
+        assert_eq!(forgotten, LoadProgress::default());
         assert_eq!(open(same(), &both).expect("the same"), progress);
         assert_eq!(open(same(), &files).expect("one more"), progress);
         for (task, files, expected) in [
@@ -315,7 +343,7 @@ mod tests {
     fn a_file_that_has_changed_is_named() {
         let (folder, files) = folder();
         let path = folder.path().join("state");
-        let open = || ResumeFile::open(&path, task("load a", 7), &files);
+        let open = || SavedState::open(&path, &files)?.resume(task("load a", 7));
         let progress = LoadProgress {
             files: 1,
             records: 7,

@@ -119,6 +119,9 @@ impl Draft {
     }
 }
 
+/// The kind of a refusal because an index, or the whole cluster, takes no changes.
+pub(crate) const BLOCK: &str = "cluster_block_exception";
+
 /// The longest wait for a change, which the whole cluster has to learn of.
 pub(crate) const CHANGE_TIME: Duration = Duration::from_secs(120);
 /// The most octets of the answer to a change.
@@ -248,7 +251,7 @@ impl Link {
     /// one other. A search that lost a node on the way is sent again, since other nodes have copies of its records.
     ///
     /// # Errors
-    /// See [`Failure`]; that of the last server.
+    /// See [`Failure`]; that of the last server that was reached, if any was.
     pub(crate) async fn ask(&self, draft: &Draft) -> Result<Value, Failure> {
         let answer = self.ask_in_turn(draft).await?;
         if draft.is_repeatable && lost_a_node(&answer) {
@@ -269,7 +272,10 @@ impl Link {
                 Ok(answer) => return Ok(answer),
                 Err(failed) => {
                     let next = self.next_after(server, &failed, draft).await;
-                    failure = failed;
+                    let is_reached = !matches!(failed, Failure::Unreachable { .. });
+                    if is_reached || matches!(failure, Failure::Unreachable { .. }) {
+                        failure = failed;
+                    }
                     match next {
                         Next::Any => {}
                         Next::One if !is_last => is_last = true,
@@ -374,13 +380,15 @@ fn refused(place: String, status: u16, answer: &Value, retry_after: Option<Durat
         Some(words) => shortened(words),
         None => text("reason"),
     };
+    let kind = text("type");
     match status {
         500 | 503 if is_without_shards(error) => Failure::NoShard {
             place,
             status,
             reason: reason(),
         },
-        429 | 503 => Failure::TooBusy {
+        // An index is blocked with 429 while the disk of a node is nearly full, and a cluster without a manager with 503.
+        429 | 503 if (status, &*kind) != (429, BLOCK) => Failure::TooBusy {
             place,
             status,
             reason: reason(),
@@ -389,7 +397,7 @@ fn refused(place: String, status: u16, answer: &Value, retry_after: Option<Durat
         _ => Failure::Refused {
             place,
             status,
-            kind: text("type"),
+            kind,
             reason: reason(),
         },
     }

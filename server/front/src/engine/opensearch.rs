@@ -20,11 +20,12 @@ mod scan;
 mod search;
 mod update;
 
+pub use self::check::IndexReport;
 pub use self::database::ClusterDatabase;
 pub use self::index::{ClusterIndex, IndexError};
 pub use self::load::{
-    IndexChange, IndexChanges, IndexLoad, IndexLoadError, IndexLoadMark, LoadPart, LoadWork,
-    RecordPlace, RefusedRecord, SlowCluster,
+    IndexChange, IndexChanges, IndexLoad, IndexLoadError, IndexLoadMark, Leftover, LoadPart,
+    LoadWork, RecordPlace, RefusedRecord,
 };
 pub use self::reload::ReplacedIndex;
 pub use super::link::address::{

@@ -2,13 +2,16 @@
 
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, Once, PoisonError};
 
 use serde_json::{Value, json};
+use tokio::runtime::Runtime;
+use z3950_server::backend::{Backend, DatabaseName, Update, UpdateAction};
 use z3950_tests::opensearch::Cluster;
 use z3950_tests::opensearch::gate::{Gate, Passage};
 use z3950_tests::program::Ran;
 
+use super::served::{opened, record};
 use super::{Home, assert_ran};
 
 const FILES: [&str; 3] = ["1.mrc", "2.mrc", "3.mrc"];
@@ -127,6 +130,19 @@ fn audit_r_l1_loads_and_reloads_do_not_mix() {
     );
     let load = home.run(&["load", "new.mrc"]);
     assert_ran(&load, 2, &["is being filled to replace"]);
+    // A client learns why its update is refused, and what to do.
+    let (name, records) = (DatabaseName::from("books"), [record("new", "peace")]);
+    let database = opened(&home, false);
+    let update = database.update(Update::new(&name, UpdateAction::Insert, &records));
+    let why = Runtime::new().expect("a runtime").block_on(update);
+    let why = why.expect_err("it takes no changes");
+    assert_eq!(
+        (why.condition, &*why.addinfo.to_string_lossy()),
+        (
+            2,
+            "all records are being loaded anew: try again later: 0 of 1 changes were made"
+        )
+    );
     let second = home.run(&["load", "--reload", "new.mrc"]);
     assert_ran(
         &second,
@@ -204,6 +220,66 @@ fn audit_r_l1_a_disk_that_fills_up_ends_a_load_that_goes_on_later() {
     assert_eq!(cluster.ask("PUT", &path, free).0, 200);
     assert_ran(&home.run(&arguments), 0, &["3000 records in"]);
     assert_eq!(counts(&home), [0, 3000, 0]);
+}
+
+/// The disks fill up while a reload runs: it ends, the old index answers, and the same command works when there is space again.
+#[test]
+fn audit_r_l1_a_reload_that_meets_a_block_is_given_up() {
+    let Some(cluster) = Cluster::shared() else {
+        return;
+    };
+    for (request, blocked) in [
+        ("PUT /INDEX-1/_settings", &["-1"][..]),
+        ("/_bulk", &["-2"]),
+        ("/_bulk", &["-1", "-2"]),
+        ("GET /INDEX-2/_count", &["-2"]),
+        ("POST /_aliases", &["-1"]),
+        ("POST /_aliases", &["-1", "-2"]),
+    ] {
+        let home = Home::new(cluster, "blocked");
+        home.set(LINES);
+        home.write("old.mrc", "war", 1..=100);
+        assert_ran(&home.run(&["load", "old.mrc"]), 0, &["100 records loaded"]);
+        write_files(&home, "peace");
+        let (once, held) = (Once::new(), request.replace("INDEX", &home.index));
+        let paths = blocked
+            .iter()
+            .map(|index| format!("/{}{index}/_settings", home.index));
+        let paths: Vec<String> = paths.collect();
+        let gate = Gate::open(cluster.ports()[0], move |head| {
+            if head.lines().next().is_some_and(|line| line.contains(&held)) {
+                let block = "{\"index.blocks.read_only_allow_delete\":true}";
+                once.call_once(|| {
+                    for path in &paths {
+                        assert_eq!(cluster.ask("PUT", path, block).0, 200);
+                    }
+                });
+            }
+            Passage::Through
+        });
+        home.set_gate(&gate, LINES);
+        let reload = [&["load", "--reload"], &FILES[..]].concat();
+        let ended = home.run(&reload);
+        let described = format!("{request} {blocked:?} {ended:?}");
+        assert_ran(&ended, 1, &["takes no changes", "free space"]);
+        assert!(!ended.stderr.contains("denies access"), "{described}");
+        assert_eq!(counts(&home), [100, 0, 0], "{described}");
+        assert_eq!(home.indexes(), [home.state().0], "{described}");
+        home.set(LINES);
+        home.change("{\"index.blocks.read_only_allow_delete\":null}");
+        let is_stuck = home.state().1["blocks"]["write"] == json!("true");
+        assert_eq!(
+            is_stuck,
+            ended.stderr.contains("until a reload is done"),
+            "{described}"
+        );
+        if !is_stuck {
+            assert_ran(&home.run(&["load", "old.mrc"]), 0, &["100 records loaded"]);
+        }
+        assert_ran(&home.run(&reload), 0, &["3000 records in"]);
+        assert_eq!(counts(&home), [0, 3000, 0]);
+        assert_eq!(home.state().1["blocks"], Value::Null);
+    }
 }
 
 /// A node that hangs in the middle of a load, until the others give it up, is waited for.

@@ -115,11 +115,37 @@ fn audit_r_l1_certificates_that_cannot_be_trusted_are_told() {
         let gate = Gate::open_tls(cluster.ports()[0], tls, |_| panic!("no request is sent"));
         let ca = if is_trusted { own } else { other };
         set(&home, &gate, &ca, Some("user:pass word\n"));
-        // The node may become another one, so that does not prevent the start.
+        // The node may become another one, so that prevents no start, but the check fails.
         let checked = home.run(&["--check"]);
-        assert_ran(&checked, 0, &[words]);
+        assert_ran(&checked, 2, &[words]);
         let loaded = home.run(&["load", "all.mrc"]);
         assert_ran(&loaded, 1, &[words]);
     }
     assert_eq!(cluster.ask("GET", &format!("/{}", home.index), "").0, 404);
+}
+
+/// Whoever can listen on the way learns the credentials, which is told; on the own machine, nobody can.
+#[test]
+fn audit_r_l1_credentials_that_others_can_read_are_warned_of() {
+    let Some(cluster) = Cluster::shared() else {
+        return;
+    };
+    let home = Home::new(cluster, "exposed");
+    home.write("all.mrc", "war", 1..=20);
+    fs::write(home.file("engine.password"), "user:pass word\n").expect("written");
+    let gate = Gate::open(cluster.ports()[0], only(BASIC));
+    // To connect with this address means to connect with the own machine, but it is not that of its loopback.
+    for (host, is_exposed) in [("127.0.0.1", false), ("0.0.0.0", true)] {
+        let url = format!("http://{host}:{}/{}", gate.port, home.index);
+        let text = format!(
+            "[[database]]\nname = \"books\"\nengine = {url:?}\ncredentials = \"engine.password\"\n"
+        );
+        fs::write(home.settings(), text).expect("written");
+        for arguments in [&["load", "all.mrc"][..], &["--check"]] {
+            let ran = home.run(arguments);
+            assert_ran(&ran, 0, &["20 records"]);
+            let is_warned = ran.stderr.contains("without encryption");
+            assert_eq!(is_warned, is_exposed, "{ran:?}");
+        }
+    }
 }

@@ -186,3 +186,43 @@ fn a_node_that_is_killed_costs_at_most_its_own_records() {
         assert_eq!(found(database), Ok((300, 0)));
     }
 }
+
+/// Without a majority of its nodes, a cluster answers searches from what is left, and takes no changes.
+#[test]
+fn audit_r_l1_a_cluster_without_a_majority_says_so() {
+    let Some(mut cluster) = Cluster::to_damage() else {
+        return;
+    };
+    let runtime = Runtime::new().expect("a runtime");
+    let home = Home::new(&cluster, "minority");
+    home.set("replicas = 2");
+    home.write("all.mrc", "war", 1..=300);
+    assert_ran(&home.run(&["load", "all.mrc"]), 0, &["300 records loaded"]);
+    cluster.wait_for_green();
+    let database = opened(&home, false);
+    let Home { index, folder, .. } = home;
+    cluster.kill(1);
+    cluster.kill(2);
+    while cluster.ask("GET", "/_cluster/health?timeout=1s", "").0 == 200 {
+        z3950_tests::pause();
+    }
+    let home = Home {
+        cluster: &cluster,
+        index,
+        folder,
+    };
+    home.set("answer-time = 2");
+    // The node that is left has a copy of each part.
+    let search = found(&database, "@attr 1=4 war");
+    assert_eq!(runtime.block_on(search), Ok((300, 0)));
+    for (arguments, code) in [
+        (&["--check"][..], 2),
+        (&["load", "all.mrc"], 1),
+        (&["load", "--reload", "all.mrc"], 1),
+    ] {
+        assert_ran(&home.run(arguments), code, &["no answer within 2 s"]);
+    }
+    cluster.restart(1);
+    cluster.restart(2);
+    cluster.wait_for_green();
+}

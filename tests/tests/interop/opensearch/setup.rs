@@ -65,6 +65,23 @@ fn creates(cluster: &Cluster) {
         &["30 records loaded"],
     );
     assert_eq!(home.count("t_title:war"), 30);
+    let checked = format!(
+        "OpenSearch {}.",
+        cluster.ask("GET", "/", "").1["version"]["number"]
+            .as_str()
+            .and_then(|version| version.rsplit_once('.'))
+            .map(|(version, _)| version)
+            .expect("a version")
+    );
+    let index = format!(
+        ", index {}-1: 30 records, 2 shards, 0 replicas; green: ",
+        home.index
+    );
+    assert_ran(&home.run(&["--check"]), 0, &[&checked, &index]);
+    // There are not so many nodes.
+    home.change("{\"index.number_of_replicas\":7}");
+    let yellow = ["7 replicas; yellow: all records are found", "missing"];
+    assert_ran(&home.run(&["--check"]), 0, &yellow);
     home.write("others.mrc", "peace", 1..=20);
     let reloaded = home.run(&["load", "--reload", "others.mrc"]);
     assert_ran(&reloaded, 0, &["20 records in ", "20 records loaded"]);

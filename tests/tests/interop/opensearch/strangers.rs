@@ -184,6 +184,60 @@ fn audit_r_l1_an_alias_of_two_indexes_is_refused() {
     assert_ran(&home.run(&["--check"]), 0, &[]);
 }
 
+/// Changes would get into another index, or each of them would be refused, so nothing is sent.
+#[test]
+fn audit_r_l1_an_alias_for_changes_of_another_index_is_refused() {
+    let Some(cluster) = Cluster::shared() else {
+        return;
+    };
+    let second = Home::new(cluster, "second");
+    assert_ran(&second.run(&["engine-create"]), 0, &["created"]);
+    let second = second.state().0;
+    for is_alone in [true, false] {
+        let home = Home::new(cluster, "astray");
+        if is_alone {
+            create_by_hand(&home);
+        } else {
+            assert_ran(&home.run(&["engine-create"]), 0, &["created"]);
+        }
+        home.write("all.mrc", "war", 1..=20);
+        let alias = format!("{}-write", home.state().0);
+        let change = |action: &str| {
+            let actions = json!({ "actions": [{ action: { "index": second, "alias": alias } }] });
+            let (status, answer) = cluster.ask("POST", "/_aliases", &actions.to_string());
+            assert_eq!(status, 200, "{answer}");
+        };
+        change("add");
+        let words = [&*format!("{alias} must be an alias of"), &second];
+        for arguments in [&["load", "all.mrc"][..], &["load", "--delete", "all.mrc"]] {
+            let refused = home.run(arguments);
+            assert_ran(&refused, 1, &words);
+            assert!(!refused.stderr.contains("left out"), "{refused:?}");
+        }
+        assert_ran(&home.run(&["--check"]), 0, &words);
+        assert_eq!(home.count("*:*"), 0);
+        change("remove");
+        assert_ran(&home.run(&["--check"]), 0, &[]);
+        assert_ran(&home.run(&["load", "all.mrc"]), 0, &["20 records loaded"]);
+    }
+    // The index that a reload would create.
+    let home = Home::new(cluster, "astray");
+    home.set("answer-time = 3");
+    home.write("all.mrc", "war", 1..=20);
+    assert_ran(&home.run(&["load", "all.mrc"]), 0, &["20 records loaded"]);
+    let alias = format!("{}-2-write", home.index);
+    let add = json!({ "actions": [{ "add": { "index": second, "alias": alias } }] });
+    assert_eq!(cluster.ask("POST", "/_aliases", &add.to_string()).0, 200);
+    let words = format!("{alias} must be an alias of");
+    let reload = ["load", "--reload", "all.mrc"];
+    assert_ran(&home.run(&reload), 1, &[&words]);
+    assert!(!home.indexes().contains(&format!("{}-2", home.index)));
+    assert_eq!(home.state().1["blocks"], json!(null));
+    let remove = json!({ "actions": [{ "remove": { "index": second, "alias": alias } }] });
+    assert_eq!(cluster.ask("POST", "/_aliases", &remove.to_string()).0, 200);
+    assert_ran(&home.run(&reload), 0, &["20 records in"]);
+}
+
 #[test]
 fn audit_r_l1_nodes_of_another_cluster_are_refused() {
     let (Some(cluster), Some(other)) = (Cluster::shared(), Cluster::to_damage()) else {

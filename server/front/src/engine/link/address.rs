@@ -1,6 +1,7 @@
 //! Where a cluster is, and what its servers ask of clients: addresses, credentials, certificates.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::str::FromStr;
 
 use base64::Engine as _;
@@ -53,6 +54,15 @@ impl ClusterAddress {
     /// Returns whether both are the same server, as far as their names tell.
     pub fn is_same_server(&self, other: &Self) -> bool {
         is_same_machine(&self.host, &other.host) && self.port == other.port
+    }
+
+    /// Returns whether others can read what is sent there: it is not encrypted, and leaves this machine.
+    pub fn is_exposed(&self) -> bool {
+        let is_own = match self.host.parse::<IpAddr>() {
+            Ok(address) => address.is_loopback(),
+            Err(_) => self.host.eq_ignore_ascii_case("localhost"),
+        };
+        !self.is_secure && !is_own
     }
 }
 
@@ -260,6 +270,23 @@ mod tests {
             let read = read.map(|address| (address.is_secure, address.to_string()));
             let expected = expected.map(|(is_secure, place)| (is_secure, place.to_owned()));
             assert_eq!(read, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn audit_r_l1_addresses_that_others_can_listen_to_are_known() {
+        for (text, is_exposed) in [
+            ("http://127.0.0.1:1/b", false),
+            ("http://127.1.2.3:1/b", false),
+            ("http://[::1]:1/b", false),
+            ("http://LOCALHOST:1/b", false),
+            ("https://node.example.org:1/b", false),
+            ("http://node.example.org:1/b", true),
+            ("http://10.0.0.1:1/b", true),
+            ("http://[fe80::1]:1/b", true),
+        ] {
+            let address: ClusterAddress = text.parse().expect(text);
+            assert_eq!(address.is_exposed(), is_exposed, "{text}");
         }
     }
 

@@ -325,6 +325,18 @@ async fn an_answer_that_is_late_or_slow_is_asked_for_once_more() {
     }
 }
 
+/// It says more than those of servers that were not.
+#[tokio::test]
+async fn audit_r_l1_the_failure_of_a_server_that_was_reached_is_told() {
+    let hanging = FakeNode::start(|_: &FakeRequest| FakeAnswer::Hang(Vec::new())).await;
+    let gone = FakeNode::start(sound).await;
+    let link = link(&[&hanging, &gone], SHORT);
+    drop(gone);
+    for _ in 0..2 {
+        assert_eq!(name(&asked(&link).await), "Late");
+    }
+}
+
 #[tokio::test]
 async fn a_request_that_is_dropped_closes_its_connection() {
     let node = FakeNode::start(|_| FakeAnswer::Hang(Vec::new())).await;

@@ -9,14 +9,33 @@ use crate::engine::link::{Draft, Failure, shortened};
 /// The most octets of a short answer.
 const MOST: usize = 1 << 20;
 
+/// What is known of an index that matches the settings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct IndexReport {
+    /// The product and version of a node: `OpenSearch 3.0.0`.
+    pub engine: String,
+    /// The name of the index itself, which is not that of the alias.
+    pub index: String,
+    /// The number of its records.
+    pub records: u64,
+    /// The number of its shards.
+    pub shards: u64,
+    /// The number of copies that each shard is to have, besides the first one.
+    pub replicas: u64,
+    /// The number of copies of shards that are missing; `None` if this client may not ask. An index that lacks a shard altogether is an
+    /// error.
+    pub missing: Option<u64>,
+}
+
 impl ClusterIndex {
     /// Checks that all addresses are of one cluster of a known version, that the index has the fields and the fingerprint of the
     /// layout, and that all its shards are there.
     ///
     /// # Errors
     /// See [`IndexError`].
-    pub async fn check(&self) -> Result<(), IndexError> {
-        self.check_cluster().await?;
+    pub async fn check(&self) -> Result<IndexReport, IndexError> {
+        let engine = self.check_cluster().await?;
         let state = self.state().await?;
         let state = state.ok_or_else(|| IndexError::Absent(self.name.clone()))?;
         self.check_layout(&state)?;
@@ -34,12 +53,23 @@ impl ClusterIndex {
         if let Some(replaced) = self.replaced().await? {
             return Err(IndexError::Left(replaced.index));
         }
-        self.check_health().await
+        self.has_write_alias(&state.index).await?;
+        let missing = self.missing_copies().await?;
+        let number = |setting| state.setting(setting).and_then(|text| text.parse().ok());
+        Ok(IndexReport {
+            engine,
+            records: self.count(&state.index).await?,
+            shards: number("/number_of_shards").unwrap_or_default(),
+            replicas: number("/number_of_replicas").unwrap_or_default(),
+            missing,
+            index: state.index,
+        })
     }
 
-    /// Checks the nodes: product, version, and that they belong together. Those that do not answer are left out if others do.
-    pub(super) async fn check_cluster(&self) -> Result<(), IndexError> {
-        let mut known: Option<(String, String)> = None;
+    /// Checks the nodes: product, version, and that they belong together. Those that do not answer are left out if others do. Returns
+    /// the product and version of the first one.
+    pub(super) async fn check_cluster(&self) -> Result<String, IndexError> {
+        let mut known: Option<(String, String, String)> = None;
         let mut failure = None;
         for (place, answer) in self.link.ask_each(&Draft::read("/", MOST)).await {
             let about = match answer {
@@ -53,20 +83,20 @@ impl ClusterIndex {
                     continue;
                 }
             };
-            check_product(place, &about)?;
+            let product = check_product(place, &about)?;
             let cluster = about.get("cluster_uuid").and_then(Value::as_str);
             let cluster = cluster.unwrap_or_default().to_owned();
             match &known {
-                Some((other, known)) if *known != cluster => {
+                Some((other, known, _)) if *known != cluster => {
                     return Err(IndexError::Clusters(other.clone(), place.to_owned()));
                 }
                 Some(_) => {}
-                None => known = Some((place.to_owned(), cluster)),
+                None => known = Some((place.to_owned(), cluster, product)),
             }
         }
         let nobody = || IndexError::Unreachable("no address".to_owned());
         match known {
-            Some(_) => Ok(()),
+            Some((.., product)) => Ok(product),
             None => Err(failure.unwrap_or_else(nobody)),
         }
     }
@@ -126,14 +156,19 @@ impl ClusterIndex {
         Ok(())
     }
 
-    /// Checks that all shards are there.
-    async fn check_health(&self) -> Result<(), IndexError> {
+    /// Checks that all shards are there. Returns how many of their copies are not; `None` if this client may not ask.
+    async fn missing_copies(&self) -> Result<Option<u64>, IndexError> {
         let path = format!("/_cluster/health/{}", self.name);
         let health = self.allowed(path).await?.unwrap_or_default();
-        if health.get("status") == Some(&json!("red")) {
-            return Err(IndexError::Incomplete(self.name.clone()));
+        let number = |name| health.get(name).and_then(Value::as_u64).unwrap_or_default();
+        match health.get("status").and_then(Value::as_str) {
+            Some("red") => Err(IndexError::Incomplete(self.name.clone())),
+            Some("green") => Ok(Some(0)),
+            Some(_) => Ok(Some(
+                number("unassigned_shards") + number("initializing_shards"),
+            )),
+            None => Ok(None),
         }
-        Ok(())
     }
 
     /// Returns the answer to a request that this client may not be allowed to make.
@@ -145,8 +180,8 @@ impl ClusterIndex {
     }
 }
 
-/// Checks the product and version that a node says it is.
-fn check_product(place: &str, about: &Value) -> Result<(), IndexError> {
+/// Checks the product and version that a node says it is, and returns them.
+fn check_product(place: &str, about: &Value) -> Result<String, IndexError> {
     let version = about.get("version").cloned().unwrap_or_default();
     let text = |name: &str| version.get(name).and_then(Value::as_str);
     let number = text("number").unwrap_or("of no version");
@@ -158,13 +193,12 @@ fn check_product(place: &str, about: &Value) -> Result<(), IndexError> {
         Some(other) => (other, false),
         None => ("Elasticsearch", (7, 10) <= (major, minor) && major <= 9),
     };
+    let product = shortened(&format!("{product} {number}"));
     if is_known {
-        return Ok(());
+        return Ok(product);
     }
-    Err(IndexError::Product {
-        place: place.to_owned(),
-        product: shortened(&format!("{product} {number}")),
-    })
+    let place = place.to_owned();
+    Err(IndexError::Product { place, product })
 }
 
 /// The parts of a field's description that matter, with the engine's defaults.
@@ -238,6 +272,22 @@ mod tests {
         json!({ "error": { "type": "index_not_found_exception" } })
     }
 
+    fn health(status: &str) -> Value {
+        json!({ "status": status, "unassigned_shards": 2, "initializing_shards": 1 })
+    }
+
+    /// What is known of a sound index.
+    fn report() -> IndexReport {
+        IndexReport {
+            engine: "OpenSearch 2.19.6".to_owned(),
+            index: "books-1".to_owned(),
+            records: 7,
+            shards: 3,
+            replicas: 1,
+            missing: Some(3),
+        }
+    }
+
     /// Returns the answers of a node with a sound index, some of which are replaced.
     fn answering(
         others: &[(&'static str, u16, Value)],
@@ -248,13 +298,17 @@ mod tests {
             "settings": { "index": {
                 "refresh_interval": "1s",
                 "uuid": "u",
+                "number_of_shards": "3",
+                "number_of_replicas": "1",
                 "analysis": as_settings(&EngineLayout::analysis()),
             } },
         } });
         let settings = json!({ "defaults": { "search": { "allow_expensive_queries": "true" } } });
         let mut answers = vec![
             ("/_cluster/settings", 200, settings),
-            ("/_cluster/health", 200, json!({ "status": "yellow" })),
+            ("/_cluster/health", 200, health("yellow")),
+            ("/books-1-write", 404, absent()),
+            ("/books-1/_count", 200, json!({ "count": 7 })),
             ("/books-filling", 404, absent()),
             ("/books-replaced", 404, absent()),
             ("/books", 200, index),
@@ -273,7 +327,7 @@ mod tests {
         }
     }
 
-    async fn checked(nodes: &[&FakeNode]) -> Result<(), IndexError> {
+    async fn checked(nodes: &[&FakeNode]) -> Result<IndexReport, IndexError> {
         let addresses = nodes.iter().map(|node| node.address()).collect();
         let mut options = ClusterOptions::new("books", addresses);
         options.answer_time = Duration::from_secs(60);
@@ -430,6 +484,16 @@ mod tests {
                 "takes no changes: index.blocks.read_only_allow_delete",
             ),
             (
+                ("/books-1-write", 200, json!({ "books-1": {}, "a": {} })),
+                false,
+                "books-1-write must be an alias of books-1 alone",
+            ),
+            (
+                ("/books-1-write", 200, json!({ "a": {} })),
+                false,
+                "but stands for a",
+            ),
+            (
                 ("/books-filling", 200, json!({ "books-2": {} })),
                 false,
                 "books-2 is being filled to replace books-1",
@@ -459,7 +523,18 @@ mod tests {
         let denied = ["/_cluster/settings", "/_cluster/health"];
         let denied = denied.map(|path| (path, 403, refused("security_exception")));
         let node = FakeNode::start(answering(&denied)).await;
-        assert_eq!(checked(&[&node]).await, Ok(()));
+        let unknown = IndexReport {
+            missing: None,
+            ..report()
+        };
+        assert_eq!(checked(&[&node]).await, Ok(unknown));
+        let green = ("/_cluster/health", 200, health("green"));
+        let node = FakeNode::start(answering(&[green])).await;
+        let green = IndexReport {
+            missing: Some(0),
+            ..report()
+        };
+        assert_eq!(checked(&[&node]).await, Ok(green));
     }
 
     #[tokio::test]
@@ -468,7 +543,7 @@ mod tests {
         let same = FakeNode::start(answering(&[])).await;
         let about = about("2.19.6", Some("opensearch"), "b");
         let other = FakeNode::start(answering(&[("/", 200, about)])).await;
-        assert_eq!(checked(&[&one, &same]).await, Ok(()));
+        assert_eq!(checked(&[&one, &same]).await, Ok(report()));
         let error = checked(&[&one, &same, &other])
             .await
             .expect_err("two clusters");
@@ -485,6 +560,6 @@ mod tests {
         {
             tokio::task::yield_now().await;
         }
-        assert_eq!(index.check().await, Ok(()));
+        assert_eq!(index.check().await, Ok(report()));
     }
 }

@@ -10,7 +10,7 @@ use z3950::transport::TlsError;
 
 use super::ClusterOptions;
 use crate::engine::layout::EngineLayout;
-use crate::engine::link::{Draft, Failure, Link};
+use crate::engine::link::{BLOCK, Draft, Failure, Link};
 
 /// The most octets of an answer about an index, which has its whole mapping.
 const MOST_STATE: usize = 16 << 20;
@@ -41,6 +41,9 @@ pub enum IndexError {
     /// The cluster refuses a request.
     #[error("the search engine refuses: {0}")]
     Refused(String),
+    /// An index, or the whole cluster, takes no changes.
+    #[error("the search engine takes no changes: {0}")]
+    Closed(String),
     /// The answer is not that of a search engine.
     #[error("the answers of the search engine cannot be understood: {0}")]
     Malformed(String),
@@ -110,6 +113,18 @@ pub enum IndexError {
         /// The setting of the index that makes it so.
         setting: &'static str,
     },
+    /// Changes would get into other indexes, or be refused.
+    #[error(
+        "{alias} must be an alias of {index} alone, which is changed by it, but stands for {found}"
+    )]
+    Astray {
+        /// The alias.
+        alias: String,
+        /// The index.
+        index: String,
+        /// What the alias stands for.
+        found: String,
+    },
     /// An index that was replaced has not been deleted.
     #[error("{0} was replaced by a reload, and is about to be deleted or was left behind")]
     Left(String),
@@ -134,9 +149,21 @@ impl IndexError {
                 | Self::Incomplete(_)
                 | Self::Unfinished(_)
                 | Self::Blocked { .. }
+                | Self::Closed(_)
+                | Self::Astray { .. }
                 | Self::Left(_)
                 | Self::Reloading { .. }
         )
+    }
+
+    /// Returns whether searches fail or lack records.
+    pub fn is_outage(&self) -> bool {
+        matches!(self, Self::Unreachable(_) | Self::Incomplete(_))
+    }
+
+    /// Returns whether the cluster has refused something, so that it was not done.
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, Self::Denied(_) | Self::Refused(_) | Self::Closed(_))
     }
 }
 
@@ -144,6 +171,7 @@ impl From<Failure> for IndexError {
     fn from(failure: Failure) -> Self {
         let words = failure.to_string();
         match failure {
+            Failure::Refused { kind, .. } if kind == BLOCK => Self::Closed(words),
             Failure::Refused { status, .. } | Failure::NotJson { status, .. }
                 if [401, 403].contains(&status) =>
             {
@@ -170,6 +198,11 @@ const BLOCKS: [(&str, &str); 3] = [
 /// change that requires an alias does not make the engine create an index of the name.
 pub(super) fn write_name(index: &str) -> String {
     format!("{index}-write")
+}
+
+/// Returns the alias of an index that is being filled by a reload, to replace the one of this name.
+pub(super) fn filling_name(name: &str) -> String {
+    format!("{name}-filling")
 }
 
 /// What an index is like.
@@ -345,6 +378,27 @@ impl ClusterIndex {
             let names = [&[&**index], &*others].concat().join(", ");
             Err(IndexError::Several(name.to_owned(), names))
         }
+    }
+
+    /// Returns whether an index has the alias by which it is changed.
+    ///
+    /// # Errors
+    /// See [`IndexError`]; the alias of anything else is one.
+    pub(super) async fn has_write_alias(&self, index: &str) -> Result<bool, IndexError> {
+        let alias = write_name(index);
+        let found = match self.state_of(&alias).await {
+            Ok(None) => return Ok(false),
+            Ok(Some(state)) if state.index == index => return Ok(true),
+            Ok(Some(state)) => state.index,
+            Err(IndexError::Several(_, indexes)) => indexes,
+            Err(error) => return Err(error),
+        };
+        let index = index.to_owned();
+        Err(IndexError::Astray {
+            alias,
+            index,
+            found,
+        })
     }
 
     /// Returns the name for a new index: the next number.

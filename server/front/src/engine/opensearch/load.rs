@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 use z3950_server::marc::MarcRecord;
 
 use self::bulk::{Batch, Bulk};
-pub use self::bulk::{IndexLoadError, LoadPart, RecordPlace, RefusedRecord, SlowCluster};
+pub use self::bulk::{IndexLoadError, LoadPart, RecordPlace, RefusedRecord};
 use super::document::{id_of, number_of};
 use super::index::{ClusterIndex, IndexError, IndexState, REFRESH};
 use crate::engine::layout::EngineLayout;
@@ -27,12 +27,20 @@ pub enum LoadWork {
     /// It deletes records.
     Delete,
     /// It fills a new index, which then replaces the one that is there.
-    Reload {
-        /// Whether there are notes of an earlier load, which was interrupted.
-        is_resumed: bool,
-        /// Whether what an earlier load has left behind is deleted.
-        overwrite: bool,
-    },
+    Reload(Leftover),
+}
+
+/// What becomes of an index that a reload which was interrupted has left behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leftover {
+    /// It stays, and the reload is refused.
+    Refuse,
+    /// It is deleted if it has no records; otherwise it stays, and the reload is refused.
+    ReplaceIfEmpty,
+    /// The reload goes on with it.
+    Continue,
+    /// It is deleted.
+    Replace,
 }
 
 /// A load in progress.
@@ -81,25 +89,22 @@ const REFRESH_TIME: Duration = Duration::from_secs(600);
 pub struct IndexLoadMark(Vec<oneshot::Receiver<LoadPart>>);
 
 impl ClusterIndex {
-    /// Begins a load: creates the index if it is missing and the work needs none, and makes an empty index quick to fill. Whenever a
-    /// request has taken another 30 s, `slow` is called.
+    /// Begins a load: creates the index if it is missing and the work needs none, and makes an empty index quick to fill. When the
+    /// cluster has taken no record for half a minute, `slow` is called with the time, once until it takes one.
     ///
     /// # Errors
     /// See [`IndexError`].
     pub async fn begin(
         &self,
         work: LoadWork,
-        slow: impl Fn(SlowCluster) + Send + Sync + 'static,
+        slow: impl Fn(Duration) + Send + Sync + 'static,
     ) -> Result<IndexLoad, IndexError> {
         self.check_cluster().await?;
         let mut load = match work {
-            LoadWork::Reload {
-                is_resumed,
-                overwrite,
-            } => self.begin_reload(is_resumed, overwrite).await?,
+            LoadWork::Reload(leftover) => self.begin_reload(leftover).await?,
             LoadWork::Add | LoadWork::Delete => self.begin_in_place(work).await?,
         };
-        load.start(Arc::new(slow));
+        load.start(slow);
         Ok(load)
     }
 
@@ -123,10 +128,9 @@ impl ClusterIndex {
             });
         }
         state.check_open()?;
-        let write_name = state.write_name();
         // An index that was made by hand lacks it.
-        if !state.aliases.contains(&write_name) {
-            let add = json!({ "add": { "index": state.index, "alias": write_name } });
+        if !self.has_write_alias(&state.index).await? {
+            let add = json!({ "add": { "index": state.index, "alias": state.write_name() } });
             let actions = json!({ "actions": [add] });
             self.change(Method::POST, "/_aliases".to_owned(), &actions)
                 .await?;
@@ -166,8 +170,20 @@ impl ClusterIndex {
         self.set(index, &quick).await
     }
 
-    async fn is_empty(&self, index: &str) -> Result<bool, IndexError> {
+    pub(super) async fn is_empty(&self, index: &str) -> Result<bool, IndexError> {
         Ok(self.count(index).await? == 0)
+    }
+
+    /// Lets searches find all records of an index.
+    pub(super) async fn refresh(&self, index: &str) -> Result<(), IndexError> {
+        let path = format!("/{index}/_refresh");
+        let refresh = Draft {
+            is_repeatable: true,
+            time: Some(REFRESH_TIME),
+            ..Draft::change(Method::POST, path, &Value::Null)
+        };
+        self.link.ask(&refresh).await?;
+        Ok(())
     }
 
     /// Returns the number of records in an index.
@@ -202,11 +218,12 @@ impl IndexLoad {
     }
 
     /// Starts the lanes.
-    fn start(&mut self, slow: Arc<dyn Fn(SlowCluster) + Send + Sync>) {
+    fn start(&mut self, slow: impl Fn(Duration) + Send + Sync + 'static) {
+        let link = Arc::clone(&self.home.link);
+        let shared = Arc::new(Bulk::new(link, &self.target, slow));
         for _ in 0..LANES {
             let (sender, mut steps) = mpsc::channel(1);
-            let link = Arc::clone(&self.home.link);
-            let bulk = Bulk::new(link, &self.target, Arc::clone(&slow));
+            let bulk = Arc::clone(&shared);
             self.lanes.push(Lane {
                 batch: Batch::default(),
                 steps: sender,
@@ -275,27 +292,24 @@ impl IndexLoad {
         Ok(part)
     }
 
-    /// Ends a load, whether or not it was successful: the index gets its settings, and searches find what was loaded.
+    /// Gives the index its settings, as at the end of a load that has failed: searches soon find what was loaded.
     ///
     /// # Errors
     /// See [`IndexError`].
-    pub async fn end(self) -> Result<(), IndexError> {
-        self.refresh().await
+    pub async fn restore(&self) -> Result<(), IndexError> {
+        if self.restored.is_null() {
+            return Ok(());
+        }
+        self.home.set(&self.index, &self.restored).await
     }
 
-    pub(super) async fn refresh(&self) -> Result<(), IndexError> {
-        if !self.restored.is_null() {
-            self.home.set(&self.index, &self.restored).await?;
-        }
-        let mut refresh = Draft::change(
-            Method::POST,
-            format!("/{}/_refresh", self.index),
-            &Value::Null,
-        );
-        refresh.is_repeatable = true;
-        refresh.time = Some(REFRESH_TIME);
-        self.home.link.ask(&refresh).await?;
-        Ok(())
+    /// Ends a load that has loaded everything: the index gets its settings, and searches find what was loaded.
+    ///
+    /// # Errors
+    /// See [`IndexError`].
+    pub async fn end(&self) -> Result<(), IndexError> {
+        self.restore().await?;
+        self.home.refresh(&self.index).await
     }
 
     async fn send(&mut self, lane: usize) -> Result<(), IndexLoadError> {

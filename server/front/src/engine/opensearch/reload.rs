@@ -6,22 +6,17 @@ use std::time::Duration;
 use hyper::Method;
 use serde_json::{Value, json};
 
-use super::index::{ClusterIndex, IndexError, IndexState, REFRESH};
-use super::load::{IndexLoad, LoadWork};
+use super::index::{ClusterIndex, IndexError, IndexState, REFRESH, filling_name};
+use super::load::{IndexLoad, Leftover, LoadWork};
 use crate::engine::link::Draft;
 
 /// How long the copies of a new index may take before the alias is moved nevertheless.
 const COPY_TIME: Duration = Duration::from_secs(60);
 
 impl ClusterIndex {
-    /// Returns the alias of an index that is being filled by a reload.
-    pub(super) fn filling_name(&self) -> String {
-        format!("{}-filling", self.name)
-    }
-
     /// Returns the index that is being filled by a reload, or was when that was killed.
     pub(super) async fn filling(&self) -> Result<Option<IndexState>, IndexError> {
-        self.own_state(&self.filling_name()).await
+        self.own_state(&filling_name(&self.name)).await
     }
 
     /// Returns the alias of an index that was replaced, until it is deleted.
@@ -53,11 +48,7 @@ impl ClusterIndex {
     }
 
     /// Begins a reload, or goes on with an earlier one.
-    pub(super) async fn begin_reload(
-        &self,
-        is_resumed: bool,
-        overwrite: bool,
-    ) -> Result<IndexLoad, IndexError> {
+    pub(super) async fn begin_reload(&self, leftover: Leftover) -> Result<IndexLoad, IndexError> {
         let replaced = self.state().await?;
         if let Some(replaced) = &replaced {
             let mark = replaced.mapping.pointer("/_meta/z3950d");
@@ -83,12 +74,20 @@ impl ClusterIndex {
         // The number comes first: of two reloads that begin at once, one then finds what the other creates, or its name is taken.
         let index = self.next_index().await?;
         let left = self.filling().await?;
+        let is_kept = match (&left, leftover) {
+            (Some(left), Leftover::ReplaceIfEmpty) => {
+                self.refresh(&left.index).await?;
+                !self.is_empty(&left.index).await?
+            }
+            (left, Leftover::Refuse) => left.is_some(),
+            _ => false,
+        };
         let (state, is_new) = match left {
-            Some(left) if is_resumed && !overwrite => {
+            Some(left) if leftover == Leftover::Continue => {
                 self.check_layout(&left)?;
                 (left, false)
             }
-            Some(left) if !overwrite => {
+            Some(left) if is_kept => {
                 let index = replaced.map_or_else(|| self.name.clone(), |replaced| replaced.index);
                 return Err(IndexError::Reloading {
                     index,
@@ -97,21 +96,33 @@ impl ClusterIndex {
             }
             left => (self.create_filling(&index, left).await?, true),
         };
-        let mut load = self.load_of(
-            &state,
-            LoadWork::Reload {
-                is_resumed,
-                overwrite,
-            },
-        );
+        if let Err(error) = self.close(&state, replaced.as_ref()).await {
+            if is_new {
+                self.delete(&state.index).await?;
+            }
+            return Err(error);
+        }
+        let mut load = self.load_of(&state, LoadWork::Reload(leftover));
         load.is_new = is_new;
         load.restored = json!({ "refresh_interval": REFRESH, "number_of_replicas": self.replicas });
-        if let Some(replaced) = &replaced {
-            self.set(&replaced.index, &json!({ "blocks.write": true }))
-                .await?;
-        }
         load.replaced = replaced;
         Ok(load)
+    }
+
+    /// Lets the index that is replaced take no changes, if those get into the new one.
+    async fn close(
+        &self,
+        new: &IndexState,
+        replaced: Option<&IndexState>,
+    ) -> Result<(), IndexError> {
+        self.has_write_alias(&new.index).await?;
+        match replaced {
+            Some(replaced) => {
+                let closed = json!({ "blocks.write": true });
+                self.set(&replaced.index, &closed).await
+            }
+            None => Ok(()),
+        }
     }
 
     /// Creates the index to fill, in place of the one that an earlier reload has left behind.
@@ -123,7 +134,7 @@ impl ClusterIndex {
         if let Some(left) = left {
             self.delete(&left.index).await?;
         }
-        self.create_as(index, &self.filling_name()).await?;
+        self.create_as(index, &filling_name(&self.name)).await?;
         self.make_quick(index).await?;
         let state = self.filling().await?;
         state.ok_or_else(|| IndexError::Absent(index.to_owned()))
@@ -151,14 +162,14 @@ impl IndexLoad {
     ///
     /// # Errors
     /// See [`IndexError`]; the old index still answers.
-    pub async fn replace(self) -> Result<ReplacedIndex, IndexError> {
-        self.refresh().await?;
+    pub async fn replace(&self) -> Result<ReplacedIndex, IndexError> {
+        self.end().await?;
         self.wait_for_copies().await;
         let home = &self.home;
         let new = &self.index;
         let mut actions = vec![
             json!({ "add": { "index": new, "alias": home.name } }),
-            json!({ "remove": { "index": new, "alias": home.filling_name() } }),
+            json!({ "remove": { "index": new, "alias": filling_name(&home.name) } }),
         ];
         let mut kept = None;
         if let Some(old) = &self.replaced {
@@ -211,7 +222,7 @@ impl IndexLoad {
     /// # Errors
     /// See [`IndexError`].
     pub async fn count(&self) -> Result<u64, IndexError> {
-        self.refresh().await?;
+        self.end().await?;
         self.home.count(&self.index).await
     }
 

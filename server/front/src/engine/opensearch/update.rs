@@ -17,11 +17,11 @@ use z3950_server::{Diagnostic, diagnostic};
 
 use super::database::ClusterDatabase;
 use super::document::{RECORD, id_of};
-use super::index::write_name;
+use super::index::{filling_name, write_name};
 use super::search::RECORD_OCTETS;
 use crate::engine::answer::AskError;
 use crate::engine::elastic::{self, ANSWER_OCTETS};
-use crate::engine::link::{Draft, JSON, Link, NDJSON};
+use crate::engine::link::{BLOCK, Draft, JSON, Link, NDJSON};
 use crate::engine::search::EngineDatabase as _;
 
 /// The outcome for each record: its identifier, or a diagnostic.
@@ -86,7 +86,8 @@ impl ClusterDatabase {
         let alias = write_name(index.as_ref().unwrap_or(&self.index));
         let path = format!("/{alias}/_bulk?refresh=wait_for&require_alias=true");
         // Goes on to its end if the client goes away.
-        let written = tokio::spawn(async move { write(&link, path, body, sent).await });
+        let filling = filling_name(&self.index);
+        let written = tokio::spawn(async move { write(&link, path, body, sent, &filling).await });
         let unknown = |_| Err(WriteError::Unknown);
         let written = written.await.unwrap_or_else(unknown);
         written.map_err(|error| match error {
@@ -246,7 +247,14 @@ enum WriteError {
     Partly(String),
 }
 
-async fn write(link: &Link, path: String, body: Bytes, sent: usize) -> Result<(), WriteError> {
+/// Sends changes. `filling` is the alias that shows that all records are being loaded anew.
+async fn write(
+    link: &Link,
+    path: String,
+    body: Bytes,
+    sent: usize,
+    filling: &str,
+) -> Result<(), WriteError> {
     if sent == 0 {
         return Ok(());
     }
@@ -260,17 +268,24 @@ async fn write(link: &Link, path: String, body: Bytes, sent: usize) -> Result<()
     let answer = answer.map_err(|failure| WriteError::Answer(elastic::failed(failure)))?;
     let items = answer.get("items").and_then(Value::as_array);
     let items = items.ok_or(WriteError::Answer(AskError::Malformed("outcomes")))?;
-    let statuses = items.iter().filter_map(|item| {
-        let (_, outcome) = item.as_object()?.iter().next()?;
-        outcome.get("status")?.as_u64()
-    });
-    let statuses: Vec<u64> = statuses.collect();
+    let outcomes = items
+        .iter()
+        .filter_map(|item| item.as_object()?.values().next());
+    let outcomes: Vec<&Value> = outcomes.collect();
+    let status = |outcome: &&Value| outcome.get("status")?.as_u64();
+    let statuses: Vec<u64> = outcomes.iter().filter_map(status).collect();
     let done = statuses.iter().filter(|status| **status < 300).count();
     if done == sent {
         return Ok(());
     }
+    let kinds = { outcomes.iter() }.filter_map(|outcome| outcome.pointer("/error/type"));
+    let is_closed = { kinds }.any(|kind| kind.as_str() == Some(BLOCK));
     let why = if statuses.contains(&409) {
         "records were changed by others at the same time"
+    } else if is_closed && is_there(link, filling).await {
+        "all records are being loaded anew: try again later"
+    } else if is_closed {
+        "the index takes no changes for now"
     } else if statuses.contains(&404) {
         "the index is gone, or lacks the alias that z3950d load gives it"
     } else {
@@ -279,6 +294,12 @@ async fn write(link: &Link, path: String, body: Bytes, sent: usize) -> Result<()
     Err(WriteError::Partly(format!(
         "{why}: {done} of {sent} changes were made"
     )))
+}
+
+/// Returns whether there is an index or alias of a name.
+async fn is_there(link: &Link, name: &str) -> bool {
+    let draft = Draft::read(format!("/{name}?filter_path=*.aliases"), ANSWER_OCTETS);
+    link.ask(&draft).await.is_ok()
 }
 
 #[cfg(test)]

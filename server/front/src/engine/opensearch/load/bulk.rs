@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -11,15 +11,16 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::IndexChange;
-use crate::engine::link::{Draft, Failure, Link, NDJSON, shortened};
+use crate::engine::link::{BLOCK, Draft, Failure, Link, NDJSON, shortened};
+use crate::lock::lock;
 
 /// The octets of changes after which a request is sent.
 const BATCH_OCTETS: usize = 5 << 20;
 /// The longest wait for the answer to one request.
 const BULK_TIME: Duration = Duration::from_secs(120);
-/// How long changes are sent again without any of them being accepted.
+/// How long changes are sent again while the cluster accepts none.
 const PATIENCE: Duration = Duration::from_secs(300);
-/// How long a request may take before it is reported.
+/// How long the cluster may accept nothing before that is reported.
 const SLOW: Duration = Duration::from_secs(30);
 /// The first and the longest wait before changes are sent again.
 const WAITS: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(10)];
@@ -51,6 +52,8 @@ pub struct RefusedRecord {
 pub struct LoadPart {
     /// The number of records that were stored or deleted.
     pub changed: u64,
+    /// The number of those that were stored in place of earlier ones with the same identifiers.
+    pub replaced: u64,
     /// The number of records that were to be deleted, but were not there.
     pub absent: u64,
     /// The records that were refused.
@@ -60,16 +63,10 @@ pub struct LoadPart {
 impl LoadPart {
     pub(super) fn extend(&mut self, other: Self) {
         self.changed += other.changed;
+        self.replaced += other.replaced;
         self.absent += other.absent;
         self.refused.extend(other.refused);
     }
-}
-
-/// A cluster that takes long for a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SlowCluster {
-    /// How long it has taken so far.
-    pub waited: Duration,
 }
 
 /// Why a load ended early.
@@ -129,17 +126,28 @@ impl Batch {
 /// What becomes of a change.
 enum Outcome {
     Changed,
+    /// It is stored in place of an earlier record.
+    Replaced,
     Absent,
     /// It may be accepted later.
     Again(String),
     Refused(String),
 }
 
-/// Sends changes to an index.
+/// Sends changes to an index; all lanes of a load share it.
 pub(super) struct Bulk {
     link: Arc<Link>,
     path: String,
-    slow: Arc<dyn Fn(SlowCluster) + Send + Sync>,
+    slow: Box<dyn Fn(Duration) + Send + Sync>,
+    pace: Mutex<Pace>,
+}
+
+/// How a load gets on.
+struct Pace {
+    /// When the cluster last accepted or refused a change of any lane.
+    taken: Instant,
+    /// Whether it was reported that it has taken none since.
+    is_told: bool,
 }
 
 impl Bulk {
@@ -147,14 +155,18 @@ impl Bulk {
     pub(super) fn new(
         link: Arc<Link>,
         alias: &str,
-        slow: Arc<dyn Fn(SlowCluster) + Send + Sync>,
+        slow: impl Fn(Duration) + Send + Sync + 'static,
     ) -> Self {
         Self {
             link,
             path: format!(
                 "/{alias}/_bulk?require_alias=true&filter_path=errors,items.*.status,items.*.error"
             ),
-            slow,
+            slow: Box::new(slow),
+            pace: Mutex::new(Pace {
+                taken: Instant::now(),
+                is_told: false,
+            }),
         }
     }
 
@@ -166,44 +178,63 @@ impl Bulk {
     ) -> Result<(), IndexLoadError> {
         // Those that were replaced are as good as stored.
         part.changed += batch.replaced;
-        let mut sent = pin!(self.carry_out(batch.changes, part));
-        let mut waited = Duration::ZERO;
+        part.replaced += batch.replaced;
+        let begun = Instant::now();
+        let mut sent = pin!(self.carry_out(batch.changes, begun, part));
         loop {
             if let Ok(sent) = timeout(SLOW, &mut sent).await {
                 return sent;
             }
-            waited += SLOW;
-            (self.slow)(SlowCluster { waited });
+            let waited = self.waited(begun);
+            let mut pace = lock(&self.pace);
+            if waited >= SLOW && !std::mem::replace(&mut pace.is_told, true) {
+                (self.slow)(waited);
+            }
         }
+    }
+
+    /// Returns how long a request that was begun at a time has been waiting without any change of the load being taken.
+    fn waited(&self, begun: Instant) -> Duration {
+        lock(&self.pace).taken.max(begun).elapsed()
     }
 
     async fn carry_out(
         &self,
         mut changes: Vec<IndexChange>,
+        begun: Instant,
         part: &mut LoadPart,
     ) -> Result<(), IndexLoadError> {
         let [first_wait, longest] = WAITS;
-        let (mut wait, mut progress) = (first_wait, Instant::now());
+        let mut wait = first_wait;
+        let mut why = "no answer".to_owned();
         loop {
             let number = changes.len();
-            let (why, least) = match self.link.ask(&self.draft(&changes)).await {
-                Ok(answer) => {
-                    let (left, why) = sort(changes, &answer, part)?;
-                    changes = left;
-                    (why, Duration::ZERO)
-                }
-                Err(failure) => temporary(failure)?,
-            };
+            let left = PATIENCE.saturating_sub(self.waited(begun));
+            let mut least = Duration::ZERO;
+            match timeout(left, self.link.ask(&self.draft(&changes))).await {
+                Ok(Ok(answer)) => (changes, why) = sort(changes, &answer, part)?,
+                Ok(Err(failure)) => (why, least) = temporary(failure)?,
+                Err(_) => {}
+            }
+            if changes.len() < number {
+                wait = first_wait;
+                *lock(&self.pace) = Pace {
+                    taken: Instant::now(),
+                    is_told: false,
+                };
+            }
             if changes.is_empty() {
                 return Ok(());
             }
-            if changes.len() < number {
-                (wait, progress) = (first_wait, Instant::now());
-            } else if progress.elapsed() >= PATIENCE {
-                return Err(IndexLoadError::Cluster(why));
+            let left = PATIENCE.saturating_sub(self.waited(begun));
+            if left.is_zero() {
+                let minutes = PATIENCE.as_secs() / 60;
+                return Err(IndexLoadError::Cluster(format!(
+                    "it has taken nothing for {minutes} minutes: {why}"
+                )));
             }
             tracing::debug!(left = changes.len(), %why, "changes are sent again");
-            sleep(wait.max(least)).await;
+            sleep(wait.max(least).min(left)).await;
             wait = longest.min(2 * wait);
         }
     }
@@ -240,11 +271,8 @@ fn temporary(failure: Failure) -> Result<(String, Duration), IndexLoadError> {
         }
         _ => return Err(IndexLoadError::Cluster(words)),
     };
-    Ok((words, least.min(PATIENCE)))
+    Ok((words, least))
 }
-
-/// The kind of a refusal because an index takes no changes.
-const BLOCK: &str = "cluster_block_exception";
 
 /// Sorts changes by what became of them. Returns those that are to be sent again, with the reason of the last one.
 fn sort(
@@ -263,6 +291,10 @@ fn sort(
     for (change, item) in changes.into_iter().zip(items) {
         match outcome(item)? {
             Outcome::Changed => part.changed += 1,
+            Outcome::Replaced => {
+                part.changed += 1;
+                part.replaced += 1;
+            }
             Outcome::Absent => part.absent += 1,
             Outcome::Again(words) => {
                 why = words;
@@ -290,6 +322,7 @@ fn outcome(item: &Value) -> Result<Outcome, IndexLoadError> {
         shortened(if words.is_empty() { kind } else { &words })
     };
     match status {
+        200 if action.is_some_and(|action| action == "index") => Ok(Outcome::Replaced),
         200 | 201 => Ok(Outcome::Changed),
         404 if action.is_some_and(|action| action == "delete") && kind.is_empty() => {
             Ok(Outcome::Absent)
@@ -313,7 +346,6 @@ mod tests {
 
     use super::*;
     use crate::engine::link::fake::{FakeAnswer, FakeNode};
-    use crate::lock::lock;
 
     fn change(id: &str, number: u64) -> IndexChange {
         IndexChange {
@@ -333,7 +365,8 @@ mod tests {
         let full = "rejected_execution_exception";
         for (item, expected) in [
             (json!({ "index": { "status": 201 } }), "changed"),
-            (json!({ "index": { "status": 200 } }), "changed"),
+            (json!({ "index": { "status": 200 } }), "replaced"),
+            (json!({ "delete": { "status": 200 } }), "changed"),
             (json!({ "delete": { "status": 404 } }), "absent"),
             (error(429, full, "full"), "again"),
             (error(503, "unavailable_shards_exception", "no"), "again"),
@@ -365,6 +398,7 @@ mod tests {
                 Err(error) => error.to_string(),
                 Ok((left, _)) if !left.is_empty() => "again".to_owned(),
                 Ok(_) if part.absent == 1 => "absent".to_owned(),
+                Ok(_) if part.replaced == 1 => "replaced".to_owned(),
                 Ok(_) if part.changed == 1 => "changed".to_owned(),
                 Ok(_) => format!("refused: {}", part.refused[0].words),
             };
@@ -402,7 +436,7 @@ mod tests {
         let answers = Mutex::new(answers.into_iter());
         let node = FakeNode::start(move |_| lock(&answers).next().expect("an answer")).await;
         let link = Link::new(&[node.address()], 1, Duration::from_secs(60));
-        let bulk = Bulk::new(Arc::new(link), "books", Arc::new(|_| ()));
+        let bulk = Bulk::new(Arc::new(link), "books", |_| ());
         let mut batch = Batch::default();
         for (number, id) in (1..).zip(ids) {
             let mut change = change(id, number);
@@ -443,13 +477,47 @@ mod tests {
         ];
         let (outcome, asked) = sent(&["a", "b", "c", "d"], answers).await;
         let part = outcome.expect("sent");
-        assert_eq!((part.changed, part.refused.len()), (3, 1));
+        assert_eq!((part.changed, part.replaced, part.refused.len()), (3, 1, 1));
         assert_eq!(
             (part.refused[0].place.number, &*part.refused[0].words),
             (3, "why")
         );
         let [all, bd, b] = [&["a", "b", "c", "d"][..], &["b", "d"], &["b"]];
         assert_eq!(asked, [all, all, all, bd, b]);
+    }
+
+    /// It is waited for as long as promised, whatever it answers, and that is reported once for all lanes.
+    #[tokio::test(start_paused = true)]
+    async fn audit_r_l1_a_cluster_that_takes_nothing_is_given_up_after_five_minutes() {
+        for answer in [
+            FakeAnswer::with("429 Too Many Requests", "Retry-After: 200\r\n", ""),
+            items(&[503]),
+            FakeAnswer::Hang(Vec::new()),
+        ] {
+            let described = format!("{answer:.100?}");
+            let node = FakeNode::start(move |_| answer.clone()).await;
+            let link = Link::new(&[node.address()], 2, Duration::from_secs(60));
+            let told: Arc<Mutex<Vec<Duration>>> = Arc::default();
+            let noted = Arc::clone(&told);
+            let bulk = Bulk::new(Arc::new(link), "books", move |waited| {
+                lock(&noted).push(waited);
+            });
+            let begun = Instant::now();
+            let send = async |id| {
+                let mut batch = Batch::default();
+                batch.add(change(id, 1));
+                bulk.send(batch, &mut LoadPart::default()).await
+            };
+            let (one, other) = tokio::join!(send("a"), send("b"));
+            for outcome in [one, other] {
+                let words = outcome.expect_err(&described).to_string();
+                assert!(words.contains("taken nothing for 5 minutes"), "{words}");
+            }
+            let waited = begun.elapsed().as_secs();
+            assert_eq!(waited, PATIENCE.as_secs(), "{described}");
+            let told = lock(&told);
+            assert_eq!((told.len(), told[0].as_secs()), (1, 30), "{described}");
+        }
     }
 
     #[tokio::test]
@@ -466,6 +534,7 @@ mod tests {
                 json!({ "error": { "type": "index_not_found_exception" } }),
             ),
             FakeAnswer::Json(403, json!({ "error": { "type": BLOCK, "reason": "no" } })),
+            FakeAnswer::Json(429, json!({ "error": { "type": BLOCK, "reason": "no" } })),
             FakeAnswer::of("text/html", "<html>"),
             FakeAnswer::with("413 Payload Too Large", "", ""),
         ] {
