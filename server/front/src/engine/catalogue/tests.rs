@@ -210,6 +210,44 @@ async fn nothing_is_written() {
     }
 }
 
+/// Letters and digits of ASCII are folded alike by all of Koha's analyzers, so masked words of them need one request.
+#[tokio::test]
+async fn masked_words_of_ascii_are_folded_without_asking() {
+    for (pqf, asks, expected) in [
+        (
+            "@attr 1=4 @attr 5=1 Wa",
+            0,
+            json!({ "prefix": { "title": "wa" } }),
+        ),
+        (
+            "@attr 1=4 @attr 5=1 W\u{e4}",
+            1,
+            json!({ "prefix": { "title": "w\u{e4}" } }),
+        ),
+        (
+            "@attr 1=4 @attr 5=1 e-mai",
+            1,
+            json!({ "prefix": { "title": "e-mai" } }),
+        ),
+        (
+            "@attr 1=4 @attr 5=104 W#R",
+            0,
+            json!({ "regexp": { "title": { "value": "w.r", "flags": "NONE" } } }),
+        ),
+    ] {
+        let node = FakeNode::start(|request| held(request, 3)).await;
+        let found = searched(&database(&node, false), pqf).await;
+        assert!(found.is_ok(), "{pqf}");
+        let asked = node.asked();
+        let asked_of_words = asked
+            .iter()
+            .filter(|request| request.path.ends_with("/_analyze"));
+        assert_eq!(asked_of_words.count(), asks, "{pqf}");
+        let search = body(asked.last().expect("a search"));
+        assert_eq!(search["query"]["bool"]["filter"][0], expected, "{pqf}");
+    }
+}
+
 /// What answers mean: the number of records and of sources that failed, or a condition.
 #[tokio::test]
 async fn incomplete_and_strange_answers_are_told_apart() {
