@@ -16,8 +16,12 @@ use crate::engine::cache::Held as _;
 use crate::engine::plan::{Page, PageStart};
 use crate::engine::retrieved::{foreign, other_parts, out_of_range, position_of, presenting};
 
-/// The records that are fetched at once.
+/// The records that are fetched at once: the longest of them fit an answer.
 const AT_ONCE: usize = 50;
+/// The same of short records, as far as those that came with the search show.
+const SHORT_AT_ONCE: usize = 250;
+/// The most octets of a short record.
+const SHORT_OCTETS: usize = 16 << 10;
 /// Records of a response beyond these octets are fetched one by one, since few responses have room for them.
 const MOST_FETCHED: usize = 4 << 20;
 
@@ -35,7 +39,15 @@ impl CatalogueDatabase {
         let mut octets = 0;
         let together = |one: &u32, next: &u32| hits.is_small() || one.checked_add(1) == Some(*next);
         let runs = missing.chunk_by(together);
-        for positions in runs.flat_map(|run| run.chunks(AT_ONCE)) {
+        let at_once = if hits
+            .longest_first()
+            .is_some_and(|octets| octets <= SHORT_OCTETS)
+        {
+            SHORT_AT_ONCE
+        } else {
+            AT_ONCE
+        };
+        for positions in runs.flat_map(|run| run.chunks(at_once)) {
             if octets >= MOST_FETCHED {
                 break;
             }

@@ -248,6 +248,21 @@ async fn masked_words_of_ascii_are_folded_without_asking() {
     }
 }
 
+/// Records of a usual size are fetched together, and long ones as many as fit an answer.
+#[tokio::test]
+async fn a_large_present_of_short_records_is_one_request() {
+    let node = FakeNode::start(|request| held(request, 2_000)).await;
+    let database = database(&node, false);
+    let found = searched(&database, "@attr 1=4 war").await.expect("found");
+    let before = node.asked().len();
+    let wanted: Vec<i64> = (100..300).collect();
+    let records = presented(&database, &found.hits, &wanted)
+        .await
+        .expect("records");
+    assert!(records.len() == 200 && records.iter().all(Result::is_ok));
+    assert_eq!(node.asked().len(), before + 1);
+}
+
 /// What answers mean: the number of records and of sources that failed, or a condition.
 #[tokio::test]
 async fn incomplete_and_strange_answers_are_told_apart() {
