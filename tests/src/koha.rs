@@ -36,6 +36,17 @@ pub fn shared_node() -> Option<&'static Cluster> {
 }
 
 impl<'c> KohaIndex<'c> {
+    /// Creates an index with a name like this one in this number of shards.
+    pub fn empty(cluster: &'c Cluster, name: &str, edition: Edition, shards: usize) -> Self {
+        let index = Self {
+            cluster,
+            name: own_index(name),
+            documents: Vec::new(),
+        };
+        index.create(edition, shards);
+        index
+    }
+
     /// Creates an index with a name like this one in two shards, and fills it with these records, numbered from 1. Every tenth record is kept
     /// as MARCXML, and every tenth as an array.
     pub fn filled(
@@ -54,12 +65,8 @@ impl<'c> KohaIndex<'c> {
             };
             KohaDocument::new(number, &with_items(record, number), form)
         });
-        let index = Self {
-            cluster,
-            name: own_index(name),
-            documents: documents.collect(),
-        };
-        index.create(edition, 2);
+        let mut index = Self::empty(cluster, name, edition, 2);
+        index.documents = documents.collect();
         let documents = index.documents.iter();
         let documents = documents.map(|document| (document.number, document.json(edition)));
         index.put(documents);

@@ -34,6 +34,17 @@ pub struct SolrNodes {
     folder: PathBuf,
 }
 
+/// Nodes that start fast.
+const FOR_TESTS: &[&str] = &[
+    "-Xms384m",
+    "-Xmx512m",
+    "-XX:+UseSerialGC",
+    // The slower compiler would take longer than the tests.
+    "-XX:TieredStopAtLevel=1",
+];
+/// Nodes that answer fast, with the collector of garbage with which Solr is distributed.
+const FOR_MEASURING: &[&str] = &["-Xms768m", "-Xmx768m", "-XX:+UseG1GC"];
+
 /// Whose fields a collection has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SolrShape {
@@ -60,7 +71,7 @@ impl SolrNodes {
     /// Panics if they cannot be had and `Z3950_PEERS=required`.
     pub fn shared() -> Option<&'static Self> {
         static SHARED: OnceLock<Option<SolrNodes>> = OnceLock::new();
-        SHARED.get_or_init(|| Self::start(2)).as_ref()
+        SHARED.get_or_init(|| Self::start(2, FOR_TESTS)).as_ref()
     }
 
     /// Returns two nodes that one test at a time may stop, both of which run; `None` if they cannot be had.
@@ -69,7 +80,7 @@ impl SolrNodes {
     /// Panics if they cannot be had and `Z3950_PEERS=required`.
     pub fn to_damage() -> Option<MutexGuard<'static, Self>> {
         static DAMAGED: OnceLock<Option<Mutex<SolrNodes>>> = OnceLock::new();
-        let nodes = DAMAGED.get_or_init(|| Self::start(2).map(Mutex::new));
+        let nodes = DAMAGED.get_or_init(|| Self::start(2, FOR_TESTS).map(Mutex::new));
         let mut nodes = nodes
             .as_ref()?
             .lock()
@@ -80,7 +91,15 @@ impl SolrNodes {
         Some(nodes)
     }
 
-    fn start(number: usize) -> Option<Self> {
+    /// Returns a node that is as fast as it can; `None` if it cannot be had.
+    ///
+    /// # Panics
+    /// Panics if it cannot be had and `Z3950_PEERS=required`.
+    pub fn for_measuring() -> Option<Self> {
+        Self::start(1, FOR_MEASURING)
+    }
+
+    fn start(number: usize, options: &[&str]) -> Option<Self> {
         let java = peer::find("java")?;
         let program = match std::env::var_os("Z3950_SOLR") {
             Some(folder) => PathBuf::from(folder),
@@ -94,9 +113,8 @@ impl SolrNodes {
         let configurations = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/solr");
         let shown = ports.iter().map(u16::to_string).collect::<Vec<_>>();
         let mut child = command(java)
-            .args(["-Xms384m", "-Xmx512m", "-XX:ActiveProcessorCount=2"])
-            // The slower compiler would take longer than the tests.
-            .args(["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"])
+            .arg("-XX:ActiveProcessorCount=2")
+            .args(options)
             .arg("-Dfile.encoding=UTF-8")
             .arg("-cp")
             .arg(format!("{0}/classes:{0}/jars/*", program.display()))
@@ -135,7 +153,7 @@ impl SolrNodes {
         }
     }
 
-    /// Creates a collection of two shards that no other test has; returns its name.
+    /// Creates a collection that no other test has, with a shard on each node; returns its name.
     ///
     /// # Panics
     /// Panics if the nodes refuse it.
@@ -143,8 +161,9 @@ impl SolrNodes {
         static TURN: AtomicU32 = AtomicU32::new(0);
         let name = format!("{name}-{}", TURN.fetch_add(1, Ordering::Relaxed));
         let configuration = shape.name();
+        let shards = self.ports.len();
         let path = format!(
-            "/solr/admin/collections?action=CREATE&name={name}&numShards=2&collection.configName={configuration}&wt=json"
+            "/solr/admin/collections?action=CREATE&name={name}&numShards={shards}&collection.configName={configuration}&wt=json"
         );
         let (status, answer) = self.ask("GET", &path, "");
         assert_eq!(status, 200, "{answer}");
@@ -156,12 +175,15 @@ impl SolrNodes {
     /// # Panics
     /// Panics if the nodes refuse them.
     pub fn load(&self, collection: &str, documents: &[Value]) {
-        let path = format!("/solr/{collection}/update?commit=true&wt=json");
-        for some in documents.chunks(1_000) {
-            let body = Value::Array(some.to_vec()).to_string();
-            let (status, answer) = self.ask("POST", &path, &body);
+        let path = format!("/solr/{collection}/update?wt=json");
+        let send = |options: &str, body: &str| {
+            let (status, answer) = self.ask("POST", &format!("{path}{options}"), body);
             assert_eq!(status, 200, "{answer}");
+        };
+        for some in documents.chunks(1_000) {
+            send("", &Value::Array(some.to_vec()).to_string());
         }
+        send("&commit=true", "[]");
     }
 
     /// Removes documents from a collection.

@@ -1,26 +1,10 @@
-//! Requests to a node, without z3950d: what its answers are compared with.
+//! Requests to an engine, without z3950d: what its answers are compared with.
 
 use std::net::Ipv4Addr;
-use std::path::Path;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
-use z3950_front::engine::opensearch::{ClusterIndex, ClusterOptions, LoadWork, RecordPlace};
-use z3950_front::engine::{EngineLayout, IndexUses};
-use z3950_marc::iso2709;
-use z3950_server::memory::{AccessPoints, DocidField, Profile};
-use z3950_tests::opensearch::Cluster;
-
-use crate::records::read;
-
-pub(crate) fn layout() -> Arc<EngineLayout> {
-    let points = AccessPoints::default();
-    let (profile, docid) = (Profile::default(), DocidField::default());
-    let layout = EngineLayout::new(points, profile, docid, &IndexUses::default());
-    Arc::new(layout.expect("a layout"))
-}
 
 /// The pause before a request that a node had no room for is sent again.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -51,98 +35,66 @@ impl Direct {
     /// Sends a request; returns the line with the status, and the body of the answer.
     async fn send(&mut self, path: &str, body: &[u8]) -> (String, Vec<u8>) {
         let head = format!(
-            "POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nContent-Length: {}\r\n\r\n",
+            "POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
             body.len()
         );
         let request = [head.as_bytes(), body].concat();
         self.0.write_all(&request).await.expect("sent");
-        let (mut status, mut length) = (String::new(), 0);
+        let mut status = String::new();
         self.0.read_line(&mut status).await.expect("a status");
+        let mut length = None;
         loop {
-            let mut line = String::new();
-            self.0.read_line(&mut line).await.expect("a header");
-            if line.trim().is_empty() {
+            let header = self.line().await;
+            if header.is_empty() {
                 break;
             }
-            let lower = line.to_ascii_lowercase();
+            let lower = header.to_ascii_lowercase();
             if let Some(value) = lower.strip_prefix("content-length:") {
-                length = value.trim().parse().expect("a number");
+                length = Some(value.trim().parse().expect("a number"));
             }
         }
-        let mut answer = vec![0; length];
-        self.0.read_exact(&mut answer).await.expect("a body");
-        (status, answer)
+        (status, self.body(length).await)
+    }
+
+    /// Receives a body of this length, or one in chunks.
+    async fn body(&mut self, length: Option<usize>) -> Vec<u8> {
+        if let Some(length) = length {
+            let mut body = vec![0; length];
+            self.0.read_exact(&mut body).await.expect("a body");
+            return body;
+        }
+        let mut body = Vec::new();
+        loop {
+            let size = self.line().await;
+            let size = usize::from_str_radix(&size, 16).expect("the size of a chunk");
+            let end = body.len() + size;
+            body.resize(end, 0);
+            self.0
+                .read_exact(&mut body[end - size..])
+                .await
+                .expect("a chunk");
+            self.line().await;
+            if size == 0 {
+                return body;
+            }
+        }
+    }
+
+    /// Receives a line; returns it without its end.
+    async fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.0.read_line(&mut line).await.expect("a line");
+        line.trim_end().to_owned()
     }
 }
 
-pub(crate) fn options(cluster: &Cluster, index: &str) -> ClusterOptions {
-    let urls = cluster.urls(index).into_iter();
-    let addresses = urls.map(|url| url.parse().expect("an address"));
-    ClusterOptions::new("books", addresses.collect())
+/// Returns the median of the times, and the 99th percentile.
+pub(crate) fn percentiles(mut times: Vec<Duration>) -> (Duration, Duration) {
+    times.sort_unstable();
+    let at = |percent: usize| times[(times.len() - 1) * percent / 100];
+    (at(50), at(99))
 }
 
-/// The number of requests in flight, and the octets of each: those of a load.
-const IN_FLIGHT: usize = 4;
-const BODY_OCTETS: usize = 5 << 20;
-/// The number of requests of each connection in a round.
-const ROUND: usize = 5;
-
-/// Returns the time that the engine takes for the requests of a load into an index of its own. The requests are made beforehand, in
-/// rounds. Within a round, connections do not wait for each other.
-pub(crate) async fn bulk_speed(cluster: &Cluster, file: &Path) -> Duration {
-    let index = ClusterIndex::new(&options(cluster, "bulk"), layout()).expect("an index");
-    let load = index.begin(LoadWork::Add, |_| ()).await.expect("an index");
-    let changes = load.changes();
-    let mut records = read(file);
-    let mut connections = Vec::new();
-    for port in cluster.ports().into_iter().cycle().take(IN_FLIGHT) {
-        connections.push(Direct::connect(port).await);
-    }
-    let mut spent = Duration::ZERO;
-    loop {
-        let mut bodies = Vec::new();
-        while bodies.len() < IN_FLIGHT * ROUND {
-            let mut body = Vec::with_capacity(BODY_OCTETS);
-            for record in records.by_ref() {
-                let octets = iso2709::encode(&record).expect("fits");
-                let change = changes.of(&record, &octets, RecordPlace::default());
-                body.extend_from_slice(change.lines());
-                if body.len() >= BODY_OCTETS {
-                    break;
-                }
-            }
-            if body.is_empty() {
-                break;
-            }
-            bodies.push(body);
-        }
-        if bodies.is_empty() {
-            break;
-        }
-        let bodies = Arc::new(bodies);
-        let begun = Instant::now();
-        let mut tasks = Vec::new();
-        for (lane, mut connection) in connections.drain(..).enumerate() {
-            let bodies = Arc::clone(&bodies);
-            tasks.push(tokio::spawn(async move {
-                for body in bodies.iter().skip(lane).step_by(IN_FLIGHT) {
-                    let path = "/bulk/_bulk?filter_path=errors,items.*.status,items.*.error";
-                    let answer = connection.ask(path, body).await;
-                    let is_sound = answer.starts_with(b"{\"errors\":false");
-                    assert!(is_sound, "{}", String::from_utf8_lossy(&answer));
-                }
-                connection
-            }));
-        }
-        for task in tasks {
-            connections.push(task.await.expect("done"));
-        }
-        spent += begun.elapsed();
-    }
-    let begun = Instant::now();
-    load.end().await.expect("refreshed");
-    spent += begun.elapsed();
-    let (status, answer) = cluster.ask("DELETE", "/bulk-1", "");
-    assert_eq!(status, 200, "{answer}");
-    spent
+pub(crate) fn ratio(one: Duration, other: Duration) -> f64 {
+    one.as_secs_f64() / other.as_secs_f64()
 }

@@ -7,9 +7,11 @@
 //! Z3950_FILE=records.mrc cargo bench -p z3950-tests --bench engine           # those of a file in ISO 2709
 //! ```
 
+mod bulk;
 mod direct;
 mod far;
 mod records;
+mod relay;
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -23,9 +25,10 @@ use z3950_tests::opensearch::{Cluster, NodeProgram};
 use z3950_tests::program::{self, Daemon};
 use z3950_tests::surroundings::command;
 
-use self::direct::{Direct, bulk_speed, layout, options};
+use self::bulk::{bulk_speed, layout, options};
+use self::direct::{Direct, percentiles, ratio};
 use self::far::far_positions_and_scans;
-use self::records::{KNOWN_ITEM, QuerySample, made_up, queries, samples};
+use self::records::{KNOWN_ITEM, QuerySample, made_up, number_of, queries, samples};
 
 const NODES: usize = 3;
 const INDEX: &str = "books";
@@ -43,11 +46,7 @@ async fn main() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = match std::env::var_os("Z3950_FILE").map(PathBuf::from) {
         Some(file) => file,
-        None => {
-            let number = std::env::var("Z3950_RECORDS").ok();
-            let number = number.map(|number| number.parse().expect("a number of records"));
-            made_up(folder.path(), number.unwrap_or(100_000))
-        }
+        None => made_up(folder.path(), number_of("Z3950_RECORDS", 100_000)),
     };
     let (records, samples) = samples(&file);
     let Some(program) = NodeProgram::of_two() else {
@@ -91,17 +90,6 @@ fn finished(mut program: std::process::Command) -> u64 {
         }
         std::thread::sleep(Duration::from_millis(100));
     }
-}
-
-/// Returns the median of the times, and the 99th percentile.
-fn percentiles(mut times: Vec<Duration>) -> (Duration, Duration) {
-    times.sort_unstable();
-    let at = |percent: usize| times[(times.len() - 1) * percent / 100];
-    (at(50), at(99))
-}
-
-fn ratio(one: Duration, other: Duration) -> f64 {
-    one.as_secs_f64() / other.as_secs_f64()
 }
 
 /// Measures searches with their first ten records, through `z3950d` and as requests to the nodes. Queries of other words come first, as

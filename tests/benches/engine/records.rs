@@ -11,6 +11,12 @@ use z3950_tests::random::Random;
 /// The number of queries of each kind, each with words of a different record. The first half is measured.
 const QUERIES: usize = 600;
 
+/// Returns the number that an environment variable gives, or this one.
+pub(crate) fn number_of(variable: &str, otherwise: usize) -> usize {
+    let given = std::env::var(variable).ok();
+    given.map_or(otherwise, |number| number.parse().expect("a number"))
+}
+
 /// Writes a file of made-up records with titles, names, subjects, years and numbers: a few hundred octets each, with word
 /// frequencies as in a natural language.
 pub(crate) fn made_up(folder: &Path, number: usize) -> PathBuf {
@@ -73,6 +79,7 @@ pub(crate) fn read(file: &Path) -> impl Iterator<Item = MarcRecord> {
 }
 
 /// Words of a record from which queries are made.
+#[derive(Clone)]
 pub(crate) struct QuerySample {
     pub(crate) id: String,
     /// Two consecutive words of the title.

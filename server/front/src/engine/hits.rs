@@ -88,6 +88,12 @@ impl<L: Leaf> EngineHits<L> {
         self.first.get(place)?.record.clone()
     }
 
+    /// Returns the octets of the longest record that came with the search; `None` if none came.
+    pub(super) fn longest_first(&self) -> Option<usize> {
+        let records = self.first.iter().filter_map(|hit| hit.record.as_ref());
+        records.map(HeldRecord::octets).max()
+    }
+
     /// Returns whether it keeps the identifiers of its records.
     pub(super) fn is_small(&self) -> bool {
         self.count <= MOST_KEPT

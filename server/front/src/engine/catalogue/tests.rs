@@ -165,6 +165,21 @@ async fn nothing_is_written() {
     }
 }
 
+/// Records of a usual size are fetched together, and long ones as many as fit an answer.
+#[tokio::test]
+async fn a_large_present_of_short_records_is_one_request() {
+    let node = FakeNode::start(|request| held(request, 2_000)).await;
+    let database = database(&node, false);
+    let found = searched(&database, "@attr 1=4 war").await.expect("found");
+    let before = node.asked().len();
+    let wanted: Vec<i64> = (100..300).collect();
+    let records = presented(&database, &found.hits, &wanted)
+        .await
+        .expect("records");
+    assert!(records.len() == 200 && records.iter().all(Result::is_ok));
+    assert_eq!(node.asked().len(), before + 1);
+}
+
 #[tokio::test]
 async fn a_small_set_keeps_its_records() {
     let total = Arc::new(Mutex::new(50));

@@ -59,8 +59,10 @@ impl Needs {
         }
         let fields = point.fields(fields_of(words.iter().copied()));
         for word in words {
-            for text in literals(&trimmed(word)) {
-                self.add_text(fields.iter().map(String::as_str), &text);
+            let is_exact = word.exact().is_some();
+            let texts = literals(&trimmed(word)).collect::<Vec<_>>();
+            for text in texts.iter().filter(|text| is_exact || !is_one_word(text)) {
+                self.add_text(fields.iter().map(String::as_str), text);
             }
         }
     }
@@ -135,6 +137,14 @@ pub(super) fn single_words<'w>(
 /// Marks are combined with the letters before them.
 fn is_part(character: char) -> bool {
     character.is_alphanumeric() || unicode_normalization::char::is_combining_mark(character)
+}
+
+/// Returns whether a part of a word with masks is one word to any field: letters of ASCII, of which only the first may be a capital, or digits.
+fn is_one_word(text: &str) -> bool {
+    let mut letters = text.bytes().skip(1);
+    let starts_word = text.starts_with(|first: char| first.is_ascii_alphabetic());
+    starts_word && letters.all(|letter| letter.is_ascii_lowercase())
+        || !text.is_empty() && text.bytes().all(|digit| digit.is_ascii_digit())
 }
 
 /// Texts as fields fold them.
@@ -262,6 +272,22 @@ mod tests {
         );
         assert_eq!(words_of(None), Some(Vec::new()));
         assert_eq!(words_of(Some(&json!({}))), None);
+    }
+
+    #[test]
+    fn no_field_splits_letters_or_digits_of_ascii() {
+        for (text, expected) in [
+            ("war", true),
+            ("War", true),
+            ("1984", true),
+            ("PowerShot", false),
+            ("17th", false),
+            ("e-mail", false),
+            ("na\u{ef}ve", false),
+            ("", false),
+        ] {
+            assert_eq!(is_one_word(text), expected, "{text}");
+        }
     }
 
     #[test]
