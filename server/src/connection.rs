@@ -26,7 +26,7 @@ use z3950_asn1::codec::frame::StreamError;
 #[cfg(feature = "sru")]
 use z3950_asn1::error::{FrameError, FrameErrorKind};
 
-use self::operations::{Asked, Ended, Operations};
+use self::operations::{Ended, Operations, ReceivedRequest};
 use self::rooms::Room;
 use self::stream::{Arrival, Inlet, Transport};
 use self::tally::{Requester, Tally};
@@ -418,7 +418,7 @@ impl<S: Transport> Connection<'_, S> {
                 Err(output) => return self.in_time(Arc::new(request), output),
             },
         };
-        let asked = Asked {
+        let asked = ReceivedRequest {
             request: Arc::new(request),
             striking,
             charge,

@@ -13,7 +13,7 @@ use crate::error::{Diagnostics, Error};
 use crate::plan::Plan;
 use crate::protocol::service::ResultRecord;
 use crate::protocol::service::search::SearchResult;
-use crate::retrieve::{Asked, Outcome, OutcomeName, Retrieval, Step};
+use crate::retrieve::{Outcome, OutcomeName, Retrieval, Step, StepRequest};
 
 impl Client {
     /// Retrieves the record of a URL's plan like [`retrieve_plan`](Self::retrieve_plan), and reports the progress. The
@@ -110,7 +110,7 @@ fn asked(target: usize, steps: &[Step]) -> Vec<Event> {
                 step: step.form.clone(),
             });
         }
-        if step.request == Asked::Search {
+        if step.request == StepRequest::Search {
             events.push(Event::Asked { target });
         }
         last = Some(step);

@@ -34,7 +34,7 @@ use crate::fault::{Fault, HttpSubject, Script, sru as sru_faults};
 use crate::lock::lock;
 use crate::metrics::{OperationKind, OperationTimer, SessionEnd};
 use crate::observer::Peer;
-use crate::sru::{SruAsked, SruReply, SruSession, SruStatus};
+use crate::sru::{SruReply, SruRequest, SruSession, SruStatus};
 use crate::target::Target;
 use crate::web::WebParts;
 
@@ -289,7 +289,7 @@ impl<'a> Answerer<'a> {
         let is_public = heading.carrier == Carrier::Url && heading.login.is_none();
         let striking = self.striking(|| subject(&heading.database, of_any));
         let timer = OperationTimer::begin(kind, &self.context.metrics);
-        let mut asked = SruAsked::new(heading.database, request);
+        let mut asked = SruRequest::new(heading.database, request);
         asked.login = heading.login;
         asked.authority = heading.authority;
         asked.via = heading.via;

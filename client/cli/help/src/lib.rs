@@ -65,11 +65,11 @@ pub struct Entry {
     /// What is said about it.
     pub text: &'static str,
     /// The commands whose pages have the line. The page of the program has all lines.
-    pub of: Of,
+    pub commands: CommandGroup,
 }
 
 /// Commands whose manual pages have something in common.
-pub enum Of {
+pub enum CommandGroup {
     /// All commands.
     All,
     /// None but the program itself.
@@ -120,7 +120,7 @@ impl Program {
     }
 }
 
-impl Of {
+impl CommandGroup {
     /// Returns whether the page of a command is meant.
     fn covers(&self, name: &str, command: &Command) -> bool {
         name.is_empty()

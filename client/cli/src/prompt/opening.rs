@@ -321,7 +321,7 @@ impl Prompt {
             hits: BTreeMap::new(),
             result_set: None,
             scanned: None,
-            lent: None,
+            command_session: None,
         });
         self.current = self.places.len() - 1;
     }

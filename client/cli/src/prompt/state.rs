@@ -414,7 +414,7 @@ pub(super) struct OpenedSession {
     /// The end of the last scan, at which the next scan continues.
     pub(super) scanned: Option<TermList>,
     /// The session while it is lent to a command of the command line; `None` at other times.
-    pub(super) lent: Option<Lent>,
+    pub(super) command_session: Option<CommandSession>,
 }
 
 impl OpenedSession {
@@ -453,7 +453,7 @@ pub(super) struct CurrentSet {
 }
 
 /// A session lent to a command of the command line.
-pub(super) struct Lent {
+pub(super) struct CommandSession {
     pub(super) session: OpenSession,
     pub(super) makes_set: bool,
     /// The message to show if the command is interrupted.

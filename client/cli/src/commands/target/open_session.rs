@@ -32,12 +32,12 @@ pub(crate) struct OpenSession {
 pub(crate) struct Left {
     /// Whether the command has sent a search, which replaces the result set with the command's name for it.
     pub(crate) has_searched: bool,
-    pub(crate) made: Option<Made>,
+    pub(crate) new_set: Option<NewResultSet>,
 }
 
-/// The result set that a search has made.
+/// The result set that a search has created.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Made {
+pub(crate) struct NewResultSet {
     /// The number of hits; `None` if it is unknown to the server.
     pub(crate) hits: Option<u64>,
     /// The position after the last shown record.

@@ -23,7 +23,7 @@ use super::parameters::SruParameters;
 use super::tap::{PassedOctets, SharedLog, Tap};
 use super::tree::XmlTree;
 use crate::server::ledger::Ledger;
-use crate::server::offer::Missing;
+use crate::server::offer::MissingPrerequisite;
 use crate::server::options::{JudgeOptions, JudgedServer};
 use crate::server::trial::{QUIET, seconds};
 use crate::server::verdict::{Checked, Preparation, Verdict, counted};
@@ -143,7 +143,7 @@ impl SruTrial {
 
     /// Returns the query with hits; the check ends if it has fewer than this number.
     pub(super) fn query(&self, hits: u64) -> Checked<String> {
-        if self.offer.missing.contains(&Missing::Query) {
+        if self.offer.missing.contains(&MissingPrerequisite::Query) {
             return Err(Verdict::not_judged("the query that was given is refused"));
         }
         match (self.offer.hits, &self.offer.query) {
