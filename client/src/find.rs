@@ -25,7 +25,6 @@ mod events;
 mod lending;
 #[cfg(test)]
 mod tests;
-mod url;
 mod wanted;
 mod ways;
 
