@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 pub use futures_util::Stream;
-pub use hyper::http;
-use hyper::http::request::Parts;
+pub use http;
+use http::request::Parts;
 use tokio::io::DuplexStream;
 pub use z3950_asn1::sru::SruLogin;
 
