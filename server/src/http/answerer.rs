@@ -19,11 +19,10 @@ use tokio::time::sleep;
 use z3950_asn1::sru::{self, Refusal, SoapFault, SoapRequestError, SruLimits, SruOperation};
 
 use super::answer::{HttpAnswer, XML, kind_for, plain};
-use super::body;
 use super::fault;
 use super::observed;
 use super::outgoing::Outgoing;
-use super::request::{Carrier, Heading, Problem, foreign, read};
+use super::request::{Carrier, Heading, Problem, foreign, read, read_body};
 use super::wire::{Exchange, Manner};
 use crate::budget::DECODED;
 use crate::connection::rooms::{Room, Rooms};
@@ -236,7 +235,7 @@ impl<'a> Answerer<'a> {
             Carrier::Web if head.method != Method::POST => Bytes::new(),
             Carrier::Url => Bytes::new(),
             Carrier::Form | Carrier::Soap | Carrier::Web => {
-                body::read(body, heading.length, most).await?
+                read_body(body, heading.length, most).await?
             }
         };
         *kept = body.clone();
