@@ -152,7 +152,7 @@ impl KnownItemSearch<'_> {
             },
         };
         let mut sources = self.sources.clone();
-        // What the outcome says is not said again.
+        // Do not repeat what the outcome already says.
         let said = outcome.diagnostics().iter().map(ToString::to_string);
         let said: Vec<String> = said.collect();
         sources.remarks.retain(|remark| !said.contains(remark));

@@ -169,7 +169,7 @@ impl TranscriptEntry {
     }
 
     /// Returns whether a line may have this name for the APDU. Octets sent by a fault are called malformed even if they are an
-    /// APDU. An APDU whose credentials were removed may not be decodable any more.
+    /// APDU. An APDU whose credentials were removed may no longer be decodable.
     fn may_be(&self, name: &str) -> bool {
         let begins_as = || {
             let header = Header::read(&self.octets).ok().flatten();

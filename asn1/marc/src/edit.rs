@@ -168,7 +168,7 @@ impl LocalTags {
     }
 
     /// Puts the fields that another record had into a record, in the order of tags. Its own fields with these tags are removed, but
-    /// for control fields of which the other record has none. Both records must be in the same character set.
+    /// for control fields that the other record lacks. Both records must be in the same character set.
     pub fn put(&self, fields: &[Field], record: &mut MarcRecord) {
         let is_given = |tag: Tag| fields.iter().any(|field| field.tag == tag);
         record.fields.retain(|field| {

@@ -120,7 +120,7 @@ pub(crate) fn open(
     exit.and_then(|exit| ended.map(|()| exit))
 }
 
-/// What a user reads before the prompt of `z3950 try`.
+/// The text before the prompt of `z3950 try`.
 pub(crate) struct Introduction {
     pub(crate) text: String,
     pub(crate) error: Option<String>,

@@ -128,7 +128,7 @@ impl fmt::Display for Publication {
     }
 }
 
-/// The kind of material by leader positions 6 and 7, of which manuscripts and printed texts are one.
+/// The kind of material by leader positions 6 and 7; manuscripts and printed texts are the same kind.
 fn material(leader: &Leader) -> Option<(u8, bool)> {
     let kind = match leader.octet(6) {
         b't' => b'a',

@@ -55,7 +55,7 @@ pub(super) struct Exchange {
     beyond: usize,
     /// Whether octets of another request have arrived together with one: where its head begins is not known then.
     is_mixed: bool,
-    /// What the request and then its answer take.
+    /// The charge for the request, and later for its answer.
     pub(super) charge: Charge,
     /// The number of octets of the request received so far.
     asked: usize,

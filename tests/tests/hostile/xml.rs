@@ -209,7 +209,7 @@ fn audit_r_x1_odd_records_of_a_backend_forge_nothing() {
                 }
             }
         }
-        // What is named as Dublin Core is Dublin Core.
+        // No other record is sent as Dublin Core.
         let path = format!("/cat?{parameters}&query=odd-{sound}&recordSchema=dc");
         let body = String::from_utf8_lossy(&get(&server, &path, "*/*")).into_owned();
         assert!(body.contains("info:srw/diagnostic/1/66"), "{body}");

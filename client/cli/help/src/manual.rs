@@ -15,7 +15,7 @@ use crate::{Entry, Program, Topic, sections};
 /// The date of the pages, which a release sets.
 const DATE: &str = "2026-11-29";
 
-/// What the option `--help` does.
+/// The help of the option `--help`.
 const HELP: &str = "Print help; -h shows only common options.";
 
 /// The title of the section of a help page that becomes EXIT STATUS.

@@ -77,7 +77,7 @@ pub(crate) struct EarlierAnswers {
     /// The answers at each target, in the order of the inputs; `None` if there are no repeats in the run.
     answers: Option<Vec<EarlierAnswer>>,
     targets: usize,
-    /// The names of targets and searches, of which there are few.
+    /// The names of targets and searches. There are few different ones.
     names: Vec<String>,
     /// The number of answers that repeat an earlier one.
     pub(crate) repeats: u64,

@@ -1,4 +1,4 @@
-//! Tests of what backends are told, and of backends that panic or give wrong answers.
+//! Tests of the arguments that backends get, and of backends that panic or give wrong answers.
 
 use std::sync::Mutex;
 

@@ -161,7 +161,7 @@ impl LookupAnswers {
         answer
     }
 
-    /// Returns what is said of the fields of the input that the records found for it keep.
+    /// Returns the note on the fields of the input that are kept in the records found for it.
     fn kept(&self, ask: &Ask, has_marc: bool) -> Option<String> {
         let (tags, record) = (self.keep.as_ref()?, ask.record.as_deref()?);
         let words = LocalFields::of(record, tags).in_words();

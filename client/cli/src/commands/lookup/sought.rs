@@ -15,7 +15,7 @@ use crate::answer::{Ask, KeyOf};
 use crate::console::exit::Exit;
 use crate::render::shown;
 
-/// What an input asks for.
+/// The subject of an input.
 pub(super) enum LookupSubject {
     Identifiers(Vec<Identifier>),
     Publication(Box<Publication>),

@@ -422,7 +422,7 @@ impl QueryAnswers {
         format!("{words}; showing {which}{hint}")
     }
 
-    /// Returns the number of records written as words, such as `10 of 17 written (--count 10)`.
+    /// Describes how many records were written, such as `10 of 17 written (--count 10)`.
     fn part_of(&self, hits: u64, wanted: u64) -> String {
         let Wanted { start, count, .. } = self.wanted;
         let mut options = Vec::new();
