@@ -40,7 +40,7 @@ use crate::observer::{Observer, Peer, Unobserved};
 use crate::recorded::RecordedServer;
 use crate::session::Session;
 use crate::target::Target;
-use crate::transcript::{Played, Player, Replay, redacted_request};
+use crate::transcript::{Player, Replay, ReplayReply, redacted_request};
 #[cfg(feature = "sru")]
 use crate::web::Web;
 
@@ -380,7 +380,7 @@ impl<S: Transport> Connection<'_, S> {
         let Some(player) = &mut self.player else {
             return Output::default();
         };
-        let Played {
+        let ReplayReply {
             output,
             not_recorded,
         } = player.answer(octets).await;

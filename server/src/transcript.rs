@@ -34,7 +34,7 @@ pub use self::http::HttpEntry;
 use self::lines::Line;
 pub use self::lines::ReplayError;
 pub use self::log::{ApduLog, JsonLog, MissingLog};
-pub(crate) use self::player::{Played, Player};
+pub(crate) use self::player::{Player, ReplayReply};
 pub use self::redact::redacted_request;
 use self::redact::{is_plain, redacted_answer};
 pub use self::replay::Replay;

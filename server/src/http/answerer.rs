@@ -23,7 +23,7 @@ use super::fault;
 use super::observed;
 use super::outgoing::Outgoing;
 use super::request::{Carrier, Heading, Problem, foreign, read, read_body};
-use super::wire::{Exchange, Manner};
+use super::wire::{Exchange, WriteMode};
 use crate::budget::DECODED;
 use crate::connection::rooms::{Room, Rooms};
 use crate::connection::tally::{Requester, Tally};
@@ -173,7 +173,7 @@ impl<'a> Answerer<'a> {
             parts = None;
         }
         let manner = if striking.is_empty() {
-            Manner::default()
+            WriteMode::default()
         } else {
             self.strike(&striking, &mut answer).await
         };
@@ -196,7 +196,7 @@ impl<'a> Answerer<'a> {
     }
 
     /// Applies faults to an HTTP answer; returns the way to write it.
-    async fn strike(&self, striking: &[Fault], answer: &mut HttpAnswer) -> Manner {
+    async fn strike(&self, striking: &[Fault], answer: &mut HttpAnswer) -> WriteMode {
         let struck = fault::strike(striking, answer);
         if struck.is_silent || !struck.delay.is_zero() {
             lock(self.exchange).delayed();

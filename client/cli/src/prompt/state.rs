@@ -20,7 +20,7 @@ use z3950_asn1::query::Dialects;
 use z3950_marc::charset::Charset;
 
 use super::command::{CommandResult, Refusal, number_or};
-use super::questions::Asker;
+use super::questions::Prompter;
 use super::settings::{Reconnects, Settings};
 use crate::commands::options::RecordOutput;
 use crate::commands::scan::TermList;
@@ -366,7 +366,7 @@ pub(crate) struct SessionContext {
     pub(crate) client: Client,
     pub(crate) tape: Tape,
     /// Passes questions of servers to the user, if there is a user.
-    pub(crate) asker: Option<Arc<Asker>>,
+    pub(crate) asker: Option<Arc<Prompter>>,
 }
 
 /// The route of a session, by which it can be opened again.

@@ -20,7 +20,7 @@ use z3950_asn1::sru::Version;
 use super::answer::{HttpReply, JudgedReply, shortened};
 use super::offer::SruOffer;
 use super::parameters::SruParameters;
-use super::tap::{PassedOctets, SharedLog, Tap};
+use super::tap::{LoggedStream, PassedOctets, SharedLog};
 use super::tree::XmlTree;
 use crate::server::ledger::Ledger;
 use crate::server::offer::MissingPrerequisite;
@@ -331,7 +331,7 @@ impl SruTrial {
         Ok(())
     }
 
-    async fn send_on_new(&mut self, octets: &[u8]) -> Checked<(Tap, SharedLog)> {
+    async fn send_on_new(&mut self, octets: &[u8]) -> Checked<(LoggedStream, SharedLog)> {
         self.connection = None;
         self.pace().await;
         let (mut tap, log) = self.connect().await?;
@@ -354,7 +354,7 @@ impl SruTrial {
         self.connection = None;
     }
 
-    async fn connect(&mut self) -> Checked<(Tap, SharedLog)> {
+    async fn connect(&mut self) -> Checked<(LoggedStream, SharedLog)> {
         let JudgedServer {
             connector,
             host,
@@ -369,7 +369,7 @@ impl SruTrial {
         })?;
         let most = options.limits.check_octets;
         let log = SharedLog::new(most.saturating_sub(self.ledger.octets));
-        let tap = Tap {
+        let tap = LoggedStream {
             stream,
             log: log.clone(),
         };
