@@ -83,7 +83,7 @@ pub(crate) struct EarlierAnswers {
     pub(crate) repeats: u64,
 }
 
-/// What a repeat has in common with the first input. The other columns of the report are in the line of that input.
+/// The part of the first input's answer that its repeats share. The other columns of the report are in the line of that input.
 #[derive(Debug, Clone, Default)]
 struct EarlierAnswer {
     outcome: OutcomeName,

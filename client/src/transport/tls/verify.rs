@@ -267,7 +267,7 @@ impl fmt::Display for UntrustedCertificate {
     }
 }
 
-/// What rustls and webpki say. Where they have no words, it is a name of theirs, such as `InvalidOcspResponse`.
+/// Converts a message of rustls or webpki to words. Some messages are only a name, such as `InvalidOcspResponse`.
 fn in_words(said: &str) -> String {
     let end = said.find(|letter: char| !letter.is_ascii_alphanumeric());
     let (name, rest) = said
