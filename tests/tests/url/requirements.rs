@@ -302,7 +302,7 @@ fn requirement_4_9_locators_say_nothing_but_access() {
         )
     };
     assert_eq!(sent(&described), sent(&plain));
-    // They are preserved, in their order and as they were escaped, and are part of the locator.
+    // The extensions are preserved, in their order and with their escapes, and are part of the locator.
     let kept = described.extensions().iter();
     let kept: Vec<String> = kept
         .map(|each| format!("{}={}", each.keyword(), each.encoded()))

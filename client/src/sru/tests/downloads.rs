@@ -46,7 +46,7 @@ async fn audit_r_c1_records_without_data_are_none() {
             let all = titles(&connection, 2).await.expect("titles");
             assert_eq!(all, ["Title 1", "Title 2"], "{data}");
             assert_eq!(schemas(&peer)[1], "info%3Asrw%2Fschema%2F1%2Fmarcxml-v1.1");
-            // None has, so the first answer stands.
+            // No other schema has records, so the first answer stands.
             let others = std::iter::repeat_n(refused(66, ""), 20);
             let replies = [blank.clone(), refused(4, "")].into_iter().chain(others);
             let peer = Peer::new(replies);
@@ -58,7 +58,7 @@ async fn audit_r_c1_records_without_data_are_none() {
             assert!(schemas(&peer).len() < 12, "{:?}", schemas(&peer));
         }
     }
-    // One of several.
+    // Only one of several records is empty.
     let some = found_xml(2, 1..=2).replacen(&marc("1"), "", 1);
     let peer = Peer::new([ok(some)]);
     let connection = peer.connect().await;
