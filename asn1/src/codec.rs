@@ -3,8 +3,6 @@
 pub mod dump;
 mod encoder;
 pub mod frame;
-#[cfg(feature = "codec")]
-pub mod stream;
 pub(crate) mod value;
 
 use rasn::ber::de::{Decoder, DecoderOptions};

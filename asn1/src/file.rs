@@ -13,23 +13,18 @@
 mod destination;
 mod draft;
 mod growing;
-#[cfg(feature = "size-limit")]
-mod limit;
 mod lock;
-mod stamp;
 mod whole;
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 pub use destination::{is_named_pipe, same};
 pub use draft::Draft;
 pub use growing::Growing;
-#[cfg(feature = "size-limit")]
-pub use limit::survive_size_limit;
 pub use lock::Lock;
-pub use stamp::Stamp;
 pub use whole::{Reserved, Whole};
 
 /// What to do if a file already exists. An empty file is always overwritten.
@@ -131,6 +126,60 @@ fn folder(path: &Path) -> &Path {
 /// Syncs the entries of a file's folder to the disk, on systems where folders can be opened.
 fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(folder(path)).map_or(Ok(()), |folder| folder.sync_all())
+}
+
+/// The state of a file. The stamp changes when the file is written or replaced, but not when its permissions change or
+/// a link to it is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stamp {
+    length: u64,
+    modified: Option<SystemTime>,
+    /// The device and inode of the file.
+    #[cfg(unix)]
+    identity: (u64, u64),
+}
+
+impl Stamp {
+    /// Returns the stamp of a file; `None` if the file does not exist.
+    ///
+    /// # Errors
+    /// Errors from the file system.
+    pub fn of(path: &Path) -> io::Result<Option<Self>> {
+        let data = match fs::metadata(path) {
+            Ok(data) => data,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        #[cfg(unix)]
+        use std::os::unix::fs::MetadataExt;
+        Ok(Some(Self {
+            length: data.len(),
+            modified: data.modified().ok(),
+            #[cfg(unix)]
+            identity: (data.dev(), data.ino()),
+        }))
+    }
+}
+
+/// Makes writes beyond the limit on file sizes fail with an error, as on a full disk, instead of ending the process
+/// with the signal SIGXFSZ. Programs call this function once at their start.
+///
+/// # Errors
+/// Fails if the signal handler cannot be installed.
+#[cfg(all(unix, feature = "size-limit"))]
+pub fn survive_size_limit() -> io::Result<()> {
+    // Any handler will do: after the handler has run, the write fails.
+    let ignored = std::sync::Arc::default();
+    signal_hook::flag::register(signal_hook::consts::SIGXFSZ, ignored).map(drop)
+}
+
+/// Does nothing, because only Unix has the signal SIGXFSZ.
+///
+/// # Errors
+/// Never fails.
+#[cfg(all(not(unix), feature = "size-limit"))]
+pub fn survive_size_limit() -> io::Result<()> {
+    Ok(())
 }
 
 #[cfg(test)]

@@ -84,7 +84,7 @@ const MAX_SHOWN: usize = 80;
 /// The error for a part of a query that a language cannot express.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct CannotSay(String);
+pub struct UnsupportedQuery(String);
 
 /// A fault in a query text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,21 +1,15 @@
 //! Looks up an ISBN at two targets, with fallbacks, chooses the best record, and prints what happens.
 
-use z3950::error::Report;
-use z3950::find::{Event, Wanted};
-use z3950::plan::Fallback;
-use z3950::{Client, lookup::Preferences};
+use z3950::{Client, Event, Fallback, Preferences, Wanted, error::Report};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Report> {
     let client = Client::from_user_config()?;
-    let names = std::env::args().skip(1).collect::<Vec<_>>();
-    let targets = names.iter().take(2).map(|name| client.target(name));
-    let targets = targets.collect::<Result<Vec<_>, _>>()?;
+    let names: Vec<String> = std::env::args().skip(1).collect();
+    let targets = [client.target(&names[0])?, client.target(&names[1])?];
     let isbn = names.get(2).map_or("isbn:9780199232765", String::as_str);
-    let wanted = Wanted::identifier(isbn)?
-        .fallback(Fallback::ALL)
-        .best(Preferences::default())
-        .all_targets();
+    let wanted = Wanted::identifier(isbn)?.fallback(Fallback::ALL);
+    let wanted = wanted.best(Preferences::default()).all_targets();
     let mut events = client.find(targets, wanted);
     while let Some(event) = events.next().await {
         match event {

@@ -43,7 +43,7 @@ use crate::url::{Kind, Octets, Z3950Url};
 /// the last handle and the last result set are dropped, the session goes back to the client's pool until
 /// [`Client::close_all`]; [`close`](Self::close) ends it.
 ///
-/// A session ends with the tokio runtime in which it was opened. A connection that is used in another runtime goes on
+/// A session ends with the tokio runtime in which it was opened. A connection that is used in another runtime continues
 /// with that session while its runtime runs, and opens another one after that.
 ///
 /// [`Client::connect`]: crate::Client::connect

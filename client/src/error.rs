@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use z3950_asn1::apdu::{Apdu, CloseReason, DefaultDiagFormat, DiagRec};
 use z3950_asn1::query::QueryError;
-use z3950_marc::charset::Unwritable;
+use z3950_marc::charset::UnencodableText;
 
 use crate::lookup::identifier::IdentifierError;
 use crate::plan::notice::PlanError;
@@ -152,7 +152,7 @@ pub enum Error {
     Query(#[from] QueryError),
     /// The character set of the target cannot represent a term.
     #[error("the query cannot be written in the character set of the target")]
-    Term(#[source] Unwritable),
+    Term(#[source] UnencodableText),
     /// The identifier is malformed.
     #[error(transparent)]
     Identifier(#[from] IdentifierError),

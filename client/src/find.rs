@@ -25,14 +25,13 @@ mod events;
 mod lending;
 #[cfg(test)]
 mod tests;
-mod url;
 mod wanted;
 mod ways;
 
 pub use self::connection::LookupResult;
 pub use self::event::{Best, ByTitle, Ending, Event, Found};
 pub use self::events::Events;
-pub use self::wanted::{SearchTarget, Sought, Wanted};
+pub use self::wanted::{SearchTarget, Subject, Wanted};
 use crate::client::Client;
 use crate::error::Error;
 

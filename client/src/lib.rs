@@ -54,7 +54,7 @@
 //! - `sru`: the same services over HTTP;
 //! - [`transport`]: names, sockets, TLS, proxies, timeouts.
 //!
-//! What the methods take and return is at the root, so that an update or an order needs no other path:
+//! The types of arguments and results are at the root, so that an update or an order needs no other path:
 //!
 //! ```no_run
 //! use z3950::{Action, Connection, MarcRecord, Order, ResultSet, TaskResult};

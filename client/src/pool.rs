@@ -6,9 +6,9 @@ mod idle;
 mod lease;
 mod opener;
 mod shared;
-mod status;
 
 use std::collections::HashMap;
+use std::ops::Add;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -22,7 +22,6 @@ use self::idle::IdleSessions;
 pub use self::lease::Lease;
 use self::opener::Opener;
 use self::shared::SharedSessions;
-pub use self::status::PoolStatus;
 use crate::error::{Error, Phase};
 use crate::pace::Clock;
 use crate::protocol::session::{Session, SessionOptions, WeakSession};
@@ -308,4 +307,56 @@ impl Drop for Permit {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The number of sessions of a client and of users that wait for one, at one moment.
+///
+/// Sessions opened for session URLs or by [`Client::session`](crate::Client::session) are not counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PoolStatus {
+    /// The sessions lent to connections and requests, including those that are being opened.
+    pub in_use: usize,
+    /// The open sessions that are kept for the next user.
+    pub idle: usize,
+    /// The users that wait for a session, because as many are in use as the target allows.
+    pub waiting: usize,
+}
+
+impl Add for PoolStatus {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            in_use: self.in_use + other.in_use,
+            idle: self.idle + other.idle,
+            waiting: self.waiting + other.waiting,
+        }
+    }
+}
+
+impl Pool {
+    /// Returns the figures of all servers together.
+    pub(crate) fn status(&self) -> PoolStatus {
+        let servers = lock(&self.servers);
+        let each = servers.values().map(|server| server.status());
+        each.fold(PoolStatus::default(), Add::add)
+    }
+
+    /// Returns the figures of one server.
+    pub(crate) fn status_at(&self, endpoint: &Endpoint) -> PoolStatus {
+        let servers = lock(&self.servers);
+        let server = servers.get(endpoint);
+        server.map(|server| server.status()).unwrap_or_default()
+    }
+}
+
+impl Server {
+    fn status(&self) -> PoolStatus {
+        PoolStatus {
+            in_use: *self.taken.borrow(),
+            idle: self.idle.len(),
+            waiting: self.demand.borrow().waiting(),
+        }
+    }
 }

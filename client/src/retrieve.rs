@@ -20,7 +20,7 @@ use crate::protocol::service::{DEFAULT_RESULT_SET, ResultRecord};
 use crate::protocol::session::Session;
 use crate::record::Record;
 pub use name::{OutcomeName, UnknownOutcome};
-pub use outcome::{Delivered, Outcome};
+pub use outcome::{DeliveredRecord, Outcome};
 
 /// The result of a retrieval.
 #[derive(Debug, Clone)]
@@ -43,7 +43,7 @@ pub struct Retrieval {
 #[non_exhaustive]
 pub struct Step {
     /// The kind of request.
-    pub request: Asked,
+    pub request: StepRequest,
     /// The attributes of the search, followed by the deviations from the URL: `1=1032,4=104`,
     /// `1=12;database=books;rs=1.2.840.10003.5.1`, `1=7;rs=none;esn=none`.
     pub form: String,
@@ -57,7 +57,7 @@ impl Step {
     /// Returns the reason for a further step: the server's reasons for the refusal, or that no record matches.
     pub fn reason(&self) -> String {
         match (self.request, self.hits) {
-            (Asked::Search, Some(0)) => "no record matches".to_owned(),
+            (StepRequest::Search, Some(0)) => "no record matches".to_owned(),
             _ if self.diagnostics.is_empty() => "the record is empty".to_owned(),
             _ => self.diagnostics.to_string(),
         }
@@ -67,7 +67,7 @@ impl Step {
 /// The kind of request in a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Asked {
+pub enum StepRequest {
     /// A search, which may return the record.
     Search,
     /// A Present that requests the record.
@@ -152,7 +152,7 @@ impl KnownItemSearch<'_> {
             },
         };
         let mut sources = self.sources.clone();
-        // What the outcome says is not said again.
+        // Do not repeat what the outcome already says.
         let said = outcome.diagnostics().iter().map(ToString::to_string);
         let said: Vec<String> = said.collect();
         sources.remarks.retain(|remark| !said.contains(remark));
@@ -216,7 +216,11 @@ impl<'a> KnownItemSearch<'a> {
                 .await;
             match result {
                 Ok(found) => {
-                    self.note(Asked::Search, found.count(), found.diagnostics.clone());
+                    self.note(
+                        StepRequest::Search,
+                        found.count(),
+                        found.diagnostics.clone(),
+                    );
                     self.sources.join(found.sources());
                     if found.count() != Some(0) || !self.course.after_nothing() {
                         return Ok(found);
@@ -224,13 +228,13 @@ impl<'a> KnownItemSearch<'a> {
                     empty = Some(found);
                 }
                 Err(Error::Refused { phase, diagnostics }) => {
-                    self.note(Asked::Search, None, diagnostics.clone());
+                    self.note(StepRequest::Search, None, diagnostics.clone());
                     if !self.course.after_refusal(&diagnostics.0) {
                         return empty.ok_or(Error::Refused { phase, diagnostics });
                     }
                 }
                 Err(error) => {
-                    self.note(Asked::Search, None, Diagnostics::default());
+                    self.note(StepRequest::Search, None, Diagnostics::default());
                     return Err(error);
                 }
             }
@@ -327,7 +331,7 @@ impl<'a> KnownItemSearch<'a> {
             warn!("the record came with {diagnostic}");
         }
         diagnostics.extend(beside.0);
-        self.note(Asked::Present, None, diagnostics);
+        self.note(StepRequest::Present, None, diagnostics);
         outcome
     }
 
@@ -337,7 +341,7 @@ impl<'a> KnownItemSearch<'a> {
         last.map_or_else(Diagnostics::default, |step| step.diagnostics.clone())
     }
 
-    fn note(&mut self, request: Asked, hits: Option<u64>, diagnostics: Diagnostics) {
+    fn note(&mut self, request: StepRequest, hits: Option<u64>, diagnostics: Diagnostics) {
         self.steps.push(Step {
             request,
             form: self.course.form(),
@@ -367,8 +371,8 @@ fn judge(slot: ResultRecord, requested: Option<Oid>) -> Outcome {
             external: record,
             ..
         } => {
-            let delivered = Delivered::new(record, requested);
-            Outcome::Delivered(Box::new(Delivered {
+            let delivered = DeliveredRecord::new(record, requested);
+            Outcome::Delivered(Box::new(DeliveredRecord {
                 database,
                 ..delivered
             }))

@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, DuplexStream, ReadHalf, Wr
 use tokio_util::codec::FramedRead;
 use z3950_asn1::apdu::*;
 use z3950_asn1::codec;
-use z3950_asn1::codec::stream::ApduCodec;
+use z3950_asn1::codec::frame::ApduCodec;
 use z3950_asn1::oid::Oid;
 
 pub(crate) use self::messages::*;

@@ -43,7 +43,9 @@ pub use self::proxy::{NoProxy, Proxied, Proxy};
 use self::timeouts::Limit;
 pub use self::timeouts::Timeouts;
 #[cfg(feature = "tls")]
-pub use self::tls::{ClientCertificate, Pem, Remedy, Tls, TlsOptions, is_alert, remedy};
+pub use self::tls::{
+    CertificateAdvice, ClientCertificate, Pem, Tls, TlsOptions, certificate_advice, is_alert,
+};
 #[cfg(feature = "proxy")]
 pub use crate::error::ProxyError;
 pub use crate::error::RouteError;

@@ -82,7 +82,7 @@ pub fn blocking<'a, T: Send + 'static>(
 ///
 /// One backend serves all sessions at once. Work that takes longer than a few milliseconds or waits for anything belongs in a
 /// future that yields, or in [`blocking`]: the methods themselves, and futures that do not yield, hold up all connections that the same
-/// thread serves. If a method or its future panics, its request fails with condition 2, and the session goes on.
+/// thread serves. If a method or its future panics, its request fails with condition 2, and the session continues.
 ///
 /// Each request names its [`Caller`]: the session, the client's address, and the user.
 #[expect(unused_variables, reason = "the names document the methods")]

@@ -26,7 +26,7 @@ use z3950_asn1::codec::frame::StreamError;
 #[cfg(feature = "sru")]
 use z3950_asn1::error::{FrameError, FrameErrorKind};
 
-use self::operations::{Asked, Ended, Operations};
+use self::operations::{Ended, Operations, ReceivedRequest};
 use self::rooms::Room;
 use self::stream::{Arrival, Inlet, Transport};
 use self::tally::{Requester, Tally};
@@ -40,7 +40,7 @@ use crate::observer::{Observer, Peer, Unobserved};
 use crate::recorded::RecordedServer;
 use crate::session::Session;
 use crate::target::Target;
-use crate::transcript::{Played, Player, Replay, redacted_request};
+use crate::transcript::{Player, Replay, ReplayReply, redacted_request};
 #[cfg(feature = "sru")]
 use crate::web::Web;
 
@@ -380,7 +380,7 @@ impl<S: Transport> Connection<'_, S> {
         let Some(player) = &mut self.player else {
             return Output::default();
         };
-        let Played {
+        let ReplayReply {
             output,
             not_recorded,
         } = player.answer(octets).await;
@@ -418,7 +418,7 @@ impl<S: Transport> Connection<'_, S> {
                 Err(output) => return self.in_time(Arc::new(request), output),
             },
         };
-        let asked = Asked {
+        let asked = ReceivedRequest {
             request: Arc::new(request),
             striking,
             charge,

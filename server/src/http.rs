@@ -4,7 +4,6 @@
 
 mod answer;
 mod answerer;
-mod body;
 mod fault;
 mod observed;
 mod outgoing;

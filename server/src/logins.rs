@@ -40,7 +40,7 @@ pub(crate) struct Logins {
 /// The result of a check, for the request that brought the login.
 #[derive(Debug, Default)]
 pub(crate) enum Proof {
-    /// There was no login to check, or none is checked for its address any more.
+    /// There was no login to check, or logins from its address are no longer checked.
     #[default]
     Unchecked,
     /// The user with the login, or the reason why it is wrong.

@@ -81,7 +81,7 @@ use self::load::DamagedFiles;
 pub use self::load::{Checked, FileNotes, LoadError, MAX_NOTES, Note, Progress, check_files};
 #[cfg(feature = "save")]
 pub use self::load::{CheckedJournal, check_journal};
-pub use self::profile::{Profile, Treatment, TypeProfile, Values};
+pub use self::profile::{Profile, TypeProfile, UnsupportedPolicy, Values};
 pub use self::reload::PendingReload;
 use self::result::ResultList;
 #[cfg(feature = "save")]

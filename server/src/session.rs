@@ -7,7 +7,7 @@
 //!   └────┼── Init refused ──┘ │
 //!        │ anything but Init  │ Close; a fault of the peer; shutdown; no activity
 //!        ▼                    ▼
-//!        Closed: nothing is answered any more
+//!        Closed: requests are no longer answered
 //! ```
 //!
 //! In an open session, a request may be held back until the client has answered a question of the server: for credentials (access

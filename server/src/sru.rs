@@ -7,7 +7,7 @@
 //! use std::sync::Arc;
 //!
 //! use z3950_asn1::sru::{Request, SruLimits};
-//! use z3950_server::sru::{SruAsked, SruSession, SruStatus};
+//! use z3950_server::sru::{SruRequest, SruSession, SruStatus};
 //! use z3950_server::{Limits, MemoryBackend, Target};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
@@ -15,7 +15,7 @@
 //! let target = Target::new(Arc::new(MemoryBackend::demo()), Limits::default());
 //! let mut session = SruSession::new(Arc::new(target));
 //! let request = Request::from_parameters(b"query=dc.title%3Dpeace&maximumRecords=1", &SruLimits::default());
-//! let reply = session.answer(SruAsked::new("books", request)).await;
+//! let reply = session.answer(SruRequest::new("books", request)).await;
 //! assert_eq!(reply.status, SruStatus::Answered);
 //! let xml = String::from_utf8(reply.response.to_xml(None)).expect("UTF-8");
 //! assert!(xml.contains("<zs:recordPosition>1</zs:recordPosition>"), "{xml}");
@@ -73,7 +73,7 @@ pub struct SruSession {
 /// A request, with the information from its HTTP message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct SruAsked {
+pub struct SruRequest {
     /// The path of the URL, which names the database. If it is empty, a SOAP request may name the database; otherwise, the first
     /// database is used.
     pub database: String,
@@ -91,7 +91,7 @@ pub struct SruAsked {
     pub user_agent: String,
 }
 
-impl SruAsked {
+impl SruRequest {
     /// Creates a request for a database, without credentials.
     pub fn new(database: impl Into<String>, request: Result<Request, Refusal>) -> Self {
         Self {
@@ -184,7 +184,7 @@ impl SruSession {
     ///
     /// Errors are reported as diagnostics in the answer. Bib-1 diagnostics are converted to the corresponding SRU diagnostics,
     /// with the addinfo as details.
-    pub async fn answer(&mut self, asked: SruAsked) -> SruReply {
+    pub async fn answer(&mut self, asked: SruRequest) -> SruReply {
         let (request, refused) = match asked.request {
             Ok(request) => (Box::new(request), Vec::new()),
             Err(refusal) => (refusal.request, refusal.diagnostics),

@@ -74,11 +74,11 @@ pub struct TestServer {
     habits: usize,
     /// The recording that the server writes; `None` if it does not record.
     draft: Option<RecordingDraft>,
-    /// Whether the program was told which rules never struck.
+    /// Whether the unfired rules have been reported to the program.
     is_reported: bool,
 }
 
-/// What a server leaves that has stopped.
+/// The report of a server that has stopped.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Report {
@@ -86,7 +86,7 @@ pub struct Report {
     pub summary: io::Result<Summary>,
     /// The APDUs of all sessions; those of a session are in order.
     pub transcript: Vec<TranscriptEntry>,
-    /// The rules that have not struck any request, as they were written.
+    /// The text of the rules that have not struck any request.
     pub unfired_rules: Vec<String>,
 }
 
@@ -253,7 +253,7 @@ impl TestServer {
         lock(&self.recorder.state).not_recorded.clone()
     }
 
-    /// Returns the rules that have not struck any request so far, as they were written.
+    /// Returns the text of the rules that have not struck any request so far.
     ///
     /// ```
     /// use z3950_server::testing::TestServer;

@@ -253,7 +253,7 @@ fn fault(error: &CertificateError) -> String {
             "it is of an old version of X.509: make one of version 3, with a subjectAltName"
                 .to_owned()
         }
-        // Where rustls has no words, it shows its own name of the error.
+        // If rustls has no message for an error, it shows the error's name.
         _ if error.to_string() == words => "it is not one that TLS can use".to_owned(),
         _ => error.to_string(),
     }

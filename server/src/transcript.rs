@@ -34,7 +34,7 @@ pub use self::http::HttpEntry;
 use self::lines::Line;
 pub use self::lines::ReplayError;
 pub use self::log::{ApduLog, JsonLog, MissingLog};
-pub(crate) use self::player::{Played, Player};
+pub(crate) use self::player::{Player, ReplayReply};
 pub use self::redact::redacted_request;
 use self::redact::{is_plain, redacted_answer};
 pub use self::replay::Replay;
@@ -169,7 +169,7 @@ impl TranscriptEntry {
     }
 
     /// Returns whether a line may have this name for the APDU. Octets sent by a fault are called malformed even if they are an
-    /// APDU. An APDU whose credentials were removed may not be decodable any more.
+    /// APDU. An APDU whose credentials were removed may no longer be decodable.
     fn may_be(&self, name: &str) -> bool {
         let begins_as = || {
             let header = Header::read(&self.octets).ok().flatten();

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 pub use futures_util::Stream;
-pub use hyper::http;
-use hyper::http::request::Parts;
+pub use http;
+use http::request::Parts;
 use tokio::io::DuplexStream;
 pub use z3950_asn1::sru::SruLogin;
 
@@ -109,13 +109,13 @@ struct Known {
 /// The sessions of a server with itself, as they are available to an HTTP client.
 pub(crate) trait OwnSessions: Send + Sync {
     fn databases(&self, login: Option<&SruLogin>) -> Vec<DatabaseInfo>;
-    fn standing(&self, login: Option<&SruLogin>) -> Standing;
+    fn login_status(&self, login: Option<&SruLogin>) -> LoginStatus;
     fn open(&self) -> Opening<'_>;
 }
 
 /// The status of a client at the server, according to its login.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum LoginStatus {
     /// One of the users listed by the server.
     User,
     /// An anonymous client: the server does not list users, or admits clients without a login.
@@ -173,8 +173,8 @@ impl WebClient {
 
     /// Returns the client's status at the server. An Init must have been accepted in a session first, because only sessions slow
     /// down clients that guess passwords.
-    pub fn standing(&self) -> Standing {
-        self.0.sessions.standing(self.login())
+    pub fn login_status(&self) -> LoginStatus {
+        self.0.sessions.login_status(self.login())
     }
 
     /// Opens a Z39.50 session with the server itself on behalf of this client, with the rights, limits and faults for the

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use z3950_asn1::sru::zeerex::ZeeRex;
 use z3950_asn1::sru::{Request, Response, SoapRequestError, SruLimits};
-use z3950_server::sru::{SruAsked, SruSession};
+use z3950_server::sru::{SruRequest, SruSession};
 use z3950_server::testing::TestServer;
 use z3950_server::{Limits, MemoryBackend, Target};
 use z3950_tests::random::{Random, mutations};
@@ -119,7 +119,7 @@ fn mutated_requests_are_answered() {
         let octets = random.mutate(&random.clone().pick(&samples).clone(), &samples);
         let shown = octets.escape_ascii().to_string();
         let request = Request::from_parameters(&octets, &limits);
-        let reply = runtime.block_on(session.answer(SruAsked::new("books", request)));
+        let reply = runtime.block_on(session.answer(SruRequest::new("books", request)));
         let written = reply.response.to_xml(reply.stylesheet.as_deref());
         let read = Response::from_xml(written, &limits);
         let read = read.unwrap_or_else(|error| panic!("{error} {shown}"));

@@ -146,7 +146,7 @@ pub struct Encoded<'a> {
 /// Text that a character set cannot hold.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct Unwritable(pub Problem);
+pub struct UnencodableText(pub Problem);
 
 impl Charset {
     /// Decodes one data element (a subfield or a term) to NFC, and keeps the marks around non-filing characters. This
@@ -186,12 +186,12 @@ impl Charset {
     /// Encodes text, or fails if the set lacks one of its characters.
     ///
     /// # Errors
-    /// [`Unwritable`] with the first character that the set lacks.
-    pub fn encode(self, text: &str) -> Result<Vec<u8>, Unwritable> {
+    /// [`UnencodableText`] with the first character that the set lacks.
+    pub fn encode(self, text: &str) -> Result<Vec<u8>, UnencodableText> {
         let encoded = self.encode_with(text, Unencodable::QuestionMark);
         match encoded.problems.into_iter().next() {
             None => Ok(encoded.octets.into_owned()),
-            Some(problem) => Err(Unwritable(problem)),
+            Some(problem) => Err(UnencodableText(problem)),
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::record::{MarcRecord, Tag};
 
-/// The most different fields and subfields that are told apart. Damaged files may have any.
+/// The maximum number of different fields and subfields that are counted separately. Damaged files may have any.
 pub const MAX_KINDS: usize = 20_000;
 
 /// How often fields and subfields occur.
@@ -65,7 +65,7 @@ impl FieldCounts {
         self.records
     }
 
-    /// Returns the number of fields and subfields that are not told apart because there are more than [`MAX_KINDS`] kinds.
+    /// Returns the number of fields and subfields that are not counted separately because there are more than [`MAX_KINDS`] kinds.
     pub fn others(&self) -> u64 {
         self.others
     }

@@ -168,7 +168,7 @@ impl LocalTags {
     }
 
     /// Puts the fields that another record had into a record, in the order of tags. Its own fields with these tags are removed, but
-    /// for control fields of which the other record has none. Both records must be in the same character set.
+    /// for control fields that the other record lacks. Both records must be in the same character set.
     pub fn put(&self, fields: &[Field], record: &mut MarcRecord) {
         let is_given = |tag: Tag| fields.iter().any(|field| field.tag == tag);
         record.fields.retain(|field| {
@@ -400,7 +400,7 @@ mod tests {
                 "852,9XX",
                 "=001  b7\n=245  10$aEmma\n=852  \\\\$aMine\n=852  \\\\$aYours\n=949  \\\\$ax\n=CAT  \\\\$aX\n",
             ),
-            // What the old record does not have is removed, but not the control number.
+            // Fields that the old record lacks are removed, except the control number.
             (
                 "CAT,00X",
                 "=001  own\n=245  10$aEmma\n=852  1\\$aMain$xold$xolder\n=852  \\\\$xalone\n=901  \\\\$a1\n",

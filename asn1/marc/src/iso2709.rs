@@ -125,7 +125,7 @@ pub fn parse_strict(octets: &Bytes) -> Result<MarcRecord, Iso2709Error> {
     }
 }
 
-/// Returns whether octets are one record with fields of which [`parse`] would lose nothing: leader and directory explain all
+/// Returns whether octets are one record with fields that [`parse`] reads without loss: leader and directory explain all
 /// octets. This takes less time than [`parse`]. Records for which this is false may be whole, too.
 pub fn is_whole(octets: &[u8]) -> bool {
     let Some(leader) = octets.first_chunk().map(|leader| Leader(*leader)) else {

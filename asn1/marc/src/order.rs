@@ -129,7 +129,7 @@ fn put(value: &str, is_descending: bool, octets: &mut Vec<u8>) {
     }
 }
 
-/// Returns text in lower case without diacritics; punctuation becomes blanks, of which there is one between words.
+/// Returns text in lower case without diacritics; punctuation becomes blanks, one between words.
 fn folded(value: &str) -> String {
     let letters = value
         .nfkd()

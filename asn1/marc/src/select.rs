@@ -122,7 +122,7 @@ fn part(name: &str) -> Option<Part> {
             .filter(|number| (1..=9).contains(number))?;
         return Some(Part::Indicator(pattern, number - 1));
     }
-    // What follows a tag is read for any tag alike.
+    // The text after the tag is read in the same way for every tag.
     let content = content(&format!("{ANY_TAG}{rest}"))?;
     Some(Part::Fields(pattern, content))
 }

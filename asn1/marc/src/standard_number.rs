@@ -172,7 +172,7 @@ pub fn oclc_number(text: &str) -> Option<&str> {
     (all_digits(digits) && !significant.is_empty()).then_some(significant)
 }
 
-/// What follows the begin of a text, if that is this, in any case.
+/// Returns the text after `begin`, which is compared without regard to case; `None` if the text begins otherwise.
 fn without_begin<'t>(text: &'t str, begin: &str) -> Option<&'t str> {
     let (own, rest) = text.split_at_checked(begin.len())?;
     own.eq_ignore_ascii_case(begin).then_some(rest)

@@ -105,7 +105,7 @@ impl<'a> From<Option<&'a str>> for RowOrigin<'a> {
     }
 }
 
-/// What a column holds.
+/// The contents of a column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
     /// One of the names in [`NAMES`].

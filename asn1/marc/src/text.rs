@@ -35,7 +35,7 @@ pub(crate) fn is_separator(octet: u8) -> bool {
     matches!(octet, 0x1D..=0x1F)
 }
 
-/// What a reader says of them.
+/// The reader's remark about replaced separators.
 pub(crate) const SEPARATORS: &str =
     "separators of ISO 2709 (U+001D to U+001F) in the text replaced";
 

@@ -1,5 +1,10 @@
 //! Finds the end of an APDU in a stream of octets from tags and lengths (X.690 §8.1), without decoding.
 
+#[cfg(feature = "codec")]
+use bytes::{Bytes, BytesMut};
+#[cfg(feature = "codec")]
+use tokio_util::codec::{Decoder, Encoder};
+
 use crate::error::{FrameError, FrameErrorKind};
 
 /// The header of a BER value: its tag and length.
@@ -199,6 +204,62 @@ pub enum StreamError {
     CutOff(usize),
 }
 
+/// Splits a stream of octets into APDUs and writes encoded APDUs, for `tokio_util::codec::Framed`.
+///
+/// Yields the octets of each APDU, which [`decode`](super::decode) decodes. Memory is reserved only for octets that have
+/// arrived.
+#[cfg(feature = "codec")]
+#[derive(Debug, Clone)]
+pub struct ApduCodec {
+    scanner: Scanner,
+}
+
+#[cfg(feature = "codec")]
+impl ApduCodec {
+    /// Creates a codec that refuses APDUs of more than `max_apdu_size` octets.
+    pub fn new(max_apdu_size: usize) -> Self {
+        Self {
+            scanner: Scanner::new(max_apdu_size),
+        }
+    }
+
+    /// Changes the size limit; the new limit also applies to an APDU that is partly read.
+    pub fn set_max_apdu_size(&mut self, max_apdu_size: usize) {
+        self.scanner.max_apdu_size = max_apdu_size;
+    }
+}
+
+#[cfg(feature = "codec")]
+impl Decoder for ApduCodec {
+    type Item = Bytes;
+    type Error = StreamError;
+
+    fn decode(&mut self, input: &mut BytesMut) -> Result<Option<Bytes>, StreamError> {
+        let Some(length) = self.scanner.scan(input)? else {
+            return Ok(None);
+        };
+        self.scanner.reset();
+        Ok(Some(input.split_to(length).freeze()))
+    }
+
+    fn decode_eof(&mut self, input: &mut BytesMut) -> Result<Option<Bytes>, StreamError> {
+        match self.decode(input)? {
+            None if !input.is_empty() => Err(StreamError::CutOff(input.len())),
+            frame => Ok(frame),
+        }
+    }
+}
+
+#[cfg(feature = "codec")]
+impl Encoder<Bytes> for ApduCodec {
+    type Error = StreamError;
+
+    fn encode(&mut self, apdu: Bytes, output: &mut BytesMut) -> Result<(), StreamError> {
+        output.extend_from_slice(&apdu);
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -290,5 +351,25 @@ mod tests {
             Err(FrameErrorKind::Malformed)
         );
         assert_eq!(Header::read(&[0xbf, 0xff, 0xff, 0xff, 0xff]), Ok(None));
+    }
+
+    #[cfg(feature = "codec")]
+    #[test]
+    fn the_codec_yields_each_apdu_and_reports_a_cut() {
+        let mut codec = ApduCodec::new(100);
+        let mut input = BytesMut::from(&[0xb4, 1, 7, 0xb5, 0, 0xb6, 5][..]);
+        assert_eq!(
+            codec.decode(&mut input).expect("an APDU").as_deref(),
+            Some(&[0xb4, 1, 7][..])
+        );
+        assert_eq!(
+            codec.decode(&mut input).expect("an APDU").as_deref(),
+            Some(&[0xb5, 0][..])
+        );
+        assert_eq!(codec.decode(&mut input).expect("no error"), None);
+        assert!(matches!(
+            codec.decode_eof(&mut input),
+            Err(StreamError::CutOff(2))
+        ));
     }
 }

@@ -57,7 +57,7 @@ pub enum Node {
     /// Two parts with an operator between them.
     Boolean(Box<Boolean>),
     /// A part with a prefix for a context set.
-    Prefixed(Box<Prefixed>),
+    Prefixed(Box<PrefixMap>),
 }
 
 /// A search clause: a term, and the index and relation before it.
@@ -165,7 +165,7 @@ impl BooleanOperator {
 
 /// A prefix map, `> prefix = "uri"`, and the part of the query to which it applies.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Prefixed {
+pub struct PrefixMap {
     /// The prefix; `None` if the map is for names without a prefix.
     pub prefix: Option<Word>,
     /// The identifier of the context set.

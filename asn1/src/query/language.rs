@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::ccl::{self, Bib};
 use super::cql::{self, Properties};
 use super::names::{self, Names};
-use super::{CannotSay, QueryError, parse_pqf};
+use super::{QueryError, UnsupportedQuery, parse_pqf};
 use crate::apdu::{RpnQuery, SortKeySpec};
 
 /// A query language.
@@ -159,16 +159,16 @@ impl Dialects {
     /// Returns the query in CCL, on one line.
     ///
     /// # Errors
-    /// [`CannotSay`], with the part that CCL cannot express with these qualifiers.
-    pub fn to_ccl(&self, query: &RpnQuery) -> Result<String, CannotSay> {
+    /// [`UnsupportedQuery`], with the part that CCL cannot express with these qualifiers.
+    pub fn to_ccl(&self, query: &RpnQuery) -> Result<String, UnsupportedQuery> {
         ccl::print(query, &self.bib())
     }
 
     /// Returns the query in CQL, on one line.
     ///
     /// # Errors
-    /// [`CannotSay`], with the part that CQL cannot express with these properties.
-    pub fn to_cql(&self, query: &RpnQuery) -> Result<String, CannotSay> {
+    /// [`UnsupportedQuery`], with the part that CQL cannot express with these properties.
+    pub fn to_cql(&self, query: &RpnQuery) -> Result<String, UnsupportedQuery> {
         cql::from_rpn(query, &self.properties()).map(|query| query.to_string())
     }
 }

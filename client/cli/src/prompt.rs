@@ -39,7 +39,7 @@ use z3950::url::Mode;
 use z3950_asn1::apdu::TriggerResourceControlRequest;
 
 use self::command::{CommandResult, Refusal};
-use self::questions::{Asker, Question};
+use self::questions::{Prompter, Question};
 use self::state::{Prompt, SessionContext};
 use self::table::Handler;
 use self::terminal::{Terminal, Typed, at_home};
@@ -120,7 +120,7 @@ pub(crate) fn open(
     exit.and_then(|exit| ended.map(|()| exit))
 }
 
-/// What a user reads before the prompt of `z3950 try`.
+/// The text before the prompt of `z3950 try`.
 pub(crate) struct Introduction {
     pub(crate) text: String,
     pub(crate) error: Option<String>,
@@ -181,7 +181,7 @@ enum CommandSource {
 
 impl Input {
     /// Returns standard input, and the way to ask a user at a terminal, if there is one.
-    fn standard(is_terminal: bool) -> Result<(Self, Option<Arc<Asker>>), Failure> {
+    fn standard(is_terminal: bool) -> Result<(Self, Option<Arc<Prompter>>), Failure> {
         let (asker, questions) = questions::channel();
         let source = if is_terminal {
             CommandSource::Terminal(Box::new(Terminal::new()?))

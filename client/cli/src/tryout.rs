@@ -45,7 +45,7 @@ const USUAL_WIDTH: usize = 80;
 /// The maximum width of the output, because longer lines are hard to read.
 const MAX_WIDTH: usize = 120;
 
-/// What to type first at the prompt, and what it does.
+/// The suggestions at the prompt: the line to type, and its effect.
 const HINTS: [(&str, &str); 3] = [
     (
         "find ti:war",

@@ -93,7 +93,7 @@ fn refused(error: impl ToString) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-/// What is said about a target in addition to its profile, or in its place.
+/// Options of a target that add to its profile, or replace parts of it.
 #[derive(Default)]
 struct Habits {
     charset: Option<Charset>,

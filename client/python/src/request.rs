@@ -1,5 +1,5 @@
 //! A request: work on the runtime whose result Python waits for. A waiting thread has released the GIL and still handles signals;
-//! asyncio gets a callback instead. If nobody wants the result any more, the request is cancelled, and its session continues to
+//! asyncio gets a callback instead. If the result is no longer wanted, the request is cancelled, and its session continues to
 //! exist.
 //!
 //! A waiting thread polls its work itself, which is the quickest way. After a tick, the work becomes a task of the runtime, which

@@ -238,7 +238,7 @@ impl State {
 }
 
 impl Drop for Server {
-    /// If a session panicked or a rule never struck, the test that stops the server is told, but not one that drops it. If a recording
+    /// If a session panicked or a rule never struck, a test that stops the server gets an error, but not one that drops it. If a recording
     /// fails, this is reported in the way in which Python reports exceptions of finalizers.
     fn drop(&mut self) {
         if let Some(slot) = self.0.here() {

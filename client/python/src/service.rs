@@ -76,7 +76,7 @@ impl Service {
         }))
     }
 
-    /// Stops the server. Calls of the backend that are in progress go on, but nobody waits for them.
+    /// Stops the server. Calls to the backend that are in progress continue, but are not awaited.
     fn stop(&self, py: Python<'_>) -> PyResult<()> {
         let Some(running) = self.running.here() else {
             return Ok(());
@@ -124,7 +124,7 @@ fn start(
                 }
             }
         });
-        // A call of the backend may never end.
+        // A call to the backend may never return, so do not wait for it.
         runtime.shutdown_background();
         drop(end);
     };

@@ -117,7 +117,7 @@ impl Url {
     }
 }
 
-/// A URL found in a text: in the form in which it is to be followed, and its place.
+/// A URL found in text, in the form to be requested, with its position.
 #[pyclass(frozen, get_all, eq, hash, module = "z3950.url")]
 #[derive(Deserialize, Hash, PartialEq, Serialize)]
 pub(crate) struct FoundUrl {

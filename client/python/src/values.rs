@@ -224,7 +224,7 @@ impl SearchSource {
 pub(crate) struct Description {
     /// The title of the database.
     title: String,
-    /// What the database is.
+    /// A description of the database.
     description: String,
     /// The host of the server.
     host: String,

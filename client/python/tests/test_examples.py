@@ -54,6 +54,13 @@ def test_a_blocking_search(demo: Server) -> None:
     assert EMMA in lines[1]
 
 
+def test_the_best_record_of_two_targets(demo: Server) -> None:
+    assert len((EXAMPLES / "find_best.py").read_text().splitlines()) <= 10
+    said = run("find_best.py", demo.target, demo.target, "isbn:9780141439587")
+    assert said.startswith(f"{demo.target} ")
+    assert EMMA in said
+
+
 def test_yaz_client_searches_a_backend_in_python() -> None:
     if not shutil.which("yaz-client"):
         pytest.skip("yaz-client is not installed")

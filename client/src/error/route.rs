@@ -54,7 +54,7 @@ pub enum TlsError {
     Missing {
         /// The expected items.
         what: &'static str,
-        /// Where they were looked for.
+        /// The place where they were expected.
         pem: PemPlace,
         /// The actual contents.
         found: String,

@@ -77,7 +77,7 @@ fn messages_are_plain_and_each_level_adds_its_own() {
     }
 }
 
-/// What a program is told about an error.
+/// The answers of an error to a program's questions.
 #[derive(Debug, Default, PartialEq)]
 struct Answers {
     timeout: bool,

@@ -11,8 +11,8 @@ use z3950_asn1::oid::Oid;
 
 use super::course::{Course, Next, Round};
 use super::event::{Event, Found};
-use super::lending::{FoundSet, HeldSet, Lender, Lent};
-use super::wanted::{SearchTarget, Sought, Wanted};
+use super::lending::{FoundSet, HeldSet, LeasedSession, Lender};
+use super::wanted::{SearchTarget, Subject, Wanted};
 use crate::error::{Error, Phase, ProtocolFault};
 use crate::lookup::Likeness;
 use crate::protocol::service::ResultRecord;
@@ -109,15 +109,15 @@ impl AtTarget<'_> {
 
     /// Makes the searches of the course until one finds something or none is left.
     async fn search(&self) -> Result<(TargetOutcome, Option<Oid>), Error> {
-        if let Sought::Publication(publication) = &self.wanted.sought {
+        if let Subject::Publication(publication) = &self.wanted.subject {
             return Box::pin(self.search_by_title(publication)).await;
         }
         let mut course = self.place.course(self.wanted, self.round)?;
-        let lent = self.lender.lend(self.place).await?;
+        let leased = self.lender.lend(self.place).await?;
         let mut empty: Option<SearchResult> = None;
         let mut sources = SearchSources::default();
         let set = loop {
-            let result = self.search_once(&lent, &course).await;
+            let result = self.search_once(&leased, &course).await;
             if let Ok(set) = &result {
                 sources.join(set.pager.found().sources());
             }
@@ -152,7 +152,7 @@ impl AtTarget<'_> {
                 }
             }
         };
-        Ok(self.records(&course, sources, lent, set).await)
+        Ok(self.records(&course, sources, leased, set).await)
     }
 
     pub(super) fn again(&self, course: &Course, reason: String) -> Event {
@@ -189,15 +189,15 @@ impl AtTarget<'_> {
         &self,
         course: &Course,
         sources: SearchSources,
-        lent: Lent,
+        leased: LeasedSession,
         set: FoundSet,
     ) -> (TargetOutcome, Option<Oid>) {
         let found = self.found(course, sources, &set);
         if found.identifier.is_some() {
-            return self.records_of_identifier(found, set, lent).await;
+            return self.records_of_identifier(found, set, leased).await;
         }
         // Without the box, the future of a lookup would have room for the records of a query.
-        Box::pin(self.records_of_query(course, found, set, lent)).await
+        Box::pin(self.records_of_query(course, found, set, leased)).await
     }
 
     /// Sends the records of a query as they are read.
@@ -206,12 +206,12 @@ impl AtTarget<'_> {
         course: &Course,
         found: Arc<Found>,
         set: FoundSet,
-        lent: Lent,
+        leased: LeasedSession,
     ) -> (TargetOutcome, Option<Oid>) {
         let mut outcome = TargetOutcome::default();
-        let (mut held, mut found) = ((set, lent), found);
-        // The session stays lent while records are read, unless the reader of the events returns it.
-        let (mut set, lent) = loop {
+        let (mut held, mut found) = ((set, leased), found);
+        // The session stays leased while records are read, unless the reader of the events returns it.
+        let (mut set, leased) = loop {
             if let Some(error) = held.0.unsorted.take() {
                 let target = self.target;
                 self.tell(Event::Unsorted { target, error }).await;
@@ -259,7 +259,7 @@ impl AtTarget<'_> {
         let record_syntax = set.pager.record_syntax();
         // The pool takes the session back only after all other handles to it are dropped.
         drop(set);
-        drop(lent);
+        drop(leased);
         (outcome, record_syntax)
     }
 
@@ -267,7 +267,7 @@ impl AtTarget<'_> {
         &self,
         found: Arc<Found>,
         set: FoundSet,
-        lent: Lent,
+        leased: LeasedSession,
     ) -> (TargetOutcome, Option<Oid>) {
         let FoundSet {
             pager,
@@ -278,7 +278,7 @@ impl AtTarget<'_> {
         let record_syntax = pager.record_syntax();
         // All wanted records have been received, so the session is released before the reader gets them.
         drop(pager);
-        drop(lent);
+        drop(leased);
         let records = (1..).zip(records).collect();
         (self.deliver(found, records, failure).await, record_syntax)
     }
@@ -352,7 +352,7 @@ impl AtTarget<'_> {
     /// Makes the current search of a course, and reads as many records as the course needs for its next decision.
     pub(super) async fn search_once(
         &self,
-        lent: &Lent,
+        leased: &LeasedSession,
         course: &Course,
     ) -> Result<FoundSet, Error> {
         let target = self.target;
@@ -364,7 +364,7 @@ impl AtTarget<'_> {
         // Without the box, creating each enclosing future would copy thousands of octets.
         let request = |session: Session| {
             Box::pin(async move {
-                let set = self.found_set(session, lent, course).await?;
+                let set = self.found_set(session, leased, course).await?;
                 if self.wanted.is_lookup() {
                     self.with_records(set).await
                 } else {
@@ -374,7 +374,7 @@ impl AtTarget<'_> {
         };
         let limit = self.lender.to_search();
         // The pointer keeps the future small, which would have room for this work twice.
-        let work = pin!(lent.read(identifier, request));
+        let work = pin!(leased.read(identifier, request));
         limit.hold(Phase::Call, work).await?
     }
 
@@ -382,16 +382,16 @@ impl AtTarget<'_> {
     async fn found_set(
         &self,
         session: Session,
-        lent: &Lent,
+        leased: &LeasedSession,
         course: &Course,
     ) -> Result<FoundSet, Error> {
         // There is always an identifier or a query, so this is not reached.
         let Some((query, mut search, mut options)) = course.search() else {
             return Err(Error::NoMatch);
         };
-        search.result_set = lent.result_set();
+        search.result_set = leased.result_set();
         // If the connection is lost between records, a new session continues after the records already read.
-        options.reconnect = lent.reconnect();
+        options.reconnect = leased.reconnect();
         let mut set = FoundSet {
             pager: Box::new(session.pager(query, &search, options).await?),
             records: Vec::new(),

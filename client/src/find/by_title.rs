@@ -9,7 +9,7 @@ use z3950_asn1::oid::Oid;
 use super::at_target::{AtTarget, TargetOutcome, is_record};
 use super::course::{Course, Next};
 use super::event::{ByTitle, Event, Found};
-use super::lending::{FoundSet, Lent};
+use super::lending::{FoundSet, LeasedSession};
 use crate::error::{Error, Phase};
 use crate::lookup::{Likeness, Publication};
 use crate::protocol::service::ResultRecord;
@@ -33,20 +33,20 @@ impl AtTarget<'_> {
         publication: &Publication,
     ) -> Result<(TargetOutcome, Option<Oid>), Error> {
         let mut course = self.place.course(self.wanted, self.round)?;
-        let lent = self.lender.lend(self.place).await?;
+        let leased = self.lender.lend(self.place).await?;
         let mut sources = SearchSources::default();
-        let first = self.first_chosen(publication, &lent, &mut course, &mut sources);
+        let first = self.first_chosen(publication, &leased, &mut course, &mut sources);
         let mut chosen = first.await?;
         if chosen.may_be_exceeded()
             && course.narrow()
-            && let Ok(set) = self.search_once(&lent, &course).await
+            && let Ok(set) = self.search_once(&leased, &course).await
             && let Some(of_year) = self.chosen(publication, &course, &sources, &set)
             && of_year.likeness < chosen.likeness
         {
             chosen = of_year;
         }
         // All records have been received, so the session is released before the reader gets them.
-        drop(lent);
+        drop(leased);
         let Chosen {
             found,
             records,
@@ -61,12 +61,12 @@ impl AtTarget<'_> {
     async fn first_chosen(
         &self,
         publication: &Publication,
-        lent: &Lent,
+        leased: &LeasedSession,
         course: &mut Course,
         sources: &mut SearchSources,
     ) -> Result<Chosen, Error> {
         loop {
-            let next = match self.search_once(lent, course).await {
+            let next = match self.search_once(leased, course).await {
                 Ok(set) => {
                     sources.join(set.pager.found().sources());
                     if let Some(chosen) = self.chosen(publication, course, sources, &set) {

@@ -1,4 +1,4 @@
-//! The session of a search, lent by the pool or already open, and the result set found in it.
+//! The session of a search, leased by the pool or already open, and the result set found in it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -24,8 +24,8 @@ pub(crate) enum Lender<'a> {
     Connection(&'a Arc<Inner>),
 }
 
-/// A session that is lent for one search at a time.
-pub(super) enum Lent {
+/// A session that is leased for one search at a time.
+pub(super) enum LeasedSession {
     /// A share of a session from the client's pool.
     Pool(Lease),
     /// The session of a connection, with a name that no other result set uses.
@@ -39,18 +39,18 @@ impl Lender<'_> {
     ///
     /// # Errors
     /// The errors of [`Client::share`].
-    pub(super) async fn lend(self, place: &SearchTarget) -> Result<Lent, Error> {
+    pub(super) async fn lend(self, place: &SearchTarget) -> Result<LeasedSession, Error> {
         if let Some((session, name)) = &place.session {
-            return Ok(Lent::Open(session.clone(), name.clone()));
+            return Ok(LeasedSession::Open(session.clone(), name.clone()));
         }
         match self {
             Self::Client(client) => {
                 let lease = Box::pin(client.share(&place.target, place.init.clone()));
-                Ok(Lent::Pool(lease.await?))
+                Ok(LeasedSession::Pool(lease.await?))
             }
             Self::Connection(connection) => {
                 let name = connection.names.take();
-                Ok(Lent::Connection(Arc::clone(connection), name))
+                Ok(LeasedSession::Connection(Arc::clone(connection), name))
             }
         }
     }
@@ -66,7 +66,7 @@ impl Lender<'_> {
     }
 }
 
-impl Lent {
+impl LeasedSession {
     /// Returns the name for a result set.
     pub(super) fn result_set(&self) -> InternationalString {
         match self {
@@ -150,16 +150,16 @@ impl FoundSet {
 
 /// The session and the result set of a query, which the reader of events may give up before it reads records.
 #[derive(Default)]
-pub(super) struct HeldSet(Mutex<Option<Box<(FoundSet, Lent)>>>);
+pub(super) struct HeldSet(Mutex<Option<Box<(FoundSet, LeasedSession)>>>);
 
 impl HeldSet {
     /// Stores a set and its session. The set is dropped before the session, because it is the first part of the pair.
-    pub(super) fn hold(&self, held: (FoundSet, Lent)) {
+    pub(super) fn hold(&self, held: (FoundSet, LeasedSession)) {
         *self.lock() = Some(Box::new(held));
     }
 
     /// Takes the set and its session, unless they were given up.
-    pub(super) fn take(&self) -> Option<(FoundSet, Lent)> {
+    pub(super) fn take(&self) -> Option<(FoundSet, LeasedSession)> {
         self.lock().take().map(|held| *held)
     }
 
@@ -168,7 +168,7 @@ impl HeldSet {
         self.lock().take();
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Box<(FoundSet, Lent)>>> {
+    fn lock(&self) -> MutexGuard<'_, Option<Box<(FoundSet, LeasedSession)>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

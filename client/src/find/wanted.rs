@@ -27,7 +27,7 @@ use crate::target::redacted;
 /// The subject of a search.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Sought {
+pub enum Subject {
     /// A query of type 1.
     Query(RpnQuery),
     /// A query in CQL, as typed, with its sort keys. Only SRU servers accept it.
@@ -43,7 +43,7 @@ pub enum Sought {
 #[non_exhaustive]
 pub struct Wanted {
     /// The subject of the search.
-    pub sought: Sought,
+    pub subject: Subject,
     /// The requested form of the records.
     pub form: RecordForm,
     /// The fallbacks after a refusal or an empty result.
@@ -71,9 +71,9 @@ const COMPARED: u64 = 50;
 
 impl Wanted {
     /// Requests the first ten records, without fallbacks.
-    pub fn new(sought: Sought) -> Self {
+    pub fn new(subject: Subject) -> Self {
         Self {
-            sought,
+            subject,
             form: RecordForm::default(),
             fallback: Fallback::default(),
             best: None,
@@ -91,7 +91,7 @@ impl Wanted {
         let sort = query.sort_keys().to_vec();
         Self {
             sort,
-            ..Self::new(Sought::Query(query.as_rpn().clone()))
+            ..Self::new(Subject::Query(query.as_rpn().clone()))
         }
     }
 
@@ -101,12 +101,12 @@ impl Wanted {
     /// [`Error::Identifier`].
     pub fn identifier(text: &str) -> Result<Self, Error> {
         let identifiers = Identifier::read_all(text, None).map_err(Error::Identifier)?;
-        Ok(Self::new(Sought::Identifiers(identifiers)))
+        Ok(Self::new(Subject::Identifiers(identifiers)))
     }
 
     /// The record of a publication that is known by its title: see [`Found::by_title`](super::Found::by_title).
     pub fn publication(publication: Publication) -> Self {
-        Self::new(Sought::Publication(Box::new(publication)))
+        Self::new(Subject::Publication(Box::new(publication)))
     }
 
     /// Sets the fallbacks after a refusal or an empty result.
@@ -150,21 +150,24 @@ impl Wanted {
 
     /// Returns the identifiers to look up; none for a query or a publication.
     pub(super) fn identifiers(&self) -> &[Identifier] {
-        match &self.sought {
-            Sought::Identifiers(identifiers) => identifiers,
-            Sought::Query(_) | Sought::Cql(_) | Sought::Publication(_) => &[],
+        match &self.subject {
+            Subject::Identifiers(identifiers) => identifiers,
+            Subject::Query(_) | Subject::Cql(_) | Subject::Publication(_) => &[],
         }
     }
 
     /// Returns whether known records are looked up, and not searched for by a query.
     pub(super) fn is_lookup(&self) -> bool {
-        matches!(self.sought, Sought::Identifiers(_) | Sought::Publication(_))
+        matches!(
+            self.subject,
+            Subject::Identifiers(_) | Subject::Publication(_)
+        )
     }
 
     /// Returns the number of records that a lookup reads from each target.
     pub(super) fn read_count(&self) -> u64 {
-        match self.sought {
-            Sought::Publication(_) => self.count.max(COMPARED),
+        match self.subject {
+            Subject::Publication(_) => self.count.max(COMPARED),
             _ => self.count,
         }
     }
@@ -216,19 +219,19 @@ impl SearchTarget {
             search = asked.map_err(|error| Error::fault(Phase::Search, error))?;
         }
         let ways = |query: Option<&RpnQuery>| Ways::new(query, search, records, wanted.fallback);
-        Ok(match &wanted.sought {
-            Sought::Query(query) => {
+        Ok(match &wanted.subject {
+            Subject::Query(query) => {
                 let query = self.target.adapted(query).map_err(Error::Term)?;
                 Course::of_query(ways(Some(&query)))
             }
-            Sought::Cql(text) => {
+            Subject::Cql(text) => {
                 let widens = wanted.fallback.attributes || wanted.fallback.structure;
                 let query = Some(text).filter(|_| widens);
                 let query = query.and_then(|text| in_bib1(text));
                 let ways = ways(query.as_ref()).distinct_in_cql();
                 Course::of_fixed_query(type_104(text), ways)
             }
-            Sought::Identifiers(_) | Sought::Publication(_) => {
+            Subject::Identifiers(_) | Subject::Publication(_) => {
                 Course::of_lookup(self.attempts(wanted, round)?, ways(None), round)
             }
         })
@@ -271,15 +274,15 @@ impl SearchTarget {
 
     /// Returns the searches of a lookup at this target in a round: those for each identifier, or those for a publication.
     fn attempts(&self, wanted: &Wanted, round: Round) -> Result<Vec<Vec<Attempt>>, Error> {
-        let lookups: Vec<[Vec<Attempt>; 2]> = match &wanted.sought {
-            Sought::Identifiers(identifiers) => {
+        let lookups: Vec<[Vec<Attempt>; 2]> = match &wanted.subject {
+            Subject::Identifiers(identifiers) => {
                 let each = identifiers.iter();
                 each.map(|one| [self.exact(one), broader(one)]).collect()
             }
-            Sought::Publication(publication) => {
+            Subject::Publication(publication) => {
                 vec![[searches(publication), broader_searches(publication)]]
             }
-            Sought::Query(_) | Sought::Cql(_) => Vec::new(),
+            Subject::Query(_) | Subject::Cql(_) => Vec::new(),
         };
         let lookups = lookups.into_iter().map(|[exact, broader]| {
             let mut found = Vec::new();

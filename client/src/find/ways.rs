@@ -225,8 +225,8 @@ fn wider(query: &RpnQuery, fallback: Fallback) -> Vec<RpnQuery> {
     queries
 }
 
-/// What may follow the last of these queries if it is refused: the same in the index of the server's choice where any index is refused,
-/// then for all terms.
+/// Returns the queries to send if the last of these queries is refused: the same in the index of the server's choice where any
+/// index is refused, then for all terms.
 fn without_use(queries: &[RpnQuery], fallback: Fallback) -> Vec<RpnQuery> {
     let Some(last) = queries.last().filter(|_| fallback.attributes) else {
         return Vec::new();

@@ -11,7 +11,7 @@ use z3950_marc::charset::utf8_or_latin1;
 
 use crate::error::{Cause, Diagnostics, Error, GatewayError, Phase};
 use crate::plan::Plan;
-use crate::retrieve::{Delivered, Outcome, OutcomeName};
+use crate::retrieve::{DeliveredRecord, Outcome, OutcomeName};
 use crate::transport::http::HttpAnswer;
 
 /// The maximum number of characters of a gateway's text in a message.
@@ -22,7 +22,7 @@ pub(super) fn outcome(answer: HttpAnswer, plan: &Plan) -> Outcome {
     // Only 200 is accepted: status 206, for example, would come with a part of a record.
     if answer.status == StatusCode::OK {
         return match record(&answer, plan.defaults.record_syntax) {
-            Some(external) => Outcome::Delivered(Box::new(Delivered::new(
+            Some(external) => Outcome::Delivered(Box::new(DeliveredRecord::new(
                 external,
                 plan.defaults.record_syntax,
             ))),

@@ -48,7 +48,7 @@ pub enum GopherPlanError {
     /// The item has a form (draft §2.5).
     #[error("the item has a form that must be filled in first")]
     NeedsAnswers,
-    /// The server lists no questions for an item that is said to have a form.
+    /// The server lists no questions for an item that, according to its menu, has a form.
     #[error("the server lists no form for the item")]
     NoForm,
     /// There are more answers than questions in the item's form.

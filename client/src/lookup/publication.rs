@@ -34,7 +34,7 @@ const MOST_TITLES: usize = 3;
 /// The most characters of a title that are shown.
 const MOST_SHOWN: usize = 100;
 
-/// What is compared of a publication: title, names, year and kind of material. It is read from MARC 21 (245, 008, 100 to 111, 700 to
+/// The parts of a publication that are compared: title, names, year and kind of material. It is read from MARC 21 (245, 008, 100 to 111, 700 to
 /// 720), UNIMARC (200, 100, 700 to 722), MODS or Dublin Core.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Publication {
@@ -128,7 +128,7 @@ impl fmt::Display for Publication {
     }
 }
 
-/// The kind of material by leader positions 6 and 7, of which manuscripts and printed texts are one.
+/// The kind of material by leader positions 6 and 7; manuscripts and printed texts are the same kind.
 fn material(leader: &Leader) -> Option<(u8, bool)> {
     let kind = match leader.octet(6) {
         b't' => b'a',

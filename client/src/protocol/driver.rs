@@ -23,7 +23,7 @@ use z3950_asn1::apdu::{
     SortKeySpec, TriggerResourceControlRequest,
 };
 use z3950_asn1::codec;
-use z3950_asn1::codec::{frame::StreamError, stream::ApduCodec};
+use z3950_asn1::codec::frame::{ApduCodec, StreamError};
 use z3950_asn1::concurrency::ResultSetUse;
 use z3950_asn1::decoded;
 use z3950_asn1::error::{DecodeError, EncodeError};

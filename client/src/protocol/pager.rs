@@ -118,7 +118,7 @@ pub struct Pager {
     /// The first records, which came with the search response.
     pushed: Vec<ResultRecord>,
     /// The requests for the next chunks of a long range, in order.
-    ahead: VecDeque<Ahead>,
+    ahead: VecDeque<Prefetch>,
     /// Whether the server has failed to answer requests that were sent ahead.
     has_tripped: bool,
     /// The number of consecutive unusable records that were not available in any other form.
@@ -130,13 +130,13 @@ pub struct Pager {
 }
 
 /// A Present that was sent before its records are needed.
-struct Ahead {
+struct Prefetch {
     start: u64,
     count: u64,
     answer: BoxFuture<'static, Result<PresentResult, Error>>,
 }
 
-impl fmt::Debug for Ahead {
+impl fmt::Debug for Prefetch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}+{}", self.start, self.count)
     }
@@ -478,8 +478,8 @@ impl Pager {
     }
 
     /// The request for the records from `start`, if it was sent ahead.
-    fn take_ahead(&mut self, start: u64, count: u64) -> Option<Ahead> {
-        let is_next = |ahead: &Ahead| ahead.start == start && ahead.count <= count;
+    fn take_ahead(&mut self, start: u64, count: u64) -> Option<Prefetch> {
+        let is_next = |ahead: &Prefetch| ahead.start == start && ahead.count <= count;
         if !self.ahead.front().is_some_and(is_next) {
             self.ahead.clear();
         }
@@ -507,7 +507,7 @@ impl Pager {
                 Some(result) => Either::Left(ready(result)),
                 None => Either::Right(answer),
             };
-            self.ahead.push_back(Ahead {
+            self.ahead.push_back(Prefetch {
                 start,
                 count,
                 answer: answer.boxed(),

@@ -25,7 +25,7 @@ pub use self::repeat::{Reconnect, Repeat};
 use crate::error::{Error, Phase, ProtocolFault};
 use crate::pace::Pace;
 pub use crate::protocol::driver::End;
-use crate::protocol::driver::task::{Driver, Farewell};
+use crate::protocol::driver::task::{CloseMode, Driver};
 use crate::protocol::driver::{State, Trigger};
 use crate::protocol::service::init::ServerInfo;
 #[cfg(feature = "sru")]
@@ -266,9 +266,9 @@ impl Session {
     /// # Errors
     /// The errors of [`close`](Self::close).
     pub async fn close_with(&self, close: Close) -> Result<(), Error> {
-        let farewell = Farewell {
+        let farewell = CloseMode {
             close,
-            ..Farewell::default()
+            ..CloseMode::default()
         };
         // An error means that another Close was set before; that Close is sent.
         let _ = self.handle.farewell.set(farewell);
@@ -281,9 +281,9 @@ impl Session {
     /// # Errors
     /// The errors of [`close`](Self::close).
     pub async fn close_now(&self) -> Result<(), Error> {
-        let farewell = Farewell {
+        let farewell = CloseMode {
             awaits_answer: false,
-            ..Farewell::default()
+            ..CloseMode::default()
         };
         // An error means that another Close was set before; that Close is sent.
         let _ = self.handle.farewell.set(farewell);

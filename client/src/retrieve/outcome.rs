@@ -18,7 +18,7 @@ use crate::record::Record;
 #[non_exhaustive]
 pub enum Outcome {
     /// The record was retrieved.
-    Delivered(Box<Delivered>),
+    Delivered(Box<DeliveredRecord>),
     /// A diagnostic was returned in place of the record.
     RecordDiagnostic {
         /// The diagnostic in place of the record.
@@ -32,7 +32,7 @@ pub enum Outcome {
 /// A record, as received.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Delivered {
+pub struct DeliveredRecord {
     /// The record itself. [`RetrievedRecord`](z3950_asn1::record::RetrievedRecord) decodes it according to its syntax.
     pub record: External,
     /// The name of the record's database, if the server names it.
@@ -47,7 +47,7 @@ pub struct Delivered {
     pub substitute: Option<SubstituteForm>,
 }
 
-impl Delivered {
+impl DeliveredRecord {
     /// Creates a delivered record, and compares its syntax with the requested one.
     pub(crate) fn new(record: External, requested: Option<Oid>) -> Self {
         let syntax = record.direct_reference;
@@ -62,8 +62,8 @@ impl Delivered {
     }
 }
 
-impl From<Delivered> for ResultRecord {
-    fn from(delivered: Delivered) -> Self {
+impl From<DeliveredRecord> for ResultRecord {
+    fn from(delivered: DeliveredRecord) -> Self {
         Self::Record {
             database: delivered.database,
             external: delivered.record,

@@ -68,7 +68,7 @@ pub(super) struct Schemas {
     pub(super) chosen: Option<String>,
     /// Whether the server has refused all schemas, after which the first one is requested again.
     pub(super) are_exhausted: bool,
-    /// The request for which all were refused, and the answer.
+    /// The request for which the server refused all schemas, and its response.
     refused: Option<(RefusedRange, SearchRetrieveResponse)>,
 }
 

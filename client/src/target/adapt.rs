@@ -4,7 +4,7 @@
 use z3950_asn1::apdu::{DatabaseName, RpnQuery, Term};
 use z3950_asn1::oid::{OPAC, Oid, UNIMARC, USMARC, XML};
 use z3950_asn1::types::InternationalString;
-use z3950_marc::charset::{Charset, Unwritable};
+use z3950_marc::charset::{Charset, UnencodableText};
 
 use super::profile::Resolved;
 use crate::protocol::pager::PagerOptions;
@@ -148,13 +148,13 @@ impl Resolved {
     ///
     /// # Errors
     /// Fails if the character set cannot represent a term.
-    pub fn adapted(&self, query: &RpnQuery) -> Result<RpnQuery, Unwritable> {
+    pub fn adapted(&self, query: &RpnQuery) -> Result<RpnQuery, UnencodableText> {
         let mut query = query.clone();
         self.adapt(&mut query)?;
         Ok(query)
     }
 
-    pub(crate) fn adapt(&self, query: &mut RpnQuery) -> Result<(), Unwritable> {
+    pub(crate) fn adapt(&self, query: &mut RpnQuery) -> Result<(), UnencodableText> {
         for operand in query.rpn.terms_mut() {
             self.profile.indexed(&mut operand.attributes);
         }
@@ -162,7 +162,7 @@ impl Resolved {
     }
 
     /// Does the same as [`Self::adapt`], but leaves the index of each operand as it is.
-    pub(crate) fn complete(&self, query: &mut RpnQuery) -> Result<(), Unwritable> {
+    pub(crate) fn complete(&self, query: &mut RpnQuery) -> Result<(), UnencodableText> {
         self.profile.attributes.add_missing(query);
         if let Some(charset) = self.profile.query_charset {
             for operand in query.rpn.terms_mut() {
@@ -174,7 +174,7 @@ impl Resolved {
 }
 
 /// Encodes a term in the character set. A term that is not UTF-8 is not changed.
-fn encode(term: &mut Term, charset: Charset) -> Result<(), Unwritable> {
+fn encode(term: &mut Term, charset: Charset) -> Result<(), UnencodableText> {
     if let Term::General(octets) = term
         && let Ok(text) = std::str::from_utf8(octets.as_bytes())
     {

@@ -16,8 +16,8 @@ use tokio_rustls::rustls::{self, ClientConfig, HandshakeKind, RootCertStore};
 
 use self::options::ReadPem;
 pub use self::options::{ClientCertificate, Pem, TlsOptions};
-pub(crate) use self::verify::Distrust;
-pub use self::verify::Remedy;
+pub use self::verify::CertificateAdvice;
+pub(crate) use self::verify::UntrustedCertificate;
 use self::verify::{Trusted, Verifier};
 use super::connect::{BoxStream, Connect, Connecting};
 use super::timeouts::Timeouts;
@@ -72,17 +72,17 @@ impl Connect for Tls {
 /// Returns the error for a failed handshake.
 fn failed(error: io::Error) -> Error {
     unavailable(match fault(&error) {
-        Some(rustls::Error::InvalidCertificate(why)) => {
-            Cause::Tls(Arc::new(io::Error::other(Distrust(why.clone()))))
-        }
+        Some(rustls::Error::InvalidCertificate(why)) => Cause::Tls(Arc::new(io::Error::other(
+            UntrustedCertificate(why.clone()),
+        ))),
         _ => Cause::Handshake(Arc::new(error)),
     })
 }
 
-/// Returns the remedy if the error is a rejected certificate.
-pub fn remedy(error: &io::Error) -> Option<Remedy> {
-    let distrust: &Distrust = error.get_ref()?.downcast_ref()?;
-    Some(distrust.remedy())
+/// Returns what to do about the error, if it is a rejected certificate.
+pub fn certificate_advice(error: &io::Error) -> Option<CertificateAdvice> {
+    let untrusted: &UntrustedCertificate = error.get_ref()?.downcast_ref()?;
+    Some(untrusted.advice())
 }
 
 fn unavailable(cause: Cause) -> Error {

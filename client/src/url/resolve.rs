@@ -131,7 +131,7 @@ fn cut(text: &str, start: usize) -> (&str, &str) {
     text.split_at(start + length)
 }
 
-/// Returns the scheme of a base that is a group, an article, or a part of one (RFC 1630, "News").
+/// Returns the scheme if the base names a newsgroup, an article, or a part of one; these have no hierarchy (RFC 1630, "News").
 fn flat_scheme(base: &str) -> Option<&str> {
     let (scheme, _) = generic::split(base)?;
     let is_flat = ["news", "mid", "cid"]

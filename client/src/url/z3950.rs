@@ -203,7 +203,7 @@ impl Z3950Url {
     ///
     /// Scheme, host and keywords are in lower case. Port 210 is omitted, but never the slash. Letters, digits and
     /// `$-_.!*'(),` are literal, and all other octets are escaped, including a plus that is data; in an extension, a plus
-    /// is kept as it was written. `esn` comes before `rs`, and both come before the extensions. Source: RFC 2056 §5, RFC 1738 §2.2.
+    /// is kept verbatim. `esn` comes before `rs`, and both come before the extensions. Source: RFC 2056 §5, RFC 1738 §2.2.
     pub fn canonical(&self) -> String {
         self.to_string()
     }

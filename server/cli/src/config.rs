@@ -29,7 +29,7 @@ use toml::de::DeTable;
 use z3950_asn1::input;
 use z3950_front::GatewayOptions;
 use z3950_front::remote::RemoteOptions;
-use z3950_front::z3950::profile::Profiles;
+use z3950_front::z3950::profile::{ProfileError, Profiles};
 use z3950_help::Section as ManualSection;
 use z3950_server::access::Access;
 use z3950_server::extended::TaskLimits;
@@ -320,6 +320,18 @@ impl Config {
         }
         let notes = notes.into_sorted();
         (syntax.is_empty().then_some(config), errors(text, notes))
+    }
+}
+
+/// Returns the profiles of targets: those built in, and those in the file named by `target-profiles`.
+///
+/// # Errors
+/// The file cannot be read.
+pub(crate) fn read_profiles(file: Option<&Path>) -> Result<Profiles, ProfileError> {
+    let built_in = Profiles::built_in();
+    match file {
+        Some(path) => built_in.with_file(path),
+        None => Ok(built_in),
     }
 }
 

@@ -39,7 +39,7 @@ pub(crate) fn install(verbose: u8, color: ColorChoice) {
     }
 }
 
-/// Fields of events and spans, of which any may hold words of a client or of a target: they stay on their line, and change nothing around
+/// Fields of events and spans. Any of them may hold text from a client or a target: they stay on their line, and change nothing around
 /// them on a terminal.
 struct EscapedFields;
 

@@ -28,7 +28,6 @@ mod logs;
 mod manual;
 mod notify;
 mod password;
-mod profiles;
 mod recorder;
 mod reload;
 mod remotes;

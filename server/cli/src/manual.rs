@@ -6,7 +6,7 @@ use std::ffi::OsString;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
-use z3950_help::{Entry, Manual, Of, Program, Section, Topic, width};
+use z3950_help::{CommandGroup, Entry, Manual, Program, Section, Topic, width};
 use z3950_server::fault::kinds;
 
 use self::examples::EXAMPLES;
@@ -46,17 +46,17 @@ const ENVIRONMENT: &[Entry] = &[
     Entry {
         term: "NO_COLOR",
         text: "If it is set and not empty, the log is not coloured, unless --color is given.",
-        of: Of::All,
+        commands: CommandGroup::All,
     },
     Entry {
         term: "NOTIFY_SOCKET",
         text: "The socket of a service manager such as systemd, which is told when the server is ready, reloads and stops.",
-        of: Of::Program,
+        commands: CommandGroup::Program,
     },
     Entry {
         term: "MALLOC_TRIM_THRESHOLD_, MALLOC_ARENA_MAX",
         text: "Settings of the memory allocator of glibc, mallopt(3), which the server chooses itself unless they are set.",
-        of: Of::Program,
+        commands: CommandGroup::Program,
     },
 ];
 
@@ -64,17 +64,17 @@ const FILES: &[Entry] = &[
     Entry {
         term: "z3950d.toml",
         text: "The settings, read if --config names the file; see z3950d.toml(5).",
-        of: Of::Argument("config"),
+        commands: CommandGroup::Argument("config"),
     },
     Entry {
         term: "/etc/z3950d/z3950d.toml",
         text: "The settings of the systemd service of the Debian package.",
-        of: Of::Program,
+        commands: CommandGroup::Program,
     },
     Entry {
         term: "FILE.journal",
         text: "The changes of the saved file FILE that are not in it yet. z3950d --fold FILE writes them into the file.",
-        of: Of::Program,
+        commands: CommandGroup::Program,
     },
 ];
 
@@ -82,17 +82,17 @@ const SEE_ALSO: &[Entry] = &[
     Entry {
         term: "z3950d.toml(5)",
         text: "",
-        of: Of::Argument("config"),
+        commands: CommandGroup::Argument("config"),
     },
     Entry {
         term: "z3950(1)",
         text: "",
-        of: Of::Program,
+        commands: CommandGroup::Program,
     },
     Entry {
         term: "yaz-client(1)",
         text: "",
-        of: Of::Program,
+        commands: CommandGroup::Program,
     },
 ];
 

@@ -106,7 +106,7 @@ mod terminal {
         Ok(())
     }
 
-    /// Reads a line without showing it. The keys for signals are read as others are, so that none of them leaves the terminal
+    /// Reads a line without showing it. The keys for signals are read like all other keys, so that none of them leaves the terminal
     /// without echo.
     pub(super) fn line(prompt: &str) -> Result<Vec<u8>, Failure> {
         let failed = |error: rustix::io::Errno| Failure::unexpected(error.into());
@@ -120,7 +120,7 @@ mod terminal {
         modes.special_codes[SpecialCodeIndex::VTIME] = 0;
         tcsetattr(&terminal, OptionalActions::Flush, &modes).map_err(failed)?;
         let _restored = Restored(before);
-        // The prompt is written when nothing is echoed any more.
+        // Write the prompt only after echo has been turned off.
         let _ = write!(io::stderr(), "{prompt}");
         let mut line = Vec::new();
         let mut octet = [0];

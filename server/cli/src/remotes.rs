@@ -9,9 +9,8 @@ use z3950_front::z3950::target::Endpoint;
 use z3950_front::z3950::url::{Host, Kind, Mode, Z3950Url};
 use z3950_front::z3950::{Client, target};
 
-use crate::config::{Config, ListenAddress};
+use crate::config::{Config, ListenAddress, read_profiles};
 use crate::failure::{Failure, chain, note};
-use crate::profiles;
 
 /// Opens the databases without connecting to their targets. A database that is already open with the same settings and profiles
 /// stays open.
@@ -53,7 +52,7 @@ pub(crate) fn open(
 /// # Errors
 /// The file of profiles cannot be read.
 fn client(config: &Config) -> Result<Client, Failure> {
-    let profiles = profiles::read(config.target_profiles.as_deref());
+    let profiles = read_profiles(config.target_profiles.as_deref());
     let profiles = profiles.map_err(|error| Failure::usage(chain(&error)))?;
     Ok(Client::new().with_profiles(profiles))
 }

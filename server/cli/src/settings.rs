@@ -14,10 +14,11 @@ use z3950_server::transcript::Replay;
 
 use crate::access_log::{AccessLog, STDERR};
 use crate::args::{Arguments, FaultArgument, Listen, NOTHING};
-use crate::config::{Config, GivenSettings, ListenAddress, ListenerConfig, TlsFiles};
+use crate::config::{
+    Config, GivenSettings, ListenAddress, ListenerConfig, TlsFiles, read_profiles,
+};
 use crate::failure::{Failure, chain, complain};
 use crate::files::NamedFile;
-use crate::profiles;
 
 /// The address to listen on by default.
 const ADDRESS: &str = "127.0.0.1:2100";
@@ -96,7 +97,7 @@ pub(crate) fn settings(arguments: Arguments) -> (Option<Config>, Vec<String>) {
     if let Some(gateway) = &mut config.gateway
         && !gateway.targets.is_closed()
     {
-        match profiles::read(config.target_profiles.as_deref()) {
+        match read_profiles(config.target_profiles.as_deref()) {
             Ok(profiles) => {
                 gateway.targets.resolve(&profiles);
                 config.gateway_profiles = Arc::new(profiles);

@@ -3,6 +3,25 @@
 //! What any engine shares is here: what to find (`clause`), what to ask (`plan`) and what comes back (`answer`), without a word of
 //! an engine's language. [`opensearch`] makes and fills an index of its own in OpenSearch; [`catalogue`] reads the index that another
 //! program keeps.
+//!
+//! A search goes through these modules:
+//!
+//! 1. `clause` walks the type-1 query and makes a `Clause` of it: what to find in which index. Operators of one kind become one list.
+//!    A term becomes a leaf of the index's own kind: `opensearch::leaf` reads terms with the code of `MemoryBackend`, and joins terms of
+//!    one index. A query of more than 1,000 leaves or 30 levels is refused here.
+//! 2. `plan` is what is asked in one request: the clause, the order, the page, facets, counts, and the time to answer in.
+//! 3. `opensearch::request` writes the plan in JSON for the fields that `opensearch::document` describes, and `opensearch::pattern`
+//!    writes masks and regular expressions. Terms were folded and split by the code of `MemoryBackend`; the engine does neither. `link`
+//!    sends the JSON to one of the nodes.
+//! 4. `opensearch::response` makes an `EngineAnswer` of the response: the total, the records, and what is missing. It also decides which
+//!    diagnostic a failure is.
+//! 5. The result set keeps the clause, and records are fetched when they are presented. They are in the order of a hash of their
+//!    identifiers, so the number of the record at a position far from the first can be estimated and corrected by a count.
+//!
+//! Another engine needs leaves, a `request` and a `response` of its own. In a catalogue, `catalogue::map` reads which field answers which
+//! attribute (`catalogue/maps`), and `catalogue::offer` compares the map with the fields of the index every minute, and offers what both
+//! have. `catalogue::term` decides what a term means and sends its text verbatim, since the engine folds it. `catalogue::dialect` chooses
+//! the language of the engine, which `catalogue::koha` or `catalogue::solr` writes.
 
 mod answer;
 #[cfg(test)]

@@ -31,7 +31,7 @@ use z3950::{Client, ClientOptions, Record, Timeouts};
 use z3950_server::web::http::header::{ACCEPT, CACHE_CONTROL, HeaderValue, VARY};
 use z3950_server::web::http::request::Parts;
 use z3950_server::web::http::{Method, Response, StatusCode};
-use z3950_server::web::{Standing, Web, WebAnswering, WebBody, WebClient, WebRequest};
+use z3950_server::web::{LoginStatus, Web, WebAnswering, WebBody, WebClient, WebRequest};
 
 use self::addresses::PublicResolver;
 use self::allowed::{GatewayDestination, OwnAddresses, Passage};
@@ -209,7 +209,7 @@ impl Gateway {
                 let names = url.databases().iter().map(ToString::to_string);
                 let names: Vec<String> = names.collect();
                 // A client that may do nothing without a login sees no databases, and is asked for the login there.
-                let is_known = client.standing() != Standing::Stranger;
+                let is_known = client.login_status() != LoginStatus::Stranger;
                 let catalogues = Catalogues::of(client);
                 let is_there = |name: &&String| !is_known || catalogues.has(name);
                 let (there, others): (Vec<&String>, Vec<&String>) =
@@ -405,7 +405,7 @@ fn refuse_credentials(
 ) -> Result<(), GatewayFailure> {
     let profile = profiles.of_url(url).map(|(_, entry)| &entry.profile);
     let has_credentials = profile.is_some_and(|profile| profile.credentials.is_some());
-    if !has_credentials || client.standing() == Standing::User {
+    if !has_credentials || client.login_status() == LoginStatus::User {
         return Ok(());
     }
     let status = match client.login() {

@@ -7,7 +7,7 @@ use z3950::transport::{BoxStream, Connect, Connecting, Routes};
 use z3950::url::Host;
 use z3950::{Client, ClientOptions, Error, Timeouts};
 use z3950_server::web::http::StatusCode;
-use z3950_server::web::{Standing, WebClient};
+use z3950_server::web::{LoginStatus, WebClient};
 
 use crate::text::described;
 
@@ -37,9 +37,9 @@ pub(crate) async fn admitted(client: &WebClient) -> Result<(), (StatusCode, Stri
         };
         return Err((status, described(&error)));
     }
-    match client.standing() {
-        Standing::User | Standing::Guest => Ok(()),
-        Standing::Stranger => {
+    match client.login_status() {
+        LoginStatus::User | LoginStatus::Guest => Ok(()),
+        LoginStatus::Stranger => {
             let words = "this server wants a user and password";
             Err((StatusCode::UNAUTHORIZED, words.to_owned()))
         }

@@ -25,7 +25,7 @@ pub(super) struct Operations {
 }
 
 /// A request, and the data needed to answer it.
-pub(super) struct Asked {
+pub(super) struct ReceivedRequest {
     pub(super) request: Arc<Apdu>,
     /// The faults to apply to the answer.
     pub(super) striking: Vec<Fault>,
@@ -40,19 +40,19 @@ pub(super) enum Ended {
     /// The login in a request has been checked, and the request can begin.
     LoginChecked,
     /// The operation is done, and the session has to make the reply.
-    Done(Asked, Done),
+    Done(ReceivedRequest, Done),
     /// The delay of the answer is over, and it can be sent.
     Output(Output),
 }
 
 pub(super) enum OperationState {
     /// Waiting for earlier requests.
-    Waiting(Asked),
+    Waiting(ReceivedRequest),
     /// The login in the request is being checked.
-    CheckingLogin(Asked, Pin<Box<dyn Future<Output = Proof> + Send>>),
+    CheckingLogin(ReceivedRequest, Pin<Box<dyn Future<Output = Proof> + Send>>),
     /// The login has been checked, and the request is about to begin.
-    LoginChecked(Asked, Proof),
-    Running(Asked, Run),
+    LoginChecked(ReceivedRequest, Proof),
+    Running(ReceivedRequest, Run),
     /// The answer to the request is delayed.
     Delayed(Arc<Apdu>, Pin<Box<Sleep>>, Box<Output>),
     /// The request has ended, and its entry is about to be removed.
@@ -69,7 +69,11 @@ pub(super) struct Run {
 
 impl Operations {
     /// Adds a request, and begins it unless it must wait. Returns the result if the request ends immediately.
-    pub(super) async fn take_on(&mut self, asked: Asked, session: &mut Session) -> Option<Ended> {
+    pub(super) async fn take_on(
+        &mut self,
+        asked: ReceivedRequest,
+        session: &mut Session,
+    ) -> Option<Ended> {
         let mut operation = if are_in_the_way(&self.list, &asked.request) {
             OperationState::Waiting(asked)
         } else {
@@ -181,7 +185,7 @@ impl Operations {
         overdue.collect()
     }
 
-    fn runs(&mut self) -> impl Iterator<Item = (&Asked, &mut Run)> {
+    fn runs(&mut self) -> impl Iterator<Item = (&ReceivedRequest, &mut Run)> {
         self.list
             .iter_mut()
             .filter_map(|operation| match operation {
@@ -206,14 +210,14 @@ impl Run {
 }
 
 /// Begins a request, or first the check of the login in it.
-fn begun(asked: Asked, session: &mut Session) -> OperationState {
+fn begun(asked: ReceivedRequest, session: &mut Session) -> OperationState {
     match session.login_check(&asked.request) {
         Some(check) => OperationState::CheckingLogin(asked, Box::pin(check.run())),
         None => running(asked, session, Proof::default()),
     }
 }
 
-fn running(asked: Asked, session: &mut Session, proof: Proof) -> OperationState {
+fn running(asked: ReceivedRequest, session: &mut Session, proof: Proof) -> OperationState {
     let begun = session.begin(&asked.request, proof);
     let future: Pin<Box<dyn Future<Output = Done> + Send>> = match begun {
         Err(reply) => Box::pin(std::future::ready(Done::Reply(reply))),

@@ -19,7 +19,7 @@ use z3950_asn1::apdu::{
     Close, InitializeRequest, ProtocolVersion, ReferenceId, RequestedAction,
     TriggerResourceControlRequest,
 };
-use z3950_asn1::codec::stream::ApduCodec;
+use z3950_asn1::codec::frame::ApduCodec;
 
 use self::client::{CAPACITY, Client};
 use super::rooms::{Entrance, Rooms};

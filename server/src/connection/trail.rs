@@ -79,9 +79,9 @@ mod tests {
     use super::*;
 
     #[derive(Default)]
-    struct Told(Mutex<Vec<(Vec<u8>, bool)>>);
+    struct Recorder(Mutex<Vec<(Vec<u8>, bool)>>);
 
-    impl Observer for Told {
+    impl Observer for Recorder {
         fn discarded(&self, _: u64, octets: &[u8], apdu: Result<&Apdu, &DecodeError>) {
             let told = (octets.to_vec(), apdu.is_ok());
             self.0.lock().expect("no panic").push(told);
@@ -114,7 +114,7 @@ mod tests {
             // The header announces more octets than an APDU may have, so only the octets that came with it are reported.
             (vec![begun, close], vec![broken(begun)]),
         ] {
-            let told = Told::default();
+            let told = Recorder::default();
             let mut trail = Trail::new(&told, 1);
             parts.iter().for_each(|part| trail.push(part));
             drop(trail);

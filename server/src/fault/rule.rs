@@ -26,7 +26,7 @@ pub struct Rule {
     pub when: When,
     /// The fault.
     pub fault: Fault,
-    /// The rule as it was written; `None` for a rule made in code.
+    /// The rule as given; `None` for a rule made in code.
     text: Option<Arc<str>>,
 }
 
@@ -41,7 +41,7 @@ impl Rule {
     }
 }
 
-/// Writes the rule as it was written; for a rule made in code, writes its conditions in the same form, and `Debug` of its fault.
+/// Writes the rule as given; for a rule made in code, writes its conditions in the same form, and `Debug` of its fault.
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.text {

@@ -19,12 +19,11 @@ use tokio::time::sleep;
 use z3950_asn1::sru::{self, Refusal, SoapFault, SoapRequestError, SruLimits, SruOperation};
 
 use super::answer::{HttpAnswer, XML, kind_for, plain};
-use super::body;
 use super::fault;
 use super::observed;
 use super::outgoing::Outgoing;
-use super::request::{Carrier, Heading, Problem, foreign, read};
-use super::wire::{Exchange, Manner};
+use super::request::{Carrier, Heading, Problem, foreign, read, read_body};
+use super::wire::{Exchange, WriteMode};
 use crate::budget::DECODED;
 use crate::connection::rooms::{Room, Rooms};
 use crate::connection::tally::{Requester, Tally};
@@ -34,7 +33,7 @@ use crate::fault::{Fault, HttpSubject, Script, sru as sru_faults};
 use crate::lock::lock;
 use crate::metrics::{OperationKind, OperationTimer, SessionEnd};
 use crate::observer::Peer;
-use crate::sru::{SruAsked, SruReply, SruSession, SruStatus};
+use crate::sru::{SruReply, SruRequest, SruSession, SruStatus};
 use crate::target::Target;
 use crate::web::WebParts;
 
@@ -174,7 +173,7 @@ impl<'a> Answerer<'a> {
             parts = None;
         }
         let manner = if striking.is_empty() {
-            Manner::default()
+            WriteMode::default()
         } else {
             self.strike(&striking, &mut answer).await
         };
@@ -197,7 +196,7 @@ impl<'a> Answerer<'a> {
     }
 
     /// Applies faults to an HTTP answer; returns the way to write it.
-    async fn strike(&self, striking: &[Fault], answer: &mut HttpAnswer) -> Manner {
+    async fn strike(&self, striking: &[Fault], answer: &mut HttpAnswer) -> WriteMode {
         let struck = fault::strike(striking, answer);
         if struck.is_silent || !struck.delay.is_zero() {
             lock(self.exchange).delayed();
@@ -236,7 +235,7 @@ impl<'a> Answerer<'a> {
             Carrier::Web if head.method != Method::POST => Bytes::new(),
             Carrier::Url => Bytes::new(),
             Carrier::Form | Carrier::Soap | Carrier::Web => {
-                body::read(body, heading.length, most).await?
+                read_body(body, heading.length, most).await?
             }
         };
         *kept = body.clone();
@@ -289,7 +288,7 @@ impl<'a> Answerer<'a> {
         let is_public = heading.carrier == Carrier::Url && heading.login.is_none();
         let striking = self.striking(|| subject(&heading.database, of_any));
         let timer = OperationTimer::begin(kind, &self.context.metrics);
-        let mut asked = SruAsked::new(heading.database, request);
+        let mut asked = SruRequest::new(heading.database, request);
         asked.login = heading.login;
         asked.authority = heading.authority;
         asked.via = heading.via;

@@ -6,13 +6,13 @@ use hyper::StatusCode;
 use z3950_asn1::apdu::PresentStatus;
 
 use super::answer::HttpAnswer;
-use super::wire::Manner;
+use super::wire::WriteMode;
 use crate::fault::{Fault, sru};
 
 /// The effects of faults on the way an answer is written.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Struck {
-    pub(super) manner: Manner,
+pub(super) struct ActiveFaults {
+    pub(super) manner: WriteMode,
     /// The delay before the first octet.
     pub(super) delay: Duration,
     /// Whether no answer is sent.
@@ -20,8 +20,8 @@ pub(super) struct Struck {
 }
 
 /// Applies faults to an answer, in the order of the rules.
-pub(super) fn strike(faults: &[Fault], answer: &mut HttpAnswer) -> Struck {
-    let mut struck = Struck::default();
+pub(super) fn strike(faults: &[Fault], answer: &mut HttpAnswer) -> ActiveFaults {
+    let mut struck = ActiveFaults::default();
     let manner = &mut struck.manner;
     for fault in faults {
         match fault {

@@ -3,6 +3,9 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
 use hyper::header::{
     AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HOST, HeaderMap,
     HeaderName, ORIGIN, USER_AGENT, VIA,
@@ -73,7 +76,7 @@ impl Problem {
 /// The supported methods.
 pub(super) const METHODS: &str = "GET, HEAD, POST, OPTIONS";
 
-/// Reads the head of a request, of which `octets` are as the client wrote them, or none if they are not known. `is_web` if it is not SRU's.
+/// Reads the head of a request. `octets` are the head verbatim, or empty if that is not known. `is_web` if it is not SRU's.
 pub(super) fn read(head: &Parts, octets: &[u8], is_web: bool) -> Result<Heading, Problem> {
     let carrier = match carrier(head) {
         Ok(Carrier::Nothing) => Carrier::Nothing,
@@ -210,7 +213,7 @@ fn other_value(headers: &HeaderMap, name: HeaderName, known: &str) -> bool {
     values.any(|value| !value.as_bytes().eq_ignore_ascii_case(known.as_bytes()))
 }
 
-/// Returns whether the parameters of a media type are compatible with UTF-8, of which US-ASCII is a part.
+/// Returns whether the parameters of a media type are compatible with UTF-8; US-ASCII is a subset of it.
 fn is_utf8(parameters: &str) -> bool {
     parameters.split(';').all(|parameter| {
         let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
@@ -296,6 +299,52 @@ fn login(headers: &HeaderMap) -> Result<Option<SruLogin>, Problem> {
         user: user.to_owned(),
         password: password.to_owned(),
     }))
+}
+
+/// Reads the body of a request (RFC 9112 §6, §7) of at most `most` octets, with or without a Content-Length.
+///
+/// # Errors
+/// Status 413 for a longer body, 400 for a body that is incomplete or malformed.
+pub(super) async fn read_body(
+    mut body: Incoming,
+    length: Option<u64>,
+    most: usize,
+) -> Result<Bytes, Problem> {
+    let too_long = || {
+        let words = format!("the body may have {most} octets (apdu-size)");
+        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, words)
+    };
+    if length.is_some_and(|length| length > most as u64) {
+        return Err(too_long());
+    }
+    let mut first = Bytes::new();
+    let mut all = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| {
+            let words = format!("the body cannot be read: {error}");
+            Problem::new(StatusCode::BAD_REQUEST, words)
+        })?;
+        let Ok(octets) = frame.into_data() else {
+            continue;
+        };
+        if first.len() + all.len() + octets.len() > most {
+            return Err(too_long());
+        }
+        // Most bodies come in one piece, which is not copied.
+        if first.is_empty() && all.is_empty() {
+            first = octets;
+        } else {
+            if !first.is_empty() {
+                all.extend_from_slice(&std::mem::take(&mut first));
+            }
+            all.extend_from_slice(&octets);
+        }
+    }
+    if all.is_empty() {
+        Ok(first)
+    } else {
+        Ok(all.freeze())
+    }
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use crate::connection::tally::Tally;
 use crate::connection::{self, Client, Context};
 use crate::lock::lock;
 use crate::observer::Peer;
-use crate::web::{Opening, OwnSessions, SruLogin, Standing};
+use crate::web::{LoginStatus, Opening, OwnSessions, SruLogin};
 
 /// Opens sessions on behalf of an HTTP client; dropping the value ends them. The first session uses the room of the client's
 /// connection. Each further session needs a room of its own; while none is free, it waits until another session of the request
@@ -134,11 +134,11 @@ impl OwnSessions for SessionsOfRequest {
         target.databases().into_iter().filter(may_have).collect()
     }
 
-    fn standing(&self, login: Option<&SruLogin>) -> Standing {
+    fn login_status(&self, login: Option<&SruLogin>) -> LoginStatus {
         match self.admission(login) {
-            Some(Admission::User(_)) => Standing::User,
-            Some(Admission::Anybody) => Standing::Guest,
-            Some(Admission::Unproved) | None => Standing::Stranger,
+            Some(Admission::User(_)) => LoginStatus::User,
+            Some(Admission::Anybody) => LoginStatus::Guest,
+            Some(Admission::Unproved) | None => LoginStatus::Stranger,
         }
     }
 

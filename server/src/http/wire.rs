@@ -55,7 +55,7 @@ pub(super) struct Exchange {
     beyond: usize,
     /// Whether octets of another request have arrived together with one: where its head begins is not known then.
     is_mixed: bool,
-    /// What the request and then its answer take.
+    /// The charge for the request, and later for its answer.
     pub(super) charge: Charge,
     /// The number of octets of the request received so far.
     asked: usize,
@@ -64,7 +64,7 @@ pub(super) struct Exchange {
     sent: u64,
     /// The number of octets of the answer that have been written.
     written: usize,
-    manner: Manner,
+    manner: WriteMode,
     /// Whether the answer has further parts.
     has_more: bool,
     /// The time since which the connection waits for the next part of the answer; `None` if it does not.
@@ -80,7 +80,7 @@ pub(super) struct Exchange {
 
 /// The way in which a fault has an answer written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Manner {
+pub(super) struct WriteMode {
     /// The pause after each octet; `None` to write all octets together.
     pub(super) trickle: Option<Duration>,
     /// The number of octets after which the connection ends; `None` to write everything.
@@ -114,7 +114,7 @@ impl Exchange {
             received: 0,
             sent: 0,
             written: 0,
-            manner: Manner::default(),
+            manner: WriteMode::default(),
             has_more: false,
             awaited: None,
             is_cut: false,
@@ -197,7 +197,7 @@ impl Exchange {
     }
 
     /// Begins the phase of writing the answer in the given manner; `has_more` is true if it has further parts.
-    pub(super) fn sending(&mut self, manner: Manner, has_more: bool) {
+    pub(super) fn sending(&mut self, manner: WriteMode, has_more: bool) {
         self.manner = manner;
         self.has_more = has_more;
         self.awaited = None;
@@ -489,7 +489,7 @@ impl<S: Transport> Write for Wire<'_, S> {
             let count = octets.iter().map(|octets| octets.len()).sum();
             return Poll::Ready(Ok(count));
         }
-        let is_plain = lock(this.exchange).manner == Manner::default();
+        let is_plain = lock(this.exchange).manner == WriteMode::default();
         let written = if is_plain {
             Pin::new(&mut *this.stream).poll_write_vectored(context, octets)
         } else {

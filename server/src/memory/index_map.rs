@@ -85,7 +85,7 @@ impl IndexMap {
         look(&self.fields, attribute_set, operand)
     }
 
-    /// Returns what a term asks for, with its text as it was written; `attribute_set` is the default set of the query.
+    /// Returns what a term asks for, with its text verbatim; `attribute_set` is the default set of the query.
     ///
     /// # Errors
     /// The first unsupported attribute, or a term of a type that cannot be compared with entries of the index.

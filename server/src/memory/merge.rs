@@ -107,7 +107,7 @@ impl Merge {
 
 impl Merged {
     /// Returns the index with the old segments replaced by the new one, in which records deleted in the meantime are deleted too.
-    /// Returns `None` if the index does not have the old segments any more.
+    /// Returns `None` if the index no longer has the old segments.
     pub(super) fn put_into(self, index: &Index) -> Option<Index> {
         let Merge { first, slices } = self.merge;
         let places: Range<usize> = first..first + slices.len();

@@ -27,9 +27,9 @@ pub struct Profile {
     /// The rules for the six types of Bib-1: Use, Relation, Position, Structure, Truncation, Completeness.
     pub types: [TypeProfile; 6],
     /// The treatment of attribute types other than these six.
-    pub other_types: Treatment,
+    pub other_types: UnsupportedPolicy,
     /// The treatment of attributes from sets other than Bib-1.
-    pub other_sets: Treatment,
+    pub other_sets: UnsupportedPolicy,
     /// Whether a term without a Use attribute is refused (116); otherwise, it is searched in the index `any`.
     pub use_required: bool,
     /// Whether proximity is supported; otherwise it is refused (110).
@@ -49,7 +49,7 @@ pub struct TypeProfile {
     /// The supported values, provided that the backend supports them too.
     pub values: Values,
     /// The treatment of unsupported values.
-    pub others: Treatment,
+    pub others: UnsupportedPolicy,
     /// The default value; `None` for the backend's default.
     pub supposed: Option<i64>,
 }
@@ -75,10 +75,10 @@ impl Values {
     }
 }
 
-/// The treatment of an unsupported attribute.
+/// What to do with an unsupported attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Treatment {
+pub enum UnsupportedPolicy {
     /// Refuse the query with this diagnostic, with the value as additional information.
     Refuse(Condition),
     /// Refuse the query with this diagnostic, without additional information.
@@ -91,7 +91,7 @@ impl Default for Profile {
     fn default() -> Self {
         let of = |condition| TypeProfile {
             values: Values::All,
-            others: Treatment::Refuse(condition),
+            others: UnsupportedPolicy::Refuse(condition),
             supposed: None,
         };
         Self {
@@ -103,8 +103,8 @@ impl Default for Profile {
                 of(Condition::TRUNCATION),
                 of(Condition::COMPLETENESS),
             ],
-            other_types: Treatment::Refuse(Condition::ATTRIBUTE_TYPE),
-            other_sets: Treatment::Refuse(Condition::ATTRIBUTE_SET),
+            other_types: UnsupportedPolicy::Refuse(Condition::ATTRIBUTE_TYPE),
+            other_sets: UnsupportedPolicy::Refuse(Condition::ATTRIBUTE_SET),
             use_required: false,
             proximity: true,
             result_sets: true,
@@ -133,20 +133,23 @@ impl Profile {
     pub fn zebra() -> Self {
         let profile = Self {
             term_type: Condition::TERM_CODED_VALUE,
-            other_types: Treatment::Ignore,
+            other_types: UnsupportedPolicy::Ignore,
             ..Self::default()
         };
         profile
             .ignore_others(STRUCTURE)
             .ignore_others(COMPLETENESS)
-            .others(RELATION, Treatment::RefuseBriefly(Condition::RELATION))
+            .others(
+                RELATION,
+                UnsupportedPolicy::RefuseBriefly(Condition::RELATION),
+            )
     }
 
     /// Returns a profile like that of yaz-ztest, which ignores all attributes.
     pub fn yaz_ztest() -> Self {
         let ignoring = Self {
-            other_types: Treatment::Ignore,
-            other_sets: Treatment::Ignore,
+            other_types: UnsupportedPolicy::Ignore,
+            other_sets: UnsupportedPolicy::Ignore,
             ..Self::default()
         };
         let types = [USE, RELATION, POSITION, STRUCTURE, TRUNCATION, COMPLETENESS];
@@ -173,14 +176,14 @@ impl Profile {
 
     /// Sets the treatment of unsupported values of an attribute type.
     #[must_use]
-    pub fn others(self, attribute_type: i64, treatment: Treatment) -> Self {
+    pub fn others(self, attribute_type: i64, treatment: UnsupportedPolicy) -> Self {
         self.change(attribute_type, |rules| rules.others = treatment)
     }
 
     /// Ignores unsupported values of an attribute type.
     #[must_use]
     pub fn ignore_others(self, attribute_type: i64) -> Self {
-        self.others(attribute_type, Treatment::Ignore)
+        self.others(attribute_type, UnsupportedPolicy::Ignore)
     }
 
     /// Sets the default value of an attribute type. For example, structure 1 makes a phrase of a term with several words.

@@ -11,11 +11,11 @@ use crate::diagnostic::Diagnostic;
 
 pub(super) const JOURNAL_OCTETS: u64 = 0;
 
-/// Files to which databases are saved, of which there are none. The counterpart of the type in `save`.
+/// The files to which databases are saved: none. The counterpart of the type in `save`.
 #[derive(Debug, Default)]
 pub(super) struct SavedFiles {}
 
-/// States of saved files, of which there are none.
+/// The states of saved files: none.
 #[derive(Debug)]
 pub(super) struct FoundFiles {}
 

@@ -124,7 +124,7 @@ async fn r_f15_what_is_remembered_is_bounded_and_forgotten_in_time() {
     assert_eq!(checks.recall(&hash, b"password"), None);
 }
 
-/// Verifications wait for a permit, of which there are as many as the limit says, and have none left over when they end.
+/// Verifications wait for one of a limited number of permits, and return it when they end.
 #[tokio::test]
 async fn r_f15_verifications_wait_for_a_permit() {
     let limits = Limits {

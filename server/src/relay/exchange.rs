@@ -281,7 +281,7 @@ impl<'a> RelayedSession<'a> {
         }
     }
 
-    /// Converts an end that can come at any time: in the middle of an answer, nothing can be sent any more.
+    /// Converts an end that can come at any time: in the middle of an answer, nothing more can be sent.
     pub(super) fn interrupted(&self, end: RelayEnd) -> RelayEnd {
         let state = &mut *lock(&self.state);
         self.tell_raw(state);

@@ -8,7 +8,7 @@ use z3950_asn1::codec::frame::Scanner;
 
 use crate::budget::Charge;
 
-/// A piece of the octets of one side.
+/// A part of the data sent by one side.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Piece {
     /// The octets of one BER value with the tag of an APDU. It may still turn out not to be a valid APDU.

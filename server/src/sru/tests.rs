@@ -34,7 +34,7 @@ fn session() -> SruSession {
 async fn reply_of(session: &mut SruSession, database: &str, parameters: &str) -> SruReply {
     let parameters = parameters.replace('@', "%3D").replace(' ', "+");
     let request = Request::from_parameters(parameters.as_bytes(), &SruLimits::default());
-    session.answer(SruAsked::new(database, request)).await
+    session.answer(SruRequest::new(database, request)).await
 }
 
 async fn search_of(session: &mut SruSession, parameters: &str) -> SearchRetrieveResponse {

@@ -206,7 +206,7 @@ fn audit_r_l9_rules_that_never_fire_are_told() {
     assert_eq!(server.unfired_rules(), [all[2], written]);
 }
 
-/// What a program is told when it stops the server is also true of rules that struck at the last moment.
+/// The report at the end also takes account of rules that struck at the last moment.
 #[test]
 fn issue_48_who_stops_a_server_is_told_of_unfired_rules() {
     let rules = [

@@ -47,7 +47,7 @@ pub(crate) struct Player {
 
 /// An answer.
 #[derive(Debug)]
-pub(crate) struct Played {
+pub(crate) struct ReplayReply {
     pub(crate) output: Output,
     /// The reason why the recording does not have an answer, if it is to be reported.
     pub(crate) not_recorded: Option<String>,
@@ -73,7 +73,7 @@ enum Plan {
 }
 
 /// A request, and the way to answer it.
-struct Planned {
+struct PlannedReply {
     replay: Arc<Replay>,
     request: Option<Apdu>,
     identity: Identity,
@@ -103,13 +103,13 @@ impl Player {
     }
 
     /// Returns the answer to this request. A file is read on another thread.
-    pub(crate) async fn answer(&mut self, octets: &Bytes) -> Played {
+    pub(crate) async fn answer(&mut self, octets: &Bytes) -> ReplayReply {
         let planned = self.plan(octets);
         let request = planned.request.clone();
         let played = if self.replay.source.is_file() {
             let carried_out = tokio::task::spawn_blocking(|| planned.carry_out()).await;
             // An error means that the runtime is stopping, so the recording was not read.
-            carried_out.unwrap_or_else(|error| Played {
+            carried_out.unwrap_or_else(|error| ReplayReply {
                 output: not_recorded(request.as_ref(), &error.to_string(), self.is_open),
                 not_recorded: None,
             })
@@ -122,7 +122,7 @@ impl Player {
         played
     }
 
-    fn plan(&mut self, octets: &[u8]) -> Planned {
+    fn plan(&mut self, octets: &[u8]) -> PlannedReply {
         self.begun = true;
         let request = codec::decode(octets).ok();
         if let Some(Apdu::InitializeRequest(init)) = &request {
@@ -171,7 +171,7 @@ impl Player {
             // A failed Delete does not delete any set.
             self.origins = sets;
         }
-        Planned {
+        PlannedReply {
             replay,
             request,
             identity: compared.identity,
@@ -266,9 +266,9 @@ fn missing(position: i64) -> String {
     format!("record {position} is not in the recording, with this syntax and these elements")
 }
 
-impl Planned {
+impl PlannedReply {
     /// Reads the parts of the answer from the recording.
-    fn carry_out(self) -> Played {
+    fn carry_out(self) -> ReplayReply {
         let found = match &self.plan {
             Plan::Recorded {
                 answers,
@@ -291,7 +291,7 @@ impl Planned {
         // A Close is answered just as if it had been recorded.
         let is_close = matches!(request, Some(Apdu::Close(_)));
         let is_reported = why.is_some() && !is_close && self.replay.reports(self.identity);
-        Played {
+        ReplayReply {
             output,
             not_recorded: why.filter(|_| is_reported),
         }

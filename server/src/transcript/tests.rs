@@ -233,7 +233,7 @@ fn answer(player: &mut Player, request: &Apdu) -> Output {
     played(player, request).output
 }
 
-fn played(player: &mut Player, request: &Apdu) -> Played {
+fn played(player: &mut Player, request: &Apdu) -> ReplayReply {
     let octets = codec::encode(request).expect("encodes").into();
     now(player.answer(&octets))
 }

@@ -4,7 +4,7 @@
 use bytes::BytesMut;
 use libfuzzer_sys::fuzz_target;
 use tokio_util::codec::Decoder;
-use z3950_asn1::codec::stream::ApduCodec;
+use z3950_asn1::codec::frame::ApduCodec;
 
 fuzz_target!(|octets: &[u8]| {
     let mut codec = ApduCodec::new(65_536);

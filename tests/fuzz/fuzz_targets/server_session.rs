@@ -9,7 +9,7 @@ use bytes::BytesMut;
 use libfuzzer_sys::fuzz_target;
 use tokio_util::codec::Decoder;
 use z3950_asn1::codec::encode;
-use z3950_asn1::codec::stream::ApduCodec;
+use z3950_asn1::codec::frame::ApduCodec;
 use z3950_server::{Limits, MemoryBackend, Session, Target};
 
 static TARGET: LazyLock<Arc<Target>> = LazyLock::new(|| {

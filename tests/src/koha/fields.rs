@@ -17,7 +17,7 @@ pub struct KohaField {
     pub has_facet: bool,
 }
 
-/// What the values of a field are.
+/// The kind of values of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KohaKind {
     /// Words, also those of dates: Koha has no field of dates.

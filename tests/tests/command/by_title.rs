@@ -441,7 +441,7 @@ fn r_b9_thousands_of_equal_records_are_looked_up_once() {
     );
 }
 
-/// What a server of SRU has in Dublin Core or MODS is compared as well.
+/// Records in Dublin Core or MODS from an SRU server are compared, too.
 #[test]
 fn r_b9_records_in_other_schemas() {
     let server = serving(CATALOGUE);

@@ -248,7 +248,7 @@ fn r_f12_man_and_mandoc_find_no_fault_in_the_pages() {
         );
         assert!(shown.stdout.contains("SEE ALSO"), "{path:?}");
         for line in shown.stdout.lines() {
-            // Examples are not broken.
+            // Examples are not wrapped.
             let is_example = line.starts_with("           ");
             assert!(is_example || line.chars().count() <= 80, "{path:?}: {line}");
         }

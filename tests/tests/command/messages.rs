@@ -200,7 +200,7 @@ fn r_f14_places_in_a_text_are_counted_from_1() {
     assert!(ran.stdout.contains("\"offset\":13,"), "{ran:?}");
 }
 
-/// Tests that a script is told how a server's questions were answered, and where they can be.
+/// Tests that a script learns how a server's questions were answered, and where they can be.
 #[test]
 fn r_f9_a_script_is_told_what_it_cannot_be_asked() {
     let mut offer = Offer::default();

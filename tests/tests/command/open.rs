@@ -105,7 +105,7 @@ fn audit_r_d2_no_record_is_shown_until_it_is_asked_for() {
     }
 }
 
-/// S-19: the session goes on, and the end of the input is a good end.
+/// S-19: the session continues, and the end of the input counts as success.
 #[test]
 fn s_19_no_hit_is_an_answer_to_a_session_url() {
     let url = "z39.50s://localhost/books?nosuch";

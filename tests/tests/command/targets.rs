@@ -238,7 +238,7 @@ fn r_f15_profiles_are_removed_and_the_rest_of_the_file_stays() {
             "bnf is built in and cannot be removed; a profile of the same name in ",
         ),
         (&["twoo"], 3, "; did you mean two?"),
-        // None is removed if one of them cannot be.
+        // No target is removed if one of them cannot be removed.
         (&["one", "nosuch"], 3, "nosuch is not in "),
         (&["one", "bnf"], 2, "bnf is built in"),
         (&[], 2, "<NAME>"),
@@ -443,7 +443,7 @@ fn audit_r_b10_a_profile_is_added_with_its_indexes() {
         text.contains("[targets.web.sru.indexes]\nisbn = \"bath.isbn\"\n"),
         "{text}"
     );
-    // Its own come first, and those of its description stay.
+    // The profile's own indexes come first; the described ones are kept.
     let ran = add("described", &["--from", &sru, "--index", "isbn=num.isbn"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let shown = z3950(["--targets", file, "targets", "show", "described", "--json"]);

@@ -96,7 +96,7 @@ fn all_pairs_of_forms_are_valid_to_others() {
     let mut pairs = 0;
     let in_lines = lines_by_yaz(&convert(&source, "marc", &[0]));
     for input in FORMS {
-        // Some text reads as the begin of a subfield in the line form, which is told.
+        // Some text looks like the beginning of a subfield in the line form, which is reported.
         let code = |form| if form == "line" { 8 } else { 0 };
         let from = convert(&source, input, &[code(input)]);
         for form in FORMS.into_iter().chain(["csv"]) {
@@ -138,7 +138,7 @@ fn mods_is_valid_to_others() {
     counts.report(&format!("{} records in MODS", records.len()));
 }
 
-/// The fill character of UNIMARC stays as an indicator in MARCXML, as yaz-marcdump and pymarc have it. It is told, and no loss.
+/// The fill character of UNIMARC stays as an indicator in MARCXML, as yaz-marcdump and pymarc have it. It is reported, but not as a loss.
 #[test]
 fn a_fill_character_stays_an_indicator() {
     let folder = tempfile::tempdir().expect("a directory");
@@ -221,7 +221,7 @@ fn audit_r_a6_leaders_of_all_octets_are_valid_to_others() {
     counts.report(&format!("{expected} leaders"));
 }
 
-/// Every control character in every form, in and out: told, and no invalid file.
+/// Every control character in every form, read and written, is reported, and no file is invalid.
 #[test]
 fn control_characters_are_valid_to_others() {
     let folder = tempfile::tempdir().expect("a directory");

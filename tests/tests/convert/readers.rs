@@ -52,7 +52,7 @@ pub(super) fn by_yaz(form: &str, path: &Path, expected: usize, counts: &mut Coun
 }
 
 /// How many records yaz-marcdump finds in its own lines of the records of a file in ISO 2709: it takes `/$1` in text, as in links to
-/// other scripts, for a subfield, and then goes on to the next record.
+/// other scripts, for a subfield, and then continues with the next record.
 pub(super) fn lines_by_yaz(marc: &Path) -> usize {
     let lines = marc.with_extension("dumped");
     dumped("marc", marc).map_or(0, |shown| {

@@ -86,7 +86,7 @@ fn r_f15_fields_are_deleted_and_added() {
             "=852  \\\\$aAnnex",
         ]
     );
-    // A field of which nothing is left goes too. What no record has is told, because it may be a slip.
+    // A field without contents is removed, too. A field that no record has is reported, because it may be a slip.
     let ran = convert(&["--to", "mrk", "--delete", "852$x,777,88X"], BOOKS);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(
@@ -112,7 +112,7 @@ fn r_f15_fields_are_deleted_and_added() {
             "{ran:?}"
         );
     }
-    // What is added is encoded with the rest.
+    // Added text is encoded like the rest of the record.
     let ran = convert(
         &[
             "--to",
@@ -243,7 +243,7 @@ fn r_f15_fields_are_counted() {
     );
     assert_eq!(of("852", Value::Null)["share"], 1.0);
 
-    // Damage is told and counted as elsewhere, and does not stop the count.
+    // Damage is reported and counted as elsewhere, and does not stop the count.
     let damaged = marc(&["a", "b"]).replacen("00", "99", 1);
     let ran = convert(&["--stats", "--from", "marc"], &format!("{damaged}rest"));
     assert_eq!(ran.code, Some(8), "{ran:?}");

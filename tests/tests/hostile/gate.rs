@@ -154,7 +154,7 @@ fn audit_r_x1_mutated_records_are_one_element_or_refused() {
             }
         }
     }
-    // Both happen often enough to say something.
+    // Both outcomes occur often enough to be meaningful.
     assert!(
         (count / 10..count * 9 / 10).contains(&accepted),
         "{accepted}"

@@ -10,7 +10,7 @@ use tokio_util::codec::Decoder;
 use z3950_asn1::apdu::{
     Apdu, ExtendedServicesFunction, ExtendedServicesRequest, External, WaitAction,
 };
-use z3950_asn1::codec::stream::ApduCodec;
+use z3950_asn1::codec::frame::ApduCodec;
 use z3950_asn1::codec::{decode, encode};
 use z3950_asn1::es::update::{
     Action, EsRequest, OriginPartToKeep, RecordId, SuppliedRecord, Update,

@@ -343,6 +343,59 @@ async fn lookups_take_turns_on_one_connection() {
     }
 }
 
+/// Two searches at the same time share one session with a server that permits only one result set.
+#[tokio::test]
+async fn searches_take_turns_in_one_session() {
+    let mut offer = Offer::default();
+    offer.options = Options::SEARCH | Options::PRESENT;
+    let records = [("a", "Emma"), ("b", "Persuasion"), ("c", "Emma")];
+    let server = TestServer::builder()
+        .database("cat", records.map(|(docid, title)| record(docid, title)))
+        .offer(offer)
+        .start();
+    let client = Client::new();
+    let search = |title| {
+        let mut target = target(&client, &server);
+        Arc::make_mut(&mut target.target).profile.sessions = Some(1);
+        told(client.find([target], Wanted::query(Query::title(title))))
+    };
+    let (two, one) = tokio::join!(search("emma"), search("persuasion"));
+    let records = [
+        "0 found 2",
+        "0 record 1",
+        "0 record 2",
+        "0 done",
+        "delivered 2",
+    ];
+    assert_eq!(two, records);
+    assert_eq!(one, ["0 found 1", "0 record 1", "0 done", "delivered 1"]);
+    assert_eq!(server.sessions(), 1);
+}
+
+/// One target answers while the other one is asked again.
+#[tokio::test]
+async fn an_answer_during_a_fallback_at_another_target_is_kept_apart() {
+    let client = Client::new();
+    let rules = ["on search nth=1: fail 118", "on search nth=2: delay 300ms"];
+    let one = serving(vec![record("a", "Emma")], &rules);
+    let two = serving(vec![record("b", "Emma"), record("c", "Emma")], &[]);
+    let wanted = Wanted::query(Query::attributes([(1, 4), (4, 1)], "emma"));
+    let targets = [&one, &two].map(|server| target(&client, server));
+    let events = client.find(targets, wanted.fallback(Fallback::ALL).all_targets());
+    let told = told(events).await;
+    let of = |target: &str| {
+        let own = told.iter().filter(|line| line.starts_with(target));
+        own.map(String::as_str).collect::<Vec<_>>()
+    };
+    let again = "0 again @attr 1=4 emma";
+    assert_eq!(of("0 "), [again, "0 found 1", "0 record 1", "0 done"]);
+    assert_eq!(
+        of("1 "),
+        ["1 found 2", "1 record 1", "1 record 2", "1 done"]
+    );
+    assert_eq!(told.last().map(String::as_str), Some("delivered 3"));
+}
+
 #[tokio::test]
 async fn a_reader_that_panics_leaves_the_session_free() {
     let client = Client::new();

@@ -170,7 +170,7 @@ fn r_f11_lookup_is_terse_without_v() {
     let text = shown(&[&lookup[..], &["-v"]].concat(), 80);
     assert!(text.contains("1 record matches ISBN"), "{text}");
     assert!(text.contains("in 020$a"), "{text}");
-    // What is unusual is said all the same.
+    // Unusual circumstances are reported all the same.
     let text = shown(
         &["--demo", "lookup", "localhost/books", "9780141439519"],
         80,

@@ -2,7 +2,7 @@
 //! `--fallback` (decision A-13, row S-11).
 
 use z3950::plan::{Fallback, is_prescribed};
-use z3950::retrieve::Asked;
+use z3950::retrieve::StepRequest;
 use z3950::{Error, Outcome, Retrieval};
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid;
@@ -142,14 +142,14 @@ async fn the_record_comes_in_an_available_form() {
     );
     // Only the form of the record changed, not the search.
     assert!(retrieval.step.as_deref().is_some_and(is_prescribed));
-    let asked: Vec<Asked> = retrieval.steps.iter().map(|step| step.request).collect();
+    let asked: Vec<StepRequest> = retrieval.steps.iter().map(|step| step.request).collect();
     assert_eq!(
         asked,
         [
-            Asked::Search,
-            Asked::Present,
-            Asked::Present,
-            Asked::Present
+            StepRequest::Search,
+            StepRequest::Present,
+            StepRequest::Present,
+            StepRequest::Present
         ]
     );
     assert_eq!(

@@ -29,7 +29,7 @@ fn samples() -> impl Iterator<Item = Locator> {
         .filter_map(|[_, _, text, _]| Locator::parse(octets(text), Mode::Lenient).ok())
 }
 
-/// L-4.1: the resource of a locator may not exist any more. Malformed, not found and unreachable must be three different
+/// L-4.1: the resource of a locator may no longer exist. Malformed, not found and unreachable must be three different
 /// outcomes, and each retrieval must ask the server again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn requirement_4_1_locators_are_transient() {
@@ -302,7 +302,7 @@ fn requirement_4_9_locators_say_nothing_but_access() {
         )
     };
     assert_eq!(sent(&described), sent(&plain));
-    // They are preserved, in their order and as they were escaped, and are part of the locator.
+    // The extensions are preserved, in their order and with their escapes, and are part of the locator.
     let kept = described.extensions().iter();
     let kept: Vec<String> = kept
         .map(|each| format!("{}={}", each.keyword(), each.encoded()))

@@ -13,7 +13,7 @@ use crate::text::without_separators;
 const MAX_ELEMENTS: usize = 20_000;
 const MAX_DEPTH: usize = 64;
 
-/// What a document with a record of MODS 3 or Dublin Core (also as SRU and OAI-PMH have it) describes, as MARC 21 in UTF-8; `None`
+/// Converts a document with a record of MODS 3 or Dublin Core (also in the forms of SRU and OAI-PMH) to MARC 21 in UTF-8; `None`
 /// if it has no such record, is not well-formed, or has more than 20,000 elements.
 pub fn described_in_xml(document: &[u8]) -> Option<MarcRecord> {
     let root = Element::read(std::str::from_utf8(document).ok()?)?;
@@ -142,7 +142,7 @@ fn plain(text: String) -> String {
     without_separators(&text, "\u{FFFD}").unwrap_or(text)
 }
 
-/// What has been read of a record.
+/// The description read from a record so far.
 #[derive(Debug, Default)]
 struct Description {
     /// Leader/06.

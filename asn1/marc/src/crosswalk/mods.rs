@@ -23,7 +23,7 @@ pub fn to_mods(record: &MarcRecord) -> String {
     if let Some(kind) = kind_of_resource(record.leader.octet(6)) {
         put(&mut text, &["typeOfResource"], kind);
     }
-    // One element, since its parts belong together.
+    // One element for all parts, because they belong together.
     let parts = [("publisher", "publisher"), ("date", "dateIssued")];
     let mut origin = String::new();
     for (name, tag) in parts {

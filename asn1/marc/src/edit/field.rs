@@ -132,7 +132,7 @@ impl<'a> FieldMut<'a> {
         Ok(self)
     }
 
-    /// Sets the indicators, of which a blank is a space: `set_indicators("1 ")`. There are two, or as many as the field has.
+    /// Sets the indicators; a blank is a space: `set_indicators("1 ")`. There are two, or as many as the field has.
     ///
     /// # Errors
     /// [`EditError::Indicators`], and [`EditError::ControlField`].
@@ -242,7 +242,7 @@ fn put(body: &mut BytesMut, code: &[u8], data: &[u8]) {
     body.put_slice(data);
 }
 
-/// Checks indicators, of which there are `count`.
+/// Checks `count` indicators.
 pub(super) fn check_indicators(indicators: &str, count: usize) -> Result<(), EditError> {
     let is_one = |octet: u8| {
         octet.is_ascii_digit() || octet.is_ascii_lowercase() || matches!(octet, b' ' | b'|')

@@ -88,7 +88,7 @@ fn indicators(head: &str) -> Result<[u8; 2], &'static str> {
     let found = match *head.trim().as_bytes() {
         [] => [b' ', b' '],
         [first, second] => [first, second],
-        // Where a single one stands says which one it is.
+        // The position of a single indicator decides which one it is.
         [one] if head.starts_with(' ') => [b' ', one],
         [one] => [one, b' '],
         _ => return Err("it has more than two indicators"),

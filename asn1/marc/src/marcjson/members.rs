@@ -1,4 +1,4 @@
-//! JSON as it was written: an object keeps all its members in order, even those of the same name (RFC 8259 §4). A map
+//! JSON that preserves its source: an object keeps all its members in order, even those of the same name (RFC 8259 §4). A map
 //! would keep only one of several members with the same name, so a subfield repeated within one object would be lost.
 
 use std::fmt;

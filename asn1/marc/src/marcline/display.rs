@@ -76,7 +76,7 @@ pub(super) fn continuation(line: &[u8]) -> Option<&[u8]> {
     (line.starts_with(b"    ") && !text.is_empty()).then_some(text)
 }
 
-/// What stands before the code of a subfield.
+/// The marks that may precede the code of a subfield.
 const MARKS: [&[u8]; 5] = [b"|", "‡".as_bytes(), "ǂ".as_bytes(), b"$$", b"$"];
 
 /// The place of the first subfield, its code, and the text after it.

@@ -1,4 +1,4 @@
-//! What is around a record in a saved answer of SRU or OAI-PMH, where the record is not plain elements.
+//! The elements around a record in a saved response of SRU or OAI-PMH, where the record is escaped or encoded.
 
 use quick_xml::escape::resolve_xml_entity;
 use quick_xml::events::Event;

@@ -375,7 +375,7 @@ impl Builder {
             (Some(meant), _) => self.text(meant, parent),
             (None, Ok(Some(character))) => self.text(character.encode_utf8(&mut [0; 4]), parent),
             _ => {
-                // What it stands for is missing from the record.
+                // The entity's text is missing from the record.
                 let words = format!(
                     "entity {name} is none of the five of XML, which alone are read: it stays as it is"
                 );

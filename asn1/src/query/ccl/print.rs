@@ -1,7 +1,7 @@
 //! Prints RPN queries as CCL (ISO 8777), if the qualifiers of a bib file can express them. Each printed term is parsed
 //! again, to make sure that the text means the same query.
 
-use super::super::CannotSay;
+use super::super::UnsupportedQuery;
 use super::super::print::set_name;
 use super::bib::{Bib, Qualifier};
 use super::parse::parse;
@@ -23,11 +23,11 @@ const MAX_TRIED: usize = 10_000;
 /// Prints a query as CCL, on one line.
 ///
 /// # Errors
-/// [`CannotSay`], with the part that the qualifiers of the bib file cannot express.
-pub fn print(query: &RpnQuery, bib: &Bib) -> Result<String, CannotSay> {
+/// [`UnsupportedQuery`], with the part that the qualifiers of the bib file cannot express.
+pub fn print(query: &RpnQuery, bib: &Bib) -> Result<String, UnsupportedQuery> {
     if query.attribute_set != BIB_1 {
         let name = set_name(&query.attribute_set);
-        return Err(CannotSay(format!(
+        return Err(UnsupportedQuery(format!(
             "CCL cannot name the attribute set {name}"
         )));
     }
@@ -47,11 +47,11 @@ pub fn print(query: &RpnQuery, bib: &Bib) -> Result<String, CannotSay> {
         })?;
     match parse(&text, bib) {
         Ok(_) => Ok(text),
-        Err(error) => Err(CannotSay(error.kind.to_string())),
+        Err(error) => Err(UnsupportedQuery(error.kind.to_string())),
     }
 }
 
-fn word<'b>(operator: &Operator, bib: &'b Bib) -> Result<&'b String, CannotSay> {
+fn word<'b>(operator: &Operator, bib: &'b Bib) -> Result<&'b String, UnsupportedQuery> {
     let (words, name) = match operator {
         Operator::And => (&bib.and, "and"),
         Operator::Or => (&bib.or, "or"),
@@ -60,11 +60,11 @@ fn word<'b>(operator: &Operator, bib: &'b Bib) -> Result<&'b String, CannotSay> 
     words.first().ok_or_else(|| no_operator(name))
 }
 
-fn no_operator(name: &str) -> CannotSay {
-    CannotSay(format!("the bib file has no operator for {name:?}"))
+fn no_operator(name: &str) -> UnsupportedQuery {
+    UnsupportedQuery(format!("the bib file has no operator for {name:?}"))
 }
 
-fn distance(proximity: &ProximityOperator) -> Result<String, CannotSay> {
+fn distance(proximity: &ProximityOperator) -> Result<String, UnsupportedQuery> {
     let sign = if proximity.ordered { '!' } else { '%' };
     let words = ProximityUnitCode::Known(KnownProximityUnit::WORD);
     let most = match proximity.relation_type {
@@ -80,14 +80,16 @@ fn distance(proximity: &ProximityOperator) -> Result<String, CannotSay> {
         number if sayable && number >= 0 => Ok(format!("{sign}{number}")),
         _ => {
             let operator = Operator::Prox(Box::new(proximity.clone()));
-            Err(CannotSay(format!("CCL has no notation for {operator}")))
+            Err(UnsupportedQuery(format!(
+                "CCL has no notation for {operator}"
+            )))
         }
     }
 }
 
-fn said(operand: &Operand, bib: &Bib) -> Result<String, CannotSay> {
+fn said(operand: &Operand, bib: &Bib) -> Result<String, UnsupportedQuery> {
     let wanted = RpnQuery::bib1(RpnStructure::Op(operand.clone()));
-    let unnamed = || CannotSay(format!("CCL cannot name the result set of {wanted}"));
+    let unnamed = || UnsupportedQuery(format!("CCL cannot name the result set of {wanted}"));
     let means = |text: &str| parse(text, bib).is_ok_and(|query| is_same(&query, &wanted));
     match operand {
         Operand::AttributesPlusTerm(operand) => {
@@ -96,7 +98,9 @@ fn said(operand: &Operand, bib: &Bib) -> Result<String, CannotSay> {
                 _ => None,
             };
             let Some(term) = term.filter(|term| !term.contains(char::is_control)) else {
-                return Err(CannotSay(format!("CCL cannot write the term of {wanted}")));
+                return Err(UnsupportedQuery(format!(
+                    "CCL cannot write the term of {wanted}"
+                )));
             };
             // The parser puts a truncation written with signs after the attributes of the qualifiers, so compare in that order.
             let mut attributes = operand.attributes.clone();
@@ -113,7 +117,9 @@ fn said(operand: &Operand, bib: &Bib) -> Result<String, CannotSay> {
                 .flat_map(|head| texts.iter().map(move |text| format!("{head}{text}")))
                 .take(MAX_TRIED)
                 .find(|text| means(text))
-                .ok_or_else(|| CannotSay(format!("the bib file has no qualifiers for {wanted}")))
+                .ok_or_else(|| {
+                    UnsupportedQuery(format!("the bib file has no qualifiers for {wanted}"))
+                })
         }
         Operand::ResultSet(name) => {
             let name = std::str::from_utf8(name.0.as_bytes()).ok();

@@ -20,7 +20,7 @@ use crate::apdu::{
 };
 use crate::bib1::attributes::{TRUNCATION, USE};
 use crate::oid::{BIB_1, Oid};
-use crate::query::CannotSay;
+use crate::query::UnsupportedQuery;
 
 /// Translates an RPN query to CQL.
 ///
@@ -30,10 +30,10 @@ use crate::query::CannotSay;
 /// becomes the index with that name.
 ///
 /// # Errors
-/// [`CannotSay`], with the part that CQL cannot express.
-pub fn from_rpn(query: &RpnQuery, properties: &Properties) -> Result<Cql, CannotSay> {
+/// [`UnsupportedQuery`], with the part that CQL cannot express.
+pub fn from_rpn(query: &RpnQuery, properties: &Properties) -> Result<Cql, UnsupportedQuery> {
     if query.rpn.depth() > MAX_DEPTH {
-        return Err(CannotSay(format!(
+        return Err(UnsupportedQuery(format!(
             "operators nested more than {MAX_DEPTH} deep"
         )));
     }
@@ -41,7 +41,7 @@ pub fn from_rpn(query: &RpnQuery, properties: &Properties) -> Result<Cql, Cannot
     query.rpn.evaluate(operand, boolean).map(Cql::of)
 }
 
-fn boolean(op: &Operator, left: Node, right: Node) -> Result<Node, CannotSay> {
+fn boolean(op: &Operator, left: Node, right: Node) -> Result<Node, UnsupportedQuery> {
     let (operator, modifiers) = match op {
         Operator::And => (BooleanOperator::And, Vec::new()),
         Operator::Or => (BooleanOperator::Or, Vec::new()),
@@ -68,11 +68,11 @@ fn boolean(op: &Operator, left: Node, right: Node) -> Result<Node, CannotSay> {
     }
 }
 
-fn no_proximity() -> CannotSay {
-    CannotSay("CQL cannot express this proximity".into())
+fn no_proximity() -> UnsupportedQuery {
+    UnsupportedQuery("CQL cannot express this proximity".into())
 }
 
-fn proximity_modifiers(proximity: &ProximityOperator) -> Result<Vec<Modifier>, CannotSay> {
+fn proximity_modifiers(proximity: &ProximityOperator) -> Result<Vec<Modifier>, UnsupportedQuery> {
     let mut signs = RELATIONS.iter();
     let sign = signs.find(|(_, relation)| *relation == proximity.relation_type);
     let (sign, _) = *sign.ok_or_else(no_proximity)?;
@@ -99,9 +99,13 @@ fn proximity_modifiers(proximity: &ProximityOperator) -> Result<Vec<Modifier>, C
     Ok(modifiers)
 }
 
-fn clause(operand: &Operand, default_set: Oid, properties: &Properties) -> Result<Node, CannotSay> {
+fn clause(
+    operand: &Operand,
+    default_set: Oid,
+    properties: &Properties,
+) -> Result<Node, UnsupportedQuery> {
     match operand {
-        Operand::ResultAttr(_) => Err(CannotSay(
+        Operand::ResultAttr(_) => Err(UnsupportedQuery(
             "CQL cannot restrict a result set by attributes".into(),
         )),
         Operand::AttributesPlusTerm(operand) => {
@@ -129,7 +133,7 @@ fn clause(operand: &Operand, default_set: Oid, properties: &Properties) -> Resul
             let cql = Cql::of(Node::Clause(clause));
             match to_rpn(&cql, properties).map(|query| query.rpn) {
                 Ok(RpnStructure::Op(Operand::ResultSet(_))) => Ok(cql.query),
-                _ => Err(CannotSay(
+                _ => Err(UnsupportedQuery(
                     "the properties have no context set cql for a result set".into(),
                 )),
             }
@@ -137,7 +141,7 @@ fn clause(operand: &Operand, default_set: Oid, properties: &Properties) -> Resul
     }
 }
 
-fn text(term: &Term) -> Result<String, CannotSay> {
+fn text(term: &Term) -> Result<String, UnsupportedQuery> {
     let text = match term {
         Term::General(octets) => std::str::from_utf8(octets).map(str::to_owned),
         Term::CharacterString(text) => text.to_str().map(str::to_owned),
@@ -151,8 +155,8 @@ fn text(term: &Term) -> Result<String, CannotSay> {
     text.map_err(|_| no_term("octets that are not UTF-8"))
 }
 
-fn no_term(kind: &str) -> CannotSay {
-    CannotSay(format!("CQL has no term for {kind}"))
+fn no_term(kind: &str) -> UnsupportedQuery {
+    UnsupportedQuery(format!("CQL has no term for {kind}"))
 }
 
 /// Returns the attributes, each with an explicit set.
@@ -247,7 +251,7 @@ impl Speaker<'_> {
         }
     }
 
-    fn clause(&self) -> Result<Node, CannotSay> {
+    fn clause(&self) -> Result<Node, UnsupportedQuery> {
         let mut missing = self.wanted.clone();
         let forms = self.forms();
         for index in self.indexes() {
@@ -268,7 +272,9 @@ impl Speaker<'_> {
             attribute.attribute_set = attribute.attribute_set.filter(|set| *set != BIB_1);
         }
         let query = RpnQuery::bib1(RpnStructure::term(missing, self.term.as_bytes()));
-        Err(CannotSay(format!("the properties have no CQL for {query}")))
+        Err(UnsupportedQuery(format!(
+            "the properties have no CQL for {query}"
+        )))
     }
 
     /// Returns the attributes that the clause does not produce; `None` if its term differs or the clause cannot be

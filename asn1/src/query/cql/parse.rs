@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::lexer::{CqlToken, Lexer};
 use super::{
-    Boolean, BooleanOperator, Clause, Cql, Modifier, Node, Prefixed, Relation, SERVER_CHOICE,
+    Boolean, BooleanOperator, Clause, Cql, Modifier, Node, PrefixMap, Relation, SERVER_CHOICE,
     SingleSpec, Word,
 };
 use crate::apdu::MAX_RPN_DEPTH;
@@ -90,7 +90,7 @@ impl OpenGroup {
         };
         for (prefix, uri) in self.prefixes.into_iter().rev() {
             depth = deeper(depth, uri.offset)?;
-            query = Node::Prefixed(Box::new(Prefixed { prefix, uri, query }));
+            query = Node::Prefixed(Box::new(PrefixMap { prefix, uri, query }));
         }
         Ok(Some((query, depth)))
     }

@@ -2,7 +2,7 @@
 //! order, and the same terms (Z39.50-2003 §3.7), with masks of ANSI Z39.58 if necessary.
 
 use super::{
-    Boolean, Clause, Cql, Modifier, Node, Prefixed, Properties, PropertyAttribute, Relation, Sign,
+    Boolean, Clause, Cql, Modifier, Node, PrefixMap, Properties, PropertyAttribute, Relation, Sign,
     Word,
 };
 use crate::apdu::{
@@ -56,7 +56,7 @@ enum CqlStep<'a> {
 struct Translator<'a> {
     properties: &'a Properties,
     /// The prefix maps that apply, innermost last.
-    maps: Vec<&'a Prefixed>,
+    maps: Vec<&'a PrefixMap>,
     operands: usize,
 }
 

@@ -13,7 +13,7 @@ use super::{XmlError, XmlReader};
 use crate::marc::text::escape_unprintable;
 use crate::sru::SruLimits;
 
-/// What is known of a document that is well-formed.
+/// The facts about a well-formed document.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::sru) struct CheckedDocument {
     /// Where its outermost element is, without what is before and after it.
@@ -108,12 +108,12 @@ fn syntax(offset: usize, fault: impl Into<String>) -> XmlError {
 fn check_characters(octets: &[u8]) -> Result<(), XmlError> {
     let is_wrong = |octet: &u8| *octet < b' ' && !matches!(octet, b'\t' | b'\n' | b'\r');
     let control = octets.iter().position(is_wrong);
-    // U+FFFE and U+FFFF.
-    let is_none = |at: &usize| {
+    // XML does not allow U+FFFE and U+FFFF.
+    let is_noncharacter = |at: &usize| {
         let three = octets.get(*at..).unwrap_or_default();
         matches!(three, [0xEF, 0xBF, 0xBE | 0xBF, ..])
     };
-    let none = || memchr::memchr_iter(0xEF, octets).find(is_none);
+    let none = || memchr::memchr_iter(0xEF, octets).find(is_noncharacter);
     match control.or_else(none) {
         Some(offset) => Err(syntax(offset, "a character that XML does not have")),
         None => Ok(()),

@@ -4,7 +4,7 @@ use bytes::{Bytes, BytesMut};
 use memchr::memchr2_iter;
 use memchr::memmem::find;
 
-/// What is left as it is, since an `&` stands for itself in it: how it begins and ends (§2.5, §2.6, §2.7).
+/// The beginnings and ends of the parts that are not changed, because an `&` in them stands for itself (§2.5, §2.6, §2.7).
 const AS_WRITTEN: [(&[u8], &[u8]); 3] = [(b"<!--", b"-->"), (b"<![CDATA[", b"]]>"), (b"<?", b"?>")];
 
 /// XML in which each `&` that begins no reference is escaped, and how many of them there were.

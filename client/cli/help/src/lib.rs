@@ -36,7 +36,7 @@ pub struct Program {
     pub examples: &'static [Examples],
     /// The commands that `-h` of the program leaves out.
     pub rare: &'static [&'static str],
-    /// What the manual pages say besides.
+    /// The additional text of the manual pages.
     pub manual: Manual,
 }
 
@@ -44,7 +44,7 @@ pub struct Program {
 /// without a name is the program itself.
 pub type Examples = (&'static str, &'static [(&'static str, &'static str)]);
 
-/// What the manual pages say beyond the definition of the command line.
+/// The text of the manual pages that is not in the definition of the command line.
 pub struct Manual {
     /// The environment variables that commands read.
     pub environment: &'static [Entry],
@@ -62,14 +62,14 @@ pub struct Manual {
 pub struct Entry {
     /// What the line is about, such as the name of a file.
     pub term: &'static str,
-    /// What is said about it.
+    /// The explanation of the term.
     pub text: &'static str,
     /// The commands whose pages have the line. The page of the program has all lines.
-    pub of: Of,
+    pub commands: CommandGroup,
 }
 
 /// Commands whose manual pages have something in common.
-pub enum Of {
+pub enum CommandGroup {
     /// All commands.
     All,
     /// None but the program itself.
@@ -120,7 +120,7 @@ impl Program {
     }
 }
 
-impl Of {
+impl CommandGroup {
     /// Returns whether the page of a command is meant.
     fn covers(&self, name: &str, command: &Command) -> bool {
         name.is_empty()

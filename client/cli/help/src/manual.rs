@@ -15,7 +15,7 @@ use crate::{Entry, Program, Topic, sections};
 /// The date of the pages, which a release sets.
 const DATE: &str = "2026-11-29";
 
-/// What the option `--help` does.
+/// The help of the option `--help`.
 const HELP: &str = "Print help; -h shows only common options.";
 
 /// The title of the section of a help page that becomes EXIT STATUS.
@@ -343,7 +343,7 @@ impl Program {
         let commands = documented(command).filter(|_| name.is_empty());
         let commands = commands.map(|below| (format!("{}-{}", self.name, below.get_name()), 1));
         let others = self.manual.see_also.iter();
-        let others = others.filter(|entry| entry.of.covers(name, command));
+        let others = others.filter(|entry| entry.commands.covers(name, command));
         let others = others.filter_map(|entry| {
             let (page, section) = entry.term.trim_end_matches(')').split_once('(')?;
             Some((page.to_owned(), section.parse().ok()?))
@@ -461,7 +461,7 @@ fn plain(text: Option<&StyledStr>) -> String {
 fn entries(title: &str, all: &[Entry], name: &str, command: &Command, page: &mut Roff) {
     let mut known = all
         .iter()
-        .filter(|entry| entry.of.covers(name, command))
+        .filter(|entry| entry.commands.covers(name, command))
         .peekable();
     if known.peek().is_some() {
         page.section(title);

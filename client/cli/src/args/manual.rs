@@ -4,7 +4,9 @@
 mod topics;
 
 use clap::CommandFactory;
-use z3950_help::{CompletionArguments, Entry, Manual, ManualArguments, Of, Program, Topic};
+use z3950_help::{
+    CommandGroup, CompletionArguments, Entry, Manual, ManualArguments, Program, Topic,
+};
 
 use super::Cli;
 use super::examples::EXAMPLES;
@@ -62,52 +64,52 @@ const ENVIRONMENT: &[Entry] = &[
     Entry {
         term: "ALL_PROXY, HTTPS_PROXY",
         text: "The proxy for all connections, unless --proxy is given. The names in lower case count first.",
-        of: Of::Argument("proxy"),
+        commands: CommandGroup::Argument("proxy"),
     },
     Entry {
         term: "NO_PROXY",
         text: "The hosts to connect to without a proxy, separated by commas.",
-        of: Of::Argument("proxy"),
+        commands: CommandGroup::Argument("proxy"),
     },
     Entry {
         term: "SSL_CERT_FILE, SSL_CERT_DIR",
         text: "Certificates of authorities that are trusted in place of those of the system.",
-        of: Of::Argument("ca_file"),
+        commands: CommandGroup::Argument("ca_file"),
     },
     Entry {
         term: "XDG_CONFIG_HOME",
         text: "The folder of the folder z3950, which has the file of targets; ~/.config by default.",
-        of: Of::Argument("targets_file"),
+        commands: CommandGroup::Argument("targets_file"),
     },
     Entry {
         term: "Z3950_GATEWAY",
         text: "The gateway that carries out URLs, unless --gateway is given.",
-        of: Of::Argument("gateway"),
+        commands: CommandGroup::Argument("gateway"),
     },
     Entry {
         term: "Z3950_HISTORY",
         text: "The file for lines entered at the prompt; empty to keep none.",
-        of: Of::Commands(&["open"]),
+        commands: CommandGroup::Commands(&["open"]),
     },
     Entry {
         term: "SHELL",
         text: "The shell that carries out the prompt's command !.",
-        of: Of::Commands(&["open"]),
+        commands: CommandGroup::Commands(&["open"]),
     },
     Entry {
         term: "XDG_DATA_HOME",
         text: "The folder of the folder applications, which gets the desktop entry; ~/.local/share by default.",
-        of: Of::Commands(&["register", "unregister"]),
+        commands: CommandGroup::Commands(&["register", "unregister"]),
     },
     Entry {
         term: "NO_COLOR",
         text: "If it is set and not empty, messages are not coloured, unless --color is given.",
-        of: Of::All,
+        commands: CommandGroup::All,
     },
     Entry {
         term: "TERM",
         text: "If it is dumb, no line moves while a server is awaited.",
-        of: Of::Argument("timeout"),
+        commands: CommandGroup::Argument("timeout"),
     },
 ];
 
@@ -115,17 +117,17 @@ const FILES: &[Entry] = &[
     Entry {
         term: "~/.config/z3950/targets.toml",
         text: "Your profiles of targets. z3950 targets path prints the path, and z3950 targets add writes it.",
-        of: Of::Argument("targets_file"),
+        commands: CommandGroup::Argument("targets_file"),
     },
     Entry {
         term: "~/.z3950_history",
         text: "The lines entered at the prompt.",
-        of: Of::Commands(&["open"]),
+        commands: CommandGroup::Commands(&["open"]),
     },
     Entry {
         term: "~/.local/share/applications/z3950.desktop",
         text: "The desktop entry, by which links of z39.50r and z39.50s open the program.",
-        of: Of::Commands(&["register", "unregister"]),
+        commands: CommandGroup::Commands(&["register", "unregister"]),
     },
 ];
 
@@ -133,29 +135,29 @@ const SEE_ALSO: &[Entry] = &[
     Entry {
         term: "z3950-formats(7)",
         text: "",
-        of: Of::Argument("format"),
+        commands: CommandGroup::Argument("format"),
     },
     Entry {
         term: "z3950-queries(7)",
         text: "",
-        of: Of::Argument("lang"),
+        commands: CommandGroup::Argument("lang"),
     },
     Entry {
         term: "z3950-targets(1)",
         text: "",
-        of: Of::Commands(&[
+        commands: CommandGroup::Commands(&[
             "get", "open", "search", "scan", "lookup", "update", "order", "explain", "probe",
         ]),
     },
     Entry {
         term: "z3950d(1)",
         text: "",
-        of: Of::Program,
+        commands: CommandGroup::Program,
     },
     Entry {
         term: "yaz-client(1)",
         text: "",
-        of: Of::Commands(&["open"]),
+        commands: CommandGroup::Commands(&["open"]),
     },
 ];
 

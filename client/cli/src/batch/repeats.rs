@@ -77,13 +77,13 @@ pub(crate) struct EarlierAnswers {
     /// The answers at each target, in the order of the inputs; `None` if there are no repeats in the run.
     answers: Option<Vec<EarlierAnswer>>,
     targets: usize,
-    /// The names of targets and searches, of which there are few.
+    /// The names of targets and searches. There are few different ones.
     names: Vec<String>,
     /// The number of answers that repeat an earlier one.
     pub(crate) repeats: u64,
 }
 
-/// What a repeat has in common with the first input. The other columns of the report are in the line of that input.
+/// The part of the first input's answer that its repeats share. The other columns of the report are in the line of that input.
 #[derive(Debug, Clone, Default)]
 struct EarlierAnswer {
     outcome: OutcomeName,

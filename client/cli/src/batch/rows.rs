@@ -79,7 +79,7 @@ impl<R: BufRead> RowReader<R> {
         }
     }
 
-    /// Reads the next row, of which at most `most` octets are kept; `None` after the last one.
+    /// Reads the next row and keeps at most `most` octets of it; `None` after the last one.
     pub(crate) fn next(&mut self, most: usize) -> io::Result<Option<Row>> {
         self.skip_blank_lines()?;
         let mut row = Row {
@@ -220,7 +220,7 @@ pub(crate) fn is_workbook(begin: &[u8]) -> bool {
     begin.starts_with(ZIP)
 }
 
-/// What is said of a workbook.
+/// The message about a workbook.
 pub(crate) const WORKBOOK: &str = "it is a workbook (.xlsx, .ods) or another zip file; save the sheet as CSV in a spreadsheet program";
 
 /// Returns the text of a table in UTF-8, which may be in UTF-16.

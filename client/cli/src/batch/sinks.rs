@@ -62,7 +62,7 @@ pub(crate) struct FileSink<F> {
     complete: u64,
     /// The ends of records after the complete answers, which may be needed for an interrupted answer.
     ends: Vec<u64>,
-    /// The number of records added, of which some may still be in the buffer.
+    /// The number of records added. Some of them may still be in the buffer.
     added: u64,
     flushed: u64,
     remained: u64,

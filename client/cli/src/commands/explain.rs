@@ -79,7 +79,7 @@ impl Service for Arguments {
     }
 }
 
-/// What a server says about itself.
+/// A server's description of itself.
 struct Description {
     zeerex: ZeeRex,
     /// The description in XML.

@@ -20,11 +20,11 @@ pub(crate) struct Fallbacks {
         default_missing_value = "all",
         hide_short_help = true
     )]
-    fallback: Vec<What>,
+    fallback: Vec<FallbackStep>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum What {
+enum FallbackStep {
     /// All of the following.
     All,
     /// Try other attributes: those of the target's profile, Use 1032 with and without Structure, 12, 1007, and the
@@ -44,13 +44,14 @@ enum What {
 
 impl Fallbacks {
     pub(crate) fn allowed(&self) -> Fallback {
-        let has = |what| self.fallback.contains(&What::All) || self.fallback.contains(&what);
+        let has =
+            |what| self.fallback.contains(&FallbackStep::All) || self.fallback.contains(&what);
         let mut allowed = Fallback::default();
-        allowed.attributes = has(What::Attributes);
-        allowed.structure = has(What::Structure);
-        allowed.databases = has(What::Databases);
-        allowed.syntax = has(What::Syntax);
-        allowed.element_set = has(What::ElementSet);
+        allowed.attributes = has(FallbackStep::Attributes);
+        allowed.structure = has(FallbackStep::Structure);
+        allowed.databases = has(FallbackStep::Databases);
+        allowed.syntax = has(FallbackStep::Syntax);
+        allowed.element_set = has(FallbackStep::ElementSet);
         allowed
     }
 }
@@ -69,7 +70,7 @@ pub(crate) fn complete(arguments: &mut [OsString]) {
         let next = arguments.get(index + 1).and_then(|next| next.to_str());
         let has_value = next.is_some_and(|next| {
             let mut names = next.split(',');
-            names.all(|name| What::from_str(name, false).is_ok())
+            names.all(|name| FallbackStep::from_str(name, false).is_ok())
         });
         if let Some(argument) = arguments.get_mut(index)
             && !has_value

@@ -24,7 +24,7 @@ use crate::answer::{Answer, Envelope};
 use crate::commands::complete;
 use crate::commands::query::{self, QueryLanguage};
 use crate::commands::target::{NamedTarget, Service, TargetClient};
-use crate::commands::task::{self, Tasking};
+use crate::commands::task::{self, TaskOptions};
 use crate::console::exit::Exit;
 use crate::console::input::read_whole;
 use crate::console::output::{Failure, Output};
@@ -106,7 +106,7 @@ pub(crate) struct Arguments {
     json: bool,
 
     #[command(flatten)]
-    task: Tasking,
+    task: TaskOptions,
 }
 
 /// How an order is paid. Credit card numbers do not belong on a command line.

@@ -22,7 +22,7 @@ use z3950_asn1::query::Dialects;
 use z3950_asn1::types::InternationalString;
 
 pub(crate) use self::named::{NamedTarget, Unanswered, heading};
-pub(crate) use self::open_session::{Made, OpenSession, Seen};
+pub(crate) use self::open_session::{NewResultSet, OpenSession, Seen};
 pub(crate) use self::service::{AtTarget, Service, run};
 use crate::answer::{Answer, Ask, Envelope, Job, Piece, Recipient, Writing};
 use crate::commands::connection::{self, ConnectionOptions, Setup};
@@ -119,9 +119,9 @@ impl TargetClient {
     }
 
     /// Remembers the result set of a search, for the prompt.
-    pub(crate) fn note(&self, made: Made) {
+    pub(crate) fn note(&self, set: NewResultSet) {
         if let Some(open) = &self.open {
-            open.lock().made = Some(made);
+            open.lock().new_set = Some(set);
         }
     }
 
@@ -139,9 +139,9 @@ impl TargetClient {
     /// Notes that the user has seen the records before this position.
     pub(crate) fn note_seen(&self, next: u64) {
         if let Some(open) = &self.open
-            && let Some(made) = &mut open.lock().made
+            && let Some(set) = &mut open.lock().new_set
         {
-            made.next = next;
+            set.next = next;
         }
     }
 

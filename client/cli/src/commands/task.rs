@@ -21,7 +21,7 @@ use crate::render::shown;
 /// How a task is done.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Options for the task")]
-pub(crate) struct Tasking {
+pub(crate) struct TaskOptions {
     /// The name of the task package, under which it can be found in the database IR-Extend-1.
     #[arg(long, value_name = "NAME", hide_short_help = true)]
     package: Option<String>,
@@ -65,7 +65,7 @@ const WAITS: &[(&str, WaitAction, &str)] = &[
     ),
 ];
 
-impl Tasking {
+impl TaskOptions {
     /// Returns the task with these options applied.
     pub(crate) fn applied_to(&self, task: ExtendedServicesRequest) -> ExtendedServicesRequest {
         ExtendedServicesRequest {

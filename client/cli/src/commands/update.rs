@@ -22,7 +22,7 @@ use z3950_asn1::oid;
 
 pub(crate) use self::arguments::Arguments;
 use self::arguments::Variant;
-use self::supply::{Supplied, Supply};
+use self::supply::{UpdateRecord, UpdateSource};
 use crate::answer::{Answer, Envelope, Printed, Writing};
 use crate::commands::options::RecordOutput;
 use crate::commands::target::{AtTarget, NamedTarget, Service, TargetClient, Unanswered};
@@ -37,7 +37,7 @@ pub(crate) async fn run(
     output: &mut Output,
 ) -> Result<Exit, Failure> {
     let asked = &arguments.asked;
-    let supply = Supply::new(asked)?;
+    let supply = UpdateSource::new(asked)?;
     let (reach, place) = arguments.reach(output).await?;
     let waiting = output.waiting();
     let mut updater = Updater::new(asked, &place, output)?;
@@ -78,7 +78,7 @@ impl Service for Arguments {
         place: &NamedTarget,
         output: &mut Output,
     ) -> Result<Exit, Failure> {
-        let supply = Supply::new(self)?;
+        let supply = UpdateSource::new(self)?;
         let mut updater = Updater::new(self, place, output)?;
         let exit = updater.all(reach, supply).await;
         updater.end()?;
@@ -115,7 +115,7 @@ struct UpdateCounts {
 }
 
 /// The result for one record.
-struct Fate {
+struct UpdateOutcome {
     status: RecordStatus,
     diagnostics: Diagnostics,
     /// The record after the update, if it was requested.
@@ -166,7 +166,11 @@ impl<'a> Updater<'a> {
         Ok(())
     }
 
-    async fn all(&mut self, reach: &TargetClient, mut supply: Supply<'_>) -> Result<Exit, Failure> {
+    async fn all(
+        &mut self,
+        reach: &TargetClient,
+        mut supply: UpdateSource<'_>,
+    ) -> Result<Exit, Failure> {
         let session = match reach.session(self.place).await {
             Ok(session) => session,
             Err(failure) => {
@@ -221,7 +225,7 @@ impl<'a> Updater<'a> {
         &mut self,
         reach: &TargetClient,
         session: Session,
-        mut supply: Supply<'_>,
+        mut supply: UpdateSource<'_>,
         exit: Exit,
     ) -> Exit {
         reach.leave(session).await;
@@ -236,7 +240,7 @@ impl<'a> Updater<'a> {
     async fn send(
         &mut self,
         session: &Session,
-        records: &[Supplied],
+        records: &[UpdateRecord],
     ) -> Result<(Exit, bool), Failure> {
         let task = match self.task(records) {
             Ok(task) => task,
@@ -262,7 +266,7 @@ impl<'a> Updater<'a> {
         Ok((exit, goes_on))
     }
 
-    fn task(&self, records: &[Supplied]) -> Result<ExtendedServicesRequest, EncodeError> {
+    fn task(&self, records: &[UpdateRecord]) -> Result<ExtendedServicesRequest, EncodeError> {
         let version = match (self.arguments.service, records) {
             (Variant::Xml, [document, ..]) => {
                 let octets = z3950_asn1::record::RetrievedRecord::octets_of(&document.record);
@@ -284,7 +288,7 @@ impl<'a> Updater<'a> {
     }
 
     /// Handles a request that was not answered, because the session has ended or the server does not offer the service.
-    fn unanswered(&mut self, records: &[Supplied], error: Error) -> Result<Exit, Failure> {
+    fn unanswered(&mut self, records: &[UpdateRecord], error: Error) -> Result<Exit, Failure> {
         let is_unsent = matches!(
             &error,
             Error::Ended { .. }
@@ -314,9 +318,9 @@ impl<'a> Updater<'a> {
     /// Writes the result for a record.
     fn tell(
         &mut self,
-        record: &Supplied,
+        record: &UpdateRecord,
         result: &TaskResult,
-        fate: Fate,
+        fate: UpdateOutcome,
     ) -> Result<Exit, Failure> {
         let (outcome, word) = match fate.status {
             RecordStatus::SUCCESS => (OutcomeName::Done, "done"),
@@ -377,7 +381,7 @@ impl<'a> Updater<'a> {
             self.output.say(&piece.words);
             return Ok(exit.and(answer.exit));
         }
-        let Supplied { number, name, .. } = record;
+        let UpdateRecord { number, name, .. } = record;
         let name = name.as_deref().unwrap_or_default();
         let line = format!("{number:>8}  {word:<9} {name}");
         self.output.line(line.trim_end())?;
@@ -387,7 +391,7 @@ impl<'a> Updater<'a> {
         Ok(exit)
     }
 
-    fn of(&self, record: &Supplied) -> Envelope {
+    fn of(&self, record: &UpdateRecord) -> Envelope {
         self.envelope()
             .with("position", record.number)
             .with("input", record.origin.as_str())
@@ -410,7 +414,7 @@ impl<'a> Updater<'a> {
 
 /// Returns the results for `count` records. They are taken from the task package, by the numbers sent with the records
 /// or in order. If the package has no such results, the result of the task applies to all records.
-fn fates(result: &TaskResult, count: usize) -> Vec<Fate> {
+fn fates(result: &TaskResult, count: usize) -> Vec<UpdateOutcome> {
     let part = task::updated(result);
     let of_all = match (result.status, part.as_ref().map(|part| part.update_status)) {
         (OperationStatus::FAILURE, _) | (_, Some(UpdateStatus::FAILURE)) => RecordStatus::FAILURE,
@@ -425,7 +429,7 @@ fn fates(result: &TaskResult, count: usize) -> Vec<Fate> {
     (0..count)
         .map(|index| match structure(&structures, index) {
             Some(structure) => fate(structure, &general),
-            None => Fate {
+            None => UpdateOutcome {
                 status: of_all,
                 diagnostics: Diagnostics(general.clone()),
                 record: None,
@@ -448,7 +452,7 @@ fn structure(
     numbered.or_else(|| structures.get(index).filter(|one| number(one).is_none()))
 }
 
-fn fate(structure: &TaskPackageRecordStructure, general: &[DiagRec]) -> Fate {
+fn fate(structure: &TaskPackageRecordStructure, general: &[DiagRec]) -> UpdateOutcome {
     let mut diagnostics = Vec::new();
     let mut record = None;
     match &structure.record_or_sur_diag {
@@ -461,14 +465,14 @@ fn fate(structure: &TaskPackageRecordStructure, general: &[DiagRec]) -> Fate {
     if diagnostics.is_empty() {
         diagnostics.extend(general.iter().cloned());
     }
-    Fate {
+    UpdateOutcome {
         status: structure.record_status,
         diagnostics: Diagnostics(diagnostics),
         record,
     }
 }
 
-impl std::fmt::Display for Supplied {
+impl std::fmt::Display for UpdateRecord {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.origin)?;
         match &self.name {

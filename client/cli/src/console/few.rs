@@ -1,4 +1,4 @@
-//! Messages of which an input may cause any number: the first of each kind are printed; the others are counted, and logged with `-v`.
+//! Messages that an input may cause any number of times: the first of each kind are printed; the others are counted, and logged with `-v`.
 
 use crate::console::output::{Output, Words};
 use crate::render::counted;

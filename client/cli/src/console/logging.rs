@@ -46,7 +46,7 @@ pub(crate) fn install(verbose: u8, color: ColorChoice) {
     }
 }
 
-/// Fields of events and spans, of which any may hold text of a server: it changes nothing around it on a terminal.
+/// Fields of events and spans. Any of them may hold text from a server: it changes nothing around it on a terminal.
 struct EscapedFields;
 
 impl<'w> FormatFields<'w> for EscapedFields {
@@ -58,7 +58,7 @@ impl<'w> FormatFields<'w> for EscapedFields {
         let mut text = String::new();
         DefaultFields::new().format_fields(Writer::new(&mut text), fields)?;
         let text = text.replace("\r\n", "\n");
-        // `Events` indents lines.
+        // Newlines are kept, because `Events` indents continuation lines.
         writer.write_str(&escape_unprintable(&text, |one| matches!(one, '\n' | '\t')))
     }
 }

@@ -43,7 +43,7 @@ fn from_terminal(user: &str) -> io::Result<Option<String>> {
     // After Ctrl-Z, the shell would restore its own modes, and the rest of the password would be shown.
     modes.special_codes[SpecialCodeIndex::VSUSP] = NO_KEY;
     tcsetattr(&terminal, OptionalActions::Flush, &modes)?;
-    // The prompt is written when nothing is echoed any more.
+    // Write the prompt only after echo has been turned off.
     let _ = write!(io::stderr(), "password for {}: ", shown(user.as_bytes()));
     let at_signal = before.clone();
     let restore = move || {

@@ -5,7 +5,7 @@ use z3950::error::chain;
 use z3950::error::{Cause, Error, GatewayError, Phase, ProtocolFault};
 use z3950::retrieve::{Outcome, OutcomeName};
 use z3950::sru::SruFault;
-use z3950::transport::{Remedy, is_alert, remedy};
+use z3950::transport::{CertificateAdvice, certificate_advice, is_alert};
 use z3950_asn1::apdu::DiagRec;
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::error::FrameErrorKind;
@@ -107,9 +107,9 @@ fn lost(phase: Phase, cause: &Cause) -> Option<&'static str> {
             "the proxy wants credentials: --proxy http://user:password@host:port"
         }
         (Phase::Proxy, _) => "check the proxy; --proxy none connects directly",
-        (_, Cause::Tls(error)) => match remedy(error) {
-            Some(Remedy::Renew) => OUTDATED,
-            Some(Remedy::Name) => OTHER_NAME,
+        (_, Cause::Tls(error)) => match certificate_advice(error) {
+            Some(CertificateAdvice::Renew) => OUTDATED,
+            Some(CertificateAdvice::Name) => OTHER_NAME,
             _ => UNTRUSTED,
         },
         (_, Cause::Handshake(error) | Cause::Other(error)) if is_alert(error) => UNKNOWN,

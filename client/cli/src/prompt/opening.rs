@@ -18,7 +18,7 @@ use z3950_asn1::apdu::{DatabaseName, InitializeRequest, OtherInformation};
 use z3950_asn1::format::conventions::Convention;
 
 use super::command::{CommandResult, Refusal, number};
-use super::questions::Unattended;
+use super::questions::ScriptPrompter;
 use super::search::{hits_in_words, of_hits, say_hits};
 use super::settings::Reconnects;
 use super::state::{ConnectInfo, OpenedSession, Prompt};
@@ -157,7 +157,7 @@ impl Prompt {
         options.access_control = self.context.asker.clone().map(|asker| asker as _);
         options.resource_control = match self.context.asker.clone() {
             Some(asker) => Some(asker as _),
-            None => Some(Arc::new(Unattended) as _),
+            None => Some(Arc::new(ScriptPrompter) as _),
         };
         let (endpoint, proxy) = way.first();
         let opened = client.session(endpoint, proxy, &options);
@@ -321,7 +321,7 @@ impl Prompt {
             hits: BTreeMap::new(),
             result_set: None,
             scanned: None,
-            lent: None,
+            command_session: None,
         });
         self.current = self.places.len() - 1;
     }

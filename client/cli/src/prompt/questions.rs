@@ -40,15 +40,15 @@ pub(crate) enum Question {
 }
 
 /// Sends questions of sessions to the prompt.
-pub(crate) struct Asker(mpsc::Sender<Question>);
+pub(crate) struct Prompter(mpsc::Sender<Question>);
 
 /// Creates a channel for questions.
-pub(super) fn channel() -> (Asker, mpsc::Receiver<Question>) {
+pub(super) fn channel() -> (Prompter, mpsc::Receiver<Question>) {
     let (sender, receiver) = mpsc::channel(MAX_WAITING);
-    (Asker(sender), receiver)
+    (Prompter(sender), receiver)
 }
 
-impl Asker {
+impl Prompter {
     /// Returns the answer to a question; `None` if the question cannot be asked, or if the prompt ends.
     async fn ask<T>(&self, question: impl FnOnce(oneshot::Sender<T>) -> Question) -> Option<T> {
         let (reply, answer) = oneshot::channel();
@@ -57,14 +57,14 @@ impl Asker {
     }
 }
 
-impl Handler<Challenge, Option<SecurityChallengeResponse>> for Asker {
+impl Handler<Challenge, Option<SecurityChallengeResponse>> for Prompter {
     fn answer(&self, challenge: Challenge) -> BoxFuture<'_, Option<SecurityChallengeResponse>> {
         let response = self.ask(|reply| Question::Who(challenge, reply));
         Box::pin(async move { response.await.flatten() })
     }
 }
 
-impl Handler<ResourceQuestion, Decision> for Asker {
+impl Handler<ResourceQuestion, Decision> for Prompter {
     fn answer(&self, question: ResourceQuestion) -> BoxFuture<'_, Decision> {
         let decision = self.ask(|reply| Question::Whether(question, reply));
         Box::pin(async move { decision.await.unwrap_or(Decision::STOP) })
@@ -72,9 +72,9 @@ impl Handler<ResourceQuestion, Decision> for Asker {
 }
 
 /// Answers the questions of servers in a script, in which nobody can be asked, and says so.
-pub(crate) struct Unattended;
+pub(crate) struct ScriptPrompter;
 
-impl Handler<ResourceQuestion, Decision> for Unattended {
+impl Handler<ResourceQuestion, Decision> for ScriptPrompter {
     fn answer(&self, question: ResourceQuestion) -> BoxFuture<'_, Decision> {
         if question.request.response_required {
             let words = whether::in_words(&question);
@@ -84,7 +84,7 @@ impl Handler<ResourceQuestion, Decision> for Unattended {
     }
 }
 
-impl PageReader for Asker {
+impl PageReader for Prompter {
     fn goes_on<'a>(&'a self, last: &'a str) -> BoxFuture<'a, GoOn> {
         let answer = self.ask(|reply| Question::More(last.to_owned(), reply));
         Box::pin(async move { answer.await.unwrap_or(GoOn::Stop) })

@@ -11,9 +11,9 @@ use z3950_asn1::query::nearest;
 
 use super::command::{CommandResult, PromptWord, Refusal, parsed, unquoted};
 use super::settings::shown_as;
-use super::state::{Lent, Prompt};
+use super::state::{CommandSession, Prompt};
 use crate::commands::scan;
-use crate::commands::target::{Made, NamedTarget, OpenSession, Service, TargetClient};
+use crate::commands::target::{NamedTarget, NewResultSet, OpenSession, Service, TargetClient};
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 
@@ -140,7 +140,7 @@ impl Prompt {
         let reader = self.reader_of_pages();
         let session = OpenSession::new(session, set, self.seen.clone(), reader);
         if let Some(place) = self.place_mut() {
-            place.lent = Some(Lent {
+            place.command_session = Some(CommandSession {
                 session: session.clone(),
                 makes_set: A::MAKES_SET,
                 interrupted: A::INTERRUPTED,
@@ -155,20 +155,20 @@ impl Prompt {
     /// interrupted. Returns the message for an interruption.
     pub(super) fn take_back(&mut self) -> Option<&'static str> {
         let place = self.place_mut()?;
-        let lent = place.lent.take()?;
-        let (left, set) = (lent.session.left(), lent.session.set);
+        let command_session = place.command_session.take()?;
+        let (left, set) = (command_session.session.left(), command_session.session.set);
         if left.has_searched {
             // Even a failed search replaces the result set with its name, so the old set is forgotten.
             place.hits.remove(&set);
             place
                 .result_set
-                .take_if(|current| lent.makes_set || current.name == set);
+                .take_if(|current| command_session.makes_set || current.name == set);
         }
-        if let Some(Made { hits, next }) = left.made {
+        if let Some(NewResultSet { hits, next }) = left.new_set {
             self.found(set, hits);
             self.passed(next - 1);
         }
-        lent.interrupted
+        command_session.interrupted
     }
 
     fn command<A: Service>(&self) -> Command {

@@ -20,7 +20,7 @@ use z3950_asn1::query::Dialects;
 use z3950_marc::charset::Charset;
 
 use super::command::{CommandResult, Refusal, number_or};
-use super::questions::Asker;
+use super::questions::Prompter;
 use super::settings::{Reconnects, Settings};
 use crate::commands::options::RecordOutput;
 use crate::commands::scan::TermList;
@@ -366,7 +366,7 @@ pub(crate) struct SessionContext {
     pub(crate) client: Client,
     pub(crate) tape: Tape,
     /// Passes questions of servers to the user, if there is a user.
-    pub(crate) asker: Option<Arc<Asker>>,
+    pub(crate) asker: Option<Arc<Prompter>>,
 }
 
 /// The route of a session, by which it can be opened again.
@@ -414,7 +414,7 @@ pub(super) struct OpenedSession {
     /// The end of the last scan, at which the next scan continues.
     pub(super) scanned: Option<TermList>,
     /// The session while it is lent to a command of the command line; `None` at other times.
-    pub(super) lent: Option<Lent>,
+    pub(super) command_session: Option<CommandSession>,
 }
 
 impl OpenedSession {
@@ -453,7 +453,7 @@ pub(super) struct CurrentSet {
 }
 
 /// A session lent to a command of the command line.
-pub(super) struct Lent {
+pub(super) struct CommandSession {
     pub(super) session: OpenSession,
     pub(super) makes_set: bool,
     /// The message to show if the command is interrupted.

@@ -263,7 +263,7 @@ impl Person for Terminal {
     fn turns_page(&mut self, prompt: &str) -> GoOn {
         let mut typed = std::mem::take(&mut self.ahead);
         if typed.is_empty() {
-            // A question of several lines could not be erased.
+            // Shorten the prompt to one line, because only one line can be erased.
             let prompt = match terminal_size_of(io::stderr()) {
                 Some((Width(columns), _)) if columns > 0 => {
                     fitting(prompt, usize::from(columns) - 1)

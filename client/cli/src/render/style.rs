@@ -229,7 +229,7 @@ struct JsonLine<'a> {
     /// The syntax of the record that holds this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     syntax: Option<Value>,
-    /// What else the record has that holds this one.
+    /// The other contents of the record that contains this one.
     #[serde(rename = "record", skip_serializing_if = "Option::is_none")]
     rest: Option<Value>,
 }

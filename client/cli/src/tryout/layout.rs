@@ -6,7 +6,7 @@ use crate::tape::{Direction, Tape};
 
 /// The minimum width of the output for two columns.
 const TWO_COLUMNS: usize = 80;
-/// What stands between two columns.
+/// The separator of columns.
 const BETWEEN: &str = " │ ";
 
 /// A conversation with a server.
@@ -100,7 +100,7 @@ fn below(conversation: &Conversation, width: usize) -> Vec<String> {
     std::iter::once(title).chain(lines).collect()
 }
 
-/// Returns lines of which each has a line of either column.
+/// Returns lines that join a line of each column.
 fn beside(left: &[String], right: &[String], column: usize) -> Vec<String> {
     let line = |lines: &[String], row| lines.get(row).cloned().unwrap_or_default();
     let rows = 0..left.len().max(right.len());

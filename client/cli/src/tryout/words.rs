@@ -17,7 +17,7 @@ use crate::render::{counted, listed, query, shown, term, text_of};
 /// The number of options that are named; the others are counted.
 const NAMED_OPTIONS: usize = 2;
 
-/// What an APDU says.
+/// The explanation of an APDU.
 #[derive(Debug, PartialEq)]
 pub(super) struct Said {
     pub(super) name: &'static str,
@@ -238,7 +238,7 @@ fn present_response(response: &PresentResponse) -> String {
     }
 }
 
-/// What a response holds beside its counts.
+/// The contents of a response beside its counts.
 enum Contents {
     Nothing,
     Records(String),

@@ -1,4 +1,4 @@
-//! Tests of what ends a wait: limits of calls, the wait for a session, and the answer that nobody waits for any more.
+//! Tests of what ends a wait: limits of calls, the wait for a session, and an answer that is no longer awaited.
 
 use std::time::Duration;
 
@@ -169,7 +169,7 @@ async fn audit_r_l5_each_call_of_a_connection_may_have_a_limit() {
     is_of_call("a record of a result set", now, hits.record(1).await);
     let now = Instant::now();
     is_of_call("the next search", now, cat.search(emma()).await);
-    // Each call has a limit of its own, and the connection goes on.
+    // Each call has a limit of its own, and the connection stays open.
     let hits = cat.search(emma()).await.expect("hits");
     assert!(hits.record(1).await.is_ok());
     let now = Instant::now();

@@ -8,7 +8,7 @@ use tokio::time::timeout;
 use z3950_asn1::apdu::Record;
 
 use super::*;
-use crate::find::{Event, SearchTarget, Sought, Wanted};
+use crate::find::{Event, SearchTarget, Subject, Wanted};
 use crate::lookup::{Identifier, matched};
 use crate::protocol::service::ResultRecord;
 use crate::target::profile::Profiles;
@@ -257,7 +257,7 @@ async fn no_record_comes_under_the_identifier_of_another_lookup() {
                         format!("{kind}:{number}").parse().expect("a number");
                     let wanted = Wanted {
                         count: 1,
-                        ..Wanted::new(Sought::Identifiers(vec![identifier]))
+                        ..Wanted::new(Subject::Identifiers(vec![identifier]))
                     };
                     let init = client.options().plan.init.clone();
                     let target = SearchTarget::new("lib", target.clone(), init);

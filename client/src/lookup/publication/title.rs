@@ -378,7 +378,7 @@ mod tests {
             assert_eq!(one.compare(&other), expected, "{one:?} {other:?}");
             assert_eq!(other.compare(&one), expected, "{one:?} {other:?}");
         }
-        // What is an article depends on the language.
+        // Whether a word is an article depends on the language.
         let [one, other] = ["Die Stadt", "Stadt"].map(|text| title(text, 0, "ger").expect(text));
         assert_eq!(one.compare(&other), Some(WithoutArticle));
     }

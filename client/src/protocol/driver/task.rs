@@ -33,7 +33,7 @@ use super::{
     stream_error,
 };
 use crate::error::{Cause, Error, Phase, ProtocolFault};
-use crate::protocol::service::init::{self, Agreed};
+use crate::protocol::service::init::{self, InitOutcome};
 use crate::protocol::session::options::SessionOptions;
 use crate::transport::connect::BoxFuture;
 use crate::transport::timeouts::Limit;
@@ -43,18 +43,18 @@ pub(crate) struct Inbox {
     pub(crate) commands: mpsc::Receiver<Command>,
     pub(crate) triggers: mpsc::Receiver<Trigger>,
     pub(crate) closing: CancellationToken,
-    pub(in crate::protocol) farewell: Arc<OnceLock<Farewell>>,
+    pub(in crate::protocol) farewell: Arc<OnceLock<CloseMode>>,
 }
 
 /// The way in which the client closes the session.
 #[derive(Debug, Clone)]
-pub(crate) struct Farewell {
+pub(crate) struct CloseMode {
     pub(in crate::protocol) close: Close,
     /// Whether to wait for the server's Close.
     pub(in crate::protocol) awaits_answer: bool,
 }
 
-impl Default for Farewell {
+impl Default for CloseMode {
     fn default() -> Self {
         Self {
             close: Close::new(CloseReason::FINISHED, None),
@@ -69,7 +69,7 @@ pub(in crate::protocol) struct Driver<S> {
     state: StateSender,
     wire: Wire<S>,
     /// The result of Init; `None` until Init has been accepted.
-    agreed: Option<Agreed>,
+    agreed: Option<InitOutcome>,
     pub(super) options: SessionOptions,
     inbox: Inbox,
     /// The next request, if it has to wait for operations in progress.
@@ -488,7 +488,7 @@ async fn until(moment: Option<Instant>) {
 
 /// Returns how to end a version 3 session. Without an error, the client ends it in the `chosen` way, if any. Returns
 /// `None` if no Close can be sent, because the connection is lost or the server would not understand it.
-fn farewell(error: Option<&Error>, chosen: Option<&Farewell>) -> Option<Farewell> {
+fn farewell(error: Option<&Error>, chosen: Option<&CloseMode>) -> Option<CloseMode> {
     let (reason, info, awaits_answer) = match error {
         None => return Some(chosen.cloned().unwrap_or_default()),
         Some(Error::ProtocolClosed { .. }) => (CloseReason::FINISHED, None, false),
@@ -504,7 +504,7 @@ fn farewell(error: Option<&Error>, chosen: Option<&Farewell>) -> Option<Farewell
         }
         Some(_) => return None,
     };
-    Some(Farewell {
+    Some(CloseMode {
         close: Close::new(reason, info.as_deref()),
         awaits_answer,
     })

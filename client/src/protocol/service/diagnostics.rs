@@ -68,7 +68,7 @@ pub(super) fn with_information(
             let own = format.default_diagnostics().cloned();
             diagnostics.extend(own.map(DiagRec::DefaultFormat));
             if format.has_explicit() {
-                // It has no default form.
+                // An explicit diagnostic has no default format.
                 diagnostics.extend([DiagRec::ExternallyDefined(external.clone())]);
             }
         }

@@ -78,7 +78,7 @@ pub fn id_pass(
 
 /// The result of Init: the values on which client and server have agreed.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Agreed {
+pub(crate) struct InitOutcome {
     pub(crate) version: u8,
     pub(crate) options: Options,
 }
@@ -144,12 +144,14 @@ pub(crate) fn examine(response: &InitializeResponse) -> Result<(), Error> {
 }
 
 /// Returns the values in effect after an accepted Init; `None` for any other request or answer.
-pub(crate) fn agreed(request: &Apdu, answer: &Apdu) -> Option<Agreed> {
+pub(crate) fn agreed(request: &Apdu, answer: &Apdu) -> Option<InitOutcome> {
     match (request, answer) {
-        (Apdu::InitializeRequest(request), Apdu::InitializeResponse(response)) => Some(Agreed {
-            version: version(request.protocol_version, response),
-            options: request.options.intersection(response.options),
-        }),
+        (Apdu::InitializeRequest(request), Apdu::InitializeResponse(response)) => {
+            Some(InitOutcome {
+                version: version(request.protocol_version, response),
+                options: request.options.intersection(response.options),
+            })
+        }
         _ => None,
     }
 }

@@ -13,7 +13,7 @@ use z3950_asn1::apdu::{Apdu, InitializeRequest, Options, SortKeySpec};
 
 use super::SessionOptions;
 use crate::error::{Cause, Error, Phase, ProtocolFault};
-use crate::protocol::driver::task::{Farewell, Inbox};
+use crate::protocol::driver::task::{CloseMode, Inbox};
 use crate::protocol::driver::{Command, End, Reply, State, StateSender, Trigger};
 use crate::protocol::service::init::ServerInfo;
 #[cfg(feature = "sru")]
@@ -35,7 +35,7 @@ pub(super) struct Handle {
     /// The runtime of the task.
     pub(super) runtime: runtime::Handle,
     /// The way to close the session, if it is not the default one.
-    pub(super) farewell: Arc<OnceLock<Farewell>>,
+    pub(super) farewell: Arc<OnceLock<CloseMode>>,
     pub(super) state: watch::Receiver<State>,
     /// The options that are offered because `SessionOptions` has handlers for them.
     pub(super) answered: Options,

@@ -10,7 +10,7 @@ use crate::transport::timeouts::Timeouts;
 
 /// The schema to request for MARC records.
 const MARCXML: &str = "marcxml";
-/// What to ask for instead, after what the server's description has: MARC 21 – the Deutsche Nationalbibliothek has a name of its own –,
+/// The schemas to try after those in the server's description: MARC 21 – the Deutsche Nationalbibliothek has a name of its own –,
 /// UNIMARC and other MARC as ISO 25577 (MarcXchange) has it, which the Bibliothèque nationale de France and others name so.
 const FURTHER: [&str; 9] = [
     MARCXML,

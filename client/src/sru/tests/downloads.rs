@@ -46,7 +46,7 @@ async fn audit_r_c1_records_without_data_are_none() {
             let all = titles(&connection, 2).await.expect("titles");
             assert_eq!(all, ["Title 1", "Title 2"], "{data}");
             assert_eq!(schemas(&peer)[1], "info%3Asrw%2Fschema%2F1%2Fmarcxml-v1.1");
-            // None has, so the first answer stands.
+            // No other schema has records, so the first answer stands.
             let others = std::iter::repeat_n(refused(66, ""), 20);
             let replies = [blank.clone(), refused(4, "")].into_iter().chain(others);
             let peer = Peer::new(replies);
@@ -58,7 +58,7 @@ async fn audit_r_c1_records_without_data_are_none() {
             assert!(schemas(&peer).len() < 12, "{:?}", schemas(&peer));
         }
     }
-    // One of several.
+    // Only one of several records is empty.
     let some = found_xml(2, 1..=2).replacen(&marc("1"), "", 1);
     let peer = Peer::new([ok(some)]);
     let connection = peer.connect().await;
@@ -103,7 +103,7 @@ async fn audit_r_c2_the_same_page_again_ends_a_download() {
     let all = titles(&connection, 2).await.expect("titles");
     assert_eq!(all.len(), 4);
     assert_eq!(all[3], "Title 4");
-    // What is read twice is not the same page again.
+    // Reading a range twice is not mistaken for a server that repeats a page.
     let peer = Peer::new([found(4, []), unplaced(4, 3..=4), unplaced(4, 3..=4)]);
     let connection = peer.connect().await;
     let hits = connection.search(Query::title("war")).await.expect("hits");
@@ -127,7 +127,7 @@ async fn audit_r_c3_a_busy_server_is_asked_again_after_the_time_that_it_wants() 
         (vec![busy(too_many, "5")], 5, 3),
         (vec![busy(unavailable, "60"), busy(too_many, "0")], 61, 3),
         (vec![busy(unavailable, "1"); 5], 5, 3),
-        // Too often, too long, and without a time.
+        // The server is busy too often, asks for too long a wait, or names no time.
         (vec![busy(unavailable, "1"); 6], 5, 1),
         (vec![busy(unavailable, "3600")], 0, 1),
         (vec![Reply::Octets(http(unavailable, ""))], 0, 1),

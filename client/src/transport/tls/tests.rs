@@ -288,12 +288,16 @@ async fn audit_c3_a_named_certificate_needs_no_authority() {
 #[test]
 fn each_rejection_has_its_remedy() {
     for (error, remedy) in [
-        (CertificateError::Expired, Remedy::Renew),
-        (CertificateError::InvalidPurpose, Remedy::Renew),
-        (CertificateError::NotValidForName, Remedy::Name),
-        (CertificateError::UnknownIssuer, Remedy::Trust),
+        (CertificateError::Expired, CertificateAdvice::Renew),
+        (CertificateError::InvalidPurpose, CertificateAdvice::Renew),
+        (CertificateError::NotValidForName, CertificateAdvice::Name),
+        (CertificateError::UnknownIssuer, CertificateAdvice::Trust),
     ] {
-        assert_eq!(Distrust(error.clone()).remedy(), remedy, "{error:?}");
+        assert_eq!(
+            UntrustedCertificate(error.clone()).advice(),
+            remedy,
+            "{error:?}"
+        );
     }
 }
 
@@ -325,7 +329,7 @@ fn audit_r_x5_rejections_are_words() {
             "cannot be used: Certificate is odd",
         ),
     ] {
-        let words = Distrust(error.clone()).to_string();
+        let words = UntrustedCertificate(error.clone()).to_string();
         assert!(words.contains(expected), "{words}");
         assert!(!words.contains(['{', '(', '[']), "{words}");
     }
@@ -375,7 +379,7 @@ async fn audit_r_x5_the_subject_of_an_authority_is_refused_in_words() {
 #[test]
 fn an_unknown_rejection_is_quoted() {
     let unknown = CertificateError::Other(OtherError(Arc::new(io::Error::other("unknown"))));
-    let text = Distrust(unknown).to_string();
+    let text = UntrustedCertificate(unknown).to_string();
     assert!(
         text.starts_with("the server's certificate cannot be used: "),
         "{text}"

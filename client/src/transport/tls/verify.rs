@@ -181,12 +181,12 @@ fn elements(mut octets: &[u8]) -> impl Iterator<Item = (Header, &[u8])> {
 
 /// The reason why the server's certificate was rejected.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Distrust(pub(super) CertificateError);
+pub(crate) struct UntrustedCertificate(pub(super) CertificateError);
 
-/// The remedy for a rejected certificate.
+/// Advice on a rejected certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Remedy {
+pub enum CertificateAdvice {
     /// The server needs a new certificate.
     Renew,
     /// Connect with another name, or use a certificate for this name.
@@ -195,19 +195,19 @@ pub enum Remedy {
     Trust,
 }
 
-impl Distrust {
-    pub(crate) fn remedy(&self) -> Remedy {
+impl UntrustedCertificate {
+    pub(crate) fn advice(&self) -> CertificateAdvice {
         match &self.0 {
-            error if is_final(error) => Remedy::Renew,
+            error if is_final(error) => CertificateAdvice::Renew,
             CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-                Remedy::Name
+                CertificateAdvice::Name
             }
-            _ => Remedy::Trust,
+            _ => CertificateAdvice::Trust,
         }
     }
 }
 
-impl fmt::Display for Distrust {
+impl fmt::Display for UntrustedCertificate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             CertificateError::Expired => f.write_str("the server's certificate expired"),
@@ -267,7 +267,7 @@ impl fmt::Display for Distrust {
     }
 }
 
-/// What rustls and webpki say. Where they have no words, it is a name of theirs, such as `InvalidOcspResponse`.
+/// Converts a message of rustls or webpki to words. Some messages are only a name, such as `InvalidOcspResponse`.
 fn in_words(said: &str) -> String {
     let end = said.find(|letter: char| !letter.is_ascii_alphanumeric());
     let (name, rest) = said
@@ -289,7 +289,7 @@ fn in_words(said: &str) -> String {
     words
 }
 
-impl std::error::Error for Distrust {}
+impl std::error::Error for UntrustedCertificate {}
 
 /// Returns whether this is the error for a CA certificate, which rustls exposes only as the `Debug` form of a webpki
 /// error.

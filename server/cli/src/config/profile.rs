@@ -3,7 +3,7 @@
 use toml::de::DeValue;
 use z3950_asn1::bib1::attributes::{COMPLETENESS, POSITION, RELATION, STRUCTURE, TRUNCATION, USE};
 use z3950_asn1::bib1::diagnostics::Condition;
-use z3950_server::memory::{AccessPoint, AccessPoints, Kind, Profile, Treatment};
+use z3950_server::memory::{AccessPoint, AccessPoints, Kind, Profile, UnsupportedPolicy};
 
 use super::section::{Value, number, string, text};
 use super::setting::{parse, settings};
@@ -93,15 +93,15 @@ settings! {
 pub(super) struct TypeRules {
     only: Vec<i64>,
     all_but: Vec<i64>,
-    others: Option<Treatment>,
+    others: Option<UnsupportedPolicy>,
     suppose: Option<i64>,
 }
 
-fn treatment(value: &DeValue<'_>) -> Option<Treatment> {
+fn treatment(value: &DeValue<'_>) -> Option<UnsupportedPolicy> {
     match string(value) {
-        Some("ignore") => Some(Treatment::Ignore),
+        Some("ignore") => Some(UnsupportedPolicy::Ignore),
         Some(_) => None,
-        None => number(value).map(|code| Treatment::Refuse(Condition(code))),
+        None => number(value).map(|code| UnsupportedPolicy::Refuse(Condition(code))),
     }
 }
 

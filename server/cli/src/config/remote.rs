@@ -23,7 +23,7 @@ settings! {
         "fresh": Number(Time, 0, |table| &mut table.remote.fresh);
         /// Sessions with each target, unless its profile allows fewer. Searches share them.
         "sessions": Number(Count, 1, |table| &mut table.remote.sessions);
-        /// Octets of records that are kept for the next requests.
+        /// Size of the cache of records, in octets.
         "cache-octets": Number(Octets, 0, |table| &mut table.remote.cache_octets);
         /// Records of several targets that a sort puts in order; later ones are diagnostics.
         "sorted-records": Number(Count, 0, |table| &mut table.remote.sorted_records);

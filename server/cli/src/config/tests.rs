@@ -9,7 +9,7 @@ use z3950_asn1::bib1::attributes::{COMPLETENESS, POSITION, RELATION, STRUCTURE, 
 use z3950_front::engine::IndexUses;
 use z3950_front::engine::catalogue::CatalogueOptions;
 use z3950_front::engine::opensearch::ClusterOptions;
-use z3950_server::memory::Treatment;
+use z3950_server::memory::UnsupportedPolicy;
 
 use super::*;
 use crate::args::Arguments;
@@ -125,10 +125,10 @@ fn the_template_is_read_with_every_setting() {
         .only(USE, [4, 1003, 1016, 1032])
         .suppose(USE, 1016)
         .all_but(RELATION, [100, 101])
-        .others(POSITION, Treatment::Ignore)
+        .others(POSITION, UnsupportedPolicy::Ignore)
         .suppose(STRUCTURE, 1)
         .all_but(TRUNCATION, [102])
-        .others(TRUNCATION, Treatment::Ignore)
+        .others(TRUNCATION, UnsupportedPolicy::Ignore)
         .only(COMPLETENESS, [1]);
     assert_eq!(config.profile, expected);
     let shelf = config.access_points.rows().last().expect("one more row");

@@ -62,7 +62,7 @@ impl Unit {
         }
     }
 
-    /// Formats a number as in the settings file, in the largest unit of which it is a multiple.
+    /// Formats a number as in the settings file, in the largest unit that divides it.
     pub(super) fn shown(self, number: u64) -> String {
         let units: &[(u64, &str)] = match self {
             Self::Count => &[],

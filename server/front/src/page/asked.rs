@@ -12,7 +12,7 @@ use crate::text::cut;
 /// The interpretation of the text that was typed.
 #[derive(Clone, Debug)]
 pub(super) enum PageQuery {
-    /// Identifiers, of which the first that finds something counts.
+    /// Identifiers. The first one that finds something counts.
     Identifiers(Vec<Identifier>),
     /// A query, and its language.
     Query(Box<Query>, Language),

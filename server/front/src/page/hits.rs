@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::{Stream, StreamExt, stream};
 use z3950::asn1::oid::XML;
-use z3950::find::{Event, Events, Found, SearchTarget, Sought, Wanted};
+use z3950::find::{Event, Events, Found, SearchTarget, Subject, Wanted};
 use z3950::lookup::Preferences;
 use z3950::plan::Fallback;
 use z3950::{Client, ClientOptions, Connection, Error, Phase, Query, Record, RecordForm};
@@ -54,7 +54,7 @@ impl PageSearch {
         let own = client.target(OWN)?;
         let mut wanted = match &asked {
             PageQuery::Identifiers(identifiers) => {
-                Wanted::new(Sought::Identifiers(identifiers.clone()))
+                Wanted::new(Subject::Identifiers(identifiers.clone()))
             }
             PageQuery::Query(query, _) => {
                 Wanted::query(narrowed((**query).clone(), &parameters.narrowings))
@@ -107,7 +107,7 @@ impl PageSearch {
             PageQuery::Identifiers(_) => None,
             PageQuery::Query(..) if narrowings.is_empty() || !has_fallback => return Ok(()),
             PageQuery::Query(query, _) => {
-                wanted.sought = Wanted::query((**query).clone()).sought;
+                wanted.subject = Wanted::query((**query).clone()).subject;
                 Some((**query).clone())
             }
         };
@@ -118,7 +118,7 @@ impl PageSearch {
                     Some(query) if found.query.is_empty() => query,
                     _ => Query::pqf(&found.query)?,
                 };
-                self.wanted.sought = Wanted::query(narrowed(query, narrowings)).sought;
+                self.wanted.subject = Wanted::query(narrowed(query, narrowings)).subject;
                 self.wanted.fallback = Fallback::default();
                 break;
             }
@@ -289,7 +289,7 @@ impl DatabaseAnswer {
         missing.start = start;
         missing.form = RecordForm::new(Some(XML), None);
         if !found.query.is_empty() {
-            missing.sought = Wanted::query(Query::pqf(&found.query).ok()?).sought;
+            missing.subject = Wanted::query(Query::pqf(&found.query).ok()?).subject;
         }
         Some(missing)
     }

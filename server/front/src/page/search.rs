@@ -262,7 +262,7 @@ struct ResultsEnd {
     /// The number of databases that have not answered.
     failures: usize,
     downloads: Vec<ShownDownload>,
-    /// What the downloads are of.
+    /// The name of the downloads.
     name: &'static str,
 }
 

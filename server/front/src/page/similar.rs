@@ -13,7 +13,7 @@ pub(super) struct SimilarTerms {
     fixed: usize,
 }
 
-/// What is known from a term of the list.
+/// A term of the list, compared with the word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TermStep {
     /// The distance of the term; `None` if it is too far from the word.
@@ -96,7 +96,7 @@ impl SimilarTerms {
         })
     }
 
-    /// Returns the least character after that of the term at a place with which a similar term may go on.
+    /// Returns the least character after that of the term at a place with which a similar term may continue.
     fn next_letter(&self, term: &[char], rows: &[Vec<usize>], place: usize) -> Option<char> {
         let row = rows.get(place)?;
         let present = *term.get(place)?;

@@ -1,4 +1,4 @@
-//! What may have been meant by a search that found nothing: words that the indexes do not have are replaced by similar ones that they
+//! Suggestions for a search that found nothing: words that the indexes do not have are replaced by similar ones that they
 //! have. The terms of an index are read by Scan (Z39.50-2003 §3.2.8), from databases of this server alone, and within a limit of time.
 
 use std::cmp::Reverse;

@@ -27,7 +27,7 @@ pub(super) struct EarlierSets<'a> {
 }
 
 impl<'a> EarlierSets<'a> {
-    /// Looks up the result sets in a query, of which there may be none.
+    /// Looks up the result sets in a query, if it has any.
     ///
     /// # Errors
     /// Condition 30 for a set that does not exist or belongs to another database, 18 for a set that is restricted by attributes.

@@ -150,7 +150,7 @@ impl RemoteDatabase {
 }
 
 /// # Errors
-/// Condition 14 for a record of which something is missing: clients would take the rest for all of it. Also for one in XML that is not a
+/// Condition 14 for an incomplete record: clients would take the rest for the whole record. Also for one in XML that is not a
 /// single well-formed element: nobody knows which record it is.
 fn whole(record: Record) -> Result<Record, Diagnostic> {
     let fault = if is_in_marc(&record) {

@@ -57,7 +57,7 @@ pub(super) struct RemoteSet {
     is_estimate: bool,
     /// The number of records for each term, if the target reports these numbers.
     pub(super) term_counts: Option<Vec<usize>>,
-    /// What the target said besides, such as a diagnostic beside its records.
+    /// Further messages of the target, such as a diagnostic beside its records.
     pub(super) remarks: Vec<String>,
     pub(super) held: Mutex<HeldSet>,
 }

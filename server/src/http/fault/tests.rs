@@ -7,31 +7,31 @@ use crate::http::answer::plain;
 #[test]
 fn answers_are_written_as_the_fault_says() {
     let second = Duration::from_secs(1);
-    let manner = Manner::default;
-    let with = |manner| Struck {
+    let manner = WriteMode::default;
+    let with = |manner| ActiveFaults {
         manner,
-        ..Struck::default()
+        ..ActiveFaults::default()
     };
     for (fault, expected, status) in [
         (
             "delay 1s",
-            Struck {
+            ActiveFaults {
                 delay: second,
-                ..Struck::default()
+                ..ActiveFaults::default()
             },
             200,
         ),
         (
             "silence",
-            Struck {
+            ActiveFaults {
                 is_silent: true,
-                ..Struck::default()
+                ..ActiveFaults::default()
             },
             200,
         ),
         (
             "trickle 4",
-            with(Manner {
+            with(WriteMode {
                 trickle: Some(second / 4),
                 ..manner()
             }),
@@ -39,7 +39,7 @@ fn answers_are_written_as_the_fault_says() {
         ),
         (
             "reset 9",
-            with(Manner {
+            with(WriteMode {
                 cut_after: Some(9),
                 reset: true,
                 ..manner()
@@ -48,7 +48,7 @@ fn answers_are_written_as_the_fault_says() {
         ),
         (
             "hang-up",
-            with(Manner {
+            with(WriteMode {
                 hang_up: true,
                 ..manner()
             }),
@@ -56,16 +56,16 @@ fn answers_are_written_as_the_fault_says() {
         ),
         (
             "octets 4142",
-            with(Manner {
+            with(WriteMode {
                 instead: Some("AB".into()),
                 ..manner()
             }),
             200,
         ),
-        ("status 500", Struck::default(), 500),
-        ("status 204", Struck::default(), 204),
-        ("status 100", Struck::default(), 200),
-        ("status failure", Struck::default(), 200),
+        ("status 500", ActiveFaults::default(), 500),
+        ("status 204", ActiveFaults::default(), 204),
+        ("status 100", ActiveFaults::default(), 200),
+        ("status failure", ActiveFaults::default(), 200),
     ] {
         let rule: Rule = format!("on http: {fault}").parse().expect(fault);
         let mut answer = plain(StatusCode::OK, "words");

@@ -65,7 +65,7 @@ async fn audit_r_x8_ambiguous_lengths_behind_another_request_are_refused() {
     assert_eq!(answer.status(), "200", "{}", answer.body);
     assert!(answer.head.contains("connection: close"), "{}", answer.head);
     assert!(caller.answer().await.is_none());
-    // One after the other is right.
+    // Requests one after the other are accepted.
     let mut caller = Caller::new(Limits::default());
     for request in [get("/cat"), post.clone(), post, chunked] {
         caller.send(request).await;

@@ -6,7 +6,7 @@ use futures_util::{SinkExt, StreamExt, stream};
 use tokio_util::codec::Framed;
 use z3950_asn1::apdu::Apdu;
 use z3950_asn1::codec;
-use z3950_asn1::codec::stream::ApduCodec;
+use z3950_asn1::codec::frame::ApduCodec;
 
 use super::*;
 use crate::connection::rooms::{Entrance, Rooms};

@@ -13,7 +13,7 @@ use super::support::{KEY, NAME_NORMALIZED, STRING, can};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::memory::fields::{Fields, IndexId, Kind};
 use crate::memory::index::Terms;
-use crate::memory::profile::{Profile, Treatment, TypeProfile, place};
+use crate::memory::profile::{Profile, TypeProfile, UnsupportedPolicy, place};
 use crate::memory::words::words;
 
 /// The attributes of a term, all of them supported by the index and the profile.
@@ -191,11 +191,11 @@ fn not_taken(rules: Option<&TypeProfile>, value: impl Fn() -> String) -> Result<
     rules.map_or(Ok(()), |rules| refused(rules.others, value))
 }
 
-fn refused(treatment: Treatment, value: impl Fn() -> String) -> Result<(), Diagnostic> {
+fn refused(treatment: UnsupportedPolicy, value: impl Fn() -> String) -> Result<(), Diagnostic> {
     match treatment {
-        Treatment::Refuse(condition) => Err(diagnostic(condition, value())),
-        Treatment::RefuseBriefly(condition) => Err(diagnostic(condition, "")),
-        Treatment::Ignore => Ok(()),
+        UnsupportedPolicy::Refuse(condition) => Err(diagnostic(condition, value())),
+        UnsupportedPolicy::RefuseBriefly(condition) => Err(diagnostic(condition, "")),
+        UnsupportedPolicy::Ignore => Ok(()),
     }
 }
 

@@ -19,7 +19,7 @@ use crate::memory::index::{Edge, Edges};
 #[derive(Clone, Debug)]
 pub struct WrittenTerm<'q> {
     pub(super) attributes: TermAttributes,
-    /// The text, as it was written; empty if all records of the index are asked for.
+    /// The text, verbatim; empty if all records of the index are asked for.
     pub text: Cow<'q, str>,
     /// The octets of the term, if it was sent as text.
     pub octets: &'q [u8],
@@ -59,7 +59,7 @@ impl<'q> WrittenTerm<'q> {
         self.attributes.kind
     }
 
-    /// Returns whether all records of the index are asked for (relation 103).
+    /// Returns whether the relation is AlwaysMatches (103), which matches all records of the index.
     pub fn is_always_matches(&self) -> bool {
         self.attributes.relation == ALWAYS_MATCHES
     }

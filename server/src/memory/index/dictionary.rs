@@ -14,7 +14,7 @@ use crate::memory::hits::{Bits, Part, Union};
 pub(super) struct Lexicon {
     strings: Strings,
     postings: Postings,
-    /// For each block of [`BLOCK`] strings, the indexes of which any string in it is a term.
+    /// For each block of [`BLOCK`] strings, the indexes that have any of its strings as a term.
     blocks: Box<[IndexSet]>,
     /// The precomputed records of terms that have many records in several lists, in ascending order of term and index.
     wholes: Box<[(u32, IndexId, Bits)]>,

@@ -169,7 +169,7 @@ pub(super) fn read(
 }
 
 /// A parsed record, and the octets that will be served.
-pub(super) struct Sound {
+pub(super) struct ParsedRecord {
     pub(super) octets: Bytes,
     pub(super) record: MarcRecord,
     pub(super) number: u64,
@@ -182,7 +182,7 @@ pub(super) struct Sound {
     pub(super) is_whole: bool,
 }
 
-impl Sound {
+impl ParsedRecord {
     /// Returns the note on a repair; `more` is the number of further repairs of the record.
     pub(super) fn note(&self, repair: &Repair, more: usize) -> Note {
         Note::Repaired {
@@ -209,7 +209,7 @@ impl RawRecord {
     ///
     /// # Errors
     /// The reason why the octets are not a record.
-    pub(super) fn parsed(self, arena: &mut Arena) -> Result<Sound, Note> {
+    pub(super) fn parsed(self, arena: &mut Arena) -> Result<ParsedRecord, Note> {
         let (number, offset) = (self.number, self.offset);
         let left_out = |error: Iso2709Error| Note::LeftOut {
             number,
@@ -231,7 +231,7 @@ impl RawRecord {
             }
         });
         let only_numbers = repairs.iter().all(|repair| is_of_a_number(repair.kind));
-        Ok(Sound {
+        Ok(ParsedRecord {
             octets,
             record,
             number,

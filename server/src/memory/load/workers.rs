@@ -56,12 +56,12 @@ struct Indexed {
     number: usize,
     segment: Segment,
     /// The results so far, by number of the input.
-    taken: BTreeMap<usize, Taken>,
+    taken: BTreeMap<usize, InputResult>,
 }
 
 /// The result for the records of one input.
 #[derive(Debug, Default)]
-struct Taken {
+struct InputResult {
     /// The number of records that will be served.
     records: u64,
     /// The number of these records that are complete.
@@ -396,7 +396,7 @@ fn work_off(batches: &Mutex<Receiver<Batch>>, fields: &Arc<Fields>, done: &Sende
 
 fn indexed(batch: Batch, builder: &mut SegmentBuilder) -> Indexed {
     let mut arena = Arena::default();
-    let mut all = BTreeMap::<usize, Taken>::new();
+    let mut all = BTreeMap::<usize, InputResult>::new();
     for (database, input, record) in batch.lists.into_iter().flatten() {
         let taken = all.entry(input).or_default();
         let sound = match record.parsed(&mut arena) {

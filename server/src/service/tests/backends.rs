@@ -1,4 +1,4 @@
-//! Tests of what backends are told, and of backends that panic or give wrong answers.
+//! Tests of the arguments that backends get, and of backends that panic or give wrong answers.
 
 use std::sync::Mutex;
 
@@ -17,9 +17,9 @@ use crate::target::Target;
 
 /// Keeps the methods that were called, each with the user.
 #[derive(Default)]
-struct Told(Mutex<Vec<String>>);
+struct Recorder(Mutex<Vec<String>>);
 
-impl Told {
+impl Recorder {
     fn note(&self, method: &str, caller: &Caller) {
         let user = caller.user().unwrap_or("nobody");
         self.0
@@ -29,7 +29,7 @@ impl Told {
     }
 }
 
-impl Backend for Told {
+impl Backend for Recorder {
     fn databases(&self) -> Vec<DatabaseInfo> {
         vec![DatabaseInfo {
             name: "books".to_owned(),
@@ -111,7 +111,7 @@ fn ask_for_all(session: &mut Session) {
 #[test]
 fn audit_r_l10_every_call_names_the_user() {
     for user in [None, Some("ann")] {
-        let told = Arc::new(Told::default());
+        let told = Arc::new(Recorder::default());
         let backend = Arc::clone(&told) as Arc<dyn Backend>;
         let target = Target::new(backend, Limits::default());
         let target = match user {
@@ -134,7 +134,7 @@ fn audit_r_l10_every_call_names_the_user() {
 /// A client that authenticates during its first operation is named in that operation.
 #[test]
 fn audit_r_l10_a_user_who_is_challenged_is_named() {
-    let told = Arc::new(Told::default());
+    let told = Arc::new(Recorder::default());
     let access = crate::access::Access {
         challenge: Some(Challenge::Simple("who?".to_owned())),
         ..Default::default()
@@ -174,7 +174,7 @@ impl Panicking {
 
 impl Backend for Panicking {
     fn databases(&self) -> Vec<DatabaseInfo> {
-        Told::default().databases()
+        Recorder::default().databases()
     }
 
     fn search<'a>(&'a self, search: Search<'a>) -> Answer<'a, Found> {

@@ -103,7 +103,7 @@ async fn a_description_says_where_the_database_is() {
         ),
     ] {
         let request = Request::from_parameters(b"", &SruLimits::default());
-        let mut asked = SruAsked::new("Books", request);
+        let mut asked = SruRequest::new("Books", request);
         asked.authority = (authority.0.to_owned(), authority.1);
         asked.secure = secure;
         let reply = session().answer(asked).await;

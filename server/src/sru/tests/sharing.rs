@@ -41,7 +41,7 @@ async fn a_set_is_there_for_other_connections_until_it_expires() {
     assert_eq!(data(&rest).as_slice(), &data(&all)[7..]);
     let part = format!("{again} and peace");
     assert_eq!(found(&mut second, &part).await, (Some(2), String::new()));
-    let other = SruAsked::new(
+    let other = SruRequest::new(
         "serials",
         Request::from_parameters(again.replace('@', "%3D").as_bytes(), &SruLimits::default()),
     );

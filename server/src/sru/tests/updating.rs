@@ -32,7 +32,7 @@ async fn answer(
     update: UpdateRequest,
 ) -> (SruStatus, UpdateResponse) {
     let request = Request::new(Version::V1_1, update);
-    let reply = session.answer(SruAsked::new(database, Ok(request))).await;
+    let reply = session.answer(SruRequest::new(database, Ok(request))).await;
     match reply.response {
         Response::Update(response) => (reply.status, response),
         other => panic!("{other:?}"),
@@ -230,7 +230,7 @@ async fn updates_from_other_hosts_need_a_user_who_may() {
         let session = &mut session.with_peer(Ipv4Addr::new(address, 0, 0, 1).into());
         let update = request(UpdateAction::Create, "new1", &record("new1", "One"));
         let request = Request::new(Version::V1_1, update);
-        let mut asked = SruAsked::new("books", Ok(request));
+        let mut asked = SruRequest::new("books", Ok(request));
         asked.login = login.map(|user| SruLogin {
             user: user.to_owned(),
             password: String::new(),

@@ -13,11 +13,11 @@ use z3950_asn1::oid::Oid;
 
 use super::knowledge::Knowledge;
 use super::rules::RuleId;
-use super::sheet::{Message, Sheet};
+use super::sheet::{Message, SessionResults};
 
 /// Judges a request by its own contents and by the state of the session.
 pub(super) fn check(
-    sheet: &mut Sheet,
+    sheet: &mut SessionResults,
     known: &mut Knowledge,
     message: Message<'_>,
     request: &Apdu,
@@ -48,7 +48,7 @@ pub(super) fn check(
 
 /// A request that is being judged.
 struct Judged<'a> {
-    sheet: &'a mut Sheet,
+    sheet: &'a mut SessionResults,
     known: &'a mut Knowledge,
     message: Message<'a>,
     request: &'a Apdu,

@@ -14,7 +14,7 @@ use super::octets;
 use super::reactions::Reactions;
 use super::report::JudgedSession;
 use super::rules::RuleId;
-use super::sheet::{Message, Sheet};
+use super::sheet::{Message, SessionResults};
 use z3950_server::Peer;
 use z3950_server::metrics::SessionEnd;
 
@@ -30,7 +30,7 @@ pub(super) struct Conversation {
     started: Instant,
     limits: JudgeLimits,
     known: Knowledge,
-    sheet: Sheet,
+    sheet: SessionResults,
     reactions: Reactions,
     /// The number of requests of each kind that were received.
     requests: BTreeMap<&'static str, u64>,
@@ -46,7 +46,7 @@ impl Conversation {
             started: Instant::now(),
             known: Knowledge::new(limits.remembered),
             limits,
-            sheet: Sheet::default(),
+            sheet: SessionResults::default(),
             reactions: Reactions::default(),
             requests: BTreeMap::new(),
             implementation: None,
@@ -58,7 +58,7 @@ impl Conversation {
         !self.requests.is_empty()
     }
 
-    pub(super) fn sheet(&self) -> &Sheet {
+    pub(super) fn sheet(&self) -> &SessionResults {
         &self.sheet
     }
 

@@ -1,6 +1,6 @@
 //! The rules for clients, with their sources.
 
-pub use crate::level::Level;
+pub use crate::Level;
 
 /// A requirement or recommendation for clients.
 #[derive(Debug, PartialEq, Eq)]

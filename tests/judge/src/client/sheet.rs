@@ -10,7 +10,7 @@ const MAX_WORDS: usize = 200;
 
 /// The results of a session, in the order of the rules.
 #[derive(Debug, Default)]
-pub(super) struct Sheet(Vec<RuleMark>);
+pub(super) struct SessionResults(Vec<RuleMark>);
 
 #[derive(Debug, Default)]
 struct RuleMark {
@@ -38,7 +38,7 @@ pub(super) struct Message<'a> {
     pub(super) kept: usize,
 }
 
-impl Sheet {
+impl SessionResults {
     /// Records whether a message keeps a rule; `came` describes the message if it does not.
     pub(super) fn mark(
         &mut self,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-pub use crate::level::Level;
+pub use crate::Level;
 
 use super::sru::trial::SruTrial;
 use super::trial::Trial;
@@ -63,7 +63,7 @@ macro_rules! checks {
     ($($name:literal $level:ident $section:tt: $requirement:literal => $run:ident $(($($argument:expr),*))?;)*) => {
         &[$($crate::server::check::Check {
             name: $name,
-            level: $crate::level::Level::$level,
+            level: $crate::Level::$level,
             section: $section,
             requirement: $requirement,
             run: $crate::server::check::Procedure::Z3950(

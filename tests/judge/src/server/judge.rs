@@ -12,9 +12,9 @@ use super::checks::{Permission, all};
 use super::finding::Finding;
 use super::learn::learn;
 use super::ledger::{Ledger, Pacer};
-use super::offer::Missing;
+use super::offer::MissingPrerequisite;
 use super::options::{JudgeOptions, JudgedServer};
-use super::report::{Offered, Report};
+use super::report::{Report, ServerOffer};
 use super::schedule::{CheckResult, JudgedOffer, Schedule};
 use super::secrets::Secrets;
 use super::sru;
@@ -122,7 +122,7 @@ impl Judge {
     }
 
     /// Determines the server's offer. This is needed once, before the first check. If a database is missing, no checks are run.
-    pub async fn learn(&mut self) -> Offered<'_> {
+    pub async fn learn(&mut self) -> ServerOffer<'_> {
         let server = Arc::clone(&self.server);
         let limit = server.options.limits.check_time + server.options.pause * 100;
         let hide = |notes: &mut Vec<String>| {
@@ -146,10 +146,10 @@ impl Judge {
         };
         self.count(&ledger, began);
         let lacks = |kind| self.offered().missing().contains(&kind);
-        if lacks(Missing::Database) {
+        if lacks(MissingPrerequisite::Database) {
             self.schedule
                 .leave_out("a database to judge is not available");
-        } else if !lacks(Missing::Answer) && !lacks(Missing::Session) {
+        } else if !lacks(MissingPrerequisite::Answer) && !lacks(MissingPrerequisite::Session) {
             let most = self.useful_sessions();
             self.schedule.find_sessions(&self.known, most).await;
         }
@@ -175,10 +175,10 @@ impl Judge {
     }
 
     /// Returns the server's offer.
-    fn offered(&self) -> Offered<'_> {
+    fn offered(&self) -> ServerOffer<'_> {
         match &self.known {
-            JudgedOffer::Z3950(offer) => Offered::Z3950(offer),
-            JudgedOffer::Sru(offer) => Offered::Sru(offer),
+            JudgedOffer::Z3950(offer) => ServerOffer::Z3950(offer),
+            JudgedOffer::Sru(offer) => ServerOffer::Sru(offer),
         }
     }
 
@@ -209,7 +209,8 @@ impl Judge {
         let is_left_out = match &verdict {
             Verdict::NotJudged { reason } => {
                 let missing = self.offered().missing();
-                self.schedule.stopped() == Some(reason) || missing.contains(&Missing::Answer)
+                self.schedule.stopped() == Some(reason)
+                    || missing.contains(&MissingPrerequisite::Answer)
             }
             _ => false,
         };

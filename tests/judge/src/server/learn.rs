@@ -13,7 +13,7 @@ use z3950_asn1::record::explain::ExplainRecord;
 use super::answers::WithRecords;
 use super::checks::updates;
 use super::ledger::Ledger;
-use super::offer::{FEW, Missing, Offer, TOO_LATE, WORDS, is_better};
+use super::offer::{FEW, MissingPrerequisite, Offer, TOO_LATE, WORDS, is_better};
 use super::options::JudgedServer;
 use super::requests::{present, search};
 use super::trial::Trial;
@@ -43,11 +43,11 @@ pub(super) async fn learn(target: &Arc<JudgedServer>, limit: Duration) -> (Offer
         Ok(Ok(())) => {}
         Ok(Err(verdict)) => {
             offer.notes.push(verdict.into_words());
-            offer.missing.push(Missing::Answer);
+            offer.missing.push(MissingPrerequisite::Answer);
         }
         Err(_) => {
             offer.notes.push(TOO_LATE.to_owned());
-            offer.missing.push(Missing::Answer);
+            offer.missing.push(MissingPrerequisite::Answer);
         }
     }
     trial.leave().await;
@@ -59,13 +59,13 @@ async fn fill(offer: &mut Offer, trial: &mut Trial) -> Checked {
     let is_open = init.result;
     offer.init = Some(init);
     if !is_open {
-        offer.missing.push(Missing::Session);
+        offer.missing.push(MissingPrerequisite::Session);
         offer.notes.push("the server rejected Init".to_owned());
         return Ok(());
     }
     (offer.version, offer.granted) = (trial.version, trial.granted);
     find_query(offer, trial).await?;
-    if offer.missing.contains(&Missing::Database) {
+    if offer.missing.contains(&MissingPrerequisite::Database) {
         let listed = if offer.is_default {
             first_listed(trial).await
         } else {
@@ -96,11 +96,11 @@ async fn find_query(offer: &mut Offer, trial: &mut Trial) -> Checked {
     if let Some(query) = given {
         let refusal = hits_of(offer, trial, query.clone()).await?;
         let (missing, words) = match refusal {
-            Some(words) => (Missing::Query, format!("was refused: {words}")),
+            Some(words) => (MissingPrerequisite::Query, format!("was refused: {words}")),
             None if offer.hits > 0 => return Ok(()),
-            None => (Missing::Hits, "has no hits".to_owned()),
+            None => (MissingPrerequisite::Hits, "has no hits".to_owned()),
         };
-        if !offer.missing.contains(&Missing::Database) {
+        if !offer.missing.contains(&MissingPrerequisite::Database) {
             offer.missing.push(missing);
             let note =
                 format!("the query {query} {words}; what needs a query with hits is not judged");
@@ -116,7 +116,7 @@ async fn find_query(offer: &mut Offer, trial: &mut Trial) -> Checked {
             let attributes = use_value.map(|value| AttributeElement::numeric(USE, value));
             let rpn = RpnStructure::term(attributes.into_iter().collect(), *word);
             refusal = hits_of(offer, trial, RpnQuery::bib1(rpn)).await?;
-            if offer.missing.contains(&Missing::Database) {
+            if offer.missing.contains(&MissingPrerequisite::Database) {
                 return Ok(());
             }
             // The server would refuse the attributes with other words too.
@@ -159,7 +159,7 @@ async fn hits_of(offer: &mut Offer, trial: &mut Trial, query: RpnQuery) -> Check
         let names = offer.databases.iter().map(|name| name.0.to_string_lossy());
         let names = names.collect::<Vec<_>>().join(", ");
         offer.notes.push(format!("no database {names}: {first}"));
-        offer.missing.push(Missing::Database);
+        offer.missing.push(MissingPrerequisite::Database);
     } else if offer.query == Some(query) {
         offer.refusal = Some(first.to_string());
     }
@@ -197,7 +197,7 @@ async fn find_updates(offer: &mut Offer, trial: &mut Trial) -> Checked {
         let name = database.0.to_string_lossy();
         let note = format!("database {name} takes no updates: {}", verdict.into_words());
         offer.notes.push(note);
-        offer.missing.push(Missing::Updates);
+        offer.missing.push(MissingPrerequisite::Updates);
     }
     Ok(())
 }

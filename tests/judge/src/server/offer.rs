@@ -16,7 +16,7 @@ pub(super) const TOO_LATE: &str = "the server did not answer in time";
 /// A precondition of the judgement that the server does not meet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Missing {
+pub enum MissingPrerequisite {
     /// The server could not be reached, or did not answer the first request.
     Answer,
     /// Init was rejected.
@@ -54,7 +54,7 @@ pub struct Offer {
     /// The record syntaxes in which the server returned the first record.
     pub syntaxes: Vec<Oid>,
     /// The preconditions of the judgement that the server does not meet.
-    pub missing: Vec<Missing>,
+    pub missing: Vec<MissingPrerequisite>,
     /// Notes on features that could not be determined, with the reason.
     pub notes: Vec<String>,
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use z3950_asn1::moment::Moment;
 
 use super::finding::Finding;
-use super::offer::{Missing, Offer};
+use super::offer::{MissingPrerequisite, Offer};
 use super::secrets::Secrets;
 use super::sru::offer::SruOffer;
 use super::verdict::Verdict;
@@ -29,7 +29,7 @@ pub struct Report<'a> {
     /// The number of octets received.
     pub octets: u64,
     /// The server's offer.
-    pub offer: Offered<'a>,
+    pub offer: ServerOffer<'a>,
     /// The findings, in the order of the checks.
     pub findings: &'a [Finding],
     pub(super) secrets: &'a Secrets,
@@ -37,14 +37,14 @@ pub struct Report<'a> {
 
 /// The offer of a server in the protocol in which it is judged.
 #[derive(Debug, Clone, Copy)]
-pub enum Offered<'a> {
+pub enum ServerOffer<'a> {
     /// The offer of a Z39.50 server.
     Z3950(&'a Offer),
     /// The offer of an SRU server.
     Sru(&'a SruOffer),
 }
 
-impl<'a> Offered<'a> {
+impl<'a> ServerOffer<'a> {
     /// Returns whether the server answered any request.
     pub fn has_answered(self) -> bool {
         match self {
@@ -54,7 +54,7 @@ impl<'a> Offered<'a> {
     }
 
     /// Returns the preconditions of the judgement that the server does not meet.
-    pub fn missing(self) -> &'a [Missing] {
+    pub fn missing(self) -> &'a [MissingPrerequisite] {
         match self {
             Self::Z3950(offer) => &offer.missing,
             Self::Sru(offer) => &offer.missing,

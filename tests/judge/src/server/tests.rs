@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use z3950_server::testing::{TestServer, record};
 
-use super::{Judge, JudgeOptions, Offered, Verdict};
+use super::{Judge, JudgeOptions, ServerOffer, Verdict};
 use z3950::transport::Tcp;
 use z3950::url::{Host, Mode};
 
@@ -51,7 +51,7 @@ fn reason(verdict: Verdict) -> String {
 async fn what_the_server_offers_is_found_out() {
     let server = server(None);
     let mut judge = judge(server.addr(), |_| {});
-    let Offered::Z3950(offer) = judge.learn().await else {
+    let ServerOffer::Z3950(offer) = judge.learn().await else {
         panic!("a server of Z39.50");
     };
     assert_eq!((offer.version, offer.hits), (3, 4));

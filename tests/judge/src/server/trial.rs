@@ -13,7 +13,7 @@ use tokio_util::codec::Framed;
 use z3950_asn1::apdu::{
     Apdu, Close, CloseReason, IdAuthentication, InitializeRequest, InitializeResponse, Options,
 };
-use z3950_asn1::codec::stream::ApduCodec;
+use z3950_asn1::codec::frame::ApduCodec;
 use z3950_asn1::codec::{
     self,
     frame::{Header, Length, StreamError},

@@ -240,7 +240,7 @@ fn audit_r_e1_a_form_is_fetched_before_its_answers_are_sent() {
     }
 }
 
-/// RFC 1736 §3: a locator that may be followed later is told apart from one that leads nowhere.
+/// RFC 1736 §3: a locator that may be followed later is distinguished from one that leads nowhere.
 #[test]
 fn audit_r_e7_a_server_that_says_to_try_again_is_unavailable() {
     let server = Recorder::start();

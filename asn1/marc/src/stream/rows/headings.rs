@@ -64,7 +64,7 @@ pub(super) enum Kind {
     Type,
     /// A number with the prefix of OCLC.
     Oclc,
-    /// What follows `--` is `$x`.
+    /// A subject with subdivisions: the text after each `--` is `$x`.
     Subdivided,
 }
 
@@ -271,7 +271,7 @@ fn place(heading: &str) -> Option<Place> {
             Some(Place::Positions(tag, first, last)).filter(|_| last < MAX_CONTROL)
         }
         Content::Positions(..) => None,
-        // What is not of a record: sources, inputs, and the state of copies.
+        // Columns that do not come from a record: sources, inputs, and the state of copies.
         Content::Named(_) | Content::OfCopies(_) => Some(Place::LeftOut),
         Content::Field(tag, codes) if tag.is_control() => {
             codes.is_empty().then_some(Place::Control(tag))

@@ -15,7 +15,7 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// Takes the words of bash, of which the one at `index` is at the cursor. `--format=csv`, which bash makes three words of, becomes
+    /// Takes the words of bash and the index of the one at the cursor. `--format=csv`, which bash makes three words of, becomes
     /// `--format csv`, and the parts of `title:war` become one word.
     pub(super) fn new(words: Vec<OsString>, index: usize) -> Self {
         let mut line = Self {

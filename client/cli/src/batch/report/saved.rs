@@ -1,5 +1,5 @@
 //! Reports that a spreadsheet program has saved again: with semicolons or other line ends, without the byte order mark, and with
-//! texts in place of the formulas that keep their digits. They are written anew in the form of reports, so that a run can go on in
+//! texts in place of the formulas that keep their digits. They are written anew in the form of reports, so that a run can continue in
 //! them.
 
 use std::fs::File;

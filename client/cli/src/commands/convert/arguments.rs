@@ -179,7 +179,7 @@ impl Convert {
     }
 }
 
-/// What an input holds.
+/// The contents of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum InputKind {
     Records(InputForm),

@@ -1,4 +1,4 @@
-//! A conversion: the records of all files, one after the other, and what is said of them.
+//! A conversion: the records of all files, one after the other, and the messages about them.
 
 use std::fmt;
 use std::fs::Metadata;
@@ -452,7 +452,7 @@ impl Run<'_> {
     }
 }
 
-/// What is known of a record that waits to be sorted.
+/// A record that waits to be sorted.
 struct Sorted {
     place: RecordPlace,
     /// Whether reading it has lost data, which is reported already.

@@ -108,7 +108,7 @@ fn all(session: &Session, infos: &[DatabaseInfo]) -> Description {
     }
 }
 
-/// Returns what Init told about the server.
+/// Returns what the server's answer to Init says about it.
 fn about(session: &Session) -> ZeeRex {
     let server = session.server_info();
     let text = |text: &Option<_>| text.as_ref().map(text_of).unwrap_or_default();

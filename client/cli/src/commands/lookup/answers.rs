@@ -10,7 +10,7 @@ use z3950::service::ResultRecord;
 use z3950_marc::edit::LocalTags;
 
 use super::Matches;
-use super::sought::{Reading, Sought, Subject};
+use super::sought::{LookupSubject, Reading, Subject};
 use crate::answer::{Answer, Ask, Recipient, SourceNotes, Writing, refuse};
 use crate::commands::fallback::again_as;
 use crate::commands::target::{NamedTarget, TargetClient};
@@ -161,7 +161,7 @@ impl LookupAnswers {
         answer
     }
 
-    /// Returns what is said of the fields of the input that the records found for it keep.
+    /// Returns the note on the fields of the input that are kept in the records found for it.
     fn kept(&self, ask: &Ask, has_marc: bool) -> Option<String> {
         let (tags, record) = (self.keep.as_ref()?, ask.record.as_deref()?);
         let words = LocalFields::of(record, tags).in_words();
@@ -281,7 +281,7 @@ impl LookupAnswers {
         places: Vec<NamedTarget>,
         style: &Style,
     ) -> Result<Self, Failure> {
-        let mut wanted = Wanted::new(z3950::find::Sought::Identifiers(Vec::new()));
+        let mut wanted = Wanted::new(z3950::find::Subject::Identifiers(Vec::new()));
         wanted.form = matches.asked.form();
         wanted.fallback = matches.fallbacks.allowed();
         wanted.count = matches.count;
@@ -314,7 +314,7 @@ impl LookupAnswers {
         &self,
         ask: &Ask,
         places: &'a [NamedTarget],
-        sought: &'a Sought,
+        sought: &'a LookupSubject,
     ) -> (Vec<(&'a NamedTarget, LookupAt<'a>)>, Option<Box<Best>>) {
         let mut wanted = sought.wanted(&self.wanted);
         if let Some(preferences) = &mut wanted.best {

@@ -10,7 +10,7 @@ use z3950::retrieve::OutcomeName;
 use z3950::service::ResultRecord;
 
 use super::answers::{FoundAt, LookupAnswers};
-use super::sought::{Sought, Subject};
+use super::sought::{LookupSubject, Subject};
 use crate::answer::{Answer, Ask, Envelope, OR, Piece, Recipient};
 use crate::commands::target::{NamedTarget, Unanswered, heading};
 use crate::console::output::Words;
@@ -43,7 +43,7 @@ impl LookupAnswers {
         &self,
         ask: &Ask,
         places: &[NamedTarget],
-        sought: &Sought,
+        sought: &LookupSubject,
         answer: Answer,
         recipient: &mut Recipient,
     ) -> Answer {

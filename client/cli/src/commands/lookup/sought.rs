@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use z3950::find::Sought as SoughtRecord;
+use z3950::find::Subject as RecordSubject;
 use z3950::find::Wanted;
 use z3950::lookup::{
     Identifier, Kind, Match, Publication, cataloguing_language, holds, identifiers, matched,
@@ -15,8 +15,8 @@ use crate::answer::{Ask, KeyOf};
 use crate::console::exit::Exit;
 use crate::render::shown;
 
-/// What an input asks for.
-pub(super) enum Sought {
+/// The subject of an input.
+pub(super) enum LookupSubject {
     Identifiers(Vec<Identifier>),
     Publication(Box<Publication>),
 }
@@ -39,7 +39,7 @@ pub(super) struct Reading {
 
 impl Reading {
     /// Returns what an input asks for; or the reason why it cannot be looked up, and an exit code.
-    pub(super) fn read(self, ask: &Ask) -> Result<Sought, (Exit, String)> {
+    pub(super) fn read(self, ask: &Ask) -> Result<LookupSubject, (Exit, String)> {
         let is_record = ask.origin.as_ref().is_some_and(|origin| origin.is_record);
         match &ask.record {
             Some(record) => self.of_record(record).map_err(|words| {
@@ -48,23 +48,23 @@ impl Reading {
             }),
             None if is_record => Err((Exit::FaultsFound, ask.to_string())),
             None => match Identifier::read_all(&shown(&ask.input), self.kind) {
-                Ok(found) => Ok(Sought::Identifiers(found)),
+                Ok(found) => Ok(LookupSubject::Identifiers(found)),
                 Err(error) => Err((Exit::Usage, error.to_string())),
             },
         }
     }
 
-    fn of_record(self, record: &MarcRecord) -> Result<Sought, &'static str> {
+    fn of_record(self, record: &MarcRecord) -> Result<LookupSubject, &'static str> {
         let found = identifiers(record);
         if !found.is_empty() {
-            return Ok(Sought::Identifiers(found));
+            return Ok(LookupSubject::Identifiers(found));
         }
         if !self.by_title {
             return Err(NO_IDENTIFIER);
         }
         let record = to_utf8(record, &charset::Options::default()).record;
         let publication = Publication::of(&record).ok_or(NO_TITLE)?;
-        Ok(Sought::Publication(Box::new(publication)))
+        Ok(LookupSubject::Publication(Box::new(publication)))
     }
 
     /// Returns a function that returns the same key for inputs that are looked up alike. If the best record is chosen, the choice
@@ -72,14 +72,16 @@ impl Reading {
     pub(super) fn key_of(self, is_best: bool) -> KeyOf {
         Box::new(move |ask: &Ask| {
             let mut key = match self.read(ask).ok()? {
-                Sought::Identifiers(identifiers) => {
+                LookupSubject::Identifiers(identifiers) => {
                     let each = identifiers.iter().map(|identifier| {
                         let cancelled = if identifier.is_cancelled { "-" } else { "" };
                         format!("{cancelled}{} ", identifier.normalized())
                     });
                     each.collect::<String>()
                 }
-                Sought::Publication(publication) => format!("title:{}", publication.normalized()),
+                LookupSubject::Publication(publication) => {
+                    format!("title:{}", publication.normalized())
+                }
             };
             let record = ask.record.as_deref().filter(|_| is_best);
             key += &record.and_then(cataloguing_language).unwrap_or_default();
@@ -92,13 +94,13 @@ const NO_IDENTIFIER: &str =
     "no identifier in 010, 020, 022 or 035; --by-title looks it up by title, author and year";
 const NO_TITLE: &str = "neither an identifier in 010, 020, 022 or 035 nor a title in 245";
 
-impl Sought {
+impl LookupSubject {
     /// Asks for it in the given way.
     pub(super) fn wanted(&self, wanted: &Wanted) -> Wanted {
         let mut wanted = wanted.clone();
-        wanted.sought = match self {
-            Self::Identifiers(identifiers) => SoughtRecord::Identifiers(identifiers.clone()),
-            Self::Publication(publication) => SoughtRecord::Publication(publication.clone()),
+        wanted.subject = match self {
+            Self::Identifiers(identifiers) => RecordSubject::Identifiers(identifiers.clone()),
+            Self::Publication(publication) => RecordSubject::Publication(publication.clone()),
         };
         wanted
     }
@@ -130,7 +132,7 @@ impl Sought {
     }
 }
 
-impl fmt::Display for Sought {
+impl fmt::Display for LookupSubject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Identifiers(identifiers) => {

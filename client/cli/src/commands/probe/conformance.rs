@@ -9,7 +9,9 @@ use serde_json::Value;
 use tokio::time::timeout_at;
 use z3950_asn1::file::{Existing, Whole, is_named_pipe};
 use z3950_asn1::query::parse_pqf;
-use z3950_judge::server::{Finding, Judge, JudgeOptions, Level, Missing, Report, Verdict};
+use z3950_judge::server::{
+    Finding, Judge, JudgeOptions, Level, MissingPrerequisite, Report, Verdict,
+};
 use z3950_judge::{HIDDEN, digits};
 
 use super::Probe;
@@ -207,7 +209,11 @@ impl Judgement<'_> {
         for note in report.offer.notes() {
             output.warning(note);
         }
-        if report.offer.missing().contains(&Missing::Database) {
+        if report
+            .offer
+            .missing()
+            .contains(&MissingPrerequisite::Database)
+        {
             self.judge.stop("a database to judge is not available");
             return Ok(self.exit(output));
         }
@@ -247,13 +253,17 @@ impl Judgement<'_> {
             output.warning(&format!("the judgement is not complete: {reason}"));
         }
         let missing = report.offer.missing();
-        let lacks = |kinds: &[Missing]| missing.iter().any(|kind| kinds.contains(kind));
+        let lacks = |kinds: &[MissingPrerequisite]| missing.iter().any(|kind| kinds.contains(kind));
         match count.fail {
-            _ if lacks(&[Missing::Session, Missing::Database]) => Exit::Refused,
-            _ if count.errors > 0 || lacks(&[Missing::Answer]) => Exit::Transport,
+            _ if lacks(&[MissingPrerequisite::Session, MissingPrerequisite::Database]) => {
+                Exit::Refused
+            }
+            _ if count.errors > 0 || lacks(&[MissingPrerequisite::Answer]) => Exit::Transport,
             1.. => Exit::FaultsFound,
-            0 if lacks(&[Missing::Query, Missing::Updates]) => Exit::Refused,
-            0 if lacks(&[Missing::Hits]) => Exit::NoMatch,
+            0 if lacks(&[MissingPrerequisite::Query, MissingPrerequisite::Updates]) => {
+                Exit::Refused
+            }
+            0 if lacks(&[MissingPrerequisite::Hits]) => Exit::NoMatch,
             0 => Exit::Delivered,
         }
     }

@@ -58,7 +58,7 @@ fn page() -> String {
     page
 }
 
-/// What the list does not say.
+/// The notes after the list.
 const NOTES: &str = "
   Words without an index name are searched in any. A server need not have every index:
   z3950 explain TARGET lists its own.";

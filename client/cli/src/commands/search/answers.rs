@@ -1,7 +1,7 @@
 //! Answers a query at one target, and shows the progress of the search and the records.
 
 use z3950::error::Error;
-use z3950::find::{Ending, Event, Found, Sought, Wanted};
+use z3950::find::{Ending, Event, Found, Subject, Wanted};
 use z3950::retrieve::OutcomeName;
 use z3950::service::ResultRecord;
 use z3950_asn1::apdu::SortKeySpec;
@@ -13,7 +13,7 @@ use crate::answer::{Answer, Ask, Envelope, Piece, Recipient, SourceNotes, Writin
 use crate::commands::facets;
 use crate::commands::fallback::again_as;
 use crate::commands::query::{AskedQuery, QueryReader, SortedQuery};
-use crate::commands::target::{Made, NamedTarget, TargetClient, Unanswered, heading};
+use crate::commands::target::{NamedTarget, NewResultSet, TargetClient, Unanswered, heading};
 use crate::console::output::{Failure, Words};
 use crate::console::report::unsorted;
 use crate::render::{Style, matching};
@@ -99,9 +99,9 @@ impl QueryAnswers {
             recipient.send(Words::Note(words)).await;
         }
         let mut wanted = self.wanted.clone();
-        wanted.sought = match &query {
-            AskedQuery::Rpn(query) => Sought::Query(query.clone()),
-            AskedQuery::Cql(text) => Sought::Cql(text.clone()),
+        wanted.subject = match &query {
+            AskedQuery::Rpn(query) => Subject::Query(query.clone()),
+            AskedQuery::Cql(text) => Subject::Cql(text.clone()),
         };
         wanted.sort = if self.keys.is_empty() {
             keys
@@ -131,7 +131,7 @@ impl QueryAnswers {
         style: &Style,
         count: u64,
     ) -> Result<Self, Failure> {
-        let mut of_query = Wanted::new(Sought::Identifiers(Vec::new()));
+        let mut of_query = Wanted::new(Subject::Identifiers(Vec::new()));
         of_query.form = wanted.asked.form();
         of_query.fallback = wanted.fallbacks.allowed();
         of_query.start = wanted.first.position();
@@ -231,7 +231,7 @@ impl QueryAnswers {
         recipient: &mut Recipient,
     ) -> Result<ShownRecords, Box<Answer>> {
         let hits = found.result.count();
-        self.reach.note(Made { hits, next: 1 });
+        self.reach.note(NewResultSet { hits, next: 1 });
         let (place, subject) = (query.place, &query.subject);
         let (json, is_counted) = (self.writing.json, self.wanted.count == 0);
         let facets = self
@@ -333,7 +333,7 @@ impl QueryAnswers {
         shown.answer = std::mem::take(&mut shown.answer).graver(one);
         shown.position += 1;
         let next = shown.position;
-        self.reach.note(Made { hits, next });
+        self.reach.note(NewResultSet { hits, next });
     }
 
     /// Shows the messages after the last record.
@@ -422,7 +422,7 @@ impl QueryAnswers {
         format!("{words}; showing {which}{hint}")
     }
 
-    /// Returns the number of records written as words, such as `10 of 17 written (--count 10)`.
+    /// Describes how many records were written, such as `10 of 17 written (--count 10)`.
     fn part_of(&self, hits: u64, wanted: u64) -> String {
         let Wanted { start, count, .. } = self.wanted;
         let mut options = Vec::new();

@@ -21,7 +21,7 @@ pub(crate) struct OpenSession {
     pub(super) session: Session,
     /// The name for the result set of a command's search.
     pub(crate) set: String,
-    pub(super) left: Arc<Mutex<Left>>,
+    pub(super) left: Arc<Mutex<SessionChanges>>,
     pub(super) seen: Seen,
     /// The user who reads records in pages; `None` if no user does.
     pub(super) reader: Option<Arc<dyn PageReader>>,
@@ -29,15 +29,15 @@ pub(crate) struct OpenSession {
 
 /// The changes that a command has made in a session. They are kept even if the command is interrupted.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Left {
+pub(crate) struct SessionChanges {
     /// Whether the command has sent a search, which replaces the result set with the command's name for it.
     pub(crate) has_searched: bool,
-    pub(crate) made: Option<Made>,
+    pub(crate) new_set: Option<NewResultSet>,
 }
 
-/// The result set that a search has made.
+/// The result set that a search has created.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Made {
+pub(crate) struct NewResultSet {
     /// The number of hits; `None` if it is unknown to the server.
     pub(crate) hits: Option<u64>,
     /// The position after the last shown record.
@@ -61,11 +61,11 @@ impl OpenSession {
     }
 
     /// Returns the changes that the command has made so far.
-    pub(crate) fn left(&self) -> Left {
+    pub(crate) fn left(&self) -> SessionChanges {
         *self.lock()
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, Left> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, SessionChanges> {
         self.left.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -8,7 +8,7 @@ use z3950_asn1::oid::Oid;
 
 use crate::commands::complete;
 use crate::commands::options::{RecordOutput, choices, syntax};
-use crate::commands::task::Tasking;
+use crate::commands::task::TaskOptions;
 
 /// What to do with which records.
 #[derive(Debug, Args)]
@@ -93,7 +93,7 @@ pub(crate) struct Arguments {
     pub(super) json: bool,
 
     #[command(flatten)]
-    pub(super) task: Tasking,
+    pub(super) task: TaskOptions,
 }
 
 /// The actions that `update` can apply to records.

@@ -7,7 +7,7 @@ use z3950_asn1::apdu::Options;
 use z3950_asn1::record::RetrievedRecord;
 
 use super::Updater;
-use super::supply::Supplied;
+use super::supply::UpdateRecord;
 use crate::commands::target::Unanswered;
 use crate::console::exit::Exit;
 use crate::console::output::Failure;
@@ -35,7 +35,7 @@ impl Updater<'_> {
     }
 
     /// Writes what would be sent of each record, and warnings about their faults.
-    pub(super) fn tell_of_trial(&mut self, records: &[Supplied]) -> Result<Exit, Failure> {
+    pub(super) fn tell_of_trial(&mut self, records: &[UpdateRecord]) -> Result<Exit, Failure> {
         self.tally.tried += records.len();
         for record in records {
             let words = in_words(record);
@@ -61,7 +61,7 @@ impl Updater<'_> {
 }
 
 /// Returns the record syntax and the size of a record.
-fn in_words(record: &Supplied) -> String {
+fn in_words(record: &UpdateRecord) -> String {
     let syntax = record.record.direct_reference;
     let syntax = syntax.map_or_else(String::new, |syntax| {
         syntax

@@ -23,7 +23,7 @@ use crate::console::output::Failure;
 use crate::render::shown;
 
 /// A record to send.
-pub(super) struct Supplied {
+pub(super) struct UpdateRecord {
     /// The source of the record: a file and the record's number in it, or `--id`.
     pub(super) origin: String,
     /// The 1-based number of the record among all records.
@@ -38,10 +38,10 @@ pub(super) struct Supplied {
 }
 
 /// The next record, or the reason why it cannot be sent.
-type Next = Result<Box<Supplied>, String>;
+type Next = Result<Box<UpdateRecord>, String>;
 
 /// The source of the records named by the arguments.
-pub(crate) struct Supply<'a> {
+pub(crate) struct UpdateSource<'a> {
     arguments: &'a Arguments,
     files: std::slice::Iter<'a, PathBuf>,
     ids: VecDeque<RecordId>,
@@ -49,7 +49,7 @@ pub(crate) struct Supply<'a> {
     count: u64,
 }
 
-impl<'a> Supply<'a> {
+impl<'a> UpdateSource<'a> {
     /// # Errors
     /// Fails if the arguments conflict.
     pub(super) fn new(arguments: &'a Arguments) -> Result<Self, Failure> {
@@ -173,7 +173,7 @@ impl<'a> Supply<'a> {
             Ok(external) => self
                 .supplied(origin, id, control_number, external)
                 .map(|supplied| {
-                    Box::new(Supplied {
+                    Box::new(UpdateRecord {
                         faults,
                         ..*supplied
                     })
@@ -241,7 +241,7 @@ impl<'a> Supply<'a> {
             Some(RecordId::Opaque(octets)) => Some(shown(octets.as_bytes())),
             None => control_number,
         };
-        Ok(Box::new(Supplied {
+        Ok(Box::new(UpdateRecord {
             origin,
             number: self.count,
             name,

@@ -110,7 +110,7 @@ fn the_last_reload_is_told() {
     }
 }
 
-/// Runs two long searches in one session, of which only one may run at a time.
+/// Runs two long searches in one session, where only one may run at a time.
 #[test]
 fn long_searches_are_jobs() {
     let backend = backend("cat", &"a ".repeat(3000));

@@ -119,7 +119,7 @@ impl SessionSlot {
         self.is_open.load(Ordering::Acquire)
     }
 
-    /// Drops the connection of a slot. The session ends when no result set needs it any more.
+    /// Drops the connection of a slot. The session ends when no result set needs it.
     pub(super) fn close(&self, state: &mut SlotState) {
         state.open = None;
         self.is_open.store(false, Ordering::Release);

@@ -114,7 +114,7 @@ async fn faults_beyond_the_limit_are_counted() {
         (session.reactions.len(), session.reactions_left_out),
         (2, 1)
     );
-    // A rule built in code is shown as one in text.
+    // A rule built in code is shown in the syntax of a parsed rule.
     assert_eq!(session.reactions[0].rule, "on any: AddinfoV3");
 }
 

@@ -101,7 +101,7 @@ macro_rules! sru_checks {
         $run:ident $(($($argument:expr),*))?) => {
         &[Check {
             name: $name,
-            level: $crate::level::Level::$level,
+            level: $crate::Level::$level,
             section: source!(any $kind $what),
             requirement: $requirement,
             run: $crate::server::check::Procedure::Sru(|trial| Box::pin(async move {
@@ -114,7 +114,7 @@ macro_rules! sru_checks {
         $run:ident $(($($argument:expr),*))?) => {
         Check {
             name: concat!($name, $suffix),
-            level: $crate::level::Level::$level,
+            level: $crate::Level::$level,
             section: source!($version $kind $what),
             requirement: $requirement,
             run: $crate::server::check::Procedure::Sru(|trial| Box::pin(async move {

@@ -12,7 +12,7 @@ use super::offer::{SruOffer, VERSIONS};
 use super::parameters::SruParameters;
 use super::trial::{SentRequest, SruTrial};
 use crate::server::ledger::Ledger;
-use crate::server::offer::{FEW, Missing, TOO_LATE, WORDS, is_better};
+use crate::server::offer::{FEW, MissingPrerequisite, TOO_LATE, WORDS, is_better};
 use crate::server::options::JudgedServer;
 use crate::server::requests::NOWHERE;
 use crate::server::verdict::{Checked, Verdict};
@@ -31,11 +31,11 @@ pub(in crate::server) async fn learn(
         Ok(Ok(())) => {}
         Ok(Err(verdict)) => {
             offer.notes.push(verdict.into_words());
-            offer.missing.push(Missing::Answer);
+            offer.missing.push(MissingPrerequisite::Answer);
         }
         Err(_) => {
             offer.notes.push(TOO_LATE.to_owned());
-            offer.missing.push(Missing::Answer);
+            offer.missing.push(MissingPrerequisite::Answer);
         }
     }
     (offer, trial.ledger)
@@ -51,7 +51,7 @@ async fn fill(offer: &mut SruOffer, trial: &mut SruTrial) -> Checked {
         is_absent &= find_version(offer, trial, version, &first).await?;
     }
     if is_absent {
-        offer.missing.push(Missing::Database);
+        offer.missing.push(MissingPrerequisite::Database);
         return Ok(());
     }
     let Some(main) = offer.versions.last().copied() else {
@@ -158,9 +158,9 @@ async fn find_query(
     if let Some(query) = given {
         let refusal = try_query(offer, trial, main, query.clone()).await?;
         let (missing, words) = match refusal {
-            Some(words) => (Missing::Query, format!("was refused: {words}")),
+            Some(words) => (MissingPrerequisite::Query, format!("was refused: {words}")),
             None if offer.hits > 0 => return Ok(()),
-            None => (Missing::Hits, "has no hits".to_owned()),
+            None => (MissingPrerequisite::Hits, "has no hits".to_owned()),
         };
         offer.missing.push(missing);
         let note = format!("the query {query} {words}; what needs a query with hits is not judged");

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use z3950_asn1::sru::Version;
 use z3950_asn1::sru::zeerex::{ZeeRex, ZeeRexMap};
 
-use crate::server::offer::Missing;
+use crate::server::offer::MissingPrerequisite;
 
 /// The versions of SRU, earliest first.
 pub(super) const VERSIONS: [Version; 3] = [Version::V1_1, Version::V1_2, Version::V2_0];
@@ -32,7 +32,7 @@ pub struct SruOffer {
     /// A clause for scanning an index with terms.
     pub scan_clause: Option<String>,
     /// The preconditions of the judgement that the server does not meet.
-    pub missing: Vec<Missing>,
+    pub missing: Vec<MissingPrerequisite>,
     /// Notes on features that could not be determined, with the reason.
     pub notes: Vec<String>,
 }

@@ -67,12 +67,12 @@ impl SharedLog {
 }
 
 /// A stream whose octets are logged. It ends with an error when the limit is reached.
-pub(super) struct Tap {
+pub(super) struct LoggedStream {
     pub(super) stream: BoxStream,
     pub(super) log: SharedLog,
 }
 
-impl AsyncRead for Tap {
+impl AsyncRead for LoggedStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -96,7 +96,7 @@ impl AsyncRead for Tap {
     }
 }
 
-impl AsyncWrite for Tap {
+impl AsyncWrite for LoggedStream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -129,7 +129,7 @@ mod tests {
     async fn octets_are_logged_up_to_the_limit() {
         let (near, mut far) = tokio::io::duplex(64 << 10);
         let log = SharedLog::new(MAX_KEPT as u64 + 10);
-        let mut tap = Tap {
+        let mut tap = LoggedStream {
             stream: Box::new(near),
             log: log.clone(),
         };

@@ -14,7 +14,7 @@ use tokio::net::{TcpListener, TcpStream};
 use z3950_server::testing::TestServer;
 
 use super::checks::all;
-use crate::server::{Judge, JudgeOptions, Missing, Verdict};
+use crate::server::{Judge, JudgeOptions, MissingPrerequisite, Verdict};
 use z3950::transport::Tcp;
 use z3950::url::{Host, Mode};
 
@@ -346,9 +346,9 @@ async fn what_was_asked_for_and_is_not_there_is_told() {
     let server = TestServer::demo();
     for (database, query, missing) in [
         ("books", "dc.title=war", &[][..]),
-        ("nodb", "dc.title=war", &[Missing::Database]),
-        ("books", "dc.title=zqxjkv", &[Missing::Hits]),
-        ("books", "dc.nothing=war", &[Missing::Query]),
+        ("nodb", "dc.title=war", &[MissingPrerequisite::Database]),
+        ("books", "dc.title=zqxjkv", &[MissingPrerequisite::Hits]),
+        ("books", "dc.nothing=war", &[MissingPrerequisite::Query]),
     ] {
         let mut judge = judge(server.addr(), |options| {
             options.databases = vec![database.into()];
@@ -362,7 +362,7 @@ async fn what_was_asked_for_and_is_not_there_is_told() {
         let Some(zero) = judge.next().await else {
             panic!("a check");
         };
-        let is_judged = matches!(missing, [] | [Missing::Hits]);
+        let is_judged = matches!(missing, [] | [MissingPrerequisite::Hits]);
         assert_eq!(
             zero.verdict == Verdict::Pass,
             is_judged,

@@ -20,10 +20,10 @@ use z3950_asn1::sru::Version;
 use super::answer::{HttpReply, JudgedReply, shortened};
 use super::offer::SruOffer;
 use super::parameters::SruParameters;
-use super::tap::{PassedOctets, SharedLog, Tap};
+use super::tap::{LoggedStream, PassedOctets, SharedLog};
 use super::tree::XmlTree;
 use crate::server::ledger::Ledger;
-use crate::server::offer::Missing;
+use crate::server::offer::MissingPrerequisite;
 use crate::server::options::{JudgeOptions, JudgedServer};
 use crate::server::trial::{QUIET, seconds};
 use crate::server::verdict::{Checked, Preparation, Verdict, counted};
@@ -143,7 +143,7 @@ impl SruTrial {
 
     /// Returns the query with hits; the check ends if it has fewer than this number.
     pub(super) fn query(&self, hits: u64) -> Checked<String> {
-        if self.offer.missing.contains(&Missing::Query) {
+        if self.offer.missing.contains(&MissingPrerequisite::Query) {
             return Err(Verdict::not_judged("the query that was given is refused"));
         }
         match (self.offer.hits, &self.offer.query) {
@@ -331,7 +331,7 @@ impl SruTrial {
         Ok(())
     }
 
-    async fn send_on_new(&mut self, octets: &[u8]) -> Checked<(Tap, SharedLog)> {
+    async fn send_on_new(&mut self, octets: &[u8]) -> Checked<(LoggedStream, SharedLog)> {
         self.connection = None;
         self.pace().await;
         let (mut tap, log) = self.connect().await?;
@@ -354,7 +354,7 @@ impl SruTrial {
         self.connection = None;
     }
 
-    async fn connect(&mut self) -> Checked<(Tap, SharedLog)> {
+    async fn connect(&mut self) -> Checked<(LoggedStream, SharedLog)> {
         let JudgedServer {
             connector,
             host,
@@ -369,7 +369,7 @@ impl SruTrial {
         })?;
         let most = options.limits.check_octets;
         let log = SharedLog::new(most.saturating_sub(self.ledger.octets));
-        let tap = Tap {
+        let tap = LoggedStream {
             stream,
             log: log.clone(),
         };

@@ -8,13 +8,13 @@ use z3950_asn1::query::parse_pqf;
 use super::scripted::{Does, granting, judged};
 use super::*;
 use crate::answers::{diagnostic, encode, found, search_failed};
-use crate::server::{Missing, Offer};
+use crate::server::{MissingPrerequisite, Offer};
 
 /// Returns the offer of a Z39.50 server.
 async fn learned(judge: &mut Judge) -> Offer {
     match judge.learn().await {
-        Offered::Z3950(offer) => offer.clone(),
-        Offered::Sru(_) => panic!("a server of Z39.50"),
+        ServerOffer::Z3950(offer) => offer.clone(),
+        ServerOffer::Sru(_) => panic!("a server of Z39.50"),
     }
 }
 
@@ -25,7 +25,7 @@ async fn a_database_that_does_not_exist_ends_the_judgement() {
         options.databases = vec!["nodb".into()]
     });
     let offer = learned(&mut judge).await;
-    assert_eq!(offer.missing, [Missing::Database]);
+    assert_eq!(offer.missing, [MissingPrerequisite::Database]);
     assert!(
         offer.notes.iter().any(|note| note.contains("nodb")),
         "{:?}",
@@ -70,8 +70,12 @@ async fn without_default_the_first_database_of_explain_is_judged() {
 #[tokio::test]
 async fn a_query_that_was_given_is_not_replaced() {
     for (query, missing, words) in [
-        ("@attr 1=4 zqxjkv", Missing::Hits, "has no hits"),
-        ("@attr 1=9999 war", Missing::Query, "was refused: "),
+        ("@attr 1=4 zqxjkv", MissingPrerequisite::Hits, "has no hits"),
+        (
+            "@attr 1=9999 war",
+            MissingPrerequisite::Query,
+            "was refused: ",
+        ),
     ] {
         let server = server(None);
         let mut judge = judge(server.addr(), |options| {
@@ -92,7 +96,7 @@ async fn a_query_that_was_given_is_not_replaced() {
         );
         let beside = verdict(&mut judge).await;
         match missing {
-            Missing::Hits => assert_eq!(beside, Verdict::Pass),
+            MissingPrerequisite::Hits => assert_eq!(beside, Verdict::Pass),
             // A query that is refused says nothing about the database.
             _ => assert!(reason(beside).starts_with("the query was refused")),
         }
@@ -129,7 +133,10 @@ async fn a_query_that_is_accepted_takes_the_place_of_one_that_is_refused() {
 #[tokio::test]
 async fn a_database_without_updates_is_reported() {
     let server = server(None);
-    for (database, missing) in [("books", &[][..]), ("nodb", &[Missing::Updates])] {
+    for (database, missing) in [
+        ("books", &[][..]),
+        ("nodb", &[MissingPrerequisite::Updates]),
+    ] {
         let mut judge = judge(server.addr(), |options| {
             options.may_update = Some(database.into())
         });
@@ -151,7 +158,10 @@ async fn a_rejected_init_is_no_violation_of_versions() {
             .map(Into::into)
             .into();
     });
-    assert_eq!(learned(&mut judge).await.missing, [Missing::Session]);
+    assert_eq!(
+        learned(&mut judge).await.missing,
+        [MissingPrerequisite::Session]
+    );
     while let Some(finding) = judge.next().await {
         let is_not_judged = matches!(finding.verdict, Verdict::NotJudged { .. });
         assert!(is_not_judged, "{finding:?}");

@@ -13,7 +13,7 @@ use z3950_asn1::apdu::{
     Apdu, Close, CloseReason, InitializeResponse, PresentStatus, ProtocolVersion,
 };
 use z3950_asn1::codec;
-use z3950_asn1::codec::stream::ApduCodec;
+use z3950_asn1::codec::frame::ApduCodec;
 
 use super::super::{Judge, JudgeOptions};
 use crate::answers::{encode, found, init_response, presented};
