@@ -141,9 +141,9 @@ fn described(options: &ClusterOptions, layout: &EngineLayout) -> DatabaseInfo {
         .chain(forms::SYNTAXES)
         .collect();
     info.element_sets = XML_ELEMENT_SETS.map(str::to_owned).into();
-    info.attributes = layout.map().attributes();
-    info.scan = true;
-    info.sort = true;
+    info.attributes = layout.attributes();
+    info.scan = layout.has_scanned();
+    info.sort = layout.has_sorted();
     info.update = true;
     info
 }
