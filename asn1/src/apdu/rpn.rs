@@ -17,6 +17,9 @@ use crate::types::OctetString;
 /// The maximum depth of a query tree that can be decoded. Each operator on the path to an operand is one level.
 pub const MAX_RPN_DEPTH: usize = 1000;
 
+/// The beginning of the reason why a deeper tree is refused.
+pub(crate) const TOO_DEEP: &str = "query nested deeper than 1000 operators";
+
 /// A query tree.
 #[derive(AsnType, Encode, Clone, Debug, PartialEq)]
 #[rasn(choice)]
@@ -184,7 +187,7 @@ impl RpnReader<'_> {
                 Some(0xa0) => RpnStructure::Op(self.explicit(0)?),
                 Some(0xa1) => {
                     if open.len() == MAX_RPN_DEPTH {
-                        return self.refuse("query nested deeper than 1000 operators");
+                        return self.refuse(TOO_DEEP);
                     }
                     let end = self.enter()?;
                     open.push(OpenOperator { end, rpn1: None });

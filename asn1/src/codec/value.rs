@@ -5,6 +5,7 @@ use rasn::error::{BerDecodeErrorKind, CodecDecodeError, DecodeErrorKind};
 use rasn::types::Tag;
 
 use super::encoder::Encoder;
+use crate::apdu::rpn::TOO_DEEP;
 use crate::error::{DecodeError, EncodeError};
 use crate::spelling::standard_name;
 
@@ -30,6 +31,7 @@ pub fn decode_value<T: BerValue>(octets: &[u8]) -> Result<T, DecodeError> {
             apdu: None,
             path: standard_path(path),
             offset: 0,
+            is_too_deep: reason.starts_with(TOO_DEEP),
             reason,
         }
     })
