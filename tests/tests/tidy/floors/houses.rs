@@ -470,6 +470,7 @@ pub(super) const HOUSES: &[House] = &[
             "shown",
             "layout",
             "text",
+            "trouble",
             "lock",
         ],
     },
