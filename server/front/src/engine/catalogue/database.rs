@@ -23,7 +23,7 @@ use super::map::{CatalogueMap, Role};
 use super::offer::{MissingField, Offer};
 use super::options::{CatalogueError, CatalogueOptions};
 use super::plan::Plan;
-use crate::engine::health::ServerCounts;
+use crate::engine::health::{DatabaseHealth, ServerCounts};
 use crate::engine::hits::ResultSets;
 use crate::engine::link::reading::ReadLink;
 use crate::engine::plan::Page;
@@ -43,6 +43,7 @@ pub struct CatalogueDatabase {
     index: String,
     known: Mutex<Known>,
     pub(super) sets: ResultSets,
+    pub(super) health: DatabaseHealth,
 }
 
 /// What is known of the index.
@@ -81,6 +82,7 @@ impl CatalogueDatabase {
                 compared: None,
             }),
             sets: ResultSets::default(),
+            health: DatabaseHealth::default(),
             map,
             options,
         })
@@ -143,6 +145,16 @@ impl CatalogueDatabase {
     /// Returns how often each server did not answer.
     pub fn servers(&self) -> Vec<ServerCounts> {
         self.dialect.servers()
+    }
+
+    /// Counts all records for [`Self::records`], if a minute has passed since the last time.
+    pub async fn count_records(&self) {
+        search::count_records(self).await;
+    }
+
+    /// Returns the number of records when they were last counted; `None` if they have not been, or not all could be.
+    pub fn records(&self) -> Option<u64> {
+        self.health.records()
     }
 
     /// Returns what is offered, as far as it is known.

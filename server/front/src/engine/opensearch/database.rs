@@ -21,7 +21,7 @@ use z3950_server::memory::index_map::XML_ELEMENT_SETS;
 use super::leaf::Plan;
 use super::options::ClusterOptions;
 use super::request;
-use crate::engine::health::ServerCounts;
+use crate::engine::health::{DatabaseHealth, ServerCounts};
 use crate::engine::hits::ResultSets;
 use crate::engine::layout::EngineLayout;
 use crate::engine::link::Link;
@@ -39,6 +39,7 @@ pub struct ClusterDatabase {
     /// Whether the index is not used, since it is not what the settings say.
     refused: AtomicBool,
     pub(super) sets: ResultSets,
+    pub(super) health: DatabaseHealth,
     /// Made once: every page asks for it.
     databases: Vec<DatabaseInfo>,
 }
@@ -62,6 +63,7 @@ impl ClusterDatabase {
             index: options.index().to_owned(),
             refused: AtomicBool::default(),
             sets: ResultSets::default(),
+            health: DatabaseHealth::default(),
             databases: vec![described(&options, &layout)],
             layout,
             options,
@@ -112,6 +114,16 @@ impl ClusterDatabase {
     /// Returns how often each node did not answer.
     pub fn servers(&self) -> Vec<ServerCounts> {
         self.link.counts()
+    }
+
+    /// Counts all records for [`Self::records`], if a minute has passed since the last time.
+    pub async fn count_records(&self) {
+        search::count_records(self).await;
+    }
+
+    /// Returns the number of records when they were last counted; `None` if they have not been, or not all could be.
+    pub fn records(&self) -> Option<u64> {
+        self.health.records()
     }
 }
 

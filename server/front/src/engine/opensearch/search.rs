@@ -17,6 +17,7 @@ use super::request::{self, MOST_WINDOW};
 use super::response::{self, NO_NUMBER};
 use crate::engine::answer::AskError;
 use crate::engine::elastic;
+use crate::engine::health::DatabaseHealth;
 use crate::engine::hits::ResultSets;
 use crate::engine::layout::EngineLayout;
 use crate::engine::link::Failure;
@@ -45,6 +46,10 @@ impl EngineDatabase for ClusterDatabase {
 
     fn sets(&self) -> &ResultSets {
         &self.sets
+    }
+
+    fn health(&self) -> &DatabaseHealth {
+        &self.health
     }
 
     fn window(&self) -> usize {

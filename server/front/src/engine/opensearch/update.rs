@@ -277,7 +277,7 @@ async fn write(link: &Link, path: String, body: Bytes, sent: usize) -> Result<()
         "the search engine refuses records"
     };
     Err(WriteError::Partly(format!(
-        "{why}: {done} of {sent} changes were made"
+        "{why}: changes made: {done} of {sent}"
     )))
 }
 
