@@ -13,6 +13,7 @@ use super::answer::{AskError, EngineAnswer, FacetCounts, Hit};
 use super::clause::{Clause, Leaf, TermReader, translate};
 use super::health::DatabaseHealth;
 use super::hits::{EngineHits, ResultSets};
+use super::options::EngineOptions;
 use super::pages::Pages;
 use super::plan::{FacetOf, Page, Plan};
 
@@ -56,13 +57,7 @@ pub(super) trait EngineDatabase: Sync + Sized {
     /// The records that are fetched at once: the longest of them fit an answer.
     const AT_ONCE: usize;
 
-    fn name(&self) -> &str;
-
-    /// Returns whether a search fails if a part of the index is missing.
-    fn is_strict(&self) -> bool;
-
-    /// Returns the longest wait for an answer.
-    fn answer_time(&self) -> Duration;
+    fn options(&self) -> &EngineOptions;
 
     fn sets(&self) -> &ResultSets;
 
@@ -110,7 +105,7 @@ pub(super) trait EngineDatabase: Sync + Sized {
 
     /// Returns the time after which the engine answers with what it has, which leaves time for the answer.
     fn deadline(&self) -> Duration {
-        self.answer_time() * 3 / 4
+        self.options().answer_time * 3 / 4
     }
 
     /// Returns the clause of a set of this database as an operand: its records, if they are known.
@@ -127,15 +122,15 @@ pub(super) trait EngineDatabase: Sync + Sized {
     /// # Errors
     /// 109 if that is not allowed.
     fn failed_source(&self, missing: Option<&str>) -> Result<Option<SourceReport>, Diagnostic> {
-        self.health().answered(self.name(), missing);
+        self.health().answered(&self.options().name, missing);
         let Some(words) = missing else {
             return Ok(None);
         };
         let failure = diagnostic(Condition::DATABASE_UNAVAILABLE, words);
-        if self.is_strict() {
+        if self.options().strict {
             Err(failure)
         } else {
-            let name = format!("part of {}", self.name());
+            let name = format!("part of {}", self.options().name);
             Ok(Some(SourceReport::new(name, Err(failure))))
         }
     }
@@ -143,7 +138,7 @@ pub(super) trait EngineDatabase: Sync + Sized {
     /// Logs why the engine has no answer, and returns what that means to a client.
     fn failure(&self, error: &AskError) -> Diagnostic {
         if !matches!(error, AskError::Refused(_)) {
-            self.health().failed(self.name(), error);
+            self.health().failed(&self.options().name, error);
         }
         error.diagnostic()
     }
@@ -238,7 +233,7 @@ async fn find_by<D: EngineDatabase>(
     let mut found = Found::from(hits);
     found.estimate = !is_exact;
     if let Some(failed) = failed {
-        let own = SourceReport::new(database.name(), Ok(total));
+        let own = SourceReport::new(&*database.options().name, Ok(total));
         found.sources = vec![own, failed];
     }
     found.term_counts = term_counts;

@@ -9,25 +9,24 @@ use z3950::transport::TlsError;
 use z3950_server::Diagnostic;
 use z3950_server::asn1::apdu::{RpnQuery, Schema};
 use z3950_server::asn1::bib1::diagnostics::Condition;
-use z3950_server::asn1::oid::{Oid, UNIMARC, USMARC};
+use z3950_server::asn1::oid::Oid;
 use z3950_server::backend::{
     Answer, Backend, DatabaseInfo, Found, Hits, Retrieve, RetrieveMany, Retrieved, Scan, Scanned,
     Search, Sort,
 };
 use z3950_server::diagnostic;
 use z3950_server::memory::forms;
-use z3950_server::memory::index_map::XML_ELEMENT_SETS;
 
 use super::dialect::Dialect;
 use super::map::{CatalogueMap, Role};
 use super::offer::{MissingField, Offer};
-use super::options::{CatalogueError, CatalogueOptions};
 use super::plan::Plan;
+use super::{CatalogueError, CatalogueOptions};
 use crate::engine::health::{DatabaseHealth, ServerCounts};
 use crate::engine::hits::ResultSets;
 use crate::engine::link::reading::ReadLink;
 use crate::engine::plan::Page;
-use crate::engine::search::{self, EngineDatabase as _, clause_of};
+use crate::engine::search::{self, EngineDatabase, clause_of};
 use crate::engine::{pages, sort};
 use crate::lock::lock;
 
@@ -179,27 +178,7 @@ impl CatalogueDatabase {
         }
     }
 
-    /// Compares the index with the map again, if an answer may be of another index than the one that was compared. Returns whether it has
-    /// other fields than those of an offer. `index` is the index of the records of the answer, if there are any.
-    ///
-    /// # Errors
-    /// 109 if the index does not fit the map any more.
-    pub(super) async fn differs(
-        &self,
-        offer: &Offer,
-        index: Option<&str>,
-    ) -> Result<bool, Diagnostic> {
-        if !self.dialect.is_in_doubt(index) {
-            return Ok(false);
-        }
-        match self.check().await {
-            Ok(_) => Ok(!self.current().has_fields_of(offer)),
-            Err(error) if error.is_mismatch() => Err(self.unusable(&error)),
-            Err(_) => Ok(false),
-        }
-    }
-
-    fn unusable(&self, error: &CatalogueError) -> Diagnostic {
+    pub(super) fn unusable(&self, error: &CatalogueError) -> Diagnostic {
         let database = &*self.options.name;
         tracing::warn!(database, %error, "the catalogue cannot be used");
         let words = if error.is_mismatch() {
@@ -212,14 +191,7 @@ impl CatalogueDatabase {
 }
 
 fn described(options: &CatalogueOptions, offer: &Offer) -> DatabaseInfo {
-    let mut info = DatabaseInfo::default();
-    info.name = options.name.clone();
-    info.title = options.title.clone();
-    info.description = options.description.clone();
-    let own = [USMARC, UNIMARC].into_iter();
-    info.syntaxes = own.chain(forms::SYNTAXES).collect();
-    info.element_sets = XML_ELEMENT_SETS.map(str::to_owned).into();
-    info.attributes = offer.attributes();
+    let mut info = options.described(offer.attributes());
     info.scan = offer.points().any(|point| point.has(Role::Scan));
     info.sort = offer.points().any(|point| point.has(Role::Sort));
     info

@@ -1,7 +1,6 @@
 //! A catalogue as a database that is found, presented and sorted as any other in an engine.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use z3950_server::asn1::apdu::{AttributeList, SortKey};
 use z3950_server::asn1::bib1::diagnostics::Condition;
@@ -13,6 +12,7 @@ use super::leaf::{CatalogueLeaf, Wanted};
 use super::map::Role;
 use super::offer::{Offer, Point};
 use super::plan::{Answer, AskError, Clause, OrderBy, Plan};
+use crate::engine::EngineOptions;
 use crate::engine::health::DatabaseHealth;
 use crate::engine::hits::ResultSets;
 use crate::engine::pages::Pages;
@@ -25,16 +25,8 @@ impl EngineDatabase for CatalogueDatabase {
 
     const AT_ONCE: usize = 50;
 
-    fn name(&self) -> &str {
-        &self.options.name
-    }
-
-    fn is_strict(&self) -> bool {
-        self.options.strict
-    }
-
-    fn answer_time(&self) -> Duration {
-        self.options.answer_time
+    fn options(&self) -> &EngineOptions {
+        &self.options
     }
 
     fn sets(&self) -> &ResultSets {
@@ -87,8 +79,16 @@ impl EngineDatabase for CatalogueDatabase {
         Ok(Some(place.and_then(first_number).unwrap_or_default()))
     }
 
+    /// Compares the index with the map again, if an answer may be of another index than the one that was compared.
     async fn has_changed(&self, offer: &Offer, index: Option<&str>) -> Result<bool, Diagnostic> {
-        self.differs(offer, index).await
+        if !self.dialect.is_in_doubt(index) {
+            return Ok(false);
+        }
+        match self.check().await {
+            Ok(_) => Ok(!self.current().has_fields_of(offer)),
+            Err(error) if error.is_mismatch() => Err(self.unusable(&error)),
+            Err(_) => Ok(false),
+        }
     }
 }
 

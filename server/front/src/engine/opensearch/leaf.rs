@@ -41,18 +41,12 @@ pub(in crate::engine) enum IndexLeaf {
 pub(super) type Clause = clause::Clause<IndexLeaf>;
 /// Words in places of an entry.
 pub(in crate::engine) type Spans = spans::Spans<Words>;
-/// Adjacent parts.
-pub(super) type Phrase = spans::Phrase<Words>;
 /// A part of a phrase.
 pub(super) type Part = spans::Part<Words>;
 
 /// What to ask the own index.
 pub(super) type Plan<'a> = plan::Plan<'a, IndexLeaf>;
 
-/// A part of the order of records.
-pub(super) type OrderBy = plan::OrderBy<SortKey>;
-/// A facet to count.
-pub(super) type FacetOf = plan::FacetOf<Terms>;
 /// An answer of the own index.
 pub(super) type Answer = EngineAnswer<u64>;
 
