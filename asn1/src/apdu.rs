@@ -18,7 +18,7 @@ mod query;
 mod records;
 mod requests;
 mod resource;
-pub(crate) mod rpn;
+mod rpn;
 mod scan;
 mod search;
 mod sort;

@@ -12,8 +12,7 @@ use rasn::types::{Class, Tag, TagTree};
 
 use self::frame::{CONTEXT_CONSTRUCTED, Header, Length, Scanner};
 pub use self::value::{BerValue, decode_value, encode_value};
-use self::value::{Fault, bare, standard_path, write};
-use crate::apdu::rpn::TOO_DEEP;
+use self::value::{Fault, TOO_DEEP, bare, standard_path, write};
 use crate::apdu::{Apdu, ReferenceId};
 use crate::error::{DecodeError, EncodeError};
 

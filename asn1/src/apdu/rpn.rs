@@ -12,13 +12,11 @@ use rasn::types::{Class, Constraints};
 use super::ResultSetId;
 use super::query::{AttributeElement, AttributesPlusTerm, Operand, Operator, Term};
 use crate::codec::frame::{Header, Length};
+use crate::codec::value::TOO_DEEP;
 use crate::types::OctetString;
 
 /// The maximum depth of a query tree that can be decoded. Each operator on the path to an operand is one level.
 pub const MAX_RPN_DEPTH: usize = 1000;
-
-/// The beginning of the reason why a deeper tree is refused.
-pub(crate) const TOO_DEEP: &str = "query nested deeper than 1000 operators";
 
 /// A query tree.
 #[derive(AsnType, Encode, Clone, Debug, PartialEq)]

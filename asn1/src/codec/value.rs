@@ -5,7 +5,6 @@ use rasn::error::{BerDecodeErrorKind, CodecDecodeError, DecodeErrorKind};
 use rasn::types::Tag;
 
 use super::encoder::Encoder;
-use crate::apdu::rpn::TOO_DEEP;
 use crate::error::{DecodeError, EncodeError};
 use crate::spelling::standard_name;
 
@@ -63,6 +62,9 @@ pub(super) fn write<T: rasn::Encode>(
     encoder.write_to(output);
     Ok(())
 }
+
+/// The beginning of the reason why a query of more than [`MAX_RPN_DEPTH`](crate::apdu::MAX_RPN_DEPTH) levels is refused.
+pub(crate) const TOO_DEEP: &str = "query nested deeper than 1000 operators";
 
 /// A fault found by rasn: the path of fields to it, in Rust's spelling, and the reason.
 pub(super) struct Fault {
