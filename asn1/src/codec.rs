@@ -8,10 +8,10 @@ pub(crate) mod value;
 use rasn::ber::de::{Decoder, DecoderOptions};
 use rasn::types::{Class, Tag, TagTree};
 
-use self::frame::{CONTEXT_CONSTRUCTED, Header, Scanner};
+use self::frame::{CONTEXT_CONSTRUCTED, Header, Length, Scanner};
 pub use self::value::{BerValue, decode_value, encode_value};
-use self::value::{Fault, bare, standard_path, write};
-use crate::apdu::Apdu;
+use self::value::{Fault, TOO_DEEP, bare, standard_path, write};
+use crate::apdu::{Apdu, ReferenceId};
 use crate::error::{DecodeError, EncodeError};
 
 /// Returns the encoded octets of an APDU, with every length in the definite form.
@@ -75,7 +75,24 @@ fn locate(octets: &[u8], fault: Fault) -> DecodeError {
         apdu: tag.and_then(Apdu::name_of_tag),
         path: standard_path(fault.path),
         offset: offset.unwrap_or(0),
+        is_too_deep: fault.reason.starts_with(TOO_DEEP),
         reason: fault.reason,
+    }
+}
+
+/// Returns the referenceId of an APDU, whose other elements need not be well formed.
+pub fn reference_id(octets: &[u8]) -> Option<ReferenceId> {
+    const PRIMITIVE: u8 = 0x80;
+    let start = Header::read(octets).ok()??.octets;
+    let wanted = Tag::new(Class::Context, 2);
+    let rest = octets.get(element(octets, start, |tag| tag == wanted)..)?;
+    let header = Header::read(rest).ok()??;
+    match header.length {
+        Length::Definite(length) if (header.class, header.tag) == (PRIMITIVE, 2) => {
+            let value = rest.get(header.octets..)?.get(..length)?;
+            Some(ReferenceId(value.into()))
+        }
+        _ => None,
     }
 }
 
@@ -106,7 +123,10 @@ fn element(octets: &[u8], start: usize, wanted: impl Fn(Tag) -> bool) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::apdu::{Close, CloseReason, DatabaseName, Query, ResultSetId, RpnQuery};
+    use crate::apdu::{
+        Close, CloseReason, DatabaseName, MAX_RPN_DEPTH, Operator, Query, ResultSetId, RpnQuery,
+        RpnStructure, SearchRequest,
+    };
     use crate::oid;
 
     /// Checks that the octets decode to a value, and that the value encodes to the same octets.
@@ -168,6 +188,43 @@ mod tests {
                 ..
             })
         ));
+    }
+
+    #[test]
+    fn audit_a_query_that_is_too_deep_is_told_from_what_is_malformed() {
+        let operand = RpnStructure::term(Vec::new(), "a");
+        let query = |depth: usize| {
+            let tree = (0..depth).fold(operand.clone(), |tree, _| {
+                RpnStructure::combined(tree, Operator::And, operand.clone())
+            });
+            let mut request = SearchRequest::new(
+                ["books"],
+                Query::Type1(RpnQuery {
+                    attribute_set: oid::BIB_1,
+                    rpn: tree,
+                }),
+            );
+            request.reference_id = Some(ReferenceId(b"seven"[..].into()));
+            encode(&request.into()).expect("encodes")
+        };
+        let deepest = query(MAX_RPN_DEPTH);
+        assert!(decode(&deepest).is_ok());
+        let too_deep = query(MAX_RPN_DEPTH + 1);
+        let error = decode(&too_deep).expect_err("too deep");
+        assert!(error.is_too_deep, "{error}");
+        assert_eq!(error.apdu, Some("searchRequest"));
+        let seven = Some(ReferenceId(b"seven"[..].into()));
+        assert_eq!(reference_id(&too_deep), seven);
+        let error = decode(&[0xb6, 0]).expect_err("malformed");
+        assert!(!error.is_too_deep, "{error}");
+        for octets in [
+            &[][..],
+            &[0xb6, 0],
+            &[0xb6, 2, 0x82, 5],
+            &[0xb6, 2, 0xa2, 0],
+        ] {
+            assert_eq!(reference_id(octets), None, "{octets:x?}");
+        }
     }
 
     #[test]

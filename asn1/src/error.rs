@@ -35,9 +35,6 @@ pub enum FrameErrorKind {
     /// A tag, length or end-of-contents is not allowed by X.690 or by the limits of this crate.
     #[error("a malformed tag or length")]
     Malformed,
-    /// Values of indefinite length are nested deeper than this limit.
-    #[error("values of indefinite length nested more than {0} deep")]
-    TooDeep(usize),
 }
 
 /// An error in an APDU that cannot be decoded.
@@ -52,6 +49,9 @@ pub struct DecodeError {
     pub offset: usize,
     /// A description of the fault.
     pub reason: String,
+    /// Whether the fault is a query of more than [`MAX_RPN_DEPTH`](crate::apdu::MAX_RPN_DEPTH) levels. A server can refuse its request,
+    /// instead of ending the session.
+    pub is_too_deep: bool,
 }
 
 impl fmt::Display for DecodeError {

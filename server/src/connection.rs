@@ -367,9 +367,17 @@ impl<S: Transport> Connection<'_, S> {
                 }
             }
             Err(error) => {
-                debug!(%error, octets = octets.len(), "malformed APDU");
-                self.tally.ends(SessionEnd::ProtocolError, Some(&error));
-                Ok(Some(self.session.fault(&error).into()))
+                debug!(%error, octets = octets.len(), "an APDU that cannot be decoded");
+                // Without a referenceId, the client would take a refusal for the answer to an earlier request.
+                let reply = if is_busy && codec::reference_id(octets).is_none() {
+                    self.session.fault(&error)
+                } else {
+                    self.session.refuse_octets(octets, &error)
+                };
+                if reply.hang_up {
+                    self.tally.ends(SessionEnd::ProtocolError, Some(&error));
+                }
+                Ok(Some(reply.into()))
             }
         }
     }

@@ -26,8 +26,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
-use z3950_asn1::apdu::{Apdu, Close, CloseReason, InitializeRequest, ReferenceId};
+use z3950_asn1::apdu::{
+    Apdu, Close, CloseReason, DatabaseName, InitializeRequest, MAX_RPN_DEPTH, Query, ReferenceId,
+    SearchRequest,
+};
 use z3950_asn1::codec;
+use z3950_asn1::error::DecodeError;
+use z3950_asn1::types::OctetString;
 use z3950_asn1::via::Via;
 
 use self::pending::{Pending, Waiting};
@@ -103,7 +108,7 @@ impl Session {
     pub async fn receive(&mut self, octets: &[u8]) -> Reply {
         match codec::decode(octets) {
             Ok(request) => self.answer(&request).await,
-            Err(error) => self.fault(&error),
+            Err(error) => self.refuse_octets(octets, &error),
         }
     }
 
@@ -215,6 +220,19 @@ impl Session {
     /// Returns a handle for stopping operations in progress, for requests that arrive during them.
     pub fn interrupt(&self) -> Interrupt {
         self.interrupt.clone()
+    }
+
+    /// Answers octets that cannot be decoded. A search whose query is too deep fails with condition 31; anything else is a protocol error.
+    pub(crate) fn refuse_octets(&mut self, octets: &[u8], error: &DecodeError) -> Reply {
+        if !(error.is_too_deep && self.is_open()) {
+            return self.fault(error);
+        }
+        let words = format!("a query of more than {MAX_RPN_DEPTH} levels");
+        let why = diagnostic(Condition::RESOURCES_EXHAUSTED, words);
+        let nothing = Query::Type2(OctetString::default());
+        let mut request = SearchRequest::new(None::<DatabaseName>, nothing);
+        request.reference_id = codec::reference_id(octets);
+        refused(&request.into(), why)
     }
 
     /// Ends the session after a protocol error: a frame or APDU that is malformed or not allowed in this state.

@@ -12,6 +12,7 @@ use rasn::types::{Class, Constraints};
 use super::ResultSetId;
 use super::query::{AttributeElement, AttributesPlusTerm, Operand, Operator, Term};
 use crate::codec::frame::{Header, Length};
+use crate::codec::value::TOO_DEEP;
 use crate::types::OctetString;
 
 /// The maximum depth of a query tree that can be decoded. Each operator on the path to an operand is one level.
@@ -184,7 +185,7 @@ impl RpnReader<'_> {
                 Some(0xa0) => RpnStructure::Op(self.explicit(0)?),
                 Some(0xa1) => {
                     if open.len() == MAX_RPN_DEPTH {
-                        return self.refuse("query nested deeper than 1000 operators");
+                        return self.refuse(TOO_DEEP);
                     }
                     let end = self.enter()?;
                     open.push(OpenOperator { end, rpn1: None });

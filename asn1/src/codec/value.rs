@@ -30,6 +30,7 @@ pub fn decode_value<T: BerValue>(octets: &[u8]) -> Result<T, DecodeError> {
             apdu: None,
             path: standard_path(path),
             offset: 0,
+            is_too_deep: reason.starts_with(TOO_DEEP),
             reason,
         }
     })
@@ -61,6 +62,9 @@ pub(super) fn write<T: rasn::Encode>(
     encoder.write_to(output);
     Ok(())
 }
+
+/// The beginning of the reason why a query of more than [`MAX_RPN_DEPTH`](crate::apdu::MAX_RPN_DEPTH) levels is refused.
+pub(crate) const TOO_DEEP: &str = "query nested deeper than 1000 operators";
 
 /// A fault found by rasn: the path of fields to it, in Rust's spelling, and the reason.
 pub(super) struct Fault {

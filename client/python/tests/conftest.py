@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
 import z3950
@@ -26,6 +28,16 @@ def start(script: str, *arguments: str) -> subprocess.Popen[str]:
     """Python as strict as it gets, with a script. What it prints is read from its output."""
     command = [sys.executable, "-W", "error", "-X", "dev", "-c", textwrap.dedent(script), *arguments]
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """A program started meanwhile ends on SIGINT, also where tests run in the background and the signal is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import z3950
-from conftest import EMMA, PRIDE, MakeServer
+from conftest import EMMA, PRIDE, MakeServer, interruptible
 from z3950.testing import Server
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
@@ -65,7 +65,9 @@ def test_yaz_client_searches_a_backend_in_python() -> None:
     if not shutil.which("yaz-client"):
         pytest.skip("yaz-client is not installed")
     command = [sys.executable, "-W", "error", "-X", "dev", str(EXAMPLES / "backend.py"), "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+    with interruptible():
+        server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    with server:
         assert server.stdout is not None
         address = server.stdout.readline().removeprefix("listening on ").strip()
         asked = (

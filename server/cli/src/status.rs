@@ -117,8 +117,11 @@ fn begin(
     let status = Arc::clone(status);
     let task = tokio::spawn(async move {
         let service = service_fn(|request: Request<Incoming>| {
-            let response = answer(request.method(), request.uri().path(), &status);
-            async { Ok::<_, Infallible>(response) }
+            let status = Arc::clone(&status);
+            async move {
+                let response = answer(request.method(), request.uri().path(), &status).await;
+                Ok::<_, Infallible>(response)
+            }
         });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
@@ -135,8 +138,11 @@ fn begin(
 const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 const TEXT: &str = "text/plain; charset=utf-8";
 
-fn answer(method: &Method, path: &str, status: &Status) -> Response<String> {
+async fn answer(method: &Method, path: &str, status: &Status) -> Response<String> {
     let is_read = [Method::GET, Method::HEAD].contains(method);
+    if is_read && path == "/metrics" {
+        status.count_records().await;
+    }
     let (code, kind, body) = match path {
         _ if !is_read => (
             StatusCode::METHOD_NOT_ALLOWED,

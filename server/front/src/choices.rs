@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use z3950::asn1::bib1::attributes::USE;
+use z3950::asn1::oid::BIB_1;
 use z3950::target::Target;
 use z3950_server::backend::DatabaseInfo;
 use z3950_server::web::WebClient;
@@ -28,6 +30,34 @@ pub(crate) struct ShownDatabase {
     /// The choice of the complete database; `None` if only its parts can be searched.
     pub(crate) whole: Option<DatabaseChoice>,
     pub(crate) parts: Vec<DatabaseChoice>,
+    sorted: SortedBy,
+}
+
+/// The indexes that the records of a database can be sorted by.
+enum SortedBy {
+    /// The database does not list its indexes.
+    Any,
+    /// Their Use values.
+    Uses(Vec<i64>),
+}
+
+impl SortedBy {
+    fn of(database: &DatabaseInfo) -> Self {
+        let uses = database.attributes.iter();
+        let mut uses = { uses.filter(|one| one.attribute_type == USE) }.peekable();
+        if database.sort && uses.peek().is_none() {
+            return Self::Any;
+        }
+        let sorted = uses.filter(|one| one.attribute_set == BIB_1 && database.sorts(one));
+        Self::Uses(sorted.map(|one| one.value).collect())
+    }
+
+    fn has(&self, use_value: i64) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Uses(uses) => uses.contains(&use_value),
+        }
+    }
 }
 
 /// The choices to show as ticked.
@@ -39,6 +69,7 @@ pub(crate) enum Ticks {
 
 impl ShownDatabase {
     fn of(database: DatabaseInfo) -> Self {
+        let sorted = SortedBy::of(&database);
         let title = text::clean(database.title.as_deref().unwrap_or(&database.name));
         let records = match database.records {
             Some(1) => "1 record".to_owned(),
@@ -78,6 +109,7 @@ impl ShownDatabase {
             is_merged: database.is_merged,
             whole,
             parts,
+            sorted,
         }
     }
 
@@ -132,6 +164,16 @@ impl Catalogues {
     pub(crate) fn short_title(&self, name: &str) -> String {
         let part = self.0.iter().find_map(|database| database.part(name));
         part.map_or_else(|| self.title(name), str::to_owned)
+    }
+
+    /// Returns whether one of these databases can sort by the index with this Use value.
+    pub(crate) fn sorts(&self, names: &[String], use_value: i64) -> bool {
+        let is = |database: &&ShownDatabase, name: &String| {
+            database.is_named(name) || database.part(name).is_some()
+        };
+        let mut databases =
+            { names.iter() }.filter_map(|name| self.0.iter().find(|database| is(database, name)));
+        databases.any(|database| database.sorted.has(use_value))
     }
 
     /// Returns whether there is a database or a part with this name.
@@ -265,7 +307,7 @@ impl SearchForm {
 
 #[cfg(test)]
 mod tests {
-    use z3950_server::backend::DatabasePart;
+    use z3950_server::backend::{AttributeInfo, DatabasePart};
 
     use super::*;
 
@@ -286,6 +328,46 @@ mod tests {
     fn chosen(catalogues: &Catalogues) -> Vec<&str> {
         let chosen = catalogues.choices().filter(|choice| choice.is_chosen);
         chosen.map(|choice| choice.name.as_str()).collect()
+    }
+
+    #[test]
+    fn audit_orders_are_those_that_a_database_has() {
+        let sorting = |name: &str, sorted: Option<&[i64]>| {
+            let mut database = database(name, false, &[]);
+            database.sort = true;
+            let of_title_and_date = [4, 31].map(|value| {
+                let mut attribute = AttributeInfo::new(BIB_1, USE, value, "");
+                attribute.sort = sorted.is_some_and(|sorted| sorted.contains(&value));
+                attribute
+            });
+            database.attributes = Vec::from(of_title_and_date);
+            if sorted.is_none() {
+                database.attributes.clear();
+            }
+            database
+        };
+        let mut unsorted = sorting("unsorted", Some(&[4, 31]));
+        unsorted.sort = false;
+        let databases = [
+            sorting("title", Some(&[4])),
+            sorting("date", Some(&[31])),
+            sorting("unknown", None),
+            unsorted,
+        ];
+        let catalogues = Catalogues(databases.map(ShownDatabase::of).into());
+        for (names, expected) in [
+            (&["title"][..], (true, false)),
+            (&["DATE"], (false, true)),
+            (&["date", "title"], (true, true)),
+            (&["unknown"], (true, true)),
+            (&["unsorted"], (false, false)),
+            (&["nothing"], (false, false)),
+            (&[], (false, false)),
+        ] {
+            let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+            let sorts = |value| catalogues.sorts(&names, value);
+            assert_eq!((sorts(4), sorts(31)), expected, "{names:?}");
+        }
     }
 
     #[test]

@@ -21,6 +21,7 @@ pub mod page;
 pub mod remote;
 mod shown;
 mod text;
+mod trouble;
 
 pub use gateway::{Gateway, GatewayOptions};
 pub use page::CataloguePage;

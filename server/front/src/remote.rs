@@ -269,8 +269,15 @@ fn part(client: &Client, target: &str, name: &str) -> DatabasePart {
 }
 
 impl Backend for RemoteDatabase {
+    /// Returns the descriptions. The database offers a service if all of its targets do, as far as is known.
     fn databases(&self) -> Vec<DatabaseInfo> {
-        self.databases.clone()
+        let targets = &self.chains.direct;
+        let mut databases = self.databases.clone();
+        for database in &mut databases {
+            database.scan = targets.iter().all(|target| target.scans());
+            database.sort = targets.iter().all(|target| target.sorts());
+        }
+        databases
     }
 
     fn search<'a>(&'a self, search: Search<'a>) -> Answer<'a, Found> {

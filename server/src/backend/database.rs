@@ -23,9 +23,9 @@ pub struct DatabaseInfo {
     pub element_sets: Vec<String>,
     /// The attributes that queries may use.
     pub attributes: Vec<AttributeInfo>,
-    /// Whether the indexes can be scanned.
+    /// Whether indexes can be scanned: those whose [attribute](AttributeInfo::scan) says so.
     pub scan: bool,
-    /// Whether result sets can be sorted.
+    /// Whether result sets can be sorted: by the indexes whose [attribute](AttributeInfo::sort) says so.
     pub sort: bool,
     /// Whether clients may change records.
     pub update: bool,
@@ -38,6 +38,16 @@ pub struct DatabaseInfo {
 }
 
 impl DatabaseInfo {
+    /// Returns whether a Use attribute selects an index that can be scanned.
+    pub fn scans(&self, attribute: &AttributeInfo) -> bool {
+        self.scan && attribute.scan
+    }
+
+    /// Returns whether a Use attribute selects an index that result sets can be sorted by.
+    pub fn sorts(&self, attribute: &AttributeInfo) -> bool {
+        self.sort && attribute.sort
+    }
+
     /// Returns the description for Explain, which also lists the parts of the database.
     pub(crate) fn full_description(&self) -> Option<String> {
         let own = self.description.as_deref().map(str::trim);
@@ -78,6 +88,7 @@ impl DatabasePart {
 
 /// An attribute that a query may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AttributeInfo {
     /// The attribute set.
     pub attribute_set: Oid,
@@ -87,6 +98,29 @@ pub struct AttributeInfo {
     pub value: i64,
     /// The name of the attribute, or its meaning in this database.
     pub name: String,
+    /// For a Use attribute, whether its index can be scanned if the [database](DatabaseInfo::scan) can.
+    pub scan: bool,
+    /// For a Use attribute, whether result sets can be sorted by its index if the [database](DatabaseInfo::sort) sorts.
+    pub sort: bool,
+}
+
+impl AttributeInfo {
+    /// Creates an attribute. If it is a Use attribute, its index can be scanned and sorted by.
+    pub fn new(
+        attribute_set: Oid,
+        attribute_type: i64,
+        value: i64,
+        name: impl Into<String>,
+    ) -> Self {
+        Self {
+            attribute_set,
+            attribute_type,
+            value,
+            name: name.into(),
+            scan: true,
+            sort: true,
+        }
+    }
 }
 
 /// Checks that all databases that a request names are among those that a backend has. Names are caseless (Z39.50-2003 §3.2.2.1.3).

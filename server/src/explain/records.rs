@@ -361,18 +361,22 @@ fn attribute_details(database: &DatabaseInfo) -> ExplainEntry {
     )
 }
 
-/// Returns the indexes of a database with their Use attributes.
-fn indexes(database: &DatabaseInfo) -> BTreeMap<&str, Vec<&AttributeInfo>> {
+/// Returns those indexes of a database that serve a service, with their Use attributes.
+fn indexes(
+    database: &DatabaseInfo,
+    serves: fn(&DatabaseInfo, &AttributeInfo) -> bool,
+) -> BTreeMap<&str, Vec<&AttributeInfo>> {
     let mut indexes = BTreeMap::<&str, Vec<&AttributeInfo>>::new();
     let all = database.attributes.iter();
-    for attribute in all.filter(|attribute| attribute.attribute_type == USE) {
+    for attribute in all.filter(|one| one.attribute_type == USE && serves(database, one)) {
         indexes.entry(&attribute.name).or_default().push(attribute);
     }
     indexes
 }
 
 fn term_list_info(database: &DatabaseInfo) -> ExplainEntry {
-    let lists = indexes(database).into_keys().map(|name| TermList {
+    let lists = indexes(database, DatabaseInfo::scans).into_keys();
+    let lists = lists.map(|name| TermList {
         name: name.into(),
         search_cost: Some(SearchCost::OPTIMIZED),
         scanable: true,
@@ -397,7 +401,7 @@ fn term_list_details<'a>(
 ) -> impl Iterator<Item = ExplainEntry> {
     let mut lists = BTreeMap::<&str, (Vec<&AttributeInfo>, Vec<(i64, String)>)>::new();
     for database in databases {
-        for (name, attributes) in indexes(database) {
+        for (name, attributes) in indexes(database, DatabaseInfo::scans) {
             let (known, texts) = lists.entry(name).or_default();
             texts.push((DATABASE, database.name.clone()));
             for attribute in attributes {
@@ -428,7 +432,7 @@ fn term_list_details<'a>(
 }
 
 fn sort_details(database: &DatabaseInfo) -> ExplainEntry {
-    let keys = indexes(database).into_iter();
+    let keys = indexes(database, DatabaseInfo::sorts).into_iter();
     let keys = keys.map(|(name, attributes)| SortKeyDetails {
         description: Some(name.into()),
         attribute_specifications: combinations(&attributes),

@@ -18,16 +18,19 @@ use crate::requests::{elements, init, now, only, search_request, shown};
 use crate::session::Session;
 use crate::target::Target;
 
-/// A database with a title and two attributes.
+/// A database with a title and four indexes, of which one cannot be scanned and one cannot be sorted by.
 struct Books;
 
 impl Backend for Books {
     fn databases(&self) -> Vec<DatabaseInfo> {
-        let attribute = |value, name: &str| AttributeInfo {
-            attribute_set: oid::BIB_1,
-            attribute_type: 1,
-            value,
-            name: name.to_owned(),
+        let attribute = |value, name| AttributeInfo::new(oid::BIB_1, 1, value, name);
+        let subject = AttributeInfo {
+            scan: false,
+            ..attribute(21, "subject")
+        };
+        let isbn = AttributeInfo {
+            sort: false,
+            ..attribute(7, "isbn")
         };
         vec![DatabaseInfo {
             name: "books".to_owned(),
@@ -38,7 +41,12 @@ impl Backend for Books {
                 .map(DatabasePart::new)
                 .into(),
             syntaxes: vec![oid::USMARC, oid::XML],
-            attributes: vec![attribute(4, "title"), attribute(1003, "author")],
+            attributes: vec![
+                attribute(4, "title"),
+                attribute(1003, "author"),
+                subject,
+                isbn,
+            ],
             scan: true,
             sort: true,
             ..DatabaseInfo::default()
@@ -124,7 +132,11 @@ fn records_of_each_category() {
             "@attrset exp-1 @and @attr 1=1 TermListInfo @attr 1=3 books",
             1,
         ),
-        ("@attrset exp-1 @attr 1=1 TermListDetails", 2),
+        ("@attrset exp-1 @attr 1=1 TermListDetails", 3),
+        (
+            "@attrset exp-1 @and @attr 1=1 TermListDetails @attr 1=15 subject",
+            0,
+        ),
         (
             "@attrset exp-1 @and @attr 1=1 TermListDetails @attr 1=15 author",
             1,
@@ -146,7 +158,7 @@ fn records_of_each_category() {
     let all = search("@attrset exp-1 @attr 1=1 @attr 2=103 x", None, "F");
     assert_eq!(
         all.number_of_records_returned,
-        1 + 1 + 3 + 5 + 3 + 3 + 1 + 2 + 1 + 7
+        1 + 1 + 3 + 5 + 3 + 3 + 1 + 3 + 1 + 7
     );
 }
 
@@ -202,7 +214,7 @@ fn records_describe_the_server_and_its_databases() {
         panic!("TermListInfo")
     };
     let names: Vec<_> = lists.term_lists.into_iter().map(|list| list.name).collect();
-    assert_eq!(names, ["author", "title"].map(Into::into));
+    assert_eq!(names, ["author", "isbn", "title"].map(Into::into));
     let ExplainRecord::TermListDetails(list) = one("@attrset exp-1 @attr 1=15 title") else {
         panic!("TermListDetails")
     };
@@ -212,8 +224,8 @@ fn records_describe_the_server_and_its_databases() {
     };
     let keys = sort.sort_keys.into_iter().flatten();
     let keys: Vec<_> = keys.map(|key| key.attribute_specifications).collect();
-    assert_eq!(keys, [1003, 4].map(|value| Some(means(value))));
-    assert_eq!(values("F"), Some(vec![numeric(4), numeric(1003)]));
+    assert_eq!(keys, [1003, 21, 4].map(|value| Some(means(value))));
+    assert_eq!(values("F"), Some([4, 7, 21, 1003].map(numeric).into()));
     assert_eq!(values("B"), None);
     let services = explain("@attrset exp-1 @attr 1=1 ExtendedServicesInfo", "F");
     for service in services {

@@ -8,6 +8,7 @@ use z3950_asn1::apdu::{
     AttributeElement, AttributeValue, AttributesPlusTerm, External, Operand, Operator,
     StringOrNumeric, Term,
 };
+use z3950_asn1::bib1::attributes::USE;
 use z3950_asn1::codec::BerValue;
 use z3950_asn1::describe::Describe;
 use z3950_asn1::oid::{self, Oid};
@@ -30,12 +31,9 @@ pub(crate) struct OwnDatabase {
 
 impl OwnDatabase {
     pub(crate) fn info(&self) -> DatabaseInfo {
-        let attributes = self.uses.iter().map(|(value, name)| AttributeInfo {
-            attribute_set: self.attribute_set,
-            attribute_type: 1,
-            value: *value,
-            name: (*name).to_owned(),
-        });
+        let uses = self.uses.iter();
+        let attributes =
+            uses.map(|(value, name)| AttributeInfo::new(self.attribute_set, USE, *value, *name));
         DatabaseInfo {
             name: self.name.to_owned(),
             title: Some(self.title.to_owned()),

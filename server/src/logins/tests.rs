@@ -113,6 +113,23 @@ async fn audit_r_l10_one_login_of_an_address_is_checked_at_a_time() {
     assert_eq!(lock(&logins.turns).len(), 1, "unused turns are removed");
 }
 
+/// As many logins as want to may be ahead of another one of the same address, such as that of a proxy.
+#[tokio::test(start_paused = true)]
+async fn audit_the_wait_for_other_logins_of_an_address_is_limited() {
+    let (logins, by_name) = (Arc::<Logins>::default(), Arc::<ByName>::default());
+    let begun = tokio::time::Instant::now();
+    let users = ["hangs", "hangs", "hangs", "ann"].into_iter();
+    let checks = users.map(|user| tokio::spawn(check(&logins, &by_name, user.as_bytes()).run()));
+    let checks: Vec<_> = checks.collect();
+    for check in checks {
+        check.await.expect("no panic");
+    }
+    let waited = begun.elapsed();
+    assert!(waited < 2 * Limits::default().login_time, "{waited:?}");
+    let proof = check(&logins, &by_name, b"ann").run().await;
+    assert_eq!(word(proof), Ok("ann".to_owned()));
+}
+
 #[tokio::test(start_paused = true)]
 async fn r_f15_nothing_is_checked_for_an_address_that_guesses_too_often() {
     let (logins, by_name) = (Arc::<Logins>::default(), Arc::<ByName>::default());

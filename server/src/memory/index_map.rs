@@ -4,6 +4,7 @@
 
 use bytes::Bytes;
 use z3950_asn1::apdu::{AttributeList, AttributesPlusTerm, External, SortKey};
+use z3950_asn1::bib1::attributes::USE;
 use z3950_asn1::oid::Oid;
 use z3950_marc::MarcRecord;
 
@@ -53,9 +54,23 @@ impl IndexMap {
         &self.fields.profile
     }
 
-    /// Returns the attributes that queries may use, as described in Explain.
-    pub fn attributes(&self) -> Vec<AttributeInfo> {
-        infos(&self.fields)
+    /// Returns the attributes that queries may use, as described in Explain; the functions say which indexes can be scanned, and which
+    /// result sets can be sorted by.
+    pub fn attributes(
+        &self,
+        scans: impl Fn(IndexId) -> bool,
+        sorts: impl Fn(IndexId) -> bool,
+    ) -> Vec<AttributeInfo> {
+        let mut attributes = infos(&self.fields);
+        for attribute in &mut attributes {
+            let is_use = attribute.attribute_type == USE;
+            let index = self.points().by_use(attribute.value).filter(|_| is_use);
+            if let Some((index, _)) = index {
+                attribute.scan = scans(index);
+                attribute.sort = sorts(index);
+            }
+        }
+        attributes
     }
 
     /// Returns the index with this name, or whose name in a query language is this one.

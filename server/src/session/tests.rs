@@ -122,6 +122,48 @@ fn before_init_errors_end_the_connection_without_close() {
     assert_eq!(now(session().receive(b"GET / HTTP/1.1")), Reply::hang_up());
 }
 
+/// Returns a SearchRequest with the referenceId `r` whose query has this many operators, each in the other, of indefinite length.
+fn nested_search(operators: usize) -> Vec<u8> {
+    let operand: &[u8] = &[
+        0xa0, 0x80, 0xbf, 0x66, 0x80, 0xbf, 0x2c, 0, 0x9f, 0x2d, 1, b'x', 0, 0, 0, 0,
+    ];
+    let rest: &[&[u8]] = &[operand, &[0xbf, 0x2e, 2, 0x80, 0, 0, 0]];
+    [
+        &[
+            0xb6, 0x80, 0x82, 1, b'r', 0x8d, 1, 0, 0x8e, 1, 1, 0x8f, 1, 0,
+        ][..],
+        &[0x90, 1, 0xff, 0x91, 1, b'1', 0xb2, 6, 0x9f, 0x69, 3],
+        b"cat",
+        &[
+            0xb5, 0x80, 0xa1, 0x80, 6, 7, 0x2a, 0x86, 0x48, 0xce, 0x13, 3, 1,
+        ],
+        &[0xa1, 0x80].repeat(operators),
+        operand,
+        &rest.concat().repeat(operators),
+        &[0; 6],
+    ]
+    .concat()
+}
+
+#[test]
+fn audit_a_query_that_is_too_deep_is_refused_in_a_session_that_goes_on() {
+    for operators in [1001, 5000, 30_000] {
+        let octets = nested_search(operators);
+        assert_eq!(now(session().receive(&octets)), Reply::hang_up());
+        let mut session = open(catalogue(), Limits::default());
+        let Apdu::SearchResponse(response) = only(now(session.receive(&octets))) else {
+            panic!("a SearchResponse")
+        };
+        assert_eq!(response.reference_id, Some(ReferenceId(b"r"[..].into())));
+        assert!(!response.search_status);
+        let why = crate::requests::shown(&response.records);
+        assert_eq!(why, "31 a query of more than 1000 levels");
+        assert!(session.is_open());
+        let next = only(now(session.receive(&nested_search(3))));
+        assert!(matches!(next, Apdu::SearchResponse(response) if response.search_status));
+    }
+}
+
 #[test]
 fn init_can_be_repeated_after_a_refusal() {
     let mut session = session();

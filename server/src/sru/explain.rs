@@ -150,8 +150,8 @@ fn index(of: &AttributeInfo, database: &DatabaseInfo) -> ZeeRexIndex {
     };
     let maps = names.iter().cloned().chain([in_bib1]);
     let mut index = ZeeRexIndex::new(of.name.as_str(), maps.collect());
-    index.scan = Some(database.scan);
-    index.sort = Some(database.sort);
+    index.scan = Some(database.scans(of));
+    index.sort = Some(database.sorts(of));
     index
 }
 

@@ -90,23 +90,13 @@ impl From<Diagnostic> for SruFailure {
             Condition::ACCESS_CONTROL_FAILURE | Condition::CANNOT_CHALLENGE => {
                 FailureCause::Credentials
             }
-            Condition(1010..=1014) => FailureCause::Credentials,
+            Condition(1010..=1011 | 1021..=1023) => FailureCause::Credentials,
+            Condition(why) if [1012, 1013, 1016, 1017].contains(&why) => FailureCause::Rights,
             Condition::TEMPORARILY_OUT_OF_RESOURCES => FailureCause::Attempts,
             _ => FailureCause::Request,
         };
-        let is_offered = ![
-            Condition::NEGOTIATION_OPTION_REQUIRED,
-            Condition::SERVICE_NOT_FOR_DATABASE,
-        ]
-        .contains(&Condition(diagnostic.condition));
-        let diagnostic = if is_offered {
-            SruDiagnostic::from_bib1(&diagnostic)
-        } else {
-            let details = diagnostic.addinfo.to_string_lossy();
-            SruDiagnostic::new(SruCondition::OPERATION, details)
-        };
         Self {
-            diagnostics: vec![diagnostic],
+            diagnostics: vec![SruDiagnostic::from_bib1(&diagnostic)],
             cause,
         }
     }

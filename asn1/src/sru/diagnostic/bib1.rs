@@ -61,27 +61,33 @@ fn to_bib1(condition: SruCondition) -> Option<Condition> {
 }
 
 /// The SRU conditions whose Bib-1 counterpart is not in the first matching row of [`PAIRS`].
-const BACK: [(u16, u16); 3] = [(3, 1011), (10, 108), (66, 238)];
+const BACK: [(u16, u16); 5] = [(3, 1011), (10, 108), (36, 125), (66, 238), (67, 238)];
 
-/// Pairs of Bib-1 and SRU conditions. In both directions, the first row with the number applies. An unavailable
-/// database (109) does exist, so it does not become 235 of SRU, as with some servers, but a system that is temporarily
-/// unavailable.
+/// Pairs of Bib-1 and SRU conditions. In both directions, the first row with the number applies. Most are those of YAZ, which other
+/// programs expect; these differ, because the meanings do:
+///
+/// - An unavailable database (109) does exist, so it does not become 235, but a system that is temporarily unavailable; and so does a
+///   locked one (29).
+/// - 3 says that the user or the password is not accepted. If these could not be checked (1014), the system is unavailable for the moment;
+///   whoever may not use a database for another reason (1012, 1013, 1016, 1017) gets 236; and a record that was left out
+///   because of a challenge (103, 104) is not authorized.
+/// - A service that a database does not offer (1025, 1055) is an operation.
+/// - Conditions whose pair in YAZ means something else (8, 21, 23, 105, 112) have none.
 #[rustfmt::skip]
 const PAIRS: &[(u16, u16)] = &[
-    (1, 1), (2, 2), (3, 48), (4, 35), (5, 12), (6, 38), (7, 30), (8, 32), (9, 29), (10, 10), (11, 12), (11, 23), (12, 60),
-    (13, 61), (13, 62), (14, 63), (14, 64), (14, 65), (15, 68), (15, 69), (16, 70), (17, 70), (18, 50), (19, 55), (20, 56),
-    (21, 52), (22, 50), (23, 3), (24, 66), (25, 66), (26, 66), (27, 51), (28, 52), (29, 52), (30, 51), (31, 57), (32, 58),
-    (33, 59), (101, 3), (102, 3), (103, 3), (104, 3), (105, 3), (106, 66), (107, 11), (108, 10), (108, 13), (108, 14),
-    (108, 25), (108, 26), (108, 27), (108, 45), (109, 2), (110, 37), (112, 58), (113, 10), (114, 16), (115, 16), (116, 16),
+    (1, 1), (2, 2), (3, 48), (4, 35), (5, 12), (6, 38), (7, 30), (9, 29), (10, 36), (11, 12), (11, 23), (12, 60),
+    (13, 61), (13, 62), (14, 63), (14, 64), (14, 65), (15, 68), (15, 69), (16, 70), (17, 70), (18, 53), (19, 55), (20, 56),
+    (22, 50), (24, 66), (25, 66), (26, 66), (27, 51), (28, 52), (29, 2), (30, 51), (31, 57), (32, 58),
+    (33, 59), (101, 3), (102, 3), (103, 68), (104, 68), (106, 67), (107, 11), (108, 10), (108, 13), (108, 14),
+    (108, 25), (108, 26), (108, 27), (108, 45), (109, 2), (110, 37), (113, 48), (114, 16), (115, 36), (116, 16),
     (117, 19), (117, 20), (118, 22), (119, 32), (119, 31), (120, 28), (121, 15), (122, 32), (123, 22), (123, 17), (123, 18),
-    (124, 24), (125, 36), (126, 36), (127, 36), (128, 51), (129, 39), (130, 43), (131, 40), (132, 42), (201, 44), (201, 33),
-    (201, 34), (202, 41), (203, 43), (207, 89), (209, 80), (210, 80), (210, 81), (211, 84), (212, 85), (213, 92), (214, 90),
-    (215, 91), (216, 92), (217, 63), (222, 3), (227, 66), (229, 36), (230, 83), (231, 89), (235, 235), (236, 236), (237, 82),
-    (238, 67), (239, 66), (242, 70), (244, 66), (245, 10), (246, 10), (247, 10), (1007, 100), (1010, 3), (1011, 3), (1012, 3),
-    (1013, 3), (1014, 3), (1015, 1015), (1016, 3), (1017, 3), (1018, 2), (1019, 2), (1020, 2), (1021, 3), (1022, 3),
-    (1023, 3), (1024, 16), (1025, 3), (1026, 64), (1028, 65), (1066, 66), (1066, 67), (1073, 16), (1074, 1074),
-    // These two pairs are not in the list that all other pairs come from.
-    (233, 120), (1029, 121),
+    (124, 24), (125, 36), (126, 36), (127, 36), (128, 51), (129, 39), (130, 39), (131, 40), (132, 42), (201, 39), (201, 44),
+    (201, 33), (201, 34), (202, 41), (203, 43), (207, 82), (207, 89), (209, 80), (210, 80), (210, 81), (211, 84), (212, 85),
+    (213, 92), (214, 90), (215, 91), (216, 92), (217, 63), (222, 3), (227, 67), (228, 48), (229, 36), (230, 83), (231, 86),
+    (232, 16), (233, 120), (235, 235), (236, 236), (237, 82), (238, 67), (239, 66), (242, 70), (244, 66), (245, 48), (246, 48),
+    (247, 48), (1007, 100), (1010, 3), (1011, 3), (1012, 236), (1013, 236), (1014, 2), (1015, 1015), (1016, 236), (1017, 236),
+    (1018, 2), (1019, 2), (1020, 2), (1021, 3), (1022, 3), (1023, 3), (1024, 16), (1025, 4), (1026, 64), (1028, 65), (1029, 121),
+    (1055, 4), (1066, 66), (1066, 67), (1070, 69), (1073, 16), (1074, 1074),
 ];
 
 #[cfg(test)]
@@ -98,20 +104,57 @@ mod tests {
             (109, 2, 2),
             (114, 16, 114),
             (123, 22, 118),
-            (207, 89, 207),
-            (227, 66, 238),
+            (207, 82, 207),
+            (227, 67, 238),
             (235, 235, 235),
             (238, 67, 238),
             (239, 66, 238),
-            (23, 3, 1011),
+            (10, 36, 125),
+            (18, 53, 18),
+            (29, 2, 2),
+            (104, 68, 15),
+            (231, 86, 231),
+            (232, 16, 114),
             (222, 3, 1011),
             (1011, 3, 1011),
+            (1012, 236, 236),
+            (1014, 2, 2),
+            (1025, 4, 1025),
             (1074, 1074, 1074),
         ] {
             let diagnostic = SruDiagnostic::from_bib1(&DefaultDiagFormat::bib1(bib1, "x"));
             assert_eq!(diagnostic, SruDiagnostic::new(SruCondition(sru), "x"));
             assert_eq!(diagnostic.to_bib1(), DefaultDiagFormat::bib1(back, "x"));
         }
+    }
+
+    #[test]
+    fn audit_every_pair_is_of_two_known_conditions() {
+        let mut known = std::collections::BTreeSet::new();
+        for (bib1, sru) in PAIRS {
+            let bib1 = Condition(i64::from(*bib1));
+            assert!(bib1.message().is_some(), "{bib1}");
+            assert!(SruCondition(*sru).message().is_some(), "{sru}");
+            assert!(known.insert((bib1.0, *sru)), "{bib1} {sru} twice");
+        }
+        for (sru, bib1) in BACK {
+            let pairs = known.iter();
+            let is_known = pairs.clone().any(|(one, _)| *one == i64::from(bib1));
+            assert!(
+                is_known && pairs.clone().any(|(_, one)| *one == sru),
+                "{sru} {bib1}"
+            );
+        }
+    }
+
+    /// Only what a user can answer by another name or password is an authentication error.
+    #[test]
+    fn audit_authentication_errors_are_about_users_and_passwords() {
+        let pairs = PAIRS
+            .iter()
+            .filter(|(_, sru)| *sru == SruCondition::AUTHENTICATION.0);
+        let found: Vec<u16> = pairs.map(|(bib1, _)| *bib1).collect();
+        assert_eq!(found, [101, 102, 222, 1010, 1011, 1021, 1022, 1023]);
     }
 
     #[test]

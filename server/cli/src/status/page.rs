@@ -5,8 +5,10 @@ mod families;
 use std::fmt::{Display, Write};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use futures_util::future::join_all;
+use tokio::time::timeout;
 use z3950_front::engine::ServerCounts;
 use z3950_front::engine::catalogue::CatalogueDatabase;
 use z3950_front::engine::opensearch::ClusterDatabase;
@@ -18,6 +20,9 @@ use z3950_server::tls::Tls;
 use z3950_server::{MemoryBackend, ServerHandle};
 
 use self::families::Family;
+
+/// The longest wait of the page for numbers of records in search engines.
+const COUNT_TIME: Duration = Duration::from_secs(1);
 
 /// The state of the server that the page `/metrics` shows.
 pub(crate) struct Status {
@@ -107,8 +112,9 @@ impl Status {
         self.of_sessions(&mut page);
         self.of_operations(&mut page);
         self.of_limits(&mut page);
+        self.of_records(&mut page);
         if let Some(backend) = &self.backend {
-            of_databases(backend, &mut page);
+            of_jobs(backend, &mut page);
         }
         of_targets(&lock(&self.remotes), &mut page);
         of_engines(&lock(&self.clusters), &lock(&self.catalogues), &mut page);
@@ -191,6 +197,36 @@ impl Status {
         page.single(families::KEPT_LIMIT_BYTES, octets.limit);
     }
 
+    /// Asks for the numbers of records in search engines, if that was not done in the last minute, and waits a short time for them.
+    pub(crate) async fn count_records(&self) {
+        let clusters = lock(&self.clusters).clone();
+        let catalogues = lock(&self.catalogues).clone();
+        let counts = async {
+            let clusters = join_all(clusters.iter().map(|one| one.count_records()));
+            let catalogues = join_all(catalogues.iter().map(|one| one.count_records()));
+            tokio::join!(clusters, catalogues)
+        };
+        // The page shows what is known then.
+        let _ = timeout(COUNT_TIME, counts).await;
+    }
+
+    /// Adds the number of records of each database that knows it.
+    fn of_records(&self, page: &mut Page) {
+        let own = self.backend.iter().flat_map(|backend| backend.databases());
+        let own = own.filter_map(|one| Some((one.name, u64::try_from(one.records?).ok()?)));
+        let mut records: Vec<(String, u64)> = own.collect();
+        for cluster in lock(&self.clusters).iter() {
+            let count = cluster.records();
+            records.extend(count.map(|count| (cluster.options().name.clone(), count)));
+        }
+        for catalogue in lock(&self.catalogues).iter() {
+            let count = catalogue.records();
+            records.extend(count.map(|count| (catalogue.options().name.clone(), count)));
+        }
+        let samples = records.iter().map(|(name, count)| (&**name, *count));
+        page.each(families::DATABASE_RECORDS, "database", samples);
+    }
+
     fn of_service(&self, page: &mut Page) {
         let outcomes = [("ok", &self.reloads), ("refused", &self.refused_reloads)];
         page.each(
@@ -212,14 +248,7 @@ impl Status {
     }
 }
 
-fn of_databases(backend: &MemoryBackend, page: &mut Page) {
-    let databases = backend.databases();
-    let records = databases.iter();
-    page.each(
-        families::DATABASE_RECORDS,
-        "database",
-        records.map(|database| (&*database.name, database.records.unwrap_or_default())),
-    );
+fn of_jobs(backend: &MemoryBackend, page: &mut Page) {
     let jobs = backend.jobs();
     page.each(
         families::JOBS,

@@ -114,8 +114,9 @@ pub(super) fn missing(answer: &Value) -> Result<Option<String>, AskError> {
     };
     let lost = total.saturating_sub(successful).max(failed.unwrap_or(0));
     Ok(if lost > 0 {
+        let verb = if lost == 1 { "does" } else { "do" };
         Some(format!(
-            "{lost} of {total} parts of the index do not answer"
+            "{lost} of {total} parts of the index {verb} not answer"
         ))
     } else if is_late {
         Some("the search took too long".to_owned())

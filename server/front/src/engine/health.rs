@@ -1,35 +1,13 @@
-//! Which servers of an engine answer: told in the log when that changes, and counted.
+//! What is known of an engine between requests: which servers answer, whether answers are complete, and how many records there are.
 
+use std::sync::Mutex;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How long a server that fails again and again gets no further warning.
-const QUIET: Duration = Duration::from_secs(60);
-
-/// Warnings about a server: one when it stops answering and one when it answers again, but not more of them each minute.
-#[derive(Debug, Default)]
-pub(super) struct Warnings {
-    last: Option<Instant>,
-    /// Whether the last failure got one.
-    is_open: bool,
-}
-
-impl Warnings {
-    /// Whether that it stops answering is worth a warning.
-    pub(super) fn begins(&mut self) -> bool {
-        self.is_open = self.last.is_none_or(|last| last.elapsed() >= QUIET);
-        if self.is_open {
-            self.last = Some(Instant::now());
-        }
-        self.is_open
-    }
-
-    /// Whether that it answers again is worth one.
-    pub(super) fn ends(&mut self) -> bool {
-        std::mem::take(&mut self.is_open)
-    }
-}
+use super::answer::AskError;
+use crate::lock::lock;
+use crate::trouble::Trouble;
 
 /// A server of an engine, and how often it did not answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,17 +21,96 @@ pub struct ServerCounts {
     pub is_up: bool,
 }
 
+/// The health of a database in an engine.
+#[derive(Debug, Default)]
+pub(super) struct DatabaseHealth {
+    /// Requests without an answer.
+    unanswered: Trouble,
+    /// Answers from which records are missing.
+    partial: Trouble,
+    records: Mutex<RecordCount>,
+}
+
+/// How many records a database has.
+#[derive(Debug, Default)]
+struct RecordCount {
+    /// When it was last asked for; `None` before the first time.
+    asked: Option<Instant>,
+    /// The answer, if all parts of the index gave it.
+    known: Option<u64>,
+}
+
+/// The least time between two counts of all records.
+const COUNT_PAUSE: Duration = Duration::from_secs(60);
+
+impl DatabaseHealth {
+    /// Notes an answer, and why records are missing from it, if any are.
+    pub(super) fn answered(&self, database: &str, missing: Option<&str>) {
+        if let Some(failed) = self.unanswered.is_over() {
+            tracing::warn!(database, failed, "the search engine answers requests again");
+        }
+        match missing {
+            Some(why) => {
+                if let Some(answers) = self.partial.failed() {
+                    tracing::warn!(database, answers, why, "records are missing from answers");
+                }
+            }
+            None => {
+                if let Some(answers) = self.partial.is_over() {
+                    tracing::warn!(database, answers, "no records are missing any more");
+                }
+            }
+        }
+    }
+
+    /// Notes a request without an answer.
+    pub(super) fn failed(&self, database: &str, why: &AskError) {
+        if let Some(requests) = self.unanswered.failed() {
+            tracing::warn!(database, requests, %why, "the search engine does not answer a request");
+        } else {
+            tracing::debug!(database, %why, "the search engine does not answer a request");
+        }
+    }
+
+    /// Returns whether all records should be counted now, which is the case at most once a minute.
+    pub(super) fn begins_count(&self) -> bool {
+        let mut records = lock(&self.records);
+        let begins = records
+            .asked
+            .is_none_or(|asked| asked.elapsed() >= COUNT_PAUSE);
+        if begins {
+            records.asked = Some(Instant::now());
+        }
+        begins
+    }
+
+    /// Sets the number of records; `None` if it cannot be known.
+    pub(super) fn set_records(&self, known: Option<u64>) {
+        lock(&self.records).known = known;
+    }
+
+    /// Returns the number of records when they were last counted.
+    pub(super) fn records(&self) -> Option<u64> {
+        lock(&self.records).known
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_server_that_fails_again_and_again_gets_a_warning_each_minute() {
-        let mut warnings = Warnings::default();
-        assert!(warnings.begins() && warnings.ends() && !warnings.ends());
-        tokio::time::advance(QUIET - Duration::from_millis(1)).await;
-        assert!(!warnings.begins() && !warnings.ends());
+    async fn audit_records_are_counted_at_most_once_a_minute() {
+        let health = DatabaseHealth::default();
+        assert_eq!(health.records(), None);
+        assert!(health.begins_count() && !health.begins_count());
+        health.set_records(Some(7));
+        tokio::time::advance(COUNT_PAUSE - Duration::from_millis(1)).await;
+        assert!(!health.begins_count());
         tokio::time::advance(Duration::from_millis(1)).await;
-        assert!(warnings.begins() && warnings.ends());
+        assert!(health.begins_count());
+        assert_eq!(health.records(), Some(7), "until the next answer");
+        health.set_records(None);
+        assert_eq!(health.records(), None);
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use twox_hash::XxHash3_64;
+use z3950_server::backend::AttributeInfo;
 use z3950_server::memory::index_map::{IndexId, IndexMap};
 use z3950_server::memory::{AccessPoint, AccessPoints, DocidField, Profile};
 
@@ -64,6 +65,22 @@ impl EngineLayout {
         &self.map
     }
 
+    /// Returns the attributes that queries may use, and which indexes serve more than searches.
+    pub(super) fn attributes(&self) -> Vec<AttributeInfo> {
+        let scans = |index| self.is_scanned(index);
+        self.map.attributes(scans, |index| self.is_sorted(index))
+    }
+
+    /// Returns whether there is an index to sort by.
+    pub(super) fn has_sorted(&self) -> bool {
+        !self.sorted.is_empty()
+    }
+
+    /// Returns whether there is an index to scan.
+    pub(super) fn has_scanned(&self) -> bool {
+        !self.scanned.is_empty()
+    }
+
     pub(super) fn is_sorted(&self, index: IndexId) -> bool {
         self.sorted.contains(&index)
     }
@@ -118,6 +135,29 @@ mod tests {
     fn layout(points: AccessPoints, docid: &str, uses: &IndexUses) -> EngineLayout {
         let docid = docid.parse().expect("a field");
         EngineLayout::new(points, Profile::default(), docid, uses).expect("indexes")
+    }
+
+    #[test]
+    fn audit_attributes_say_which_indexes_are_scanned_and_sorted_by() {
+        let uses = IndexUses {
+            sort: vec!["title".to_owned()],
+            facets: Vec::new(),
+            scan: vec!["title".to_owned(), "isbn".to_owned()],
+        };
+        let layout = layout(AccessPoints::default(), "001", &uses);
+        let attributes = layout.attributes();
+        for (value, expected) in [
+            (4, (true, true)),
+            (1097, (true, true)),
+            (7, (true, false)),
+            (1003, (false, false)),
+            (1032, (false, false)),
+        ] {
+            let mut uses = attributes.iter().filter(|one| one.attribute_type == 1);
+            let found = uses.find(|one| one.value == value).expect("an index");
+            assert_eq!((found.scan, found.sort), expected, "{}", found.name);
+        }
+        assert!(layout.has_scanned() && layout.has_sorted());
     }
 
     #[test]

@@ -7,7 +7,7 @@ use z3950_server::{Diagnostic, diagnostic};
 
 use super::answer::TermsAnswer;
 use super::clause::Clause;
-use super::search::{ENGINE, EngineDatabase};
+use super::search::EngineDatabase;
 
 /// What a scan needs, whatever the engine.
 pub(super) struct ScanNeeds<L> {
@@ -47,9 +47,10 @@ pub(super) fn shown<D: EngineDatabase>(
     answer: TermsAnswer,
 ) -> Result<Scanned, Diagnostic> {
     let failed = database.failed_source(answer.missing.as_deref())?;
-    let failures = failed.and_then(|source| source.failure).map(|failure| {
-        let words = failure.addinfo.to_string_lossy();
-        diagnostic(Condition(failure.condition), format!("{ENGINE}: {words}"))
+    let failures = failed.and_then(|source| {
+        let failure = source.failure?;
+        let words = format!("{}: {}", source.name, failure.addinfo.to_string_lossy());
+        Some(diagnostic(Condition(failure.condition), words))
     });
     let step = scan.step.saturating_add(1);
     let mut scanned = Scanned::default();

@@ -11,6 +11,7 @@ use z3950_server::{Diagnostic, diagnostic};
 
 use super::answer::{AskError, EngineAnswer, FacetCounts, Hit};
 use super::clause::{Clause, Leaf, TermReader, translate};
+use super::health::DatabaseHealth;
 use super::hits::{EngineHits, ResultSets};
 use super::options::EngineOptions;
 use super::pages::Pages;
@@ -24,8 +25,6 @@ const MOST_FIRST_RECORDS: usize = 100;
 const MOST_FACET_TERMS: usize = 1_000;
 /// The most terms of a facet, with those that are skipped.
 const MOST_COUNTED: usize = 10_000;
-/// The name of the engine among the sources of an answer.
-pub(super) const ENGINE: &str = "engine";
 /// What people are told if counts may be too small.
 const ESTIMATE: &str = "the counts of facets are estimates";
 
@@ -61,6 +60,8 @@ pub(super) trait EngineDatabase: Sync + Sized {
     fn options(&self) -> &EngineOptions;
 
     fn sets(&self) -> &ResultSets;
+
+    fn health(&self) -> &DatabaseHealth;
 
     /// Returns the most records from the first to the last one of a page.
     fn window(&self) -> usize;
@@ -121,24 +122,23 @@ pub(super) trait EngineDatabase: Sync + Sized {
     /// # Errors
     /// 109 if that is not allowed.
     fn failed_source(&self, missing: Option<&str>) -> Result<Option<SourceReport>, Diagnostic> {
+        self.health().answered(&self.options().name, missing);
         let Some(words) = missing else {
             return Ok(None);
         };
         let failure = diagnostic(Condition::DATABASE_UNAVAILABLE, words);
-        let database = &*self.options().name;
-        tracing::warn!(database, why = words, "records are missing from an answer");
         if self.options().strict {
             Err(failure)
         } else {
-            Ok(Some(SourceReport::new(ENGINE, Err(failure))))
+            let name = format!("part of {}", self.options().name);
+            Ok(Some(SourceReport::new(name, Err(failure))))
         }
     }
 
     /// Logs why the engine has no answer, and returns what that means to a client.
     fn failure(&self, error: &AskError) -> Diagnostic {
         if !matches!(error, AskError::Refused(_)) {
-            let database = &*self.options().name;
-            tracing::warn!(database, why = %error, "the search engine did not answer a request");
+            self.health().failed(&self.options().name, error);
         }
         error.diagnostic()
     }
@@ -248,6 +248,22 @@ async fn find_by<D: EngineDatabase>(
 pub(super) fn changing() -> Diagnostic {
     let words = "the index is changing: search again";
     diagnostic(Condition::DATABASE_UNAVAILABLE, words)
+}
+
+/// Counts all records, but at most once a minute.
+pub(super) async fn count_records<D: EngineDatabase>(database: &D) {
+    if !database.health().begins_count() {
+        return;
+    }
+    let everything = Clause::Everything;
+    let plan = Plan::count(&everything, database.deadline());
+    let answer = match database.reader().await {
+        Ok(_) => database.ask(&plan, None).await.ok(),
+        Err(_) => None,
+    };
+    let whole = answer.filter(|answer| answer.missing.is_none());
+    let records = whole.and_then(|answer| u64::try_from(answer.total).ok());
+    database.health().set_records(records);
 }
 
 fn counted_facet(request: &FacetRequest, counts: &FacetCounts) -> Facet {

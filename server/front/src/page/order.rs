@@ -2,6 +2,7 @@
 
 use z3950::SortKey;
 use z3950::asn1::apdu::SortKeySpec;
+use z3950::asn1::bib1::attributes::{USE_AUTHOR, USE_DATE_OF_PUBLICATION, USE_TITLE};
 
 /// An order of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,17 +52,36 @@ impl ListOrder {
         let key = key.parse::<SortKey>();
         key.map(SortKeySpec::from).into_iter().collect()
     }
+
+    /// Returns the Use value of the index that the keys name.
+    pub(super) fn use_value(self) -> i64 {
+        match self {
+            Self::Title => USE_TITLE,
+            Self::Author => USE_AUTHOR,
+            Self::Newest | Self::Oldest => USE_DATE_OF_PUBLICATION,
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use z3950::asn1::apdu::{SortElement, SortKey};
+
+    use super::ListOrder;
 
     #[test]
     fn every_order_has_a_key() {
         for order in ListOrder::ALL {
             assert_eq!(ListOrder::named(order.name()), Some(order));
-            assert_eq!(order.keys().len(), 1, "{order:?}");
+            let keys = order.keys();
+            let [key] = &*keys else {
+                panic!("{order:?}: {keys:?}")
+            };
+            let SortElement::Generic(SortKey::SortAttributes(by)) = &key.sort_element else {
+                panic!("{order:?}: {key:?}")
+            };
+            let of_use = format!("{:?}", by.list.0[0].attribute_value);
+            assert_eq!(of_use, format!("Numeric({})", order.use_value()));
         }
         assert_eq!(ListOrder::named("year"), None);
     }

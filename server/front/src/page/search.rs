@@ -82,7 +82,7 @@ impl CataloguePage {
             orders: if search.is_for_best() {
                 Vec::new()
             } else {
-                shown_orders(parameters)
+                shown_orders(&search)
             },
             sections: sections
                 .map(|(number, name)| (number, search.catalogues.title(name)))
@@ -273,9 +273,18 @@ struct ShownNarrowing {
     link: String,
 }
 
-/// Returns the orders of a list with links; the current order has no link.
-fn shown_orders(parameters: &Parameters) -> Vec<(&'static str, String)> {
-    let orders = std::iter::once(None).chain(ListOrder::ALL.map(Some));
+/// Returns the orders of a list that a database of the search has, with links; the current order has no link.
+fn shown_orders(search: &PageSearch) -> Vec<(&'static str, String)> {
+    let parameters = &search.parameters;
+    let catalogues = &search.catalogues;
+    let offered = |order: &ListOrder| {
+        parameters.sort == Some(*order) || catalogues.sorts(&search.targets, order.use_value())
+    };
+    let offered: Vec<ListOrder> = ListOrder::ALL.into_iter().filter(offered).collect();
+    if offered.is_empty() {
+        return Vec::new();
+    }
+    let orders = std::iter::once(None).chain(offered.into_iter().map(Some));
     let shown = orders.map(|order| {
         let title = order.map_or("database order", ListOrder::title);
         let link = match order {

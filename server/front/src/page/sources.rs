@@ -51,7 +51,7 @@ pub(super) fn links(
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct SourceHits {
     pub(super) name: String,
-    /// The link to the search in this part alone.
+    /// The link to the search in this part alone; empty if it is not a database.
     pub(super) link: String,
     pub(super) count: String,
     /// The reason why the part did not answer; empty if it did.
@@ -70,7 +70,11 @@ pub(super) fn hits(
     }
     let hits = sources.into_iter().map(|source| SourceHits {
         name: catalogues.short_title(&source.name),
-        link: parameters.link(&source.name, &[]),
+        link: if catalogues.has(&source.name) {
+            parameters.link(&source.name, &[])
+        } else {
+            String::new()
+        },
         count: source.records.map(in_words).unwrap_or_default(),
         failure: match (source.records, source.failure) {
             (Some(_), _) => String::new(),

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use z3950_server::Diagnostic;
 
 use super::failure;
+use crate::trouble::Trouble;
 
 /// The number of searches at a target, and whether it answered the last one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +28,7 @@ pub(super) struct TargetHealth {
     searches: AtomicU64,
     failures: AtomicU64,
     is_down: AtomicBool,
+    trouble: Trouble,
 }
 
 impl TargetHealth {
@@ -36,6 +38,7 @@ impl TargetHealth {
             searches: AtomicU64::default(),
             failures: AtomicU64::default(),
             is_down: AtomicBool::default(),
+            trouble: Trouble::default(),
         }
     }
 
@@ -43,7 +46,7 @@ impl TargetHealth {
         self.name == name
     }
 
-    /// Counts a search. Logs a warning when the target stops answering, and nothing more until it answers again.
+    /// Counts a search. Logs warnings while the target does not answer, and when it answers again.
     pub(super) fn searched(&self, failure: Option<&Diagnostic>) {
         self.searches.fetch_add(1, Ordering::Relaxed);
         if failure.is_some() {
@@ -53,17 +56,21 @@ impl TargetHealth {
         let why = failure.map(failure::in_words);
         match (failure.filter(|why| failure::is_outage(why)), why) {
             (Some(_), Some(why)) => {
-                if self.is_down.swap(true, Ordering::Relaxed) {
-                    tracing::debug!(target, %why, "the target still does not answer")
+                self.is_down.store(true, Ordering::Relaxed);
+                if let Some(searches) = self.trouble.failed() {
+                    tracing::warn!(target, searches, %why, "the target does not answer");
                 } else {
-                    tracing::warn!(target, %why, "the target does not answer")
+                    tracing::debug!(target, %why, "the target does not answer");
                 }
             }
             (_, why) => {
                 // A search that was never sent says nothing about the target.
                 let is_answer = failure.is_none_or(|why| !failure::is_unasked(why));
-                if is_answer && self.is_down.swap(false, Ordering::Relaxed) {
-                    tracing::warn!(target, "the target answers again");
+                if is_answer {
+                    self.is_down.store(false, Ordering::Relaxed);
+                    if let Some(failed) = self.trouble.is_over() {
+                        tracing::warn!(target, failed, "the target answers again");
+                    }
                 }
                 if let Some(why) = why {
                     tracing::info!(target, %why, "no answer to a search");

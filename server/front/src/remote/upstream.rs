@@ -15,6 +15,7 @@ use tracing::{Instrument, info_span};
 use z3950::profile::ProfileError;
 use z3950::{Client, Connection, Error, SessionDemand, TargetLimits, target};
 use z3950_server::Diagnostic;
+use z3950_server::asn1::apdu::Options;
 use z3950_server::asn1::bib1::diagnostics::Condition;
 use z3950_server::asn1::codec::encode_value;
 use z3950_server::asn1::format::facets::FacetList;
@@ -48,6 +49,10 @@ pub(super) struct Upstream {
     cache: Arc<RecordCache>,
     without_holdings: FeatureRefusal,
     without_facets: FeatureRefusal,
+    /// Whether the last session may scan; `true` before the first one.
+    scans: AtomicBool,
+    /// Whether the last session may sort; `true` before the first one.
+    sorts: AtomicBool,
     time: Duration,
     /// The result sets that may be held at the target, oldest first.
     held: Mutex<Vec<Weak<RemoteSet>>>,
@@ -108,6 +113,8 @@ impl Upstream {
             cache,
             without_holdings: FeatureRefusal::default(),
             without_facets: FeatureRefusal::default(),
+            scans: AtomicBool::new(true),
+            sorts: AtomicBool::new(true),
             time: options.target_time.min(options.total_time),
             held: Mutex::default(),
             is_tended: AtomicBool::new(false),
@@ -118,6 +125,16 @@ impl Upstream {
     /// Returns the name of the target's database.
     pub(super) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Returns whether the target has granted Scan, as far as is known.
+    pub(super) fn scans(&self) -> bool {
+        self.scans.load(Ordering::Relaxed)
+    }
+
+    /// Returns whether the target has granted Sort, as far as is known.
+    pub(super) fn sorts(&self) -> bool {
+        self.sorts.load(Ordering::Relaxed)
     }
 
     /// Returns the form to request from the target if `wanted` is the preferred form.
@@ -342,6 +359,13 @@ impl Upstream {
         }
         state.number += 1;
         let connection = Box::pin(self.client.connect(&self.target)).await?;
+        if let Some(session) = connection.as_z3950().await {
+            let granted = session.server_info().options;
+            self.scans
+                .store(granted.contains(Options::SCAN), Ordering::Relaxed);
+            self.sorts
+                .store(granted.contains(Options::SORT), Ordering::Relaxed);
+        }
         state.open = Some(OpenSession {
             connection: connection.clone(),
             last_use: Instant::now(),

@@ -99,12 +99,7 @@ pub(in crate::memory) fn infos(fields: &Fields) -> Vec<AttributeInfo> {
     let mut infos: Vec<_> = uses
         .chain(others)
         .filter(|(attribute_type, value, _)| fields.profile.takes(*attribute_type, *value))
-        .map(|(attribute_type, value, name)| AttributeInfo {
-            attribute_set: BIB_1,
-            attribute_type,
-            value,
-            name: name.to_owned(),
-        })
+        .map(|(attribute_type, value, name)| AttributeInfo::new(BIB_1, attribute_type, value, name))
         .collect();
     infos.sort_by_key(|info| (info.attribute_type, info.value));
     infos

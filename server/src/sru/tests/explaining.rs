@@ -1,11 +1,13 @@
 //! Tests of explain.
 
+use z3950_asn1::oid::BIB_1;
 use z3950_asn1::sru::zeerex::{ZeeRex, ZeeRexMap};
 
 use super::*;
+use crate::backend::{AttributeInfo, DatabaseInfo};
 
 #[tokio::test]
-async fn every_index_of_the_description_can_be_searched_and_scanned() {
+async fn every_index_of_the_description_can_be_searched_scanned_and_sorted_by() {
     let session = &mut session();
     let Response::Explain(response) = reply_of(session, "books", "").await.response else {
         panic!("no explainResponse");
@@ -59,6 +61,7 @@ async fn every_index_of_the_description_can_be_searched_and_scanned() {
         );
     }
     for index in &description.indexes {
+        assert_eq!((index.scan, index.sort), (Some(true), Some(true)));
         for map in &index.maps {
             let ZeeRexMap::Name { set, name } = map else {
                 continue;
@@ -70,6 +73,7 @@ async fn every_index_of_the_description_can_be_searched_and_scanned() {
             for parameters in [
                 format!("query={set}.{name} @ 1234&maximumRecords=0"),
                 format!("scanClause={set}.{name} @ 1234"),
+                format!("query=emma sortBy {set}.{name}"),
             ] {
                 let reply = reply_of(session, "books", &parameters).await;
                 let found = shown(reply.response.diagnostics());
@@ -77,6 +81,67 @@ async fn every_index_of_the_description_can_be_searched_and_scanned() {
                 assert!(["", "36 1234"].contains(&&*found), "{parameters}: {found}");
             }
         }
+    }
+}
+
+/// A database whose indexes do not all serve the same services.
+struct Partial {
+    scan: bool,
+    sort: bool,
+}
+
+impl Backend for Partial {
+    fn databases(&self) -> Vec<DatabaseInfo> {
+        let index = |value, name, scan, sort| AttributeInfo {
+            scan,
+            sort,
+            ..AttributeInfo::new(BIB_1, 1, value, name)
+        };
+        vec![DatabaseInfo {
+            name: "books".to_owned(),
+            attributes: vec![
+                index(4, "Title", true, true),
+                index(7, "ISBN", true, false),
+                index(31, "Date", false, true),
+                index(63, "Note", false, false),
+            ],
+            scan: self.scan,
+            sort: self.sort,
+            ..DatabaseInfo::default()
+        }]
+    }
+}
+
+#[tokio::test]
+async fn audit_explain_says_of_each_index_what_it_serves() {
+    for (scan, sort, expected) in [
+        (true, true, ["ts", "t-", "-s", "--"]),
+        (true, false, ["t-", "t-", "--", "--"]),
+        (false, true, ["-s", "--", "-s", "--"]),
+        (false, false, ["--", "--", "--", "--"]),
+    ] {
+        let backend = Arc::new(Partial { scan, sort });
+        let mut session = session_of(Target::new(backend, Limits::default()));
+        let reply = reply_of(&mut session, "books", "").await;
+        let Response::Explain(response) = reply.response else {
+            panic!("no explainResponse");
+        };
+        let record = response.record.expect("a description");
+        let description = ZeeRex::from_xml(record.data, &SruLimits::default()).expect("ZeeRex");
+        let found = description.indexes.iter().map(|index| {
+            assert_eq!(index.search, Some(true), "{}", index.title);
+            let mark = |is, mark| if is == Some(true) { mark } else { "-" };
+            [mark(index.scan, "t"), mark(index.sort, "s")].concat()
+        });
+        assert_eq!(found.collect::<Vec<_>>(), expected);
+        let supports = |name| {
+            description
+                .config
+                .supports
+                .iter()
+                .any(|(kind, _)| kind == name)
+        };
+        assert_eq!((supports("scan"), supports("sort")), (scan, sort));
     }
 }
 

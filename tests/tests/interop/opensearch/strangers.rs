@@ -63,7 +63,7 @@ fn audit_r_l1_an_index_that_is_deleted_does_not_come_back() {
         let why = runtime.block_on(database.update(update));
         let why = why.expect_err("no index");
         let words = why.addinfo.to_string_lossy();
-        assert!(words.contains("0 of 1 changes were made"), "{words}");
+        assert!(words.contains("changes made: 0 of 1"), "{words}");
         // Once more, as the index is gone.
         let update = Update::new(&name, UpdateAction::Insert, &records);
         let why = runtime.block_on(database.update(update));

@@ -464,6 +464,7 @@ pub(super) const HOUSES: &[House] = &[
             "shown",
             "layout",
             "text",
+            "trouble",
             "lock",
         ],
     },

@@ -3,6 +3,8 @@
 use std::sync::{Arc, mpsc};
 use std::task::{Context, Waker};
 
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
 use tokio::runtime;
 use z3950_front::engine::opensearch::ClusterOptions;
 use z3950_front::engine::{EngineLayout, IndexUses};
@@ -64,14 +66,12 @@ fn targets_of_databases_at_other_servers_are_counted() {
     }
 }
 
-#[test]
-fn servers_of_search_engines_are_counted() {
-    let status = status(None, 1);
-    assert!(!status.metrics().contains("z3950d_engine"));
-    let servers = ["127.0.0.1:9201", "127.0.0.1:9202"];
-    let addresses = servers.map(|server| format!("http://{server}/books").parse());
+/// Returns the database `books` in an engine at these addresses.
+fn engine(servers: &[&str]) -> Arc<ClusterDatabase> {
+    let addresses = servers.iter();
+    let addresses = addresses.map(|server| format!("http://{server}/books").parse());
     let addresses = addresses.map(|address| address.expect("an address"));
-    let options = ClusterOptions::new("books", addresses.into());
+    let options = ClusterOptions::new("books", addresses.collect());
     let layout = EngineLayout::new(
         AccessPoints::default(),
         Profile::default(),
@@ -79,8 +79,43 @@ fn servers_of_search_engines_are_counted() {
         &IndexUses::default(),
     );
     let layout = Arc::new(layout.expect("indexes"));
-    let engine = ClusterDatabase::new(options, layout).expect("no certificates");
-    status.serves(&[], &[Arc::new(engine)], &[]);
+    Arc::new(ClusterDatabase::new(options, layout).expect("no certificates"))
+}
+
+/// The records of all databases are one family, and those of an engine are in it when they have been counted.
+#[tokio::test]
+async fn audit_records_in_search_engines_are_counted() {
+    const COUNT: &str = r#"{"timed_out": false, "_shards": {"total": 1, "successful": 1, "failed": 0},
+        "hits": {"total": {"value": 7, "relation": "eq"}, "hits": []}}"#;
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address").to_string();
+    let status = status(Some(backend("cat", "One")), 1);
+    let engine = engine(&[&address]);
+    status.serves(&[], &[Arc::clone(&engine)], &[]);
+    assert!(!status.metrics().contains("{database=\"books\"}"));
+    let answering = async {
+        let (mut stream, _) = listener.accept().await.expect("a client");
+        let mut asked = Vec::new();
+        while !asked.ends_with(b"}") {
+            stream.read_buf(&mut asked).await.expect("a request");
+        }
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", COUNT.len());
+        let octets = [head.as_bytes(), COUNT.as_bytes()].concat();
+        stream.write_all(&octets).await.expect("sent");
+        stream
+    };
+    let (_open, ()) = tokio::join!(answering, engine.count_records());
+    let page = status.metrics();
+    let expected = "\nz3950d_database_records{database=\"cat\"} 1\nz3950d_database_records{database=\"books\"} 7\n";
+    assert!(page.contains(expected), "{page}");
+}
+
+#[test]
+fn servers_of_search_engines_are_counted() {
+    let status = status(None, 1);
+    assert!(!status.metrics().contains("z3950d_engine"));
+    let servers = ["127.0.0.1:9201", "127.0.0.1:9202"];
+    status.serves(&[], &[engine(&servers)], &[]);
     let page = status.metrics();
     for server in servers {
         let labels = format!("{{database=\"books\",server=\"{server}\"}}");

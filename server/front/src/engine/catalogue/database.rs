@@ -22,7 +22,7 @@ use super::map::{CatalogueMap, Role};
 use super::offer::{MissingField, Offer};
 use super::plan::Plan;
 use super::{CatalogueError, CatalogueOptions};
-use crate::engine::health::ServerCounts;
+use crate::engine::health::{DatabaseHealth, ServerCounts};
 use crate::engine::hits::ResultSets;
 use crate::engine::link::reading::ReadLink;
 use crate::engine::plan::Page;
@@ -42,6 +42,7 @@ pub struct CatalogueDatabase {
     index: String,
     known: Mutex<Known>,
     pub(super) sets: ResultSets,
+    pub(super) health: DatabaseHealth,
 }
 
 /// What is known of the index.
@@ -80,6 +81,7 @@ impl CatalogueDatabase {
                 compared: None,
             }),
             sets: ResultSets::default(),
+            health: DatabaseHealth::default(),
             map,
             options,
         })
@@ -142,6 +144,16 @@ impl CatalogueDatabase {
     /// Returns how often each server did not answer.
     pub fn servers(&self) -> Vec<ServerCounts> {
         self.dialect.servers()
+    }
+
+    /// Counts all records for [`Self::records`], if a minute has passed since the last time.
+    pub async fn count_records(&self) {
+        search::count_records(self).await;
+    }
+
+    /// Returns the number of records when they were last counted; `None` if they have not been, or not all could be.
+    pub fn records(&self) -> Option<u64> {
+        self.health.records()
     }
 
     /// Returns what is offered, as far as it is known.

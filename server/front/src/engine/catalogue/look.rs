@@ -189,6 +189,7 @@ impl fmt::Display for Look {
             offered.len()
         )?;
         match records {
+            Some(1) => writeln!(f, ", 1 record can be found")?,
             Some(records) => writeln!(f, ", {records} records can be found")?,
             None => writeln!(f, ", but the records cannot be counted")?,
         }

@@ -334,7 +334,11 @@ impl Offer {
         let ranges = has(&[Role::Ranges, Role::Years, Role::Days, Role::Stamps]);
         let edges = has(&[Role::Whole, Role::First, Role::Keys]);
         let masks = has(&[Role::Masks, Role::Keys]);
-        let mut all = self.indexes.attributes();
+        let serves = |index, role| self.point(index).is_some_and(|point| point.has(role));
+        let scans = |index| serves(index, Role::Scan);
+        let mut all = self
+            .indexes
+            .attributes(scans, |index| serves(index, Role::Sort));
         all.retain(|info| match (info.attribute_type, info.value) {
             (RELATION, 1 | 2 | 4 | 5) => ranges,
             (POSITION, 1 | 2) | (COMPLETENESS, 2 | 3) | (STRUCTURE, 3 | 108) => edges,

@@ -13,6 +13,7 @@ use super::map::Role;
 use super::offer::{Offer, Point};
 use super::plan::{Answer, AskError, Clause, OrderBy, Plan};
 use crate::engine::EngineOptions;
+use crate::engine::health::DatabaseHealth;
 use crate::engine::hits::ResultSets;
 use crate::engine::pages::Pages;
 use crate::engine::plan::{MissingValue, Page};
@@ -30,6 +31,10 @@ impl EngineDatabase for CatalogueDatabase {
 
     fn sets(&self) -> &ResultSets {
         &self.sets
+    }
+
+    fn health(&self) -> &DatabaseHealth {
+        &self.health
     }
 
     fn window(&self) -> usize {

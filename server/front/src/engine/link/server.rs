@@ -24,8 +24,9 @@ use z3950::{Endpoint, Host, Routes, Timeouts};
 
 use super::address::{ClusterAccess, ClusterAddress};
 use super::{Draft, Failure, refused};
-use crate::engine::health::{ServerCounts, Warnings};
+use crate::engine::health::ServerCounts;
 use crate::lock::lock;
+use crate::trouble::Trouble;
 
 /// How long a server that failed is asked after all others.
 pub(super) const PAUSE: Duration = Duration::from_secs(10);
@@ -46,7 +47,7 @@ pub(super) struct Server {
     /// When it failed, unless it has answered since.
     failed: Mutex<Option<Instant>>,
     failures: AtomicU64,
-    warnings: Mutex<Warnings>,
+    trouble: Trouble,
 }
 
 /// An open connection. Dropping it closes the socket, so that the server ends what it was asked for.
@@ -77,7 +78,7 @@ impl Server {
             permits: Semaphore::new(connections.clamp(1, Semaphore::MAX_PERMITS)),
             failed: Mutex::default(),
             failures: AtomicU64::default(),
-            warnings: Mutex::default(),
+            trouble: Trouble::default(),
         }
     }
 
@@ -147,17 +148,18 @@ impl Server {
         *lock(&self.failed) = Some(Instant::now());
         // Requests that wait for a free connection should not get one that hangs.
         lock(&self.free).clear();
-        if lock(&self.warnings).begins() {
-            tracing::warn!(server = %self.place, %why, "a server of the search engine does not answer");
+        let server = &*self.place;
+        if let Some(requests) = self.trouble.failed() {
+            tracing::warn!(server, requests, %why, "a server of the search engine does not answer");
         } else {
-            tracing::debug!(server = %self.place, %why, "a server of the search engine does not answer");
+            tracing::debug!(server, %why, "a server of the search engine does not answer");
         }
     }
 
     fn note_answer(&self) {
-        let failed = lock(&self.failed).take();
-        if failed.is_some() && lock(&self.warnings).ends() {
-            tracing::warn!(server = %self.place, "the server of the search engine answers again");
+        *lock(&self.failed) = None;
+        if let Some(failed) = self.trouble.is_over() {
+            tracing::warn!(server = %self.place, failed, "the server of the search engine answers again");
         }
     }
 

@@ -20,7 +20,7 @@ use z3950_server::memory::forms;
 use super::ClusterOptions;
 use super::leaf::Plan;
 use crate::engine::elastic::request;
-use crate::engine::health::ServerCounts;
+use crate::engine::health::{DatabaseHealth, ServerCounts};
 use crate::engine::hits::ResultSets;
 use crate::engine::layout::EngineLayout;
 use crate::engine::link::Link;
@@ -38,6 +38,7 @@ pub struct ClusterDatabase {
     /// Whether the index is not used, since it is not what the settings say.
     refused: AtomicBool,
     pub(super) sets: ResultSets,
+    pub(super) health: DatabaseHealth,
     /// Made once: every page asks for it.
     databases: Vec<DatabaseInfo>,
 }
@@ -61,6 +62,7 @@ impl ClusterDatabase {
             index: options.index().to_owned(),
             refused: AtomicBool::default(),
             sets: ResultSets::default(),
+            health: DatabaseHealth::default(),
             databases: vec![described(&options, &layout)],
             layout,
             options,
@@ -112,12 +114,22 @@ impl ClusterDatabase {
     pub fn servers(&self) -> Vec<ServerCounts> {
         self.link.counts()
     }
+
+    /// Counts all records for [`Self::records`], if a minute has passed since the last time.
+    pub async fn count_records(&self) {
+        search::count_records(self).await;
+    }
+
+    /// Returns the number of records when they were last counted; `None` if they have not been, or not all could be.
+    pub fn records(&self) -> Option<u64> {
+        self.health.records()
+    }
 }
 
 fn described(options: &ClusterOptions, layout: &EngineLayout) -> DatabaseInfo {
-    let mut info = options.described(layout.map().attributes());
-    info.scan = true;
-    info.sort = true;
+    let mut info = options.described(layout.attributes());
+    info.scan = layout.has_scanned();
+    info.sort = layout.has_sorted();
     info.update = true;
     info
 }

@@ -17,6 +17,7 @@ use crate::engine::EngineOptions;
 use crate::engine::answer::AskError;
 use crate::engine::elastic;
 use crate::engine::elastic::request::search;
+use crate::engine::health::DatabaseHealth;
 use crate::engine::hits::ResultSets;
 use crate::engine::layout::EngineLayout;
 use crate::engine::link::Failure;
@@ -40,6 +41,10 @@ impl EngineDatabase for ClusterDatabase {
 
     fn sets(&self) -> &ResultSets {
         &self.sets
+    }
+
+    fn health(&self) -> &DatabaseHealth {
+        &self.health
     }
 
     fn window(&self) -> usize {

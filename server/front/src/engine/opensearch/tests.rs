@@ -57,6 +57,52 @@ fn held(request: &FakeRequest, total: usize) -> FakeAnswer {
     FakeAnswer::Json(200, answer(total, (0..total).skip(skip).take(rows)))
 }
 
+/// The part of the index that does not answer is named after the database, and counted in words that fit the number.
+#[tokio::test]
+async fn audit_missing_parts_are_named() {
+    for (successful, expected) in [
+        (2, "1 of 3 parts of the index does not answer"),
+        (1, "2 of 3 parts of the index do not answer"),
+    ] {
+        let shards = json!({ "total": 3, "successful": successful, "failed": 0 });
+        let partial = changed(answer(2, [1, 2]), &[("/_shards", shards)]);
+        let node = FakeNode::start(move |_| partial.clone()).await;
+        let database = database(&node, false);
+        let names = [DatabaseName::from("books")];
+        let query = parse_pqf("@attr 1=4 a").expect("a query");
+        let found = database.search(Search::new(&names, &query)).await;
+        let sources = found.expect("a subset").sources;
+        let [own, part] = &*sources else {
+            panic!("{sources:?}")
+        };
+        assert_eq!((&*own.name, own.records), ("books", 2));
+        assert_eq!(part.name, "part of books");
+        let failure = part.failure.as_ref().expect("a failure");
+        assert_eq!(failure.addinfo.to_string_lossy(), expected);
+    }
+}
+
+/// The records are counted once, whatever the answer; those of an incomplete index are not known.
+#[tokio::test]
+async fn audit_all_records_are_counted_for_the_metrics() {
+    let whole = answer(7, []);
+    let partial = changed(answer(7, []), &[("/_shards/failed", json!(1))]);
+    for (given, expected) in [
+        (FakeAnswer::Json(200, whole), Some(7)),
+        (partial, None),
+        (FakeAnswer::Json(500, json!({})), None),
+    ] {
+        let node = FakeNode::start(move |_| given.clone()).await;
+        let database = database(&node, false);
+        assert_eq!(database.records(), None);
+        database.count_records().await;
+        assert_eq!(database.records(), expected);
+        let asked = node.asked().len();
+        database.count_records().await;
+        assert_eq!(node.asked().len(), asked);
+    }
+}
+
 /// What answers mean: the number of records and of sources that failed, or a condition.
 #[tokio::test]
 async fn incomplete_and_strange_answers_are_told_apart() {

@@ -292,7 +292,7 @@ async fn write(
         "the search engine refuses records"
     };
     Err(WriteError::Partly(format!(
-        "{why}: {done} of {sent} changes were made"
+        "{why}: changes made: {done} of {sent}"
     )))
 }
 

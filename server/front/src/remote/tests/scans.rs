@@ -271,3 +271,34 @@ async fn a_result_set_is_not_scanned() {
     let words = refused.expect_err("refused").to_string();
     assert!(words.contains("228"), "{words}");
 }
+
+/// Scan and Sort are in the description of a database until one of its targets has not granted them.
+#[tokio::test]
+async fn audit_explain_offers_what_all_targets_grant() {
+    for (granted, expected) in [
+        ("search present scan sort namedResultSets", (true, true)),
+        ("search present scan namedResultSets", (true, false)),
+        ("search present sort namedResultSets", (false, true)),
+        ("search present namedResultSets", (false, false)),
+    ] {
+        let one = catalogue("a", 1).start();
+        let rule = format!("on init: options {granted}");
+        let two = catalogue("b", 1).rule(&rule).start();
+        let options = RemoteOptions::new("union", [target(&one), target(&two)]);
+        let database = RemoteDatabase::new(&Client::new(), options).expect("targets");
+        let offered = || {
+            let database = database.databases().swap_remove(0);
+            (database.scan, database.sort)
+        };
+        assert_eq!(
+            offered(),
+            (true, true),
+            "{granted}: before the first search"
+        );
+        let names = ["union".into()];
+        let query = Query::title("shared");
+        let search = Search::new(&names, query.as_rpn());
+        database.search(search).await.expect("hits");
+        assert_eq!(offered(), expected, "{granted}");
+    }
+}

@@ -113,6 +113,23 @@ fn an_index_of_another_program_is_not_usable() {
     }
 }
 
+#[test]
+fn audit_attributes_say_which_indexes_are_scanned_and_sorted_by() {
+    let map = MAP.replace("kind = \"isbn\"", "kind = \"isbn\"\nscan = [\"isbn\"]");
+    let map = CatalogueMap::parse(&map).expect("a map");
+    let (offer, _) = Offer::new(&map, None);
+    for (value, expected) in [
+        (4, (false, true)),
+        (7, (true, false)),
+        (1016, (false, false)),
+    ] {
+        let attributes = offer.attributes();
+        let mut uses = attributes.iter().filter(|one| one.attribute_type == 1);
+        let found = uses.find(|one| one.value == value).expect("an index");
+        assert_eq!((found.scan, found.sort), expected, "{}", found.name);
+    }
+}
+
 /// Explain has only what is answered.
 #[test]
 fn attributes_are_those_of_the_fields() {

@@ -1,0 +1,81 @@
+//! Trouble that may last, as the log tells it: once when it begins, at most once a minute while it lasts, and once when it is over.
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::lock::lock;
+
+/// The least time between two lines about failures.
+const QUIET: Duration = Duration::from_secs(60);
+
+/// What the log has been told of something that fails, perhaps with every request.
+#[derive(Debug, Default)]
+pub(crate) struct Trouble(Mutex<Told>);
+
+#[derive(Debug, Default)]
+struct Told {
+    /// The time of the last line about a failure.
+    last: Option<Instant>,
+    /// The failures since that line.
+    since: u64,
+    /// Whether nothing has been said of its end since that line.
+    is_open: bool,
+}
+
+impl Trouble {
+    /// Counts a failure. If it is worth a line, returns the number of failures that the line stands for: this one, and those since the last
+    /// line.
+    pub(crate) fn failed(&self) -> Option<u64> {
+        let mut told = lock(&self.0);
+        told.since = told.since.saturating_add(1);
+        if told.last.is_some_and(|last| last.elapsed() < QUIET) {
+            return None;
+        }
+        told.last = Some(Instant::now());
+        told.is_open = true;
+        Some(std::mem::take(&mut told.since))
+    }
+
+    /// Says that nothing fails now. If there was a line about failures and none since that they are over, returns the number of
+    /// failures since then. What fails again and again thus gets no more lines than what fails all the time.
+    pub(crate) fn is_over(&self) -> Option<u64> {
+        let mut told = lock(&self.0);
+        let was_open = std::mem::take(&mut told.is_open);
+        was_open.then(|| std::mem::take(&mut told.since))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn audit_trouble_gets_a_line_when_it_begins_each_minute_and_at_its_end() {
+        let trouble = Trouble::default();
+        assert_eq!(trouble.is_over(), None);
+        assert_eq!(trouble.failed(), Some(1), "it begins");
+        for _ in 0..100 {
+            assert_eq!(trouble.failed(), None);
+        }
+        tokio::time::advance(QUIET - Duration::from_millis(1)).await;
+        assert_eq!(trouble.failed(), None);
+        tokio::time::advance(Duration::from_millis(1)).await;
+        assert_eq!(trouble.failed(), Some(102), "it lasts");
+        assert_eq!(trouble.failed(), None);
+        assert_eq!(trouble.is_over(), Some(1));
+        assert_eq!(trouble.is_over(), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn audit_what_fails_again_and_again_gets_a_line_each_minute() {
+        let trouble = Trouble::default();
+        assert_eq!((trouble.failed(), trouble.is_over()), (Some(1), Some(0)));
+        for _ in 0..100 {
+            assert_eq!((trouble.failed(), trouble.is_over()), (None, None));
+        }
+        tokio::time::advance(QUIET).await;
+        assert_eq!((trouble.failed(), trouble.is_over()), (Some(101), Some(0)));
+    }
+}
