@@ -1,14 +1,18 @@
 //! Tests of `z3950d` in front of a real node with Koha's index.
 
+mod analysis;
 mod brute;
 mod changes;
+mod clients;
 mod compared;
 mod failures;
 mod far;
+mod hostile;
 mod index;
 mod lists;
 mod records;
 mod responder;
+mod secure;
 mod served;
 mod tried;
 
