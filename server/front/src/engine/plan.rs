@@ -64,7 +64,7 @@ pub(super) enum PageStart<'a> {
     /// At the first record.
     #[default]
     First,
-    /// At the first record with at least this number, in the own index. Without records, those before it are counted.
+    /// At the first record with at least this number, in an order of numbers. Without records, those before it are counted.
     Number(u64),
     /// After the record with this place, as an answer gave it.
     After(&'a str),

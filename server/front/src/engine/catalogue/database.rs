@@ -166,27 +166,7 @@ impl CatalogueDatabase {
         }
     }
 
-    /// Compares the index with the map again, if an answer may be of another index than the one that was compared. Returns whether it has
-    /// other fields than those of an offer. `index` is the index of the records of the answer, if there are any.
-    ///
-    /// # Errors
-    /// 109 if the index does not fit the map any more.
-    pub(super) async fn differs(
-        &self,
-        offer: &Offer,
-        index: Option<&str>,
-    ) -> Result<bool, Diagnostic> {
-        if !self.dialect.is_in_doubt(index) {
-            return Ok(false);
-        }
-        match self.check().await {
-            Ok(_) => Ok(!self.current().has_fields_of(offer)),
-            Err(error) if error.is_mismatch() => Err(self.unusable(&error)),
-            Err(_) => Ok(false),
-        }
-    }
-
-    fn unusable(&self, error: &CatalogueError) -> Diagnostic {
+    pub(super) fn unusable(&self, error: &CatalogueError) -> Diagnostic {
         let database = &*self.options.name;
         tracing::warn!(database, %error, "the catalogue cannot be used");
         let words = if error.is_mismatch() {

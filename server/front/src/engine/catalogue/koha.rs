@@ -32,8 +32,8 @@ use crate::lock::lock;
 pub(super) const WINDOW: usize = 10_000;
 /// The most octets of a mapping.
 const MOST_MAPPING: usize = 16 << 20;
-/// The most octets of a record in an answer, as far as [`elastic::MOST_ANSWER_OCTETS`] has room for all of them. Koha keeps records that ISO 2709
-/// has no room for as MARCXML.
+/// The most octets of a record in an answer, as far as [`elastic::MOST_ANSWER_OCTETS`] has room for all of them. Koha keeps records that
+/// ISO 2709 has no room for as MARCXML.
 const RECORD_OCTETS: usize = 8 << 20;
 
 /// An index of Koha's.

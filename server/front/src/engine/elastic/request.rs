@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use z3950_server::Diagnostic;
 
 use super::{COUNTS, TERMS, facet_name};
+use crate::engine::clause::spans::{Part, Phrase, Spans};
 use crate::engine::clause::{Clause, Leaf};
 use crate::engine::plan::{FacetOf, MissingValue, OrderBy, PageStart, Plan};
 
@@ -289,16 +290,32 @@ pub(in crate::engine) fn any_span(mut spans: Vec<Value>) -> Option<Value> {
     Some(json!({ "span_or": { "clauses": spans } }))
 }
 
-/// Returns the span of one of each of two lists, with less than this number of words in between.
-pub(in crate::engine) fn pairs(
-    left: &[Value],
-    right: &[Value],
-    most: u32,
-    ordered: bool,
-) -> Option<Value> {
+/// Returns the span of words in places of an entry; `None` if nothing is left of them. `words` writes adjacent words, each as a span.
+///
+/// # Errors
+/// Those of `words`.
+pub(in crate::engine) fn places<W>(
+    field: &str,
+    spans: &Spans<W>,
+    words: impl Fn(&W) -> Result<Vec<Value>, Diagnostic>,
+) -> Result<Option<Value>, Diagnostic> {
+    let each = |phrases: &[Phrase<W>]| {
+        let phrases = phrases.iter();
+        let phrases = phrases.filter_map(|one| phrase(field, one, &words).transpose());
+        phrases.collect::<Result<Vec<_>, _>>()
+    };
+    let (left, right, most, ordered) = match spans {
+        Spans::Phrases(phrases) => return Ok(any_span(each(phrases)?)),
+        Spans::Near {
+            left,
+            right,
+            most,
+            ordered,
+        } => (each(left)?, each(right)?, *most, *ordered),
+    };
     let mut pairs = Vec::new();
-    for one in left {
-        for other in right {
+    for one in &left {
+        for other in &right {
             // Only in order: the engine misses some of those in any order.
             let slop = most.saturating_sub(1);
             pairs.push(near(vec![one.clone(), other.clone()], slop));
@@ -307,7 +324,28 @@ pub(in crate::engine) fn pairs(
             }
         }
     }
-    any_span(pairs)
+    Ok(any_span(pairs))
+}
+
+fn phrase<W>(
+    field: &str,
+    phrase: &[Part<W>],
+    words: &impl Fn(&W) -> Result<Vec<Value>, Diagnostic>,
+) -> Result<Option<Value>, Diagnostic> {
+    let mut spans = Vec::new();
+    for part in phrase {
+        match part {
+            Part::Gap(words) => spans.push(json!({ "span_gap": { field: words } })),
+            Part::Words(part) => {
+                let written = words(part)?;
+                if written.is_empty() {
+                    return Ok(None);
+                }
+                spans.extend(written);
+            }
+        }
+    }
+    Ok(adjacent(spans))
 }
 
 /// Returns the span of several that follow each other; `None` of none.
@@ -321,6 +359,6 @@ pub(in crate::engine) fn adjacent(mut spans: Vec<Value>) -> Option<Value> {
 }
 
 /// Returns the spans with at most this number of words in between, in order.
-pub(in crate::engine) fn near(spans: Vec<Value>, slop: u32) -> Value {
+fn near(spans: Vec<Value>, slop: u32) -> Value {
     json!({ "span_near": { "clauses": spans, "slop": slop, "in_order": true } })
 }

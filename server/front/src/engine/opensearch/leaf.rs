@@ -41,8 +41,6 @@ pub(in crate::engine) enum IndexLeaf {
 pub(super) type Clause = clause::Clause<IndexLeaf>;
 /// Words in places of an entry.
 pub(in crate::engine) type Spans = spans::Spans<Words>;
-/// Adjacent parts.
-pub(super) type Phrase = spans::Phrase<Words>;
 /// A part of a phrase.
 pub(super) type Part = spans::Part<Words>;
 

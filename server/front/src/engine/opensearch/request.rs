@@ -8,11 +8,9 @@ use z3950_server::memory::index_map::{Edge, Edges, IndexId, Pattern, Terms};
 use super::document::{
     ENTRY_EDGE, MOST_ENTRY, MOST_WORD, NUMBER, RECORD, SUBFIELD_BEGIN, SUBFIELD_END, cut, id_of,
 };
-use super::leaf::{IndexLeaf, Part, Phrase, SortKey, Spans, Words};
+use super::leaf::{IndexLeaf, Part, SortKey, Spans, Words};
 use super::pattern::{Alphabet, expression};
-use crate::engine::elastic::request::{
-    Fields, adjacent, any_span, matching, nothing, pairs, range,
-};
+use crate::engine::elastic::request::{Fields, matching, nothing, places, range};
 use crate::engine::layout::EngineLayout;
 
 impl Fields for EngineLayout {
@@ -131,19 +129,7 @@ fn spans_query(layout: &EngineLayout, index: IndexId, spans: &Spans) -> Result<V
         return Ok(entry);
     }
     let field = layout.positions_field(index);
-    let each = |phrases: &[Phrase]| {
-        let queries = phrases.iter().map(|phrase| phrase_query(&field, phrase));
-        queries.collect::<Result<Vec<_>, _>>()
-    };
-    let found = match spans {
-        Spans::Phrases(phrases) => any_span(each(phrases)?),
-        Spans::Near {
-            left,
-            right,
-            most,
-            ordered,
-        } => pairs(&each(left)?, &each(right)?, *most, *ordered),
-    };
+    let found = places(&field, spans, |words| words_spans(&field, words))?;
     Ok(found.unwrap_or_else(nothing))
 }
 
@@ -174,25 +160,20 @@ fn whole_entry(layout: &EngineLayout, index: IndexId, spans: &Spans) -> Option<V
     (entry.len() < MOST_ENTRY).then(|| json!({ "term": { field: entry } }))
 }
 
-fn phrase_query(field: &str, phrase: &[Part]) -> Result<Value, Diagnostic> {
-    let mut clauses = Vec::new();
-    for part in phrase {
-        match part {
-            Part::Gap(words) => clauses.push(json!({ "span_gap": { field: words } })),
-            Part::Words(Words { patterns, edges }) => {
-                let edge = || json!({ "span_term": { field: ENTRY_EDGE } });
-                clauses.extend((edges.first == Edge::Field).then(edge));
-                let last = patterns.len().saturating_sub(1);
-                for (place, word) in patterns.iter().enumerate() {
-                    let before = if place == 0 { edges.first } else { Edge::Any };
-                    let after = if place == last { edges.last } else { Edge::Any };
-                    clauses.push(word_query(field, word, before, after)?);
-                }
-                clauses.extend((edges.last == Edge::Field).then(edge));
-            }
-        }
+/// Returns the spans of adjacent words, with the edges of the entry that they touch.
+fn words_spans(field: &str, words: &Words) -> Result<Vec<Value>, Diagnostic> {
+    let Words { patterns, edges } = words;
+    let edge = || json!({ "span_term": { field: ENTRY_EDGE } });
+    let mut spans = Vec::new();
+    spans.extend((edges.first == Edge::Field).then(edge));
+    let last = patterns.len().saturating_sub(1);
+    for (place, word) in patterns.iter().enumerate() {
+        let before = if place == 0 { edges.first } else { Edge::Any };
+        let after = if place == last { edges.last } else { Edge::Any };
+        spans.push(word_query(field, word, before, after)?);
     }
-    Ok(adjacent(clauses).unwrap_or_else(nothing))
+    spans.extend((edges.last == Edge::Field).then(edge));
+    Ok(spans)
 }
 
 /// Returns the query of a word that may have to touch edges of a subfield.

@@ -10,14 +10,10 @@ use z3950_server::memory::index_map::TextRange;
 use super::expression::{bounded, of_word, push};
 use super::term::{Term, terms_span};
 use crate::engine::catalogue::koha::analysis::{Analysis, keys, only, outer, plain};
-use crate::engine::catalogue::leaf::{
-    CatalogueLeaf, Part, Phrase, Placed, Spans, Wanted, Word, text_of,
-};
+use crate::engine::catalogue::leaf::{CatalogueLeaf, Placed, Spans, Wanted, Word, text_of};
 use crate::engine::catalogue::map::Role;
 use crate::engine::catalogue::offer::{Offer, Point};
-use crate::engine::elastic::request::{
-    adjacent, any_of, any_span, matching, nothing, pairs, range,
-};
+use crate::engine::elastic::request::{adjacent, any_of, matching, nothing, places, range};
 
 /// Returns the query of a leaf.
 ///
@@ -174,40 +170,14 @@ impl LeafReader<'_> {
 
     /// Returns the query of words in places of a value; `None` if the engine leaves nothing of a phrase.
     fn places(&self, field: &str, spans: &Spans) -> Result<Option<Value>, Diagnostic> {
-        let each = |phrases: &[Phrase]| {
-            let phrases = phrases.iter().map(|phrase| self.phrase(field, phrase));
-            let phrases: Result<Vec<Option<Value>>, Diagnostic> = phrases.collect();
-            phrases.map(|phrases| phrases.into_iter().flatten().collect::<Vec<_>>())
-        };
-        Ok(match spans {
-            Spans::Phrases(phrases) => any_span(each(phrases)?),
-            Spans::Near {
-                left,
-                right,
-                most,
-                ordered,
-            } => pairs(&each(left)?, &each(right)?, *most, *ordered),
-        })
-    }
-
-    fn phrase(&self, field: &str, phrase: &Phrase) -> Result<Option<Value>, Diagnostic> {
-        let mut spans = Vec::new();
-        for part in phrase {
-            match part {
-                Part::Gap(words) => spans.push(json!({ "span_gap": { field: words } })),
-                Part::Words(placed) => {
-                    let before = spans.len();
-                    for word in &placed.words {
-                        let positions = self.positions(field, word)?;
-                        spans.extend(positions.iter().map(|terms| terms_span(field, terms)));
-                    }
-                    if spans.len() == before {
-                        return Ok(None);
-                    }
-                }
+        places(field, spans, |placed| {
+            let mut spans = Vec::new();
+            for word in &placed.words {
+                let positions = self.positions(field, word)?;
+                spans.extend(positions.iter().map(|terms| terms_span(field, terms)));
             }
-        }
-        Ok(adjacent(spans))
+            Ok(spans)
+        })
     }
 
     /// Returns the query of words that begin or end a value. The field has a value as one term: folded, without punctuation, and with all
