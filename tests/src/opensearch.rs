@@ -264,6 +264,16 @@ impl Cluster {
             .collect()
     }
 
+    /// Returns the lines of the nodes' logs that contain a text.
+    pub fn logged(&self, text: &str) -> Vec<String> {
+        let logs = self.nodes.iter().map(|node| {
+            let file = self.folder.join(format!("{}.log", node.name));
+            std::fs::read_to_string(file).unwrap_or_default()
+        });
+        let lines = logs.flat_map(|log| log.lines().map(str::to_owned).collect::<Vec<_>>());
+        lines.filter(|line| line.contains(text)).collect()
+    }
+
     /// Returns the HTTP ports of the nodes.
     pub fn ports(&self) -> Vec<u16> {
         self.nodes.iter().map(|node| node.port).collect()
@@ -377,6 +387,8 @@ impl Cluster {
         } = &self.program;
         let log = self.folder.join(format!("{}.log", node.name));
         let log = File::options().create(true).append(true).open(log);
+        let log = log.expect("a log");
+        let words = log.try_clone().expect("a log");
         let child = command(java)
             .arg("-XX:ActiveProcessorCount=2")
             .args(*options)
@@ -384,6 +396,8 @@ impl Cluster {
                 "-Djna.nosys=true",
                 "-Dio.netty.noUnsafe=true",
                 "-Dlog4j2.disable.jmx=true",
+                // The log has what goes wrong in the node, such as requests that it cannot carry out.
+                "-Dlog4j2.level=WARN",
             ])
             .args([
                 "-Dopensearch.set.netty.runtime.available.processors=false",
@@ -401,8 +415,8 @@ impl Cluster {
                 names,
             ])
             .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(log.expect("a log"))
+            .stdout(words)
+            .stderr(log)
             .spawn()
             .expect("java starts");
         self.nodes[number].child = Some(child);

@@ -2,6 +2,7 @@
 
 use crate::surroundings::command;
 use std::ffi::OsStr;
+use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -166,15 +167,33 @@ impl Daemon {
         Self::listening(arguments, &["127.0.0.1:0"])
     }
 
+    /// Starts `z3950d` with these arguments on a free loopback port, with its log in a file.
+    ///
+    /// # Panics
+    /// Panics if the file cannot be created.
+    pub fn logging<S: AsRef<OsStr>>(
+        arguments: impl IntoIterator<Item = S>,
+        log: &std::path::Path,
+    ) -> Self {
+        let mut command = command(path("z3950d"));
+        command
+            .args(arguments)
+            .stderr(File::create(log).expect("a log"));
+        Self::run(command, &["127.0.0.1:0"])
+    }
+
     /// Starts `z3950d` with the arguments on the given addresses.
     pub fn listening<S: AsRef<OsStr>>(
         arguments: impl IntoIterator<Item = S>,
         addresses: &[&str],
     ) -> Self {
         let mut command = command(path("z3950d"));
-        command
-            .args(arguments)
-            .args(addresses.iter().flat_map(|address| ["--listen", address]));
+        command.args(arguments);
+        Self::run(command, addresses)
+    }
+
+    fn run(mut command: Command, addresses: &[&str]) -> Self {
+        command.args(addresses.iter().flat_map(|address| ["--listen", address]));
         let mut child = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

@@ -1,15 +1,23 @@
 //! Tests of `z3950d` in front of a real node with Koha's index.
 
+mod analysis;
 mod brute;
+mod changes;
+mod clients;
 mod compared;
 mod failures;
+mod far;
+mod hostile;
 mod index;
 mod lists;
 mod records;
 mod responder;
+mod secure;
 mod served;
+mod tried;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -31,7 +39,9 @@ fn opened(index: &KohaIndex<'_>) -> CatalogueDatabase {
     let text = CatalogueMap::shipped("koha").expect("a map");
     let map = CatalogueMap::parse(text).expect("a map");
     let address = ClusterAddress::of_catalogue(&index.address()).expect("an address");
-    let options = CatalogueOptions::new("town", vec![address]);
+    let mut options = CatalogueOptions::new("town", vec![address]);
+    // On a busy machine too, all parts of the index are read.
+    options.answer_time = Duration::from_secs(120);
     CatalogueDatabase::new(options, Arc::new(map)).expect("no certificates")
 }
 
@@ -41,6 +51,36 @@ async fn found(backend: &dyn Backend, pqf: &str) -> Result<Hits, i64> {
     let names = [DatabaseName::from("town")];
     let found = backend.search(Search::new(&names, &query)).await;
     found.map(|found| found.hits).map_err(|why| why.condition)
+}
+
+/// Returns what a query finds.
+async fn hits(backend: &dyn Backend, pqf: &str) -> Hits {
+    let found = found(backend, pqf).await;
+    found.unwrap_or_else(|why| panic!("{pqf}: {why:?}"))
+}
+
+/// Returns the records of a page, or the condition of the diagnostic of each or of all.
+async fn page(
+    backend: &dyn Backend,
+    hits: &Hits,
+    start: usize,
+    length: usize,
+) -> Result<Vec<Result<MarcRecord, i64>>, i64> {
+    let composition = Composition::full(None);
+    let ids = hits.ids(start..start + length);
+    if let Some(prepared) = backend.prepare(RetrieveMany::new(hits, &ids, &composition)) {
+        prepared.await.map_err(|why| why.condition)?;
+    }
+    let mut records = Vec::new();
+    for id in ids {
+        let retrieved = backend.record(Retrieve::new(hits, id, &composition)).await;
+        let record = retrieved.and_then(|retrieved| retrieved.record);
+        records.push(record.map_err(|why| why.condition).map(|record| {
+            let octets = Bytes::copy_from_slice(record.octets());
+            iso2709::parse(&octets).expect("sound").record
+        }));
+    }
+    Ok(records)
 }
 
 /// Creates an index like another one, and with its documents, in which some fields are missing.

@@ -10,7 +10,7 @@ mod phases;
 mod pressed;
 mod queries;
 mod reloads;
-mod secure;
+pub(super) mod secure;
 mod served;
 mod setup;
 mod strangers;

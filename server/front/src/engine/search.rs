@@ -211,10 +211,9 @@ async fn find_by<D: EngineDatabase>(
     };
     let answer = database.ask(&plan, None).await;
     let answer = answer.map_err(|error| database.failure(&error))?;
-    if database
-        .has_changed(reader, answer.index.as_deref())
-        .await?
-    {
+    // A part of an index that does not answer is told; its fields may take long to come.
+    let index = answer.index.as_deref();
+    if answer.missing.is_none() && database.has_changed(reader, index).await? {
         return Ok(None);
     }
     let failed = database.failed_source(answer.missing.as_deref())?;

@@ -136,14 +136,14 @@ fn masked(random: &mut Random) -> String {
 }
 
 /// Both backends, and brute force.
-struct Compared<'i, 'c> {
-    engine: Box<dyn Backend>,
-    memory: MemoryBackend,
+pub(super) struct Compared<'i, 'c> {
+    pub(super) engine: Box<dyn Backend>,
+    pub(super) memory: MemoryBackend,
     brute: Brute<'i, 'c>,
 }
 
 impl<'i, 'c> Compared<'i, 'c> {
-    async fn new(index: &'i KohaIndex<'c>) -> Self {
+    pub(super) async fn new(index: &'i KohaIndex<'c>) -> Self {
         let records = index
             .documents
             .iter()
@@ -299,56 +299,6 @@ async fn operators_and_distances_find_what_they_say() {
     }
     assert!(wrong.is_empty(), "{} wrong: {wrong:#?}", wrong.len());
     assert!(finding > 300, "{finding} queries find records");
-}
-
-/// What the clients of other programs send: it is answered, or refused as by the backend in memory.
-#[tokio::test(flavor = "multi_thread")]
-async fn queries_of_well_known_clients_are_answered() {
-    const QUERIES: [&str; 24] = [
-        // The import form of Koha, which joins what is filled in.
-        "@attr 1=7 \"0471000000\"",
-        "@attr 1=8 \"1234-0000\"",
-        "@and @attr 1=4 \"war peace\" @attr 1=1003 \"tolstoy\"",
-        "@and @attr 1=1003 \"tolstoy\" @and @attr 1=21 \"war\" @attr 1=1016 \"peace\"",
-        "@or @attr 1=13 \"823\" @attr 1=16 @attr 5=1 \"QA76\"",
-        "@attr 1=1007 \"0471000000\"",
-        // Evergreen, with the formats and truncations of its sources.
-        "@and @attr 1=1003 @attr 4=6 \"tolstoy leo\" @attr 1=4 @attr 4=6 @attr 5=1 \"war\"",
-        "@attr 1=9 @attr 4=6 \"65000001\"",
-        "@attr 1=7 @attr 4=6 @attr 5=1 \"0471\"",
-        "@attr 1=31 @attr 4=6 \"1999\"",
-        // MarcEdit, and programs that search everything.
-        "@attr 1=1016 \"war peace\"",
-        "@attr 1=1016 @attr 4=1 \"war and peace\"",
-        "@attr 1=1035 @attr 4=6 \"history war\"",
-        // EndNote, which sends an attribute of each type.
-        "@attr 1=1003 @attr 2=3 @attr 3=3 @attr 4=2 @attr 5=1 @attr 6=1 \"tolstoy\"",
-        "@and @attr 1=4 @attr 2=3 @attr 3=3 @attr 4=2 @attr 5=100 @attr 6=1 \"war\" @attr 1=31 @attr 2=3 @attr 3=3 @attr 4=4 @attr 5=100 @attr 6=1 \"1999\"",
-        "@attr 1=1003 @attr 2=3 @attr 3=1 @attr 4=1 @attr 5=1 @attr 6=1 \"Tolstoy\"",
-        "@attr 1=21 @attr 2=3 @attr 3=1 @attr 4=101 @attr 5=1 @attr 6=1 \"war\"",
-        // YAZ's rules for CCL and CQL, as libraries use them.
-        "@and @attr 1=31 @attr 2=4 1990 @attr 1=31 @attr 2=2 1999",
-        "@attr 1=4 @attr 3=1 @attr 4=1 @attr 5=1 @attr 6=1 \"the war\"",
-        "@attr 1=4 @attr 4=1 @attr 6=2 \"war\"",
-        "@prox 0 2 0 2 k 2 @attr 1=4 war @attr 1=4 peace",
-        "@attr 5=104 @attr 1=4 \"w#r\"",
-        "@attr 1=54 eng",
-        "war",
-    ];
-    let Some(cluster) = shared_node() else {
-        return;
-    };
-    let index = KohaIndex::filled(cluster, "clients", Edition::Current, &made_up(200));
-    let compared = Compared::new(&index).await;
-    let mut wrong = Vec::new();
-    for pqf in QUERIES {
-        let engine = count(&*compared.engine, pqf).await;
-        let memory = count(&compared.memory, pqf).await;
-        if engine.map(|found| found == 0) != memory.map(|found| found == 0) {
-            wrong.push(format!("{pqf}: {engine:?}, in memory {memory:?}"));
-        }
-    }
-    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 /// Each form of a number finds its record.

@@ -6,7 +6,7 @@ use tokio::runtime::Runtime;
 use z3950_asn1::query::parse_pqf;
 use z3950_front::engine::catalogue::{CatalogueDatabase, CatalogueMap, CatalogueOptions};
 use z3950_front::engine::opensearch::ClusterAddress;
-use z3950_server::backend::{Backend, DatabaseName, Search};
+use z3950_server::backend::{Backend, Composition, DatabaseName, Hits, Retrieve, Search};
 use z3950_tests::koha::{Edition, KohaIndex, made_up};
 use z3950_tests::opensearch::{Cluster, NodeProgram};
 
@@ -21,15 +21,47 @@ fn opened(cluster: &Cluster, index: &str, is_strict: bool) -> CatalogueDatabase 
     CatalogueDatabase::new(options, Arc::new(map)).expect("no certificates")
 }
 
-/// Returns the number of all records and whether some are missing, or the condition of the diagnostic.
-async fn found(database: &CatalogueDatabase) -> Result<(usize, bool), i64> {
+/// Returns the number of records that a query finds and whether some are missing, or the condition of the diagnostic.
+async fn found(database: &CatalogueDatabase, pqf: &str) -> Result<(usize, bool), i64> {
     let names = [DatabaseName::from("town")];
-    let query = parse_pqf("@attr 1=1016 @attr 2=103 x").expect("a query");
+    let query = parse_pqf(pqf).expect("a query");
     let found = database.search(Search::new(&names, &query)).await;
     let found = found.map_err(|why| why.condition)?;
-    let is_part = found.sources.iter().any(|source| source.failure.is_some());
-    Ok((found.hits.len(), is_part))
+    let failures = found
+        .sources
+        .iter()
+        .filter_map(|source| source.failure.as_ref());
+    let words: Vec<_> = failures.map(|why| why.addinfo.to_string_lossy()).collect();
+    for words in &words {
+        let known = [
+            "1 of 2 parts of the index do not answer",
+            "the search took too long",
+        ];
+        assert!(known.contains(&&**words), "{words}");
+    }
+    Ok((found.hits.len(), !words.is_empty()))
 }
+
+/// Presents the records of a set one by one: whether each arrives, or is told to be gone or to be in a part that does not answer.
+async fn presented(database: &CatalogueDatabase, hits: &Hits) -> Vec<bool> {
+    let composition = Composition::full(None);
+    let mut arrived = Vec::new();
+    for id in hits.ids(0..hits.len()) {
+        let wanted = Retrieve::new(hits, id, &composition);
+        let record = database.record(wanted).await.expect("retrieved").record;
+        if let Err(why) = &record {
+            let words = "the record no longer exists, or its part of the index does not answer";
+            assert_eq!(
+                (why.condition, &*why.addinfo.to_string_lossy()),
+                (14, words)
+            );
+        }
+        arrived.push(record.is_ok());
+    }
+    arrived
+}
+
+const ALL: &str = "@attr 1=1016 @attr 2=103 x";
 
 #[test]
 fn a_node_that_is_killed_is_missed_or_refused() {
@@ -37,22 +69,61 @@ fn a_node_that_is_killed_is_missed_or_refused() {
         return;
     };
     let mut cluster = Cluster::start(&program, 2);
-    let (name, total) = {
+    let (name, numbers) = {
         let index = KohaIndex::filled(&cluster, "killed", Edition::Current, &made_up(100));
-        let total = super::brute::shown(&index).count();
-        (index.name, total)
+        let numbers = super::brute::shown(&index).map(|document| document.number);
+        let numbers: Vec<usize> = numbers.collect();
+        (index.name, numbers)
     };
+    let total = numbers.len();
     let [lenient, strict] = [false, true].map(|is_strict| opened(&cluster, &name, is_strict));
     let runtime = Runtime::new().expect("a runtime");
-    let found = |database: &CatalogueDatabase| runtime.block_on(found(database));
+    let found = |database: &CatalogueDatabase| runtime.block_on(found(database, ALL));
+    let known = |database: &CatalogueDatabase, number: usize| {
+        runtime.block_on(self::found(database, &format!("@attr 1=12 {number}")))
+    };
     assert_eq!(found(&lenient), Ok((total, false)));
     assert_eq!(found(&strict), Ok((total, false)));
+    // A set that knows its records.
+    let hits = runtime.block_on(super::hits(&lenient, ALL));
+    let page = runtime.block_on(super::page(&lenient, &hits, 20, 2));
+    page.expect("records");
     cluster.kill(1);
     let (part, is_part) = found(&lenient).expect("the records of a shard");
     assert!(is_part && part < total, "{part} of {total}");
     assert_eq!(found(&strict), Err(109));
+    // A record that is not found may be in the part that is missing: that is told, and not that it is gone.
+    let lost: Vec<usize> = { numbers.iter().copied() }
+        .filter(|number| known(&lenient, *number) == Ok((0, true)))
+        .collect();
+    assert_eq!(lost.len(), total - part);
+    assert_eq!(known(&strict, lost[0]), Err(109));
+    let arrived = runtime.block_on(presented(&lenient, &hits));
+    let expected = numbers.iter().enumerate();
+    let first = hits.len().min(10);
+    for ((place, number), arrived) in expected.zip(arrived) {
+        // The first records have come with the search.
+        let is_kept = place < first;
+        assert_eq!(arrived, is_kept || !lost.contains(number), "{number}");
+    }
     cluster.restart(1);
     cluster.wait_for_green();
     assert_eq!(found(&lenient), Ok((total, false)));
     assert_eq!(found(&strict), Ok((total, false)));
+    // A node that hangs is missed, or the search is late, and nothing is told to be complete.
+    cluster.signal(1, "STOP");
+    let outcomes = [found(&lenient), found(&lenient), found(&strict)];
+    cluster.signal(1, "CONT");
+    for outcome in outcomes {
+        let is_told = match outcome {
+            Ok((part, is_part)) => is_part && part < total,
+            Err(condition) => condition == 109,
+        };
+        assert!(is_told, "{outcome:?}");
+    }
+    cluster.wait_for_green();
+    // The others may leave it out for a moment, if they have just noticed.
+    while found(&lenient) != Ok((total, false)) {
+        z3950_tests::pause();
+    }
 }

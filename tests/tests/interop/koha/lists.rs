@@ -211,3 +211,41 @@ async fn records_are_sorted_by_koha_s_keys() {
         .await;
     assert_eq!(refused.map_err(|why| why.condition).err(), Some(207));
 }
+
+/// Fifty facets in one search have the counts of each alone, also far down.
+#[tokio::test(flavor = "multi_thread")]
+async fn many_facets_are_counted_at_once() {
+    let Some(cluster) = shared_node() else {
+        return;
+    };
+    let index = KohaIndex::filled(cluster, "faceted", Edition::Current, &made_up(200));
+    let engine = opened(&index);
+    let names = [DatabaseName::from("town")];
+    let war = query("@attr 1=4 war");
+    let uses: [i64; 6] = [5, 53, 54, 1003, 1018, 1031];
+    let field = |access: i64| {
+        let of = query(&format!("@attr 1={access} x"));
+        AttributeList(operand(&of).attributes.clone())
+    };
+    let asked = async |requests: &[FacetRequest]| {
+        let mut search = Search::new(&names, &war);
+        search.facets = requests;
+        engine.search(search).await.expect("found").facets
+    };
+    let requests: Vec<FacetRequest> = (0..50)
+        .map(|at| FacetRequest::new(field(uses[at % uses.len()]), at / 10, 1_000, at % 2 == 0))
+        .collect();
+    let facets = asked(&requests).await;
+    assert_eq!(facets.len(), 50);
+    assert!(
+        facets
+            .iter()
+            .filter(|facet| !facet.terms.is_empty())
+            .count()
+            > 5
+    );
+    for (request, facet) in requests.iter().zip(&facets) {
+        let alone = asked(std::slice::from_ref(request)).await;
+        assert_eq!(alone, std::slice::from_ref(facet));
+    }
+}

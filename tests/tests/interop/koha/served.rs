@@ -2,21 +2,19 @@
 
 use std::process::Command;
 
-use serde_json::json;
 use tempfile::TempDir;
 use z3950_tests::koha::{Edition, KohaIndex, made_up, shared_node};
-use z3950_tests::opensearch::own_index;
 use z3950_tests::peer;
 use z3950_tests::program::{self, Daemon, Ran, run, z3950};
 use z3950_tests::surroundings::command;
 
 /// A folder with settings of `z3950d` for an index.
-struct Home {
-    folder: TempDir,
+pub(super) struct Home {
+    pub(super) folder: TempDir,
 }
 
 impl Home {
-    fn new(index: &KohaIndex<'_>, lines: &str) -> Self {
+    pub(super) fn new(index: &KohaIndex<'_>, lines: &str) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let settings = format!(
             "[[database]]\nname = \"town\"\nengine = \"{}\"\n{lines}\n",
@@ -26,24 +24,24 @@ impl Home {
         Self { folder }
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    pub(super) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = command(program::path("z3950d"));
         command.args(arguments).current_dir(self.folder.path());
         command
     }
 
-    fn run(&self, arguments: &[&str]) -> Ran {
+    pub(super) fn run(&self, arguments: &[&str]) -> Ran {
         run(&mut self.command(arguments), "")
     }
 
-    fn serve(&self) -> Daemon {
+    pub(super) fn serve(&self) -> Daemon {
         let settings = self.folder.path().join("z3950d.toml");
         Daemon::start(["--config", settings.to_str().expect("text")])
     }
 }
 
 /// Checks that the texts appear in this order.
-fn check(printed: &str, expected: &[&str]) {
+pub(super) fn check(printed: &str, expected: &[&str]) {
     let mut rest = printed;
     for text in expected {
         let Some((_, after)) = rest.split_once(text) else {
@@ -172,59 +170,9 @@ fn the_engine_gets_requests_that_only_read() {
 }
 
 /// Returns the requests about an index that its node has got.
-fn requests(index: &KohaIndex<'_>) -> Vec<String> {
+pub(super) fn requests(index: &KohaIndex<'_>) -> Vec<String> {
     let of = |request: &String| request.contains(&format!("/{}", index.name));
     index.cluster.requests().into_iter().filter(of).collect()
-}
-
-#[test]
-fn an_index_is_looked_at() {
-    let Some(cluster) = shared_node() else {
-        return;
-    };
-    for (edition, expected) in [
-        (Edition::Current, &["koha", "title"][..]),
-        (Edition::Older, &["koha"]),
-    ] {
-        let index = KohaIndex::filled(cluster, "seen", edition, &made_up(10));
-        let home = Home::new(&index, "catalogue = \"koha\"");
-        let seen = home.run(&["try-catalogue", &index.address()]);
-        assert_eq!(seen.code, Some(0), "{seen:?}");
-        check(&seen.stdout.to_lowercase(), expected);
-        let checked = home.run(&["--config", "z3950d.toml", "--check"]);
-        assert_eq!(checked.code, Some(0), "{checked:?}");
-    }
-    let other = own_index("other");
-    let body = json!({ "mappings": { "properties": { "name": { "type": "text" } } } });
-    assert_eq!(
-        cluster
-            .ask("PUT", &format!("/{other}"), &body.to_string())
-            .0,
-        200
-    );
-    let index = KohaIndex {
-        cluster,
-        name: other,
-        documents: Vec::new(),
-    };
-    let home = Home::new(&index, "catalogue = \"koha\"");
-    let seen = home.run(&["try-catalogue", &index.address()]);
-    assert_eq!(seen.code, Some(0), "{seen:?}");
-    let checked = home.run(&["--config", "z3950d.toml", "--check"]);
-    assert_eq!(checked.code, Some(2), "{checked:?}");
-    assert!(
-        checked.stderr.contains("z3950d.toml:3: database town: "),
-        "{checked:?}"
-    );
-    let absent = KohaIndex {
-        name: "absent".to_owned(),
-        ..index
-    };
-    let home = Home::new(&absent, "catalogue = \"koha\"");
-    let seen = home.run(&["try-catalogue", &absent.address()]);
-    assert_eq!(seen.code, Some(2), "{seen:?}");
-    let checked = home.run(&["--config", "z3950d.toml", "--check"]);
-    assert_eq!(checked.code, Some(2), "{checked:?}");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use z3950_tests::program::{Daemon, z3950};
 use super::{Home, assert_ran};
 
 /// Returns a certificate for a host that is valid until a year, and the PEM of its issuer.
-fn certified(host: &str, year: i32) -> (ServerConfig, String) {
+pub(in crate::interop) fn certified(host: &str, year: i32) -> (ServerConfig, String) {
     let key = || KeyPair::generate().expect("a key");
     let mut issuer = CertificateParams::default();
     issuer.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -32,7 +32,7 @@ fn certified(host: &str, year: i32) -> (ServerConfig, String) {
 }
 
 /// Lets those through who have this value of Authorization.
-fn only(value: &'static str) -> impl Fn(&str) -> Passage {
+pub(in crate::interop) fn only(value: &'static str) -> impl Fn(&str) -> Passage {
     move |head| {
         let fields = head.lines().filter_map(|line| line.split_once(": "));
         let mut values = fields.filter(|(name, _)| name.eq_ignore_ascii_case("authorization"));
@@ -45,7 +45,7 @@ fn only(value: &'static str) -> impl Fn(&str) -> Passage {
 }
 
 /// `user:pass word` in base64.
-const BASIC: &str = "Basic dXNlcjpwYXNzIHdvcmQ=";
+pub(in crate::interop) const BASIC: &str = "Basic dXNlcjpwYXNzIHdvcmQ=";
 
 /// Writes settings for a gate with TLS.
 fn set(home: &Home<'_>, gate: &Gate, ca: &str, credentials: Option<&str>) {

@@ -43,7 +43,7 @@ pub struct FittingMap {
     pub records: Option<usize>,
     /// The indexes that are offered: the name, with the uses of its fields.
     pub offered: Vec<(String, Vec<&'static str>)>,
-    /// The number of indexes of the map.
+    /// The number of indexes of the map that have fields.
     pub indexes: usize,
     /// What the index does not have.
     pub missing: Vec<MissingField>,
@@ -150,7 +150,9 @@ async fn fitted(
         name: name.to_owned(),
         records: records.ok().map(|answer| answer.total),
         offered: offered.collect(),
-        indexes: map.indexes.len(),
+        indexes: { map.indexes.iter() }
+            .filter(|index| !index.fields.is_empty())
+            .count(),
         missing,
     }))
 }

@@ -64,7 +64,7 @@ impl CatalogueDatabase {
         let answer = self.dialect.terms(offer, &plan, self.deadline()).await;
         let answer = answer.map_err(|error| self.failure(&error))?;
         let is_empty = answer.before.is_empty() && answer.after.is_empty();
-        if is_empty && self.has_changed(offer, None).await? {
+        if is_empty && answer.missing.is_none() && self.has_changed(offer, None).await? {
             return Ok(None);
         }
         scan::shown(self, scan, answer).map(Some)

@@ -324,12 +324,12 @@ fn lenient(field: &str, text: &str) -> Value {
     json!({ "match": { field: { "query": text, "operator": "and", "lenient": true } } })
 }
 
-/// Returns the query of a word in one of several fields.
-fn in_one_field(fields: &[String], word: &str, all: bool) -> Value {
-    let nothing_left = if all { "all" } else { "none" };
+/// Returns the query of what stands between two blanks in one of several fields: all of the words that the engine sees in it, or any.
+fn in_one_field(fields: &[String], text: &str, all: bool) -> Value {
+    let (operator, nothing_left) = if all { ("and", "all") } else { ("or", "none") };
     json!({ "multi_match": {
-        "query": word,
-        "operator": "and",
+        "query": text,
+        "operator": operator,
         "fields": fields,
         "lenient": true,
         "zero_terms_query": nothing_left,

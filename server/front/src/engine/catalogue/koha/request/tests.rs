@@ -174,8 +174,8 @@ fn words_of_several_fields() {
     check(
         "@attr 1=1003 @attr 4=106 {a b}",
         &should(json!([
-            multi_match("a", "and", none),
-            multi_match("b", "and", none)
+            multi_match("a", "or", none),
+            multi_match("b", "or", none)
         ])),
     );
 }
