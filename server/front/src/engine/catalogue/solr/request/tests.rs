@@ -210,16 +210,36 @@ fn whole_values_and_their_beginnings() {
         "{!field f=author_whole v=$z0}",
         &["Wells, H. G."],
     );
+    // As the field has folded them; before it is asked, as they were written.
     check(
         "@attr 1=1003 @attr 3=1 @attr 5=1 {Wells, H}",
-        "{!lucene df=author_whole v=$z0}",
-        &["Wells\\,\\ H*"],
+        "{!prefix f=author_whole v=$z0}",
+        &["Wells, H"],
     );
-    // Where a word of a whole value ends is not known.
-    assert_eq!(
-        asked("@attr 1=1003 @attr 3=1 Wells").map(|_| ()),
-        Err(Condition::POSITION.0)
+    // A blank is after the last word, if the value goes on.
+    check(
+        "@attr 1=1003 @attr 3=1 Wells",
+        "({!prefix f=author_whole v=$z0} {!term f=author_whole v=$z1})",
+        &["Wells ", "Wells"],
     );
+    let long = "w ".repeat(200);
+    for (pqf, condition) in [
+        (
+            "@attr 1=1003 @attr 3=1 @attr 5=101 w#ls",
+            Condition::TRUNCATION,
+        ),
+        (
+            "@attr 1=1003 @attr 6=3 @attr 5=2 wells",
+            Condition::COMPLETENESS,
+        ),
+        ("@attr 1=4 @attr 3=1 war", Condition::POSITION),
+        (
+            &*format!("@attr 1=1003 @attr 3=1 {{{long}}}"),
+            Condition::TOO_MANY_CHARACTERS,
+        ),
+    ] {
+        assert_eq!(asked(pqf).map(|_| ()), Err(condition.0), "{pqf}");
+    }
 }
 
 #[test]
