@@ -36,7 +36,7 @@ impl Texts {
 
 /// What switches off what a site's request handler does besides searching, and its reading of `${…}` in texts. Filters and the order of the
 /// site are replaced or kept by the body.
-const SWITCHES: &str = "wt=json&json.nl=map&expandMacros=false&echoParams=none&omitHeader=false&facet=false&hl=false&spellcheck=false\
+pub(super) const SWITCHES: &str = "wt=json&json.nl=map&expandMacros=false&echoParams=none&omitHeader=false&facet=false&hl=false&spellcheck=false\
                         &enableElevation=false&group=false&stats=false&debugQuery=false";
 
 /// All records.

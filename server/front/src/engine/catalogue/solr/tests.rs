@@ -183,7 +183,8 @@ async fn incomplete_and_strange_answers_are_told_apart() {
     for (answer, is_strict, expected) in cases {
         let shown = format!("{answer:?}");
         let node = FakeNode::start(move |request| {
-            if request.path.starts_with("/books/select") {
+            // The comparison of the map with the core has no filter.
+            if request.path.starts_with("/books/select") && request.body.contains("filter") {
                 answer.clone()
             } else {
                 held(request)
