@@ -1,5 +1,7 @@
 //! A database in front of a fake node of Solr: what the node is asked, and what its answers mean to a client.
 
+mod deep;
+
 use std::sync::Arc;
 
 use serde_json::{Value, json};

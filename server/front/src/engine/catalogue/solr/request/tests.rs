@@ -242,6 +242,47 @@ fn whole_values_and_their_beginnings() {
     }
 }
 
+/// A page far from the first begins after an identifier, in the order of identifiers only.
+#[test]
+fn pages_begin_after_a_record() {
+    let offer = offer();
+    let page = Page {
+        start: PageStart::After("id\"7"),
+        rows: 10,
+        ..Page::default()
+    };
+    let plan = Plan {
+        page,
+        ..Plan::count(&Clause::Everything, Duration::from_secs(7))
+    };
+    let request = search(&offer, &Analysis::as_written(), &plan).expect("a request");
+    let body = request.body();
+    let after = lucene("{!lucene df=id v=$z2}");
+    assert_eq!(
+        body["query"],
+        json!({ "bool": { "must": [lucene("*:*")], "filter": [after] } })
+    );
+    assert_eq!(body["params"]["z2"], "{\"id\\u00227\" TO *]");
+    assert_eq!(
+        (&body["offset"], &body["sort"]),
+        (&json!(0), &json!("id asc"))
+    );
+    let order = [OrderBy {
+        key: "year".to_owned(),
+        descending: false,
+        missing: MissingValue::Last,
+    }];
+    let sorted = Plan {
+        order: &order,
+        ..plan
+    };
+    let refused = search(&offer, &Analysis::as_written(), &sorted);
+    assert_eq!(
+        refused.map(|_| ()).map_err(|why| why.condition),
+        Err(Condition::OUT_OF_RANGE.0)
+    );
+}
+
 #[test]
 fn numbers_codes_and_dates() {
     check(
