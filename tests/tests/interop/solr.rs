@@ -2,12 +2,14 @@
 
 mod alone;
 mod changed;
+mod clients;
 mod compared;
 mod home;
 mod lists;
 mod lost;
 mod naive;
 mod served;
+mod sites;
 mod town;
 mod values;
 

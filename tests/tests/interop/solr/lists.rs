@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use z3950_asn1::apdu::{CaseSensitivity, SortElement, SortKey, SortRelation};
+use z3950_asn1::apdu::{CaseSensitivity, MissingValueAction, SortElement, SortKey, SortRelation};
 use z3950_marc::MarcRecord;
 use z3950_server::backend::{
     AttributeList, Backend, FacetRequest, Scan, ScanTerm, Search, Sort, SortKeySpec, Term,
@@ -16,7 +16,11 @@ use super::town::{Town, operand, query};
 /// The fields of titles.
 const TITLES: [&str; 4] = ["title_full", "title_alt", "title_new", "title_old"];
 
-fn by_index(name: &str, is_descending: bool) -> SortKeySpec {
+fn by_index(
+    name: &str,
+    is_descending: bool,
+    missing_value_action: Option<MissingValueAction>,
+) -> SortKeySpec {
     SortKeySpec {
         sort_element: SortElement::Generic(SortKey::SortField(name.into())),
         sort_relation: if is_descending {
@@ -25,7 +29,7 @@ fn by_index(name: &str, is_descending: bool) -> SortKeySpec {
             SortRelation::ASCENDING
         },
         case_sensitivity: CaseSensitivity::CASE_SENSITIVE,
-        missing_value_action: None,
+        missing_value_action,
     }
 }
 
@@ -46,8 +50,13 @@ async fn records_are_sorted_and_paged() {
         ("author", "author_sort"),
         ("date", "publishDateSort"),
     ] {
-        for is_descending in [false, true] {
-            let keys = [by_index(name, is_descending)];
+        for (is_descending, missing) in [
+            (false, None),
+            (true, None),
+            (false, Some(MissingValueAction::Null)),
+        ] {
+            let is_first = missing.is_some();
+            let keys = [by_index(name, is_descending, missing)];
             let inputs = [hits.clone()];
             let sorted = town
                 .database
@@ -71,8 +80,14 @@ async fn records_are_sorted_and_paged() {
                 } else {
                     one.cmp(&other)
                 };
-                // Records without a value are at the end in both directions.
-                one.is_none().cmp(&other.is_none()).then(by_value)
+                // Records without a value are at the end in both directions, unless an empty value stands for theirs.
+                let by_absence = one.is_none().cmp(&other.is_none());
+                let by_absence = if is_first {
+                    by_absence.reverse()
+                } else {
+                    by_absence
+                };
+                by_absence.then(by_value)
             });
             assert_eq!(found, expected, "{name} {is_descending}");
         }
