@@ -158,6 +158,8 @@ pub(crate) enum DaemonCommand {
     #[command(flatten)]
     Engine(EngineCommand),
     /// Look at the index of Koha, VuFind or Blacklight, and tell what would be answered from it.
+    ///
+    /// Nothing is changed. The exit code is 0 if a map fits the index, 1 if none does, and 2 if the index cannot be looked at.
     TryCatalogue(LookArguments),
     /// Hash a password for `password-hash` in the settings file.
     ///

@@ -132,7 +132,7 @@ pub(crate) fn tell(config: &Config) {
     }
 }
 
-/// Looks at an index, and prints what it is and what would be answered.
+/// Looks at an index, and prints what it is and what would be answered. The exit tells whether a map fits.
 ///
 /// # Errors
 /// The index cannot be asked.
@@ -146,6 +146,12 @@ pub(crate) fn look(arguments: &LookArguments, runtime: &Runtime) -> Result<Exit,
         Failure::cannot(&what, error)
     })?;
     // Names of fields are those of the index.
-    let seen = escape_unprintable(&seen.to_string(), |one| one == '\n').into_owned();
-    Ok(print(format!("{}\n", seen.trim_end()).as_bytes()))
+    let text = escape_unprintable(&seen.to_string(), |one| one == '\n').into_owned();
+    let printed = print(format!("{}\n", text.trim_end()).as_bytes());
+    let fits = seen.fitting.is_some();
+    Ok(printed.and(if fits {
+        Exit::Stopped
+    } else {
+        Exit::Unexpected
+    }))
 }

@@ -5,16 +5,24 @@
 //! program keeps.
 
 mod answer;
+#[cfg(test)]
+mod asking;
 mod cache;
 pub mod catalogue;
 mod clause;
 mod elastic;
+mod far;
 mod health;
+mod hits;
 mod layout;
 mod link;
 pub mod opensearch;
+mod pages;
 mod plan;
-mod retrieved;
+mod records;
+mod scan;
+mod search;
+mod sort;
 mod uses;
 
 pub use self::health::ServerCounts;

@@ -55,13 +55,14 @@ const fn faceted(name: &'static str, kind: KohaKind, places: &'static str) -> Ko
 }
 
 /// The fields.
-pub const FIELDS: [KohaField; 76] = [
+pub const FIELDS: [KohaField; 78] = [
     field("abstract", Text, "520"),
     faceted("author", Text, "100a 110a 111a 245c 700a 710a 711a"),
     field("author-name-corporate", Text, "110 111 710 711 810 811"),
     field("author-name-personal", Text, "100 400 700 800"),
     field("author-title", Text, "100 110 111 400t 700t 710t 711t 800t"),
     field("barcode", Text, "952p"),
+    field("bgf-number", Text, "015"),
     field("bib-level", Text, "leader_/7"),
     field("biblioitemnumber", Text, "999d"),
     field("bnb-card-number", Text, "015"),
@@ -118,6 +119,7 @@ pub const FIELDS: [KohaField; 76] = [
     ),
     field("name-geographic", Text, "651 751a"),
     field("note", Text, "500 505 520 561 563 590 952z"),
+    field("number-natl-biblio", Text, "015"),
     field("other-control-number", Text, "035"),
     field("personal-name", Text, "100 400 600a 700 800"),
     field("pl", Text, "008_/15-17 260a 264a 752ad"),

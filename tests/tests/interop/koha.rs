@@ -6,16 +6,22 @@ mod failures;
 mod index;
 mod lists;
 mod records;
+mod responder;
 mod served;
 
 use std::sync::Arc;
 
 use bytes::Bytes;
+use serde_json::{Value, json};
+use z3950_asn1::query::parse_pqf;
 use z3950_front::engine::catalogue::{CatalogueDatabase, CatalogueMap, CatalogueOptions};
 use z3950_front::engine::opensearch::ClusterAddress;
 use z3950_marc::{MarcRecord, iso2709};
-use z3950_server::backend::{Backend, Composition, Hits, Retrieve, RetrieveMany};
-use z3950_tests::koha::KohaIndex;
+use z3950_server::backend::{
+    Backend, Composition, DatabaseName, Hits, Retrieve, RetrieveMany, Search,
+};
+use z3950_tests::koha::{Edition, KohaIndex, index as settings};
+use z3950_tests::opensearch::own_index;
 
 /// The most records of a page.
 const PAGE: usize = 200;
@@ -27,6 +33,44 @@ fn opened(index: &KohaIndex<'_>) -> CatalogueDatabase {
     let address = ClusterAddress::of_catalogue(&index.address()).expect("an address");
     let options = CatalogueOptions::new("town", vec![address]);
     CatalogueDatabase::new(options, Arc::new(map)).expect("no certificates")
+}
+
+/// Returns what a query finds, or the condition of the diagnostic.
+async fn found(backend: &dyn Backend, pqf: &str) -> Result<Hits, i64> {
+    let query = parse_pqf(pqf).unwrap_or_else(|error| panic!("{pqf}: {error}"));
+    let names = [DatabaseName::from("town")];
+    let found = backend.search(Search::new(&names, &query)).await;
+    found.map(|found| found.hits).map_err(|why| why.condition)
+}
+
+/// Creates an index like another one, and with its documents, in which some fields are missing.
+fn without_fields<'c>(index: &KohaIndex<'c>, fields: &[&str]) -> KohaIndex<'c> {
+    let mut body = settings(Edition::Current, 2);
+    // Fields that the mapping does not have would be added by documents that have them.
+    body["mappings"]["dynamic"] = json!(false);
+    let properties = body["mappings"]["properties"].as_object_mut();
+    let properties = properties.expect("fields");
+    let is_other = |name: &str| {
+        let base = name.split("__").next();
+        base.is_none_or(|base| !fields.contains(&base))
+    };
+    properties.retain(|name, _| is_other(name));
+    changed(index, &body)
+}
+
+/// Creates an index with these settings and the documents of another one.
+fn changed<'c>(index: &KohaIndex<'c>, body: &Value) -> KohaIndex<'c> {
+    let changed = KohaIndex {
+        cluster: index.cluster,
+        name: own_index("changed"),
+        documents: index.documents.clone(),
+    };
+    let path = format!("/{}", changed.name);
+    let (status, answer) = index.cluster.ask("PUT", &path, &body.to_string());
+    assert_eq!(status, 200, "{answer}");
+    let documents = changed.documents.iter();
+    changed.put(documents.map(|document| (document.number, document.json(Edition::Current))));
+    changed
 }
 
 /// Returns the records of a result set, in its order.

@@ -1,10 +1,14 @@
 //! An answer of a search engine to a [`Plan`](super::plan::Plan).
 
-use bytes::Bytes;
+use z3950_server::asn1::bib1::diagnostics::Condition;
+use z3950_server::{Diagnostic, diagnostic};
 
-/// The answer to a plan.
+use super::link::Failure;
+use super::records::HeldRecord;
+
+/// The answer to a plan, with records that have identifiers of this type.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct EngineAnswer<H> {
+pub(super) struct EngineAnswer<I> {
     /// The number of records found.
     pub(super) total: usize,
     /// Whether it is exact, as far as the parts that answered are concerned.
@@ -12,7 +16,7 @@ pub(super) struct EngineAnswer<H> {
     /// Why records may be missing; `None` if all parts of the index were searched.
     pub(super) missing: Option<String>,
     /// The records of the page.
-    pub(super) hits: Vec<H>,
+    pub(super) hits: Vec<Hit<I>>,
     /// The index that they are of; `None` if there are none, or the engine does not say it.
     pub(super) index: Option<String>,
     /// The terms of each facet.
@@ -21,13 +25,13 @@ pub(super) struct EngineAnswer<H> {
     pub(super) counts: Vec<usize>,
 }
 
-/// A record of the own index.
+/// A record of an answer.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Hit {
-    pub(super) number: u64,
-    /// The record in ISO 2709, if it was asked for.
-    pub(super) record: Option<Bytes>,
-    /// Its place in the order, after which another page can begin.
+pub(super) struct Hit<I> {
+    pub(super) id: I,
+    /// The record, if it was asked for.
+    pub(super) record: Option<HeldRecord>,
+    /// Its place in the order, after which another page can begin; empty for an engine without such places.
     pub(super) place: String,
 }
 
@@ -37,4 +41,65 @@ pub(super) struct FacetCounts {
     pub(super) terms: Vec<(String, usize)>,
     /// Whether the numbers may be too small.
     pub(super) is_estimate: bool,
+}
+
+/// Values of a field, in ascending order, each with its number of records.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct TermsAnswer {
+    pub(super) before: Vec<(String, usize)>,
+    /// From the start on.
+    pub(super) after: Vec<(String, usize)>,
+    /// Whether the first of `after` is the start itself.
+    pub(super) is_exact: bool,
+    /// Why records may be missing; `None` if all parts of the index were read.
+    pub(super) missing: Option<String>,
+}
+
+/// Why an engine has no answer.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub(super) enum AskError {
+    /// The request has no answer.
+    #[error("{0}")]
+    Failed(#[from] Failure),
+    /// The answer has another form than expected.
+    #[error("an answer without {0}")]
+    Malformed(&'static str),
+    /// The query has too many words or terms for the engine.
+    #[error("{0}")]
+    TooComplex(String),
+    /// The engine cannot be asked for it.
+    #[error("{}", .0.addinfo.to_string_lossy())]
+    Refused(Diagnostic),
+}
+
+impl From<Diagnostic> for AskError {
+    fn from(why: Diagnostic) -> Self {
+        Self::Refused(why)
+    }
+}
+
+impl AskError {
+    /// Returns what it means to a client; none of the engine's words are a part of it.
+    pub(super) fn diagnostic(&self) -> Diagnostic {
+        let unavailable = |words: &str| diagnostic(Condition::DATABASE_UNAVAILABLE, words);
+        match self {
+            Self::Refused(why) => why.clone(),
+            Self::TooComplex(_) => {
+                let words = "the query stands for too many words";
+                diagnostic(Condition::RESOURCES_EXHAUSTED, words)
+            }
+            Self::Malformed(_) => unavailable("the answer of the search engine is malformed"),
+            Self::Failed(failure) => unavailable(match failure {
+                Failure::Refused { .. } => "the search engine refuses the request",
+                Failure::TooBusy { .. } | Failure::Busy { .. } => {
+                    "the search engine has too much to do"
+                }
+                Failure::NoShard { .. } => "parts of the index do not answer",
+                Failure::ClosedWithoutAnswer { .. } => "the search engine closed the connection",
+                Failure::Late { .. } => "the search engine did not answer in time",
+                Failure::TooLarge { .. } => "the answer of the search engine is too long",
+                _ => "the search engine cannot be reached",
+            }),
+        }
+    }
 }

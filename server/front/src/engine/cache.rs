@@ -3,39 +3,26 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Mutex;
 
-use bytes::Bytes;
-
+use super::records::HeldRecord;
 use crate::lock::lock;
 
 /// The octets of the records that a database keeps until they are retrieved.
-pub(super) const CACHE_OCTETS: usize = 16 << 20;
+const CACHE_OCTETS: usize = 16 << 20;
 
 /// Where a record stands: the number of a set, and the position.
 pub(super) type CachePlace = (u64, u32);
 
-/// A record that can be kept.
-pub(super) trait Held {
-    /// Returns about what it takes in memory.
-    fn octets(&self) -> usize;
-}
-
-impl Held for Bytes {
-    fn octets(&self) -> usize {
-        self.len()
-    }
-}
-
 /// Records of all sets, up to a number of octets; the oldest give way.
 #[derive(Debug)]
-pub(super) struct RecordCache<R> {
+pub(super) struct RecordCache {
     most: usize,
-    kept: Mutex<KeptRecords<R>>,
+    kept: Mutex<KeptRecords>,
 }
 
-#[derive(Debug)]
-struct KeptRecords<R> {
+#[derive(Debug, Default)]
+struct KeptRecords {
     /// Each with its age; `None` for a record that did not come.
-    by_place: HashMap<CachePlace, (u64, Option<R>)>,
+    by_place: HashMap<CachePlace, (u64, Option<HeldRecord>)>,
     /// The places by age: a number that grows with each record.
     by_age: BTreeMap<u64, CachePlace>,
     next: u64,
@@ -45,21 +32,21 @@ struct KeptRecords<R> {
 /// About what an entry takes without its record.
 const ENTRY: usize = 128;
 
-fn octets_of<R: Held>(record: Option<&R>) -> usize {
-    ENTRY + record.map_or(0, Held::octets)
+fn octets_of(record: Option<&HeldRecord>) -> usize {
+    ENTRY + record.map_or(0, HeldRecord::octets)
 }
 
-impl<R: Held> RecordCache<R> {
-    pub(super) fn new(most: usize) -> Self {
-        let kept = KeptRecords {
-            by_place: HashMap::new(),
-            by_age: BTreeMap::new(),
-            next: 0,
-            octets: 0,
-        };
+impl Default for RecordCache {
+    fn default() -> Self {
+        Self::new(CACHE_OCTETS)
+    }
+}
+
+impl RecordCache {
+    fn new(most: usize) -> Self {
         Self {
             most,
-            kept: Mutex::new(kept),
+            kept: Mutex::default(),
         }
     }
 
@@ -70,12 +57,12 @@ impl<R: Held> RecordCache<R> {
     }
 
     /// Takes the record at a place: `Some(None)` if it did not come, `None` if it is not here.
-    pub(super) fn take(&self, place: CachePlace) -> Option<Option<R>> {
+    pub(super) fn take(&self, place: CachePlace) -> Option<Option<HeldRecord>> {
         lock(&self.kept).take(place)
     }
 
     /// Keeps a record in place of the one known before.
-    pub(super) fn keep(&self, place: CachePlace, record: Option<R>) {
+    pub(super) fn keep(&self, place: CachePlace, record: Option<HeldRecord>) {
         let mut kept = lock(&self.kept);
         kept.take(place);
         kept.octets += octets_of(record.as_ref());
@@ -92,8 +79,8 @@ impl<R: Held> RecordCache<R> {
     }
 }
 
-impl<R: Held> KeptRecords<R> {
-    fn take(&mut self, place: CachePlace) -> Option<Option<R>> {
+impl KeptRecords {
+    fn take(&mut self, place: CachePlace) -> Option<Option<HeldRecord>> {
         let (age, record) = self.by_place.remove(&place)?;
         self.by_age.remove(&age);
         self.octets -= octets_of(record.as_ref());
@@ -107,7 +94,7 @@ mod tests {
 
     #[test]
     fn the_oldest_records_give_way() {
-        let record = |octets| Some(Bytes::from(vec![b' '; octets]));
+        let record = |octets| Some(HeldRecord::Xml(" ".repeat(octets)));
         let cache = RecordCache::new(2 * (ENTRY + 100));
         cache.keep((1, 0), record(100));
         cache.keep((2, 0), None);

@@ -9,7 +9,6 @@
 
 mod database;
 mod dialect;
-mod hits;
 mod koha;
 mod leaf;
 mod look;
@@ -17,13 +16,10 @@ mod map;
 mod masks;
 mod offer;
 mod options;
-mod pages;
 mod plan;
-mod records;
 mod scan;
 mod search;
 mod solr;
-mod sort;
 mod term;
 
 pub use self::database::CatalogueDatabase;

@@ -31,11 +31,16 @@ pub(super) enum Clause<L> {
 }
 
 /// A condition that is not combined from others, such as a word in an index.
-pub(super) trait Leaf: Clone {
+pub(super) trait Leaf: Clone + Send + Sync + 'static {
     /// What records are sorted by.
-    type SortKey: Clone;
+    type SortKey: Send + Sync;
     /// What facets count.
-    type Counted: Clone;
+    type Counted: Send + Sync;
+    /// What identifies a record.
+    type Id: Clone + PartialEq + Send + Sync;
+
+    /// About what an identifier takes in memory.
+    const ID_OCTETS: usize;
 
     /// Returns the number of leaves that the engine counts.
     fn leaves(&self) -> usize;

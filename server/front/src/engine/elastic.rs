@@ -1,35 +1,69 @@
 //! What answers of OpenSearch and Elasticsearch have in common, whatever the index.
 
 use serde_json::Value;
+use z3950_server::asn1::bib1::diagnostics::Condition;
+use z3950_server::diagnostic;
 
-use super::answer::FacetCounts;
+use super::answer::{AskError, FacetCounts};
+use super::clause::Leaf;
+use super::link::Failure;
+use super::plan::Plan;
 
-/// Why an answer cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum ReadError {
-    /// It lacks this.
-    Malformed(&'static str),
-    /// A part of the query has too many words for a shard, and may have found more in others.
-    TooComplex(String),
+/// The most octets of a record's place, and of a term in a facet or scan, each a text of at most 8,000 octets in JSON.
+pub(super) const TERM_OCTETS: usize = 50_000;
+/// The most octets of an answer without records and terms.
+pub(super) const ANSWER_OCTETS: usize = 64 * 1024;
+/// The most octets of any answer.
+pub(super) const MOST_ANSWER_OCTETS: usize = 64 << 20;
+
+/// Returns the most octets of the answer to a plan, from those of a record.
+pub(super) fn limit<L: Leaf>(plan: &Plan<'_, L>, record: usize) -> usize {
+    let of_row = if plan.page.with_records {
+        record
+    } else {
+        ANSWER_OCTETS / 64
+    };
+    let keys = plan.order.len() * TERM_OCTETS;
+    let terms: usize = plan.facets.iter().map(|facet| facet.most).sum();
+    let limit = ANSWER_OCTETS
+        + plan.page.rows.saturating_mul(of_row + keys)
+        + terms.saturating_mul(TERM_OCTETS)
+        + plan.counts.len() * 64;
+    limit.min(MOST_ANSWER_OCTETS)
+}
+
+/// Returns what a failure means: the query, or the engine.
+pub(super) fn failed(failure: Failure) -> AskError {
+    match failure {
+        Failure::Refused { kind, reason, .. }
+            if is_too_complex(&kind) || is_too_complex(&reason) =>
+        {
+            AskError::TooComplex(reason)
+        }
+        Failure::Refused { reason, .. } if reason.contains("would require more than") => {
+            AskError::Refused(diagnostic(Condition::TRUNCATED_TOO_SHORT, ""))
+        }
+        other => AskError::Failed(other),
+    }
 }
 
 /// Returns why records may be missing from an answer; `None` if all shards answered.
 ///
 /// # Errors
-/// See [`ReadError`].
-pub(super) fn missing(answer: &Value) -> Result<Option<String>, ReadError> {
+/// See [`AskError`].
+pub(super) fn missing(answer: &Value) -> Result<Option<String>, AskError> {
     let shards = answer.get("_shards");
-    let shards = shards.ok_or(ReadError::Malformed("_shards"))?;
+    let shards = shards.ok_or(AskError::Malformed("_shards"))?;
     let count = |name: &str| shards.get(name).and_then(Value::as_u64);
     let (total, successful, failed) = (count("total"), count("successful"), count("failed"));
     let is_late = answer.get("timed_out") == Some(&Value::Bool(true));
     let reason = shards.pointer("/failures/0/reason/reason");
     let reason = reason.and_then(Value::as_str).unwrap_or_default();
     if is_too_complex(reason) {
-        return Err(ReadError::TooComplex(words(reason)));
+        return Err(AskError::TooComplex(words(reason)));
     }
     let (Some(total), Some(successful)) = (total, successful) else {
-        return Err(ReadError::Malformed("_shards"));
+        return Err(AskError::Malformed("_shards"));
     };
     let lost = total.saturating_sub(successful).max(failed.unwrap_or(0));
     Ok(if lost > 0 {
@@ -47,13 +81,13 @@ pub(super) fn missing(answer: &Value) -> Result<Option<String>, ReadError> {
 ///
 /// # Errors
 /// The answer has no records, or they are of several indexes.
-pub(super) fn hits(answer: &Value) -> Result<(&[Value], Option<String>), ReadError> {
+pub(super) fn hits(answer: &Value) -> Result<(&[Value], Option<String>), AskError> {
     let hits = answer.pointer("/hits/hits").and_then(Value::as_array);
-    let hits = hits.ok_or(ReadError::Malformed("hits"))?;
+    let hits = hits.ok_or(AskError::Malformed("hits"))?;
     let index_of = |hit: &Value| hit.get("_index").and_then(Value::as_str).map(str::to_owned);
     let index = hits.first().and_then(index_of);
     if hits.iter().any(|hit| index_of(hit) != index) {
-        return Err(ReadError::Malformed("records of one index"));
+        return Err(AskError::Malformed("records of one index"));
     }
     Ok((hits, index))
 }
@@ -61,6 +95,10 @@ pub(super) fn hits(answer: &Value) -> Result<(&[Value], Option<String>), ReadErr
 /// Returns the total of an answer, and whether it is exact.
 pub(super) fn total(answer: &Value) -> (usize, bool) {
     let total = answer.pointer("/hits/total");
+    // As before Elasticsearch 7, which counts all.
+    if let Some(value) = total.and_then(number) {
+        return (value, true);
+    }
     let value = total.and_then(|total| total.get("value")).and_then(number);
     let is_exact = total.and_then(|total| total.get("relation")) == Some(&Value::from("eq"));
     (value.unwrap_or_default(), is_exact)
@@ -70,10 +108,10 @@ pub(super) fn total(answer: &Value) -> (usize, bool) {
 ///
 /// # Errors
 /// The aggregation is not there.
-pub(super) fn counts(aggregation: Option<&Value>) -> Result<Vec<usize>, ReadError> {
+pub(super) fn counts(aggregation: Option<&Value>) -> Result<Vec<usize>, AskError> {
     let buckets = aggregation.and_then(|aggregation| aggregation.get("buckets"));
     let buckets = buckets.and_then(Value::as_array);
-    let malformed = || ReadError::Malformed("counts");
+    let malformed = || AskError::Malformed("counts");
     let buckets = buckets.ok_or_else(malformed)?.iter();
     let counts = buckets.map(|bucket| number(bucket.get("doc_count")?));
     counts.collect::<Option<_>>().ok_or_else(malformed)
@@ -101,11 +139,19 @@ pub(super) struct ReadTerms {
     pub(super) missing: Option<String>,
 }
 
+impl ReadTerms {
+    /// Adds terms that were read later.
+    pub(super) fn add(&mut self, read: Self) {
+        self.terms.extend(read.terms);
+        self.missing = self.missing.take().or(read.missing);
+    }
+}
+
 /// Reads the terms of a composite aggregation whose name and only source have the same name.
 ///
 /// # Errors
-/// See [`ReadError`].
-pub(super) fn terms(name: &str, answer: &Value) -> Result<ReadTerms, ReadError> {
+/// See [`AskError`].
+pub(super) fn terms(name: &str, answer: &Value) -> Result<ReadTerms, AskError> {
     let missing = missing(answer)?;
     let buckets = answer.pointer(&format!("/aggregations/{name}/buckets"));
     let buckets = buckets.and_then(Value::as_array);
@@ -116,7 +162,7 @@ pub(super) fn terms(name: &str, answer: &Value) -> Result<ReadTerms, ReadError> 
     let terms: Option<Vec<_>> = terms.collect();
     Ok(ReadTerms {
         // Without any shard, there are none.
-        terms: terms.ok_or(ReadError::Malformed("terms"))?,
+        terms: terms.ok_or(AskError::Malformed("terms"))?,
         missing,
     })
 }
@@ -136,7 +182,7 @@ fn words(reason: &str) -> String {
 }
 
 /// Returns whether the engine refuses a query that is expanded to too many clauses.
-pub(super) fn is_too_complex(reason: &str) -> bool {
+fn is_too_complex(reason: &str) -> bool {
     [
         "maxClauseCount",
         "too_many_clauses",

@@ -9,20 +9,16 @@
 mod check;
 mod database;
 pub(crate) mod document;
-mod facets;
-mod hits;
 mod index;
 mod leaf;
 mod load;
 mod options;
-mod pages;
 mod pattern;
 mod reload;
 mod request;
 mod response;
 mod scan;
 mod search;
-mod sort;
 mod update;
 
 pub use self::database::ClusterDatabase;

@@ -47,6 +47,17 @@ pub(super) struct Page<'a> {
     pub(super) with_records: bool,
 }
 
+impl Page<'_> {
+    /// The first records.
+    pub(super) fn first(rows: usize) -> Self {
+        Self {
+            rows,
+            with_records: true,
+            ..Self::default()
+        }
+    }
+}
+
 /// Where a page begins.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) enum PageStart<'a> {

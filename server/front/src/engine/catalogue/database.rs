@@ -1,7 +1,6 @@
 //! A catalogue as a backend that reads.
 
 use std::fmt;
-use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -24,12 +23,12 @@ use super::map::{CatalogueMap, Role};
 use super::offer::{MissingField, Offer};
 use super::options::{CatalogueError, CatalogueOptions};
 use super::plan::Plan;
-use super::records::HeldRecord;
-use crate::engine::cache::{CACHE_OCTETS, RecordCache};
-use crate::engine::clause::translate;
 use crate::engine::health::ServerCounts;
+use crate::engine::hits::ResultSets;
 use crate::engine::link::reading::ReadLink;
 use crate::engine::plan::Page;
+use crate::engine::search::{self, EngineDatabase as _, clause_of};
+use crate::engine::{pages, sort};
 use crate::lock::lock;
 
 /// How long what is known of an index holds: fields may be renamed, and an alias may get another index.
@@ -43,11 +42,7 @@ pub struct CatalogueDatabase {
     pub(super) dialect: Dialect,
     index: String,
     known: Mutex<Known>,
-    /// Marks the result sets of this database.
-    pub(super) origin: Arc<()>,
-    /// The number of the next one.
-    pub(super) sets: AtomicU64,
-    pub(super) cache: RecordCache<HeldRecord>,
+    pub(super) sets: ResultSets,
 }
 
 /// What is known of the index.
@@ -85,9 +80,7 @@ impl CatalogueDatabase {
                 missing: Vec::new(),
                 compared: None,
             }),
-            origin: Arc::default(),
-            sets: AtomicU64::default(),
-            cache: RecordCache::new(CACHE_OCTETS),
+            sets: ResultSets::default(),
             map,
             options,
         })
@@ -99,7 +92,7 @@ impl CatalogueDatabase {
     /// See [`CatalogueError`].
     pub async fn check(&self) -> Result<Vec<MissingField>, CatalogueError> {
         let found = self.dialect.fields(&self.map).await;
-        let found = found.map_err(|failure| CatalogueError::of(&failure, &self.index))?;
+        let found = found.map_err(|failure| CatalogueError::of_fields(&failure, &self.index))?;
         let (offer, missing) = Offer::new(&self.map, Some(&found));
         offer.usable().map_err(|what| CatalogueError::Foreign {
             index: self.index.clone(),
@@ -128,16 +121,11 @@ impl CatalogueDatabase {
     /// # Errors
     /// The first unsupported part of the query.
     pub fn statement(&self, query: &RpnQuery, records: usize) -> Result<String, Diagnostic> {
-        let none = |name: &[u8]| Err(diagnostic(Condition::RESULT_SET_DOES_NOT_EXIST, name));
         let offer = self.current();
-        let translated = translate(&*offer, query, &none, false)?;
+        let clause = clause_of(&*offer, query)?;
         let plan = Plan {
-            page: Page {
-                rows: records,
-                with_records: true,
-                ..Page::default()
-            },
-            ..Plan::count(&translated.clause, self.deadline())
+            page: Page::first(records),
+            ..Plan::count(&clause, self.deadline())
         };
         self.dialect.statement(&offer, &plan)
     }
@@ -175,22 +163,39 @@ impl CatalogueDatabase {
             Ok(_) => Ok(self.current()),
             // The search itself tells what is wrong.
             Err(error) if compared.is_some() && !error.is_mismatch() => Ok(self.current()),
-            Err(error) => {
-                let database = &*self.options.name;
-                tracing::warn!(database, %error, "the catalogue cannot be used");
-                let words = if error.is_mismatch() {
-                    "the index does not fit the settings of the server"
-                } else {
-                    "the search engine cannot be reached"
-                };
-                Err(diagnostic(Condition::DATABASE_UNAVAILABLE, words))
-            }
+            Err(error) => Err(self.unusable(&error)),
         }
     }
 
-    /// Returns the time after which the engine answers with what it has, which leaves time for the answer.
-    pub(super) fn deadline(&self) -> Duration {
-        self.options.answer_time * 3 / 4
+    /// Compares the index with the map again, if an answer may be of another index than the one that was compared. Returns whether it has
+    /// other fields than those of an offer. `index` is the index of the records of the answer, if there are any.
+    ///
+    /// # Errors
+    /// 109 if the index does not fit the map any more.
+    pub(super) async fn differs(
+        &self,
+        offer: &Offer,
+        index: Option<&str>,
+    ) -> Result<bool, Diagnostic> {
+        if !self.dialect.is_in_doubt(index) {
+            return Ok(false);
+        }
+        match self.check().await {
+            Ok(_) => Ok(!self.current().has_fields_of(offer)),
+            Err(error) if error.is_mismatch() => Err(self.unusable(&error)),
+            Err(_) => Ok(false),
+        }
+    }
+
+    fn unusable(&self, error: &CatalogueError) -> Diagnostic {
+        let database = &*self.options.name;
+        tracing::warn!(database, %error, "the catalogue cannot be used");
+        let words = if error.is_mismatch() {
+            "the index does not fit the settings of the server"
+        } else {
+            "the search engine cannot be reached"
+        };
+        diagnostic(Condition::DATABASE_UNAVAILABLE, words)
     }
 }
 
@@ -214,7 +219,7 @@ impl Backend for CatalogueDatabase {
     }
 
     fn search<'a>(&'a self, search: Search<'a>) -> Answer<'a, Found> {
-        Box::pin(self.find(search))
+        Box::pin(search::find(self, search))
     }
 
     fn has_syntax(&self, syntax: &Oid) -> bool {
@@ -230,11 +235,11 @@ impl Backend for CatalogueDatabase {
     }
 
     fn prepare<'a>(&'a self, wanted: RetrieveMany<'a>) -> Option<Answer<'a, ()>> {
-        Some(Box::pin(self.fetch(wanted)))
+        Some(Box::pin(pages::fetch(self, wanted)))
     }
 
     fn record<'a>(&'a self, wanted: Retrieve<'a>) -> Answer<'a, Retrieved> {
-        Box::pin(self.retrieve(wanted))
+        Box::pin(pages::retrieve(self, wanted))
     }
 
     fn scan<'a>(&'a self, scan: Scan<'a>) -> Answer<'a, Scanned> {
@@ -242,7 +247,7 @@ impl Backend for CatalogueDatabase {
     }
 
     fn sort<'a>(&'a self, sort: Sort<'a>) -> Answer<'a, Hits> {
-        Box::pin(self.sorted(sort))
+        Box::pin(sort::sorted(self, sort))
     }
 }
 

@@ -6,12 +6,11 @@ use z3950_server::Diagnostic;
 
 use super::koha::{self, KohaDialect};
 use super::map::{CatalogueEngine, CatalogueMap};
-use super::offer::{FieldsFound, Offer};
+use super::offer::{FieldsError, FieldsFound, Offer};
 use super::plan::{Answer, AskError, Plan, TermsAnswer, TermsPlan};
 use super::solr::{self, SolrDialect};
 use super::term::Skills;
 use crate::engine::health::ServerCounts;
-use crate::engine::link::Failure;
 use crate::engine::link::reading::ReadLink;
 
 /// The language of an engine, with the link to its servers.
@@ -43,11 +42,11 @@ impl Dialect {
     /// Returns the fields of a map that the index has, with what they can be used for.
     ///
     /// # Errors
-    /// The engine does not answer, or the answer is not that of such an engine.
-    pub(super) async fn fields(&self, map: &CatalogueMap) -> Result<FieldsFound, Failure> {
+    /// The engine does not answer, or the answer is not that of such an engine; or several indexes have the name.
+    pub(super) async fn fields(&self, map: &CatalogueMap) -> Result<FieldsFound, FieldsError> {
         match self {
             Self::Koha(koha) => koha.fields().await,
-            Self::Solr(solr) => solr.fields(map).await,
+            Self::Solr(solr) => Ok(solr.fields(map).await?),
         }
     }
 
@@ -59,6 +58,16 @@ impl Dialect {
         match self {
             Self::Koha(koha) => koha.search(offer, plan).await,
             Self::Solr(solr) => solr.search(offer, plan).await,
+        }
+    }
+
+    /// Returns whether an answer may be of another index than the one whose fields are known. `index` is the index of its records, if there
+    /// are any.
+    pub(super) fn is_in_doubt(&self, index: Option<&str>) -> bool {
+        match self {
+            Self::Koha(koha) => koha.is_in_doubt(index),
+            // Its fields take many requests.
+            Self::Solr(_) => false,
         }
     }
 

@@ -9,18 +9,18 @@ mod request;
 mod response;
 mod scan;
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::Value;
 use z3950_server::Diagnostic;
 
 use self::analysis::{Analysis, Needs};
-use self::mapping::KnownFields;
-use super::offer::{FieldsFound, Offer};
+use self::mapping::KnownIndex;
+use super::offer::{FieldsError, FieldsFound, Offer};
 use super::plan::{Answer, AskError, Plan, TermsAnswer, TermsPlan};
 use super::term::Skills;
-use crate::engine::link::Failure;
+use crate::engine::elastic;
 use crate::engine::link::reading::{ReadLink, Reading};
 use crate::lock::lock;
 
@@ -28,22 +28,16 @@ use crate::lock::lock;
 pub(super) const WINDOW: usize = 10_000;
 /// The most octets of a mapping.
 const MOST_MAPPING: usize = 16 << 20;
-/// The most octets of a record in an answer. Koha keeps records that ISO 2709 has no room for as MARCXML.
-const RECORD_OCTETS: usize = 1 << 20;
-/// The most octets of a term in an answer, or of a record's place in an order.
-const TERM_OCTETS: usize = 50_000;
-/// The most octets of an answer without records and terms.
-const ANSWER_OCTETS: usize = 64 * 1024;
-/// The most octets of any answer.
-const MOST_ANSWER_OCTETS: usize = 64 << 20;
+/// The most octets of a record in an answer, as far as [`elastic::MOST_ANSWER_OCTETS`] has room for all of them. Koha keeps records that ISO 2709
+/// has no room for as MARCXML.
+const RECORD_OCTETS: usize = 8 << 20;
 
 /// An index of Koha's.
 #[derive(Debug)]
 pub(super) struct KohaDialect {
     pub(super) link: ReadLink,
     strict: bool,
-    /// What is known of its fields; fields with the same analyzer fold words alike.
-    known: Mutex<KnownFields>,
+    known: Mutex<KnownIndex>,
 }
 
 impl KohaDialect {
@@ -63,14 +57,19 @@ impl KohaDialect {
         }
     }
 
-    pub(super) async fn fields(&self) -> Result<FieldsFound, Failure> {
+    pub(super) async fn fields(&self) -> Result<FieldsFound, FieldsError> {
         let mapping = self
             .link
             .ask(Reading::Mapping, "", &Value::Null, MOST_MAPPING)
             .await?;
-        let (found, known) = mapping::read(&mapping);
+        let (found, known) = mapping::read(&mapping)?;
         *lock(&self.known) = known;
         Ok(found)
+    }
+
+    /// A field that an index does not have finds nothing, so an answer without records says nothing of whose it is.
+    pub(super) fn is_in_doubt(&self, index: Option<&str>) -> bool {
+        index.is_none_or(|index| *index != lock(&self.known).index)
     }
 
     pub(super) async fn search(&self, offer: &Offer, plan: &Plan<'_>) -> Result<Answer, AskError> {
@@ -79,18 +78,7 @@ impl KohaDialect {
         plan.counts.iter().for_each(|clause| needs.add(clause));
         let analysis = self.analyzed(needs).await?;
         let body = request::search(offer, &analysis, plan)?;
-        let rows = plan.page.rows;
-        let of_row = if plan.page.with_records {
-            RECORD_OCTETS
-        } else {
-            ANSWER_OCTETS / 64
-        };
-        let keys = plan.order.len() * TERM_OCTETS;
-        let terms: usize = plan.facets.iter().map(|facet| facet.most).sum();
-        let limit = ANSWER_OCTETS
-            + rows.saturating_mul(of_row + keys)
-            + terms.saturating_mul(TERM_OCTETS)
-            + plan.counts.len() * 64;
+        let limit = elastic::limit(plan, RECORD_OCTETS);
         let answer = self.ask(&body, limit).await?;
         response::read(offer, plan, &answer)
     }
@@ -120,14 +108,14 @@ impl KohaDialect {
     /// Sends a search.
     async fn ask(&self, body: &Value, limit: usize) -> Result<Value, AskError> {
         let options = format!("allow_partial_search_results={}", !self.strict);
-        let limit = limit.min(MOST_ANSWER_OCTETS);
+        let limit = limit.min(elastic::MOST_ANSWER_OCTETS);
         let asked = self.link.ask(Reading::Search, &options, body, limit).await;
-        asked.map_err(response::failed)
+        asked.map_err(elastic::failed)
     }
 
     /// Asks the engine for the words that a query needs.
     async fn analyzed(&self, needs: Needs) -> Result<Analysis, AskError> {
-        let known = lock(&self.known).clone();
-        analysis::ask(&self.link, needs, &known).await
+        let folding = Arc::clone(&lock(&self.known).folding);
+        analysis::ask(&self.link, needs, &folding).await
     }
 }

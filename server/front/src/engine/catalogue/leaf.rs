@@ -13,7 +13,7 @@ use crate::engine::clause::spans::{self, SpanWords};
 
 /// A condition on a record of a catalogue.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct CatalogueLeaf {
+pub(in crate::engine) struct CatalogueLeaf {
     /// The index. It stays the same if another offer takes the place of the one that it is from.
     pub(super) point: Arc<Point>,
     pub(super) wanted: Wanted,
@@ -53,7 +53,7 @@ pub(super) type Part = spans::Part<Placed>;
 
 /// Adjacent words, which may have to begin or end the value.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Placed {
+pub(in crate::engine) struct Placed {
     /// At least one.
     pub(super) words: Vec<Word>,
     /// Whether they begin the value.
@@ -136,6 +136,9 @@ impl SpanWords for Placed {
 impl Leaf for CatalogueLeaf {
     type SortKey = String;
     type Counted = String;
+    type Id = String;
+
+    const ID_OCTETS: usize = 48;
 
     fn leaves(&self) -> usize {
         let of = |roles: &[Role]| {

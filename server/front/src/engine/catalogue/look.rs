@@ -3,16 +3,16 @@
 use std::fmt;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::dialect::Dialect;
 use super::map::{CatalogueEngine, CatalogueMap, Role};
-use super::offer::{MissingField, Offer};
+use super::offer::{FieldsError, MissingField, Offer};
 use super::options::CatalogueError;
 use super::plan::{Clause, Plan};
 use crate::engine::link::address::{ClusterAccess, ClusterAddress};
 use crate::engine::link::reading::{ReadLink, Reading};
-use crate::engine::link::{Failure, shortened};
+use crate::engine::link::shortened;
 
 /// The most octets of a server's words about itself.
 const MOST_ABOUT: usize = 1 << 20;
@@ -25,6 +25,8 @@ pub struct Look {
     pub product: Option<String>,
     /// The index.
     pub index: String,
+    /// Whether `z3950d` itself has made it, for its own records.
+    pub is_own: bool,
     /// The map that fits best, if any does.
     pub fitting: Option<FittingMap>,
     /// Why the other maps do not fit: their names, and what is missing.
@@ -64,6 +66,7 @@ pub async fn look(
     let mut looked = Look {
         product: product(&link()?).await,
         index: index.clone(),
+        is_own: is_own(&link()?).await,
         fitting: None,
         others: Vec::new(),
     };
@@ -86,7 +89,7 @@ pub async fn look(
             }
             Ok(Err(what)) => looked.others.push((name.to_owned(), what)),
             Err(failed) => {
-                let error = CatalogueError::of(&failed, &index);
+                let error = CatalogueError::of_fields(&failed, &index);
                 looked.others.push((name.to_owned(), error.to_string()));
                 failure.get_or_insert(error);
             }
@@ -114,13 +117,23 @@ async fn product(link: &ReadLink) -> Option<String> {
     Some(shortened(&format!("{product} {}", text("number")?)))
 }
 
+/// Returns whether an index has the mark of those that `z3950d` makes.
+async fn is_own(link: &ReadLink) -> bool {
+    let mapping = link
+        .ask(Reading::Mapping, "", &Value::Null, MOST_ABOUT)
+        .await;
+    let mapping = mapping.unwrap_or_default();
+    let mut indexes = mapping.as_object().into_iter().flat_map(Map::values);
+    indexes.any(|index| index.pointer("/mappings/_meta/z3950d").is_some())
+}
+
 /// Compares an index with a map; also returns what is missing if the map does not fit.
 async fn fitted(
     name: &str,
     map: &CatalogueMap,
     dialect: &Dialect,
     time: Duration,
-) -> Result<Result<FittingMap, String>, Failure> {
+) -> Result<Result<FittingMap, String>, FieldsError> {
     let found = dialect.fields(map).await?;
     let (offer, missing) = Offer::new(map, Some(&found));
     if let Err(what) = offer.usable() {
@@ -150,6 +163,12 @@ impl fmt::Display for Look {
             .as_deref()
             .unwrap_or("a server of no known product");
         writeln!(f, "{product}, index {}", self.index)?;
+        if self.is_own {
+            return writeln!(
+                f,
+                "This is an index of z3950d's own: it is served without catalogue"
+            );
+        }
         let Some(fitting) = &self.fitting else {
             writeln!(f, "No map fits:")?;
             for (name, what) in &self.others {

@@ -9,6 +9,8 @@ use serde::Deserialize;
 use toml::Spanned;
 use z3950_server::memory::Kind;
 
+use super::hits::MOST_KEPT;
+
 /// The maps that are shipped, each with the name that settings give it.
 const SHIPPED: [(&str, &str); 3] = [
     ("koha", include_str!("maps/koha.toml")),
@@ -55,6 +57,10 @@ pub(super) struct RecordFields {
     pub(super) identifier: Field,
     /// The field that makes the order of records the same each time; each record has another value.
     pub(super) order: Field,
+    /// The field with the same order in whole numbers, by which the engine is asked for records far from the first, if there is one.
+    pub(super) number: Option<Field>,
+    /// The most records from the first to the last one of a page, if the index has another limit than the engine.
+    pub(super) window: Option<usize>,
     /// The field with the record.
     pub(super) field: Field,
     /// The field that says what form the record has, if there is one.
@@ -209,12 +215,14 @@ impl CatalogueMap {
         let RecordFields {
             identifier,
             order,
+            number,
+            window: _,
             field,
             format,
             object,
         } = &self.record;
         let of_record = [identifier, order, field].into_iter();
-        let of_record = of_record.chain(format).chain(object);
+        let of_record = of_record.chain(number).chain(format).chain(object);
         let values = self.hidden.iter().chain(&self.only);
         let of_indexes = self.indexes.iter().flat_map(|index| index.fields.values());
         let fields = of_record
@@ -258,6 +266,8 @@ struct MapText {
 struct RecordText {
     identifier: Name,
     order: Name,
+    number: Option<Name>,
+    window: Option<Spanned<usize>>,
     field: Name,
     format: Option<Name>,
     object: Option<Name>,
@@ -343,6 +353,8 @@ impl Reader<'_> {
         let RecordText {
             identifier,
             order,
+            number,
+            window,
             field,
             format,
             object,
@@ -351,6 +363,8 @@ impl Reader<'_> {
         let record = RecordFields {
             identifier: self.field(identifier)?,
             order: self.field(order)?,
+            number: optional(number)?,
+            window: window.as_ref().map(|most| self.window(most)).transpose()?,
             field: self.field(field)?,
             format: optional(format)?,
             object: optional(object)?,
@@ -460,6 +474,15 @@ impl Reader<'_> {
             self.checked(names, name.span().start)
         });
         fields.collect()
+    }
+
+    /// Sets that keep their records ask for all of them at once.
+    fn window(&self, most: &Spanned<usize>) -> Result<usize, CatalogueMapError> {
+        if *most.get_ref() < MOST_KEPT {
+            let words = format!("a window has at least {MOST_KEPT} records");
+            return Err(self.error(most.span().start, words));
+        }
+        Ok(*most.get_ref())
     }
 
     fn field(&self, name: &Name) -> Result<Field, CatalogueMapError> {

@@ -14,6 +14,7 @@ use z3950_server::memory::{AccessPoint, AccessPoints, DocidField, Kind, Profile}
 use super::map::{
     CatalogueEngine, CatalogueMap, Field, FieldValue, IDENTIFIER, IndexFields, RecordFields, Role,
 };
+use crate::engine::link::Failure;
 
 /// What a field of an engine's index can be used for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,6 +31,8 @@ pub(super) struct Abilities {
     pub(super) lists: bool,
     /// Records can be sorted by it.
     pub(super) sorts: bool,
+    /// Its values are whole numbers.
+    pub(super) counts: bool,
 }
 
 impl Abilities {
@@ -47,6 +50,17 @@ impl Abilities {
 
 /// The fields of an engine's index, by name.
 pub(super) type FieldsFound = HashMap<String, Abilities>;
+
+/// Why the fields of an index are not known.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub(super) enum FieldsError {
+    /// The request has no answer.
+    #[error("{0}")]
+    Failed(#[from] Failure),
+    /// The name stands for this number of indexes.
+    #[error("an alias of {0} indexes")]
+    Several(usize),
+}
 
 /// A use of a field that an index does not have.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,7 +99,7 @@ impl fmt::Display for MissingField {
 
 /// What a catalogue can be asked.
 #[derive(Debug)]
-pub(super) struct Offer {
+pub(in crate::engine) struct Offer {
     pub(super) engine: CatalogueEngine,
     pub(super) indexes: IndexMap,
     points: Vec<Arc<Point>>,
@@ -101,6 +115,8 @@ pub(super) struct Offer {
 pub(super) struct RecordPlace {
     pub(super) identifier: String,
     pub(super) order: String,
+    pub(super) number: Option<String>,
+    pub(super) window: Option<usize>,
     pub(super) field: String,
     pub(super) format: Option<String>,
     pub(super) object: Option<String>,
@@ -184,6 +200,9 @@ impl Comparison<'_> {
         let identifier = place("identifier", &record.identifier, |_| true);
         let order = place("order", &record.order, |has| has.sorts);
         let field = place("record", &record.field, |has| has.stored);
+        // Without it, records far from the first cannot be had, as in older versions.
+        let number = record.number.as_ref();
+        let number = number.and_then(|number| self.choose("", "number", number, |has| has.counts));
         // A form of records that an older version does not know does not occur in its index.
         let mut optional = |role: &str, field: &Option<Field>| {
             self.choose("", role, field.as_ref()?, |has| has.stored)
@@ -191,6 +210,8 @@ impl Comparison<'_> {
         RecordPlace {
             identifier,
             order,
+            number,
+            window: record.window,
             field,
             format: optional("format", &record.format),
             object: optional("object", &record.object),
@@ -291,6 +312,12 @@ impl Offer {
     /// Returns the point of an index of the access points.
     pub(super) fn point(&self, index: IndexId) -> Option<&Arc<Point>> {
         self.points.get(usize::from(index.number()))
+    }
+
+    /// Returns whether the same fields answer the same indexes.
+    pub(super) fn has_fields_of(&self, other: &Self) -> bool {
+        let own = (&self.points, &self.record, &self.hidden, &self.only);
+        own == (&other.points, &other.record, &other.hidden, &other.only)
     }
 
     /// Returns the points that searches can use.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::map::CatalogueEngine;
+use super::offer::FieldsError;
 use crate::engine::link::Failure;
 use crate::engine::link::address::{ClusterAccess, ClusterAddress};
 
@@ -63,6 +64,14 @@ pub enum CatalogueError {
     /// The answer is not that of such an engine.
     #[error("the answers of the search engine cannot be understood: {0}")]
     Malformed(String),
+    /// Several indexes have the name, whose records have the same numbers.
+    #[error("{index} is an alias of {indexes} indexes; name one of them")]
+    Several {
+        /// The alias.
+        index: String,
+        /// The number of indexes.
+        indexes: usize,
+    },
     /// The index has nothing of what the map says.
     #[error("the index {index} is not one of {}: {what}", .engine.index())]
     Foreign {
@@ -84,8 +93,19 @@ impl CatalogueError {
         !matches!(self, Self::Unreachable(_))
     }
 
+    /// Returns why the fields of an index are not known.
+    pub(super) fn of_fields(error: &FieldsError, index: &str) -> Self {
+        match error {
+            FieldsError::Failed(failure) => Self::of(failure, index),
+            FieldsError::Several(indexes) => Self::Several {
+                index: index.to_owned(),
+                indexes: *indexes,
+            },
+        }
+    }
+
     /// Returns what a failure says of an index.
-    pub(super) fn of(failure: &Failure, index: &str) -> Self {
+    fn of(failure: &Failure, index: &str) -> Self {
         let words = failure.to_string();
         match failure {
             Failure::Refused { status, .. } | Failure::NotJson { status, .. }

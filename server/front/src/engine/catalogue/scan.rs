@@ -1,17 +1,18 @@
 //! Scan: whole values of an index around a start, as the engine lists them, each with its number of records (Z39.50-2003 §3.2.8.1).
 
-use z3950_server::asn1::apdu::Term;
 use z3950_server::asn1::bib1::attributes::{RELATION, RELATION_EQUAL, STRUCTURE, TRUNCATION};
 use z3950_server::asn1::bib1::diagnostics::Condition;
-use z3950_server::backend::{Scan, ScanTerm, Scanned};
+use z3950_server::backend::{Scan, Scanned};
 use z3950_server::memory::Kind;
 use z3950_server::{Diagnostic, diagnostic};
 
 use super::database::CatalogueDatabase;
-use super::hits::CatalogueHits;
 use super::map::Role;
+use super::offer::Offer;
 use super::plan::TermsPlan;
-use super::search::{ENGINE, point};
+use super::search::point;
+use crate::engine::scan;
+use crate::engine::search::{EngineDatabase as _, changing};
 
 /// Structures that ask for words: word, word list, free-form text, document text.
 const OF_WORDS: [i64; 4] = [2, 6, 105, 106];
@@ -19,12 +20,25 @@ const OF_WORDS: [i64; 4] = [2, 6, 105, 106];
 impl CatalogueDatabase {
     pub(super) async fn scanned(&self, scan: Scan<'_>) -> Result<Scanned, Diagnostic> {
         let offer = self.offer().await?;
+        if let Some(scanned) = self.scanned_by(&offer, &scan).await? {
+            return Ok(scanned);
+        }
+        let scanned = self.scanned_by(&*self.reader().await?, &scan).await?;
+        scanned.ok_or_else(changing)
+    }
+
+    /// Returns values; nothing if the index has other fields than those of the offer.
+    async fn scanned_by(
+        &self,
+        offer: &Offer,
+        scan: &Scan<'_>,
+    ) -> Result<Option<Scanned>, Diagnostic> {
         let written = offer.indexes.written(&scan.attribute_set, scan.start)?;
         let refused = |condition, attribute_type| {
             let value = written.value(attribute_type).unwrap_or_default();
             Err(diagnostic(condition, value.to_string()))
         };
-        let point = point(&offer, written.index())?;
+        let point = point(offer, written.index())?;
         if written.value(RELATION) != Some(RELATION_EQUAL) {
             return refused(Condition::RELATION, RELATION);
         }
@@ -39,45 +53,20 @@ impl CatalogueDatabase {
         }
         let without = || diagnostic(Condition::MALFORMED_SCAN, &*point.name);
         let field = point.field(Role::Scan).ok_or_else(without)?;
-        let within = match scan.within {
-            None => None,
-            Some(hits) => {
-                let gone = || diagnostic(Condition::RESULT_SET_DOES_NOT_EXIST, "");
-                let hits = self.own(hits).ok_or_else(gone)?;
-                Some(CatalogueHits::operand(hits))
-            }
-        };
-        let step = scan.step.saturating_add(1);
-        let after = scan.after.saturating_sub(1).saturating_mul(step);
+        let needs = scan::needs(self, scan)?;
         let plan = TermsPlan {
             field,
             start: written.text.trim(),
-            before: scan.before.saturating_mul(step),
-            after: after.saturating_add(usize::from(scan.after > 0)),
-            within: within.as_ref(),
+            before: needs.before,
+            after: needs.after,
+            within: needs.within.as_ref(),
         };
-        let answer = self.dialect.terms(&offer, &plan, self.deadline()).await;
+        let answer = self.dialect.terms(offer, &plan, self.deadline()).await;
         let answer = answer.map_err(|error| self.failure(&error))?;
-        let failed = self.failed_source(answer.missing.as_deref())?;
-        let failures = failed.and_then(|source| source.failure).map(|failure| {
-            let words = failure.addinfo.to_string_lossy();
-            diagnostic(Condition(failure.condition), format!("{ENGINE}: {words}"))
-        });
-        let mut scanned = Scanned::default();
-        scanned.failures = failures.into_iter().collect();
-        // The nearest value of those before is at the distance of a step.
-        let before = answer.before.into_iter().rev().skip(step - 1);
-        scanned.before = before.step_by(step).map(shown).collect();
-        scanned.before.reverse();
-        scanned.exact = answer.is_exact;
-        scanned.after = answer.after.into_iter().step_by(step).map(shown).collect();
-        Ok(scanned)
+        let is_empty = answer.before.is_empty() && answer.after.is_empty();
+        if is_empty && self.has_changed(offer, None).await? {
+            return Ok(None);
+        }
+        scan::shown(self, scan, answer).map(Some)
     }
-}
-
-fn shown((term, records): (String, usize)) -> ScanTerm {
-    let octets = term.into_bytes();
-    let mut shown = ScanTerm::new(Term::General(octets.into()));
-    shown.records = Some(records);
-    shown
 }

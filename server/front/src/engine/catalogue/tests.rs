@@ -1,5 +1,9 @@
 //! A database in front of a fake node with an index as Koha makes it: what the node is asked, and what its answers mean to a client.
 
+mod answers;
+mod far;
+mod indexes;
+
 use std::sync::{Arc, Mutex};
 
 use base64::Engine as _;
@@ -9,14 +13,13 @@ use z3950_server::asn1::apdu::DatabaseName;
 use z3950_server::asn1::bib1::diagnostics::Condition;
 use z3950_server::asn1::oid::BIB_1;
 use z3950_server::asn1::query::parse_pqf;
-use z3950_server::backend::{
-    Backend, Composition, Found, Hits, Operand, RecordId, Retrieve, RetrieveMany, Scan, Search,
-    Update, UpdateAction, UpdateRecord,
-};
-use z3950_server::marc::{Field, MarcRecord, iso2709};
+use z3950_server::backend::{Backend, Operand, Scan, Update, UpdateAction, UpdateRecord};
 
 use super::koha::WINDOW;
 use super::*;
+use crate::engine::asking::{
+    self, body, changed, number, outcome, presented, record, refused, searched, with_set,
+};
 use crate::engine::link::fake::{FakeAnswer, FakeNode, FakeRequest};
 use crate::lock::lock;
 
@@ -49,64 +52,15 @@ fn mapping(fields: &[&str]) -> Value {
     json!({ "koha_1": { "mappings": { "properties": properties } } })
 }
 
-async fn searched(database: &CatalogueDatabase, pqf: &str) -> Result<Found, i64> {
-    let names = [DatabaseName::from("town")];
-    let query = parse_pqf(pqf).expect("a query");
-    let found = database.search(Search::new(&names, &query)).await;
-    found.map_err(|why| why.condition)
-}
-
-/// Presents records; the identifier of each, or its condition.
-async fn presented(
-    database: &CatalogueDatabase,
-    hits: &Hits,
-    positions: &[i64],
-) -> Result<Vec<Result<usize, i64>>, i64> {
-    let records: Vec<RecordId> = positions.iter().map(|at| RecordId(*at)).collect();
-    let composition = Composition::full(None);
-    let prepared = database.prepare(RetrieveMany::new(hits, &records, &composition));
-    let prepared = prepared.expect("records are elsewhere").await;
-    prepared.map_err(|why| why.condition)?;
-    let mut outcomes = Vec::new();
-    for record in records {
-        let retrieved = database.record(Retrieve::new(hits, record, &composition));
-        let retrieved = retrieved.await.map_err(|why| why.condition)?;
-        let id = retrieved.record.map(|record| {
-            let text = String::from_utf8_lossy(record.octets()).into_owned();
-            let id = text.split('\x1e').nth(1).expect("a field");
-            id.parse().expect("a number")
-        });
-        outcomes.push(id.map_err(|why| why.condition));
-    }
-    Ok(outcomes)
-}
-
-fn body(request: &FakeRequest) -> Value {
-    serde_json::from_str(&request.body).expect("JSON")
-}
-
 fn hit(number: usize) -> Value {
-    let mut record = MarcRecord::default();
-    record
-        .fields
-        .push(Field::control(b"001", number.to_string()));
-    let octets = iso2709::encode(&record).expect("octets");
     // Koha's base64 ends in a line end.
-    let source =
-        json!({ "marc_format": "base64ISO2709", "marc_data": STANDARD.encode(octets) + "\n" });
-    json!({ "_id": number.to_string(), "_source": source, "sort": [number] })
+    let octets = STANDARD.encode(record(number)) + "\n";
+    let source = json!({ "marc_format": "base64ISO2709", "marc_data": octets });
+    json!({ "_index": "koha_1", "_id": number.to_string(), "_source": source, "sort": [number] })
 }
 
-/// An answer with this number of records found, of which these are a part.
 fn answer(total: usize, numbers: impl IntoIterator<Item = usize>) -> Value {
-    json!({
-        "timed_out": false,
-        "_shards": { "total": 3, "successful": 3, "skipped": 0, "failed": 0 },
-        "hits": {
-            "total": { "value": total, "relation": "eq" },
-            "hits": numbers.into_iter().map(hit).collect::<Vec<_>>(),
-        },
-    })
+    asking::answer(total, numbers.into_iter().map(hit))
 }
 
 /// Answers as an index whose records have the numbers from 0 on; it folds words to lower case.
@@ -121,8 +75,6 @@ fn held(request: &FakeRequest, total: usize) -> FakeAnswer {
         let tokens = tokens.map(|(position, word)| json!({ "token": word, "position": position }));
         return FakeAnswer::Json(200, json!({ "tokens": tokens.collect::<Vec<_>>() }));
     }
-    let number = |at: &str| body.pointer(at).and_then(Value::as_u64);
-    let number = |at: &str| number(at).map(|number| usize::try_from(number).expect("small"));
     if let Some(ids) = body
         .pointer("/query/bool/filter/0/ids/values")
         .and_then(Value::as_array)
@@ -133,9 +85,12 @@ fn held(request: &FakeRequest, total: usize) -> FakeAnswer {
         ids.reverse();
         return FakeAnswer::Json(200, answer(ids.len(), ids));
     }
-    let (skip, rows) = (number("/from").unwrap_or(0), number("/size").expect("size"));
+    let (skip, rows) = (
+        number(&body, "/from").unwrap_or(0),
+        number(&body, "/size").expect("size"),
+    );
     assert!(skip + rows <= WINDOW, "{body}");
-    let start = number("/search_after/0").map_or(0, |last| last + 1);
+    let start = number(&body, "/search_after/0").map_or(0, |last| last + 1);
     FakeAnswer::Json(200, answer(total, (start..total).skip(skip).take(rows)))
 }
 
@@ -210,107 +165,6 @@ async fn nothing_is_written() {
     }
 }
 
-/// What answers mean: the number of records and of sources that failed, or a condition.
-#[tokio::test]
-async fn incomplete_and_strange_answers_are_told_apart() {
-    let with = |changes: &[(&str, Value)]| {
-        let mut answer = answer(2, [1, 2]);
-        for (pointer, value) in changes {
-            *answer.pointer_mut(pointer).expect("a place") = value.clone();
-        }
-        FakeAnswer::Json(200, answer)
-    };
-    let refused = |status: u16, kind: &str, reason: &str| {
-        let error = json!({ "root_cause": [{ "type": kind, "reason": reason }], "type": kind });
-        FakeAnswer::Json(status, json!({ "error": error, "status": status }))
-    };
-    for (answer, expected, strict) in [
-        (with(&[]), Ok((2, 0)), Ok((2, 0))),
-        (
-            with(&[("/_shards/successful", json!(2))]),
-            Ok((2, 1)),
-            Err(109),
-        ),
-        (with(&[("/timed_out", json!(true))]), Ok((2, 1)), Err(109)),
-        (
-            refused(500, "too_many_nested_clauses", "x"),
-            Err(31),
-            Err(31),
-        ),
-        (
-            refused(400, "x", "would require more than 10000 effort."),
-            Err(9),
-            Err(9),
-        ),
-        (
-            refused(404, "index_not_found_exception", "x"),
-            Err(109),
-            Err(109),
-        ),
-        (refused(401, "security_exception", "x"), Err(109), Err(109)),
-        (FakeAnswer::Json(200, json!({})), Err(109), Err(109)),
-        (FakeAnswer::of("text/html", "<h1>"), Err(109), Err(109)),
-    ] {
-        for (is_strict, expected) in [(false, expected), (true, strict)] {
-            let given = answer.clone();
-            let node = FakeNode::start(move |request| match &*request.method {
-                "GET" => held(request, 0),
-                _ => given.clone(),
-            });
-            let node = node.await;
-            let found = searched(&database(&node, is_strict), "@attr 1=4 war").await;
-            let found = found.map(|found| {
-                let failed = found
-                    .sources
-                    .iter()
-                    .filter(|source| source.failure.is_some());
-                (found.hits.len(), failed.count())
-            });
-            assert_eq!(found, expected, "{answer:?} {is_strict}");
-        }
-    }
-}
-
-/// An index of another program, or of none, is not searched.
-#[tokio::test]
-async fn an_index_that_is_not_kohas_is_refused() {
-    for (answer, expected) in [
-        (
-            FakeAnswer::Json(200, json!({ "x": { "mappings": {} } })),
-            "is not one of Koha's",
-        ),
-        (
-            FakeAnswer::Json(404, json!({ "error": { "type": "x" } })),
-            "there is no index books",
-        ),
-        (
-            FakeAnswer::Json(403, json!({ "error": { "type": "x" } })),
-            "denies access",
-        ),
-        (
-            FakeAnswer::with("401 Unauthorized", "", "<html>"),
-            "denies access",
-        ),
-        (
-            FakeAnswer::of("text/html", "<html>"),
-            "cannot be understood",
-        ),
-    ] {
-        let given = answer.clone();
-        let node = FakeNode::start(move |_| given.clone()).await;
-        let database = database(&node, false);
-        let error = database.check().await.expect_err(expected);
-        assert!(
-            error.to_string().contains(expected) && error.is_mismatch(),
-            "{error}"
-        );
-        let refused = searched(&database, "@attr 1=4 war")
-            .await
-            .map(|found| found.hits.len());
-        assert_eq!(refused, Err(109));
-    }
-}
-
 #[tokio::test]
 async fn a_small_set_keeps_its_records() {
     let total = Arc::new(Mutex::new(50));
@@ -335,33 +189,13 @@ async fn a_small_set_keeps_its_records() {
 }
 
 #[tokio::test]
-async fn a_large_set_has_pages_as_far_as_the_engine_allows() {
-    let total = WINDOW + 500;
-    let node = FakeNode::start(move |request| held(request, total)).await;
-    let database = database(&node, false);
-    let found = searched(&database, "@attr 1=4 war").await.expect("found");
-    assert_eq!(found.hits.len(), total);
-    let window = i64::try_from(WINDOW).expect("small");
-    let far = presented(&database, &found.hits, &[window]).await;
-    assert_eq!(far, Err(Condition::OUT_OF_RANGE.0));
-    let last = presented(&database, &found.hits, &[window - 2, window - 1]).await;
-    assert_eq!(last, Ok(vec![Ok(WINDOW - 2), Ok(WINDOW - 1)]));
-    // What follows a page can be reached from it.
-    let next = presented(&database, &found.hits, &[window, window + 100]).await;
-    assert_eq!(next, Ok(vec![Ok(WINDOW), Ok(WINDOW + 100)]));
-}
-
-#[tokio::test]
 async fn an_earlier_set_is_an_operand() {
     let node = FakeNode::start(|request| held(request, 3)).await;
     let own = database(&node, false);
     let found = searched(&own, "@attr 1=4 war").await.expect("found");
-    let names = [DatabaseName::from("town")];
-    let query = parse_pqf("@and @set 1 @attr 1=4 Peace").expect("a query");
-    let set = |_: &[u8]| Some(found.hits.clone());
-    let mut search = Search::new(&names, &query);
-    search.result_set = &set;
-    own.search(search).await.expect("found");
+    let pqf = "@and @set 1 @attr 1=4 Peace";
+    let both = with_set(&own, pqf, Some(&found.hits)).await;
+    assert!(both.is_ok());
     let asked = node.asked();
     let expected = json!([
         { "match_phrase": { "title": "war" } },
@@ -374,13 +208,9 @@ async fn an_earlier_set_is_an_operand() {
     );
     // That of another database is none.
     let other = database(&node, false);
-    let mut search = Search::new(&names, &query);
-    search.result_set = &set;
-    let refused = other.search(search).await.expect_err("refused");
-    assert_eq!(
-        Condition(refused.condition),
-        Condition::RESULT_SET_DOES_NOT_EXIST
-    );
+    let refused = with_set(&other, pqf, Some(&found.hits)).await;
+    let expected = Some(Condition::RESULT_SET_DOES_NOT_EXIST.0);
+    assert_eq!(refused.err(), expected);
 }
 
 /// The engine lists values: from a start that it folds, and before it.
@@ -468,77 +298,4 @@ fn term_octets(term: &z3950_server::backend::Term) -> Vec<u8> {
         z3950_server::backend::Term::General(octets) => octets.to_vec(),
         other => panic!("{other:?}"),
     }
-}
-
-/// A field that was renamed is offered no longer, a minute later at the latest.
-#[tokio::test]
-async fn renamed_fields_are_noticed() {
-    let fields = Arc::new(Mutex::new(vec!["title", "author"]));
-    let fields_now = Arc::clone(&fields);
-    let node = FakeNode::start(move |request| {
-        if request.path.ends_with("/_mapping") {
-            FakeAnswer::Json(200, mapping(&lock(&fields_now)))
-        } else {
-            held(request, 2_000)
-        }
-    });
-    let node = node.await;
-    let database = database(&node, false);
-    let found = searched(&database, "@attr 1=1003 a").await.expect("found");
-    *lock(&fields) = vec!["title"];
-    tokio::time::pause();
-    tokio::time::advance(std::time::Duration::from_secs(61)).await;
-    tokio::time::resume();
-    let refused = searched(&database, "@attr 1=1003 a")
-        .await
-        .map(|found| found.hits.len());
-    assert_eq!(refused, Err(114));
-    // The set was found with the field, and still is.
-    presented(&database, &found.hits, &[1_500])
-        .await
-        .expect("records");
-    let asked = body(node.asked().last().expect("a request"));
-    assert_eq!(
-        asked["query"]["bool"]["filter"],
-        json!([{ "match_phrase": { "author": "a" } }])
-    );
-}
-
-/// What a systems librarian is told of an index.
-#[tokio::test]
-async fn an_index_is_looked_at() {
-    let node = FakeNode::start(|request| {
-        if request.path == "/" {
-            let version = json!({ "distribution": "opensearch", "number": "2.19.6" });
-            return FakeAnswer::Json(200, json!({ "version": version }));
-        }
-        held(request, 312)
-    });
-    let node = node.await;
-    let access = crate::engine::link::address::ClusterAccess::default();
-    let time = std::time::Duration::from_secs(60);
-    let looked = look(&[node.address()], &access, time)
-        .await
-        .expect("an index");
-    let text = looked.to_string();
-    for words in [
-        "OpenSearch 2.19.6, index books",
-        "catalogue = \"koha\" fits: 4 of",
-        "312 records can be found",
-        "  title: words, masks, whole, keys, ranges, scan, sort\n",
-        "there is no field isbn-all or isbn for words of isbn, so isbn is not offered",
-    ] {
-        assert!(text.contains(words), "{words}: {text}");
-    }
-    let other = FakeNode::start(|_| FakeAnswer::Json(200, json!({ "x": { "mappings": {} } })));
-    let other = other.await;
-    let looked = look(&[other.address()], &access, time)
-        .await
-        .expect("an index");
-    assert!(
-        looked
-            .to_string()
-            .contains("No map fits:\n  koha: it has no records"),
-        "{looked}"
-    );
 }

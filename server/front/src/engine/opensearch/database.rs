@@ -2,8 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use z3950::transport::TlsError;
@@ -22,12 +21,13 @@ use z3950_server::memory::index_map::XML_ELEMENT_SETS;
 use super::leaf::Plan;
 use super::options::ClusterOptions;
 use super::request;
-use crate::engine::cache::{CACHE_OCTETS, RecordCache};
-use crate::engine::clause::translate;
 use crate::engine::health::ServerCounts;
+use crate::engine::hits::ResultSets;
 use crate::engine::layout::EngineLayout;
 use crate::engine::link::Link;
 use crate::engine::plan::Page;
+use crate::engine::search::{self, EngineDatabase as _, clause_of};
+use crate::engine::{pages, sort};
 
 /// A database in an index of OpenSearch, as a backend. Connections are opened when they are first needed.
 pub struct ClusterDatabase {
@@ -38,11 +38,7 @@ pub struct ClusterDatabase {
     pub(super) index: String,
     /// Whether the index is not used, since it is not what the settings say.
     refused: AtomicBool,
-    /// Marks the result sets of this database.
-    pub(super) origin: Arc<()>,
-    /// The number of the next one.
-    pub(super) sets: AtomicU64,
-    pub(super) cache: RecordCache<Bytes>,
+    pub(super) sets: ResultSets,
     /// Made once: every page asks for it.
     databases: Vec<DatabaseInfo>,
 }
@@ -65,9 +61,7 @@ impl ClusterDatabase {
             link: Arc::new(link),
             index: options.index().to_owned(),
             refused: AtomicBool::default(),
-            origin: Arc::default(),
-            sets: AtomicU64::default(),
-            cache: RecordCache::new(CACHE_OCTETS),
+            sets: ResultSets::default(),
             databases: vec![described(&options, &layout)],
             layout,
             options,
@@ -79,15 +73,10 @@ impl ClusterDatabase {
     /// # Errors
     /// The first unsupported part of the query.
     pub fn statement(&self, query: &RpnQuery, records: usize) -> Result<Vec<u8>, Diagnostic> {
-        let none = |name: &[u8]| Err(diagnostic(Condition::RESULT_SET_DOES_NOT_EXIST, name));
-        let translated = translate(self.layout.map(), query, &none, false)?;
+        let clause = clause_of(&*self.layout, query)?;
         let plan = Plan {
-            page: Page {
-                rows: records,
-                with_records: true,
-                ..Page::default()
-            },
-            ..Plan::count(&translated.clause, self.deadline())
+            page: Page::first(records),
+            ..Plan::count(&clause, self.deadline())
         };
         let body = request::search(&self.layout, &plan)?;
         Ok(body.to_string().into_bytes())
@@ -111,7 +100,7 @@ impl ClusterDatabase {
 
     /// # Errors
     /// 109 if the index is not used.
-    fn usable(&self) -> Result<(), Diagnostic> {
+    pub(super) fn usable(&self) -> Result<(), Diagnostic> {
         if self.refused.load(Ordering::Relaxed) {
             let words = "the search engine does not fit the settings of the server";
             Err(diagnostic(Condition::DATABASE_UNAVAILABLE, words))
@@ -123,11 +112,6 @@ impl ClusterDatabase {
     /// Returns how often each node did not answer.
     pub fn servers(&self) -> Vec<ServerCounts> {
         self.link.counts()
-    }
-
-    /// Returns the time after which the engine answers with what it has, which leaves time for the answer.
-    pub(super) fn deadline(&self) -> Duration {
-        self.options.answer_time * 3 / 4
     }
 }
 
@@ -154,10 +138,7 @@ impl Backend for ClusterDatabase {
     }
 
     fn search<'a>(&'a self, search: Search<'a>) -> Answer<'a, Found> {
-        Box::pin(async move {
-            self.usable()?;
-            self.find(search).await
-        })
+        Box::pin(search::find(self, search))
     }
 
     fn has_syntax(&self, syntax: &Oid) -> bool {
@@ -173,25 +154,19 @@ impl Backend for ClusterDatabase {
     }
 
     fn prepare<'a>(&'a self, wanted: RetrieveMany<'a>) -> Option<Answer<'a, ()>> {
-        Some(Box::pin(self.fetch(wanted)))
+        Some(Box::pin(pages::fetch(self, wanted)))
     }
 
     fn record<'a>(&'a self, wanted: Retrieve<'a>) -> Answer<'a, Retrieved> {
-        Box::pin(self.retrieve(wanted))
+        Box::pin(pages::retrieve(self, wanted))
     }
 
     fn scan<'a>(&'a self, scan: Scan<'a>) -> Answer<'a, Scanned> {
-        Box::pin(async move {
-            self.usable()?;
-            self.scanned(scan).await
-        })
+        Box::pin(self.scanned(scan))
     }
 
     fn sort<'a>(&'a self, sort: Sort<'a>) -> Answer<'a, Hits> {
-        Box::pin(async move {
-            self.usable()?;
-            self.sorted(sort).await
-        })
+        Box::pin(sort::sorted(self, sort))
     }
 
     fn update<'a>(&'a self, update: Update<'a>) -> Answer<'a, Vec<Result<Bytes, Diagnostic>>> {

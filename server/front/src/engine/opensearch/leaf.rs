@@ -8,13 +8,14 @@ use z3950_server::asn1::bib1::diagnostics::Condition;
 use z3950_server::asn1::oid::Oid;
 use z3950_server::memory::Profile;
 use z3950_server::memory::index_map::{
-    Edge, Edges, IndexId, IndexMap, Look, LookTarget, Pattern, Terms, WordOrder,
+    Edge, Edges, IndexId, Look, LookTarget, Pattern, Terms, WordOrder,
 };
 use z3950_server::{Diagnostic, diagnostic};
 
-use crate::engine::answer::{EngineAnswer, Hit};
+use crate::engine::answer::EngineAnswer;
 use crate::engine::clause::spans::{self, Farthest, Places, SpanWords};
 use crate::engine::clause::{self, Found, Leaf, TermReader};
+use crate::engine::layout::EngineLayout;
 use crate::engine::plan;
 
 /// A condition on a record in the own index.
@@ -53,7 +54,7 @@ pub(super) type OrderBy = plan::OrderBy<SortKey>;
 /// A facet to count.
 pub(super) type FacetOf = plan::FacetOf<Terms>;
 /// An answer of the own index.
-pub(super) type Answer = EngineAnswer<Hit>;
+pub(super) type Answer = EngineAnswer<u64>;
 
 /// What records are sorted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +78,9 @@ const MOST_DISTANCE: u32 = 9_999;
 impl Leaf for IndexLeaf {
     type SortKey = SortKey;
     type Counted = Terms;
+    type Id = u64;
+
+    const ID_OCTETS: usize = size_of::<u64>();
 
     fn leaves(&self) -> usize {
         match self {
@@ -154,12 +158,12 @@ fn pattern_octets(pattern: &Pattern) -> usize {
         }
 }
 
-impl TermReader for IndexMap {
+impl TermReader for EngineLayout {
     type Leaf = IndexLeaf;
     type Places = Places<Words>;
 
     fn profile(&self) -> &Profile {
-        Self::profile(self)
+        self.map().profile()
     }
 
     fn term(
@@ -167,7 +171,7 @@ impl TermReader for IndexMap {
         attribute_set: &Oid,
         term: &AttributesPlusTerm,
     ) -> Result<Found<IndexLeaf, Places<Words>>, Diagnostic> {
-        let look = self.look(attribute_set, term)?;
+        let look = self.map().look(attribute_set, term)?;
         Ok(Found {
             clause: clause_of(&look),
             places: places_of(look),

@@ -1,20 +1,20 @@
 //! Scan: terms around a start, read from the engine's own dictionary of terms, each with its number of records (Z39.50-2003 §3.2.8.1).
 
 use serde_json::{Value, json};
-use z3950_server::asn1::apdu::Term;
 use z3950_server::asn1::bib1::diagnostics::Condition;
-use z3950_server::backend::{Scan, ScanTerm, Scanned};
+use z3950_server::backend::{Scan, Scanned};
 use z3950_server::memory::index_map::Terms;
 use z3950_server::{Diagnostic, diagnostic};
 
 use super::database::ClusterDatabase;
 use super::document::{MOST_ENTRY, cut};
-use super::hits::ClusterHits;
 use super::leaf::{Clause, IndexLeaf, Plan};
 use super::request::{self, MOST_BUCKETS, TermsAfter};
-use super::response::{self, AnswerError};
-use super::search::{ANSWER_OCTETS, ENGINE, MOST_ANSWER_OCTETS, TERM_OCTETS};
-use crate::engine::elastic::ReadTerms;
+use super::response;
+use crate::engine::answer::{AskError, TermsAnswer};
+use crate::engine::elastic::{self, ANSWER_OCTETS, MOST_ANSWER_OCTETS, ReadTerms, TERM_OCTETS};
+use crate::engine::scan::{self, ScanNeeds};
+use crate::engine::search::EngineDatabase as _;
 
 /// Returns the lengths of the beginnings of a start that are tried backwards, in characters: the engine reads the records that have a term
 /// from the beginning to the start, so short ones take long. Each is a request.
@@ -27,23 +27,9 @@ fn beginnings(characters: usize) -> &'static [usize] {
     }
 }
 
-/// The terms of a scan, and what is missing.
-#[derive(Default)]
-struct Side {
-    /// The nearest first.
-    terms: Vec<(String, usize)>,
-    missing: Option<String>,
-}
-
-impl Side {
-    fn add(&mut self, read: ReadTerms) {
-        self.terms.extend(read.terms);
-        self.missing = self.missing.take().or(read.missing);
-    }
-}
-
 impl ClusterDatabase {
     pub(super) async fn scanned(&self, scan: Scan<'_>) -> Result<Scanned, Diagnostic> {
+        self.usable()?;
         let map = self.layout.map();
         let (terms, start) = map.scan_start(&scan.attribute_set, scan.start)?;
         let (Terms::Words(index) | Terms::Keys(index)) = terms;
@@ -53,38 +39,24 @@ impl ClusterDatabase {
         }
         let start = String::from_utf8_lossy(&start).into_owned();
         let start = cut(&start, MOST_ENTRY);
-        let within = match scan.within {
-            None => None,
-            Some(hits) => {
-                let gone = || diagnostic(Condition::RESULT_SET_DOES_NOT_EXIST, "");
-                let hits = self.own(hits).ok_or_else(gone)?;
-                Some(ClusterHits::operand(hits))
-            }
-        };
+        let ScanNeeds {
+            before,
+            after,
+            within,
+        } = scan::needs(self, &scan)?;
         let within = within.as_ref();
-        let step = scan.step.saturating_add(1);
-        let before = scan.before.saturating_mul(step);
-        let after = scan.after.saturating_sub(1).saturating_mul(step);
-        let after = after.saturating_add(usize::from(scan.after > 0));
-        let (before, after) = tokio::try_join!(
+        let (mut before, after) = tokio::try_join!(
             self.before(terms, start, before, within),
             self.after_or_at(terms, start, after, within),
         )?;
-        let missing = before.missing.or(after.missing);
-        let failed = self.failed_source(missing.as_deref())?;
-        let (before, after) = (before.terms.into_iter(), after.terms);
-        let mut scanned = Scanned::default();
-        let failures = failed.and_then(|source| source.failure).map(|failure| {
-            let words = failure.addinfo.to_string_lossy();
-            diagnostic(Condition(failure.condition), format!("{ENGINE}: {words}"))
-        });
-        scanned.failures = failures.into_iter().collect();
-        // The nearest term of those before is at the distance of a step.
-        scanned.before = before.skip(step - 1).step_by(step).map(shown).collect();
-        scanned.before.reverse();
-        scanned.exact = after.first().is_some_and(|(term, _)| term == start);
-        scanned.after = after.into_iter().step_by(step).map(shown).collect();
-        Ok(scanned)
+        before.terms.reverse();
+        let answer = TermsAnswer {
+            before: before.terms,
+            is_exact: after.terms.first().is_some_and(|(term, _)| term == start),
+            after: after.terms,
+            missing: before.missing.or(after.missing),
+        };
+        scan::shown(self, &scan, answer)
     }
 
     /// Returns this many terms from the start on.
@@ -94,8 +66,8 @@ impl ClusterDatabase {
         start: &str,
         wanted: usize,
         within: Option<&Clause>,
-    ) -> Result<Side, Diagnostic> {
-        let mut found = Side::default();
+    ) -> Result<ReadTerms, Diagnostic> {
+        let mut found = ReadTerms::default();
         if wanted == 0 {
             return Ok(found);
         }
@@ -145,9 +117,9 @@ impl ClusterDatabase {
         ];
         let limit = (ANSWER_OCTETS + scan.most * TERM_OCTETS).min(MOST_ANSWER_OCTETS);
         let answers = self.link.searches(&searches, limit).await;
-        let read = answers.map_err(AnswerError::from).and_then(|answers| {
+        let read = answers.map_err(elastic::failed).and_then(|answers| {
             let [own, others] = &*answers else {
-                return Err(AnswerError::Malformed("two answers"));
+                return Err(AskError::Malformed("two answers"));
             };
             let own = response::read(&plan, own)?;
             let mut read = response::terms(others)?;
@@ -167,8 +139,8 @@ impl ClusterDatabase {
         start: &str,
         wanted: usize,
         within: Option<&Clause>,
-    ) -> Result<Side, Diagnostic> {
-        let mut found = Side::default();
+    ) -> Result<ReadTerms, Diagnostic> {
+        let mut found = ReadTerms::default();
         if wanted == 0 || start.is_empty() {
             return Ok(found);
         }
@@ -192,8 +164,8 @@ impl ClusterDatabase {
         from: &str,
         wanted: usize,
         within: Option<&Clause>,
-    ) -> Result<Side, Diagnostic> {
-        let mut found = Side::default();
+    ) -> Result<ReadTerms, Diagnostic> {
+        let mut found = ReadTerms::default();
         let mut before = start.to_owned();
         while found.terms.len() < wanted {
             let most = (wanted - found.terms.len()).min(MOST_BUCKETS);
@@ -223,9 +195,9 @@ impl ClusterDatabase {
         let search = (self.header(), request::terms(&self.layout, scan)?);
         let limit = (ANSWER_OCTETS + scan.most * TERM_OCTETS).min(MOST_ANSWER_OCTETS);
         let answers = self.link.searches(&[search], limit).await;
-        let read = answers.map_err(AnswerError::from).and_then(|answers| {
+        let read = answers.map_err(elastic::failed).and_then(|answers| {
             let answer = answers.first();
-            response::terms(answer.ok_or(AnswerError::Malformed("an answer"))?)
+            response::terms(answer.ok_or(AskError::Malformed("an answer"))?)
         });
         read.map_err(|error| self.failure(&error))
     }
@@ -234,11 +206,4 @@ impl ClusterDatabase {
     fn header(&self) -> Value {
         json!({ "index": self.index, "allow_partial_search_results": !self.options.strict })
     }
-}
-
-fn shown((term, records): (String, usize)) -> ScanTerm {
-    let octets = term.into_bytes();
-    let mut shown = ScanTerm::new(Term::General(octets.into()));
-    shown.records = Some(records);
-    shown
 }

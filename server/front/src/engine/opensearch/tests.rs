@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 use z3950_server::asn1::apdu::DatabaseName;
 use z3950_server::asn1::bib1::diagnostics::Condition;
 use z3950_server::asn1::query::parse_pqf;
-use z3950_server::backend::{
-    Backend, Composition, Found, Hits, RecordId, Retrieve, RetrieveMany, Search,
-};
-use z3950_server::marc::{Field, MarcRecord, iso2709};
+use z3950_server::backend::{Backend, Search};
 use z3950_server::memory::{AccessPoints, DocidField, Profile};
 
 use super::request::MOST_WINDOW;
 use super::*;
+use crate::engine::asking::{
+    self, body, changed, number, outcome, presented, record, refused, searched, with_set,
+};
 use crate::engine::link::fake::{FakeAnswer, FakeNode, FakeRequest};
 use crate::engine::{EngineLayout, IndexUses};
 use crate::lock::lock;
@@ -29,69 +29,18 @@ fn database(node: &FakeNode, is_strict: bool) -> ClusterDatabase {
     database.expect("no certificates")
 }
 
-async fn searched(database: &ClusterDatabase, pqf: &str) -> Result<Found, i64> {
-    let names = [DatabaseName::from("books")];
-    let query = parse_pqf(pqf).expect("a query");
-    let found = database.search(Search::new(&names, &query)).await;
-    found.map_err(|why| why.condition)
-}
-
-/// Presents records; the identifier of each, or its condition.
-async fn presented(
-    database: &ClusterDatabase,
-    hits: &Hits,
-    positions: &[i64],
-) -> Result<Vec<Result<usize, i64>>, i64> {
-    let records: Vec<RecordId> = positions.iter().map(|at| RecordId(*at)).collect();
-    let composition = Composition::full(None);
-    let prepared = database.prepare(RetrieveMany::new(hits, &records, &composition));
-    let prepared = prepared.expect("records are elsewhere").await;
-    prepared.map_err(|why| why.condition)?;
-    let mut outcomes = Vec::new();
-    for record in records {
-        let retrieved = database.record(Retrieve::new(hits, record, &composition));
-        let retrieved = retrieved.await.map_err(|why| why.condition)?;
-        let id = retrieved.record.map(|record| {
-            let text = String::from_utf8_lossy(record.octets()).into_owned();
-            let id = text.split('\x1e').nth(1).expect("a field");
-            id.parse().expect("a number")
-        });
-        outcomes.push(id.map_err(|why| why.condition));
-    }
-    Ok(outcomes)
-}
-
-fn body(request: &FakeRequest) -> Value {
-    serde_json::from_str(&request.body).expect("JSON")
-}
-
 fn hit(number: usize) -> Value {
-    let mut record = MarcRecord::default();
-    record
-        .fields
-        .push(Field::control(b"001", number.to_string()));
-    let octets = iso2709::encode(&record).expect("octets");
-    let source = json!({ "record": STANDARD.encode(octets) });
+    let source = json!({ "record": STANDARD.encode(record(number)) });
     json!({ "_index": "books-1", "_id": number.to_string(), "_source": source, "sort": [number] })
 }
 
-/// An answer with this number of records found, of which these are a part.
 fn answer(total: usize, numbers: impl IntoIterator<Item = usize>) -> Value {
-    json!({
-        "timed_out": false,
-        "_shards": { "total": 3, "successful": 3, "skipped": 0, "failed": 0 },
-        "hits": {
-            "total": { "value": total, "relation": "eq" },
-            "hits": numbers.into_iter().map(hit).collect::<Vec<_>>(),
-        },
-    })
+    asking::answer(total, numbers.into_iter().map(hit))
 }
 
 /// Answers as an index whose records have the numbers from 0 on.
 fn held(request: &FakeRequest, total: usize) -> FakeAnswer {
     let body = body(request);
-    let number = |at: &str| body.pointer(at).and_then(Value::as_u64);
-    let number = |at: &str| number(at).map(|number| usize::try_from(number).expect("small"));
     if let Some(numbers) = body
         .pointer("/query/terms/number")
         .and_then(Value::as_array)
@@ -100,7 +49,10 @@ fn held(request: &FakeRequest, total: usize) -> FakeAnswer {
         let numbers = numbers.map(|number| usize::try_from(number).expect("small"));
         return FakeAnswer::Json(200, answer(numbers.clone().count(), numbers));
     }
-    let (skip, rows) = (number("/from").unwrap_or(0), number("/size").expect("size"));
+    let (skip, rows) = (
+        number(&body, "/from").unwrap_or(0),
+        number(&body, "/size").expect("size"),
+    );
     assert!(skip + rows <= MOST_WINDOW, "{body}");
     FakeAnswer::Json(200, answer(total, (0..total).skip(skip).take(rows)))
 }
@@ -108,17 +60,7 @@ fn held(request: &FakeRequest, total: usize) -> FakeAnswer {
 /// What answers mean: the number of records and of sources that failed, or a condition.
 #[tokio::test]
 async fn incomplete_and_strange_answers_are_told_apart() {
-    let with = |changes: &[(&str, Value)]| {
-        let mut answer = answer(2, [1, 2]);
-        for (pointer, value) in changes {
-            *answer.pointer_mut(pointer).expect("a place") = value.clone();
-        }
-        FakeAnswer::Json(200, answer)
-    };
-    let refused = |status: u16, kind: &str, reason: &str| {
-        let error = json!({ "root_cause": [{ "type": kind, "reason": reason }], "type": kind });
-        FakeAnswer::Json(status, json!({ "error": error, "status": status }))
-    };
+    let with = |changes: &[(&str, Value)]| changed(answer(2, [1, 2]), changes);
     let failures = json!({
         "total": 3,
         "successful": 2,
@@ -192,14 +134,7 @@ async fn incomplete_and_strange_answers_are_told_apart() {
         for (is_strict, expected) in [(false, expected), (true, strict)] {
             let given = answer.clone();
             let node = FakeNode::start(move |_| given.clone()).await;
-            let found = searched(&database(&node, is_strict), "@attr 1=4 war").await;
-            let found = found.map(|found| {
-                let failed = found
-                    .sources
-                    .iter()
-                    .filter(|source| source.failure.is_some());
-                (found.hits.len(), failed.count())
-            });
+            let found = outcome(&database(&node, is_strict), "@attr 1=4 war").await;
             assert_eq!(found, expected, "{answer:?} {is_strict}");
         }
     }
@@ -275,12 +210,9 @@ async fn an_earlier_set_is_an_operand() {
     let node = FakeNode::start(|request| held(request, 3)).await;
     let database = database(&node, false);
     let found = searched(&database, "@attr 1=4 war").await.expect("found");
-    let names = [DatabaseName::from("books")];
-    let query = parse_pqf("@and @set 1 @attr 1=4 peace").expect("a query");
-    let set = |_: &[u8]| Some(found.hits.clone());
-    let mut search = Search::new(&names, &query);
-    search.result_set = &set;
-    database.search(search).await.expect("found");
+    let pqf = "@and @set 1 @attr 1=4 peace";
+    let both = with_set(&database, pqf, Some(&found.hits)).await;
+    assert!(both.is_ok());
     let asked = node.asked();
     let expected = json!({ "bool": { "filter": [
         { "term": { "y_title": "war" } },
@@ -290,13 +222,9 @@ async fn an_earlier_set_is_an_operand() {
     // That of another database is none.
     let other = FakeNode::start(|request| held(request, 3)).await;
     let other = self::database(&other, false);
-    let mut search = Search::new(&names, &query);
-    search.result_set = &set;
-    let refused = other.search(search).await.expect_err("refused");
-    assert_eq!(
-        Condition(refused.condition),
-        Condition::RESULT_SET_DOES_NOT_EXIST
-    );
+    let refused = with_set(&other, pqf, Some(&found.hits)).await;
+    let expected = Some(Condition::RESULT_SET_DOES_NOT_EXIST.0);
+    assert_eq!(refused.err(), expected);
 }
 
 /// The records of a set come from the index that was searched, also after another one has taken its place.

@@ -18,9 +18,11 @@ use z3950_server::{Diagnostic, diagnostic};
 use super::database::ClusterDatabase;
 use super::document::{RECORD, id_of};
 use super::index::write_name;
-use super::response::AnswerError;
-use super::search::{ANSWER_OCTETS, RECORD_OCTETS};
+use super::search::RECORD_OCTETS;
+use crate::engine::answer::AskError;
+use crate::engine::elastic::{self, ANSWER_OCTETS};
 use crate::engine::link::{Draft, JSON, Link, NDJSON};
+use crate::engine::search::EngineDatabase as _;
 
 /// The outcome for each record: its identifier, or a diagnostic.
 type Outcomes = Vec<Result<Bytes, Diagnostic>>;
@@ -132,10 +134,10 @@ impl ClusterDatabase {
         let body = Bytes::from(json!({ "ids": ids }).to_string());
         let limit = ANSWER_OCTETS + ids.len() * RECORD_OCTETS;
         let sent = self.link.send(Method::POST, path, body, JSON, limit);
-        let answer = sent.await.map_err(AnswerError::from);
+        let answer = sent.await.map_err(elastic::failed);
         let answer = answer.map_err(|error| self.failure(&error))?;
         let documents = answer.get("docs").and_then(Value::as_array);
-        let malformed = || self.failure(&AnswerError::Malformed("documents"));
+        let malformed = || self.failure(&AskError::Malformed("documents"));
         for document in documents.ok_or_else(malformed)? {
             let id = document.get("_id").and_then(Value::as_str);
             let id = id.ok_or_else(malformed)?.to_owned();
@@ -237,7 +239,7 @@ fn lines(
 
 /// Why changes were not all made.
 enum WriteError {
-    Answer(AnswerError),
+    Answer(AskError),
     /// It ended without an outcome.
     Unknown,
     /// Some of them may have been made.
@@ -255,9 +257,9 @@ async fn write(link: &Link, path: String, body: Bytes, sent: usize) -> Result<()
         ..Draft::change(Method::POST, path, &Value::Null)
     };
     let answer = link.ask(&draft).await;
-    let answer = answer.map_err(|failure| WriteError::Answer(failure.into()))?;
+    let answer = answer.map_err(|failure| WriteError::Answer(elastic::failed(failure)))?;
     let items = answer.get("items").and_then(Value::as_array);
-    let items = items.ok_or(WriteError::Answer(AnswerError::Malformed("outcomes")))?;
+    let items = items.ok_or(WriteError::Answer(AskError::Malformed("outcomes")))?;
     let statuses = items.iter().filter_map(|item| {
         let (_, outcome) = item.as_object()?.iter().next()?;
         outcome.get("status")?.as_u64()

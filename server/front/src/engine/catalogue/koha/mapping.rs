@@ -5,54 +5,59 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::engine::catalogue::offer::{Abilities, FieldsFound};
+use crate::engine::catalogue::offer::{Abilities, FieldsError, FieldsFound};
 
-/// How fields fold words: the analyzer or normalizer of each.
+/// How fields fold words: the analyzer or normalizer of each. Fields with the same one fold words alike.
 pub(super) type KnownFields = Arc<HashMap<String, String>>;
+
+/// What is known of an index.
+#[derive(Clone, Debug, Default)]
+pub(super) struct KnownIndex {
+    /// Its own name, which is not that of an alias.
+    pub(super) index: String,
+    pub(super) folding: KnownFields,
+}
 
 /// The identifier of a document, which no mapping describes.
 const ID: &str = "_id";
 
-/// Reads a mapping: what each field can be used for, and how it folds words. Of several indexes behind an alias, only what they have in
-/// common is used.
-pub(super) fn read(answer: &Value) -> (FieldsFound, KnownFields) {
-    let mut all: Option<FieldsFound> = None;
+/// Reads a mapping: what each field can be used for, and how it folds words.
+///
+/// # Errors
+/// The mapping is that of several indexes behind an alias. The numbers of their records would be the same.
+pub(super) fn read(answer: &Value) -> Result<(FieldsFound, KnownIndex), FieldsError> {
+    let mut found = FieldsFound::new();
     let mut folding = HashMap::new();
-    for index in answer
-        .as_object()
-        .into_iter()
-        .flat_map(|indexes| indexes.values())
-    {
-        let mut found = FieldsFound::new();
-        if let Some(mappings) = index.get("mappings") {
-            // Elasticsearch before 7 has a type between the two.
-            let typed = mappings.as_object().and_then(|types| types.values().next());
-            let typed = typed.filter(|typed| typed.get("properties").is_some());
-            let mappings = if mappings.get("properties").is_some() {
-                mappings
-            } else {
-                typed.unwrap_or(mappings)
-            };
-            properties(mappings, "", &mut found, &mut folding);
-        }
-        all = Some(match all {
-            None => found,
-            Some(mut all) => {
-                all.retain(|name, has| found.get(name) == Some(has));
-                all
-            }
-        });
+    let indexes = answer.as_object();
+    let indexes = indexes.map_or(0, serde_json::Map::len);
+    if indexes > 1 {
+        return Err(FieldsError::Several(indexes));
     }
-    let mut all = all.unwrap_or_default();
-    if !all.is_empty() {
+    let only = answer.as_object().and_then(|indexes| indexes.iter().next());
+    if let Some(mappings) = only.and_then(|(_, index)| index.get("mappings")) {
+        // Elasticsearch before 7 has a type between the two.
+        let typed = mappings.as_object().and_then(|types| types.values().next());
+        let typed = typed.filter(|typed| typed.get("properties").is_some());
+        let mappings = if mappings.get("properties").is_some() {
+            mappings
+        } else {
+            typed.unwrap_or(mappings)
+        };
+        properties(mappings, "", &mut found, &mut folding);
+    }
+    if !found.is_empty() {
         let id = Abilities {
             keys: true,
             stored: true,
             ..Abilities::default()
         };
-        all.insert(ID.to_owned(), id);
+        found.insert(ID.to_owned(), id);
     }
-    (all, Arc::new(folding))
+    let known = KnownIndex {
+        index: only.map(|(name, _)| name.clone()).unwrap_or_default(),
+        folding: Arc::new(folding),
+    };
+    Ok((found, known))
 }
 
 fn properties(
@@ -98,7 +103,13 @@ fn note(name: &str, field: &Value, found: &mut FieldsFound, folding: &mut HashMa
             sorts: has_values,
             ..Abilities::default()
         },
-        "integer" | "short" | "long" | "date" | "boolean" => Abilities {
+        "integer" | "short" | "long" => Abilities {
+            keys: is_searched,
+            sorts: has_values,
+            counts: is_searched && has_values,
+            ..Abilities::default()
+        },
+        "date" | "boolean" => Abilities {
             keys: is_searched,
             sorts: has_values,
             ..Abilities::default()
@@ -164,7 +175,9 @@ mod tests {
             // As before Elasticsearch 7.
             json!({ "koha_1": { "mappings": { "data": mapping } } }),
         ] {
-            let (found, folding) = read(&answer);
+            let (found, known) = read(&answer).expect("one index");
+            let folding = known.folding;
+            assert_eq!(known.index, "koha_1");
             for (name, expected) in [
                 ("title", Some("w")),
                 ("title.phrase", Some("w")),
@@ -195,15 +208,11 @@ mod tests {
     }
 
     #[test]
-    fn an_alias_has_what_its_indexes_have_in_common() {
-        let index = |fields: Value| json!({ "mappings": { "properties": fields } });
-        let text = json!({ "type": "text" });
-        let (found, _) = read(&json!({
-            "a": index(json!({ "title": text, "x": text, "y": text })),
-            "b": index(json!({ "title": text, "y": { "type": "keyword" } })),
-        }));
-        assert_eq!(letters(&found, "title").as_deref(), Some("w"));
-        assert_eq!((letters(&found, "x"), letters(&found, "y")), (None, None));
-        assert!(read(&json!({})).0.is_empty());
+    fn an_alias_of_several_indexes_is_refused() {
+        let index = json!({ "mappings": { "properties": { "title": { "type": "text" } } } });
+        let several = read(&json!({ "a": index, "b": index }));
+        assert_eq!(several.map(|_| ()), Err(FieldsError::Several(2)));
+        let none = read(&json!({})).expect("no index");
+        assert!(none.0.is_empty());
     }
 }

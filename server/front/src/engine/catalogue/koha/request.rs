@@ -21,6 +21,8 @@ pub(super) const COUNTS: &str = "counts";
 pub(super) const TERMS: &str = "terms";
 /// The most buckets of an aggregation (`search.max_buckets` is 65,535 for a request).
 const MOST_BUCKETS: usize = 10_000;
+/// The most buckets of all facets of a request.
+const MOST_BUCKETS_OF_ALL: usize = 60_000;
 
 /// Returns the name of a facet of an answer.
 pub(super) fn facet_name(place: usize) -> String {
@@ -44,7 +46,12 @@ pub(super) fn search(
         body.insert("search_after".to_owned(), place);
         is_counted = false;
     }
-    let found = visible(offer, query(offer, analysis, plan.clause)?);
+    let mut found = visible(offer, query(offer, analysis, plan.clause)?);
+    if let (PageStart::Number(number), Some(field)) = (page.start, &offer.record.number) {
+        let side = if page.rows > 0 { "gte" } else { "lt" };
+        let part = json!({ "range": { field: { side: number } } });
+        found = json!({ "bool": { "filter": [found, part] } });
+    }
     body.insert("query".to_owned(), found);
     body.insert("track_total_hits".to_owned(), is_counted.into());
     body.insert("timeout".to_owned(), milliseconds(plan.deadline).into());
@@ -65,7 +72,8 @@ pub(super) fn search(
     }
     let mut aggregations = Map::new();
     for (place, facet) in plan.facets.iter().enumerate() {
-        aggregations.insert(facet_name(place), facet_of(facet));
+        let most = MOST_BUCKETS_OF_ALL / plan.facets.len();
+        aggregations.insert(facet_name(place), facet_of(facet, most));
     }
     if !plan.counts.is_empty() {
         let filters = plan.counts.iter();
@@ -115,13 +123,14 @@ fn sort(offer: &Offer, order: &[OrderBy]) -> Value {
         .collect()
 }
 
-fn facet_of(facet: &FacetOf) -> Value {
+/// Returns a facet of at most this number of terms.
+fn facet_of(facet: &FacetOf, most: usize) -> Value {
     let order = if facet.alphabetical {
         json!({ "_key": "asc" })
     } else {
         json!([{ "_count": "desc" }, { "_key": "asc" }])
     };
-    let most = facet.most.clamp(1, MOST_BUCKETS);
+    let most = facet.most.clamp(1, most.min(MOST_BUCKETS));
     json!({ "terms": {
         "field": facet.terms,
         "size": most,

@@ -1,39 +1,12 @@
-//! Answers of the engine, and what its failures mean.
+//! Answers of the engine.
 
 use serde_json::Value;
-use z3950_server::asn1::bib1::diagnostics::Condition;
-use z3950_server::diagnostic;
 
 use super::request::{COUNTS, facet_name};
 use crate::engine::catalogue::offer::Offer;
 use crate::engine::catalogue::plan::{Answer, AskError, CatalogueHit, Plan};
-use crate::engine::catalogue::records::HeldRecord;
-use crate::engine::elastic::{self, ReadError, is_too_complex};
-use crate::engine::link::Failure;
-
-impl From<ReadError> for AskError {
-    fn from(error: ReadError) -> Self {
-        match error {
-            ReadError::Malformed(what) => Self::Malformed(what),
-            ReadError::TooComplex(words) => Self::TooComplex(words),
-        }
-    }
-}
-
-/// Returns what a failure means: the query, or the engine.
-pub(super) fn failed(failure: Failure) -> AskError {
-    match failure {
-        Failure::Refused { kind, reason, .. }
-            if is_too_complex(&kind) || is_too_complex(&reason) =>
-        {
-            AskError::TooComplex(reason)
-        }
-        Failure::Refused { reason, .. } if reason.contains("would require more than") => {
-            AskError::Refused(diagnostic(Condition::TRUNCATED_TOO_SHORT, ""))
-        }
-        other => AskError::Failed(other),
-    }
-}
+use crate::engine::elastic;
+use crate::engine::records::HeldRecord;
 
 /// Reads the answer to a plan.
 ///

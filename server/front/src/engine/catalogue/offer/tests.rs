@@ -43,6 +43,7 @@ const WORDS: Abilities = Abilities {
     stored: true,
     lists: false,
     sorts: false,
+    counts: false,
 };
 const KEYS: Abilities = Abilities {
     words: false,
@@ -51,6 +52,7 @@ const KEYS: Abilities = Abilities {
     stored: true,
     lists: true,
     sorts: true,
+    counts: false,
 };
 
 #[test]

@@ -159,6 +159,7 @@ impl<'a> Schema<'a> {
             sorts: (indexed || with_values)
                 && is_whole
                 && (!multiple || class.ends_with("StrField")),
+            counts: false,
         }
     }
 }

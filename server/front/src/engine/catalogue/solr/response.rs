@@ -8,8 +8,8 @@ use super::request::{facet_name, term_name};
 use crate::engine::answer::FacetCounts;
 use crate::engine::catalogue::offer::Offer;
 use crate::engine::catalogue::plan::{Answer, AskError, CatalogueHit, FacetOf, Plan};
-use crate::engine::catalogue::records::HeldRecord;
 use crate::engine::link::Failure;
+use crate::engine::records::HeldRecord;
 
 /// Words of Solr about a query with too many clauses.
 const TOO_COMPLEX: [&str; 2] = ["maxClauseCount", "too many nested clauses"];

@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 use z3950_server::asn1::apdu::DatabaseName;
 use z3950_server::asn1::oid::BIB_1;
 use z3950_server::asn1::query::parse_pqf;
-use z3950_server::backend::{Backend, Found, Operand, Scan, Search};
+use z3950_server::backend::{Backend, Operand, Scan};
 
+use crate::engine::asking::{outcome, searched};
 use crate::engine::catalogue::{CatalogueDatabase, CatalogueMap, CatalogueOptions};
 use crate::engine::link::fake::{FakeAnswer, FakeNode, FakeRequest};
 
@@ -76,13 +77,6 @@ fn found(header: &Value) -> Value {
         "response": { "numFound": 2, "numFoundExact": true, "docs": [record("a", "marc"), record("b", "lido")] },
         "facets": { "count": 2, "term0": { "count": 2 }, "term1": { "count": 0 } },
     })
-}
-
-async fn searched(database: &CatalogueDatabase, pqf: &str) -> Result<Found, i64> {
-    let names = [DatabaseName::from("town")];
-    let query = parse_pqf(pqf).expect("a query");
-    let found = database.search(Search::new(&names, &query)).await;
-    found.map_err(|why| why.condition)
 }
 
 /// Nothing that a client asks makes Solr change anything, and none of it is a part of an address.
@@ -194,14 +188,7 @@ async fn incomplete_and_strange_answers_are_told_apart() {
         })
         .await;
         let database = database(&node, is_strict);
-        let found = searched(&database, "@attr 1=4 x").await;
-        let found = found.map(|found| {
-            let failed = found
-                .sources
-                .iter()
-                .filter(|source| source.failure.is_some());
-            (found.hits.len(), failed.count())
-        });
+        let found = outcome(&database, "@attr 1=4 x").await;
         assert_eq!(found, expected, "{shown}");
     }
 }

@@ -6,14 +6,13 @@ use z3950_server::asn1::query::parse_pqf;
 use z3950_server::memory::{AccessPoints, DocidField, Profile};
 
 use super::*;
+use crate::engine::IndexUses;
 use crate::engine::clause::{MOST_LEAVES, MOST_LEVELS, MOST_OPERATORS, translate};
 
-fn map() -> IndexMap {
-    IndexMap::new(
-        AccessPoints::default(),
-        Profile::default(),
-        DocidField::default(),
-    )
+fn layout() -> EngineLayout {
+    let (points, uses) = (AccessPoints::default(), IndexUses::default());
+    let layout = EngineLayout::new(points, Profile::default(), DocidField::default(), &uses);
+    layout.expect("indexes")
 }
 
 /// Returns the condition of a query; 0 if it can be asked for.
@@ -23,7 +22,7 @@ fn condition(rpn: RpnStructure) -> i64 {
         rpn,
     };
     let none = |name: &[u8]| Err(diagnostic(Condition::RESULT_SET_DOES_NOT_EXIST, name));
-    match translate(&map(), &query, &none, false) {
+    match translate(&layout(), &query, &none, false) {
         Ok(_) => 0,
         Err(why) => why.condition,
     }
@@ -91,7 +90,7 @@ fn terms_have_their_own_clauses() {
     let rpn = parse_pqf("@and war @not peace @attr 1=4 love").expect("a query");
     let none = |name: &[u8]| Err(diagnostic(Condition::RESULT_SET_DOES_NOT_EXIST, name));
     for (with_terms, expected) in [(true, &["war", "peace", "love"][..]), (false, &[])] {
-        let found = translate(&map(), &rpn, &none, with_terms).expect("a clause");
+        let found = translate(&layout(), &rpn, &none, with_terms).expect("a clause");
         let words = found.terms.iter().map(|(_, clause)| match clause {
             Clause::Leaf(IndexLeaf::Terms(_, texts)) => texts.concat(),
             other => panic!("{other:?}"),
@@ -118,7 +117,7 @@ fn no_alternative_is_lost_behind_a_list() {
     ] {
         let query = parse_pqf(&pqf).unwrap_or_else(|error| panic!("{pqf}: {error}"));
         let none = |name: &[u8]| Err(diagnostic(Condition::RESULT_SET_DOES_NOT_EXIST, name));
-        let translated = translate(&map(), &query, &none, false).expect(&pqf);
+        let translated = translate(&layout(), &query, &none, false).expect(&pqf);
         let mut count = 0;
         translated.clause.each_leaf(&mut |_| count += 1);
         assert_eq!(count, leaves, "{pqf}");

@@ -30,7 +30,7 @@ fn translated(layout: &EngineLayout, pqf: &str) -> Value {
         b"frozen" => Ok(Clause::Leaf(IndexLeaf::Numbers([4, 2].into()))),
         _ => Err(diagnostic(Condition::RESULT_SET_DOES_NOT_EXIST, name)),
     };
-    let found = translate(layout.map(), &rpn, &of_set, false);
+    let found = translate(layout, &rpn, &of_set, false);
     match found.and_then(|found| query(layout, &found.clause)) {
         Ok(query) => {
             let text = query.to_string();

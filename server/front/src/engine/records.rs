@@ -1,8 +1,8 @@
-//! The records of a catalogue, in the forms in which programs keep them.
+//! The records of an engine, in the forms in which programs keep them.
 //!
 //! | form | kept by |
 //! |---|---|
-//! | ISO 2709 in base64, with line ends | Koha |
+//! | ISO 2709 in base64 | the own index; Koha, with line ends |
 //! | MARC-in-JSON, as an object | Koha |
 //! | MARCXML, alone or in a collection | Koha, VuFind, Blacklight |
 //! | ISO 2709, also with `#29;`, `#30;` and `#31;` for its separators | VuFind |
@@ -17,12 +17,9 @@ use z3950_server::asn1::bib1::diagnostics::Condition;
 use z3950_server::asn1::oid::UNIMARC;
 use z3950_server::asn1::record::marc_syntax;
 use z3950_server::backend::Composition;
-use z3950_server::marc::{MarcRecord, marcjson, marcxml};
+use z3950_server::marc::{MarcRecord, iso2709, marcjson, marcxml};
 use z3950_server::memory::forms;
 use z3950_server::{Diagnostic, diagnostic};
-
-use crate::engine::cache::Held;
-use crate::engine::retrieved;
 
 /// A record as the engine gave it.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,6 +79,16 @@ impl HeldRecord {
         }
     }
 
+    /// Returns about what it takes in memory.
+    pub(super) fn octets(&self) -> usize {
+        match self {
+            Self::Iso2709(octets) => octets.len(),
+            Self::Xml(text) => text.len(),
+            Self::Json(value) => json_octets(value),
+            Self::Unreadable(_) => 0,
+        }
+    }
+
     /// Converts the record.
     ///
     /// # Errors
@@ -93,7 +100,11 @@ impl HeldRecord {
     ) -> Result<External, Diagnostic> {
         let damaged = || diagnostic(Condition::SYSTEM_ERROR_PRESENTING, "the record is damaged");
         let record = match self {
-            Self::Iso2709(octets) => return retrieved::converted(octets, composition, database),
+            Self::Iso2709(octets) => {
+                let own = marc_syntax(&iso2709::parse(octets).map_err(|_| damaged())?.record);
+                let syntax = composition.syntax.unwrap_or(own);
+                return forms::record(octets, own, &syntax, composition.element_set(database));
+            }
             Self::Xml(text) => marcxml::from_xml(text).map_err(|_| damaged())?.record,
             Self::Json(value) => {
                 marcjson::from_value(&without_nulls(value)).map_err(|_| damaged())?
@@ -141,17 +152,6 @@ fn without_nulls(value: &Value) -> Value {
     }
 }
 
-impl Held for HeldRecord {
-    fn octets(&self) -> usize {
-        match self {
-            Self::Iso2709(octets) => octets.len(),
-            Self::Xml(text) => text.len(),
-            Self::Json(value) => json_octets(value),
-            Self::Unreadable(_) => 0,
-        }
-    }
-}
-
 /// About what a JSON value takes in memory.
 fn json_octets(value: &Value) -> usize {
     let inner: usize = match value {
@@ -173,7 +173,7 @@ mod tests {
     use serde_json::json;
     use z3950_server::asn1::apdu::ExternalEncoding;
     use z3950_server::asn1::oid::{USMARC, XML};
-    use z3950_server::marc::{Field, iso2709};
+    use z3950_server::marc::Field;
 
     use super::*;
 

@@ -1,0 +1,156 @@
+//! The records found, as their clause, order and count. Pages are fetched when they are presented; a small set then keeps the identifiers
+//! of its records, so that its positions stay even if records come or go.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use z3950_server::backend::{HitList, Hits, RecordId};
+
+use super::answer::{EngineAnswer, Hit};
+use super::cache::RecordCache;
+use super::clause::{Clause, Leaf};
+use super::plan::OrderBy;
+use super::records::HeldRecord;
+use crate::lock::lock;
+
+/// Sets of at most this many records keep their identifiers.
+pub(super) const MOST_KEPT: usize = 1000;
+/// The most places of a set that are kept.
+const MOST_PLACES: usize = 64;
+
+/// What a database has for its result sets.
+#[derive(Default)]
+pub(super) struct ResultSets {
+    /// Marks the result sets of this database.
+    origin: Arc<()>,
+    /// The number of the next one.
+    next: AtomicU64,
+    /// The records that were fetched for them.
+    pub(super) cache: RecordCache,
+}
+
+impl ResultSets {
+    /// Creates the result set of an answer.
+    pub(super) fn add<L: Leaf>(
+        &self,
+        clause: Clause<L>,
+        order: Vec<OrderBy<L::SortKey>>,
+        answer: EngineAnswer<L::Id>,
+    ) -> Hits {
+        Hits::new(EngineHits {
+            origin: Arc::clone(&self.origin),
+            number: self.next.fetch_add(1, Ordering::Relaxed),
+            clause,
+            order: order.into(),
+            count: answer.total,
+            index: answer.index,
+            is_whole: answer.missing.is_none(),
+            first: answer.hits,
+            ids: OnceLock::new(),
+            places: Mutex::default(),
+        })
+    }
+
+    /// Returns the list, if it is of this database.
+    pub(super) fn own<'h, L: Leaf>(&self, hits: &'h Hits) -> Option<&'h EngineHits<L>> {
+        let known: &EngineHits<L> = hits.downcast()?;
+        Arc::ptr_eq(&known.origin, &self.origin).then_some(known)
+    }
+}
+
+/// The records found.
+pub(super) struct EngineHits<L: Leaf> {
+    origin: Arc<()>,
+    /// A number that no other set of the database has.
+    pub(super) number: u64,
+    pub(super) clause: Clause<L>,
+    /// The order; empty for that of the identifiers.
+    pub(super) order: Box<[OrderBy<L::SortKey>]>,
+    pub(super) count: usize,
+    /// The index that they are of, which may have been replaced since; `None` if it is not known.
+    pub(super) index: Option<String>,
+    /// Whether all parts of the index were searched.
+    pub(super) is_whole: bool,
+    /// The first records, as they came with the search.
+    first: Vec<Hit<L::Id>>,
+    /// The identifiers of the records by position, of a small set whose later records were presented.
+    ids: OnceLock<Arc<[L::Id]>>,
+    /// The places of records, by position, after which pages can begin.
+    places: Mutex<BTreeMap<usize, String>>,
+}
+
+impl<L: Leaf> EngineHits<L> {
+    /// Returns a record that came with the search.
+    pub(super) fn first(&self, position: u32) -> Option<HeldRecord> {
+        let place = usize::try_from(position).ok()?;
+        self.first.get(place)?.record.clone()
+    }
+
+    /// Returns whether it keeps the identifiers of its records.
+    pub(super) fn is_small(&self) -> bool {
+        self.count <= MOST_KEPT
+    }
+
+    /// Returns the identifiers of its records, if they are known.
+    pub(super) fn known_ids(&self) -> Option<&Arc<[L::Id]>> {
+        self.ids.get()
+    }
+
+    /// Keeps the identifiers of its records, if the records are those that the search found, as far as can be told. They may be known
+    /// already.
+    pub(super) fn keep(&self, count: usize, ids: Vec<L::Id>) -> Option<&Arc<[L::Id]>> {
+        let first = self.first.iter().map(|hit| &hit.id);
+        let is_same = count == self.count && first.zip(&ids).all(|(one, other)| one == other);
+        is_same.then(|| self.ids.get_or_init(|| ids.into()))
+    }
+
+    /// Keeps the place of the record before a position.
+    pub(super) fn keep_place(&self, position: usize, place: String) {
+        let mut places = lock(&self.places);
+        places.insert(position, place);
+        if places.len() > MOST_PLACES {
+            places.pop_first();
+        }
+    }
+
+    /// Returns the last known place before a position, with the position that follows it.
+    pub(super) fn place_before(&self, position: usize) -> Option<(usize, String)> {
+        let places = lock(&self.places);
+        let (known, place) = places.range(..=position).next_back()?;
+        Some((*known, place.clone()))
+    }
+}
+
+/// The most positions of a list.
+const MOST_POSITIONS: usize = u32::MAX as usize;
+
+impl<L: Leaf> HitList for EngineHits<L> {
+    fn len(&self) -> usize {
+        self.count.min(MOST_POSITIONS)
+    }
+
+    fn ids(&self, positions: Range<usize>) -> Vec<RecordId> {
+        let end = positions.end.min(self.len());
+        let positions = (positions.start..end).map_while(|at| i64::try_from(at).ok());
+        positions.map(RecordId).collect()
+    }
+
+    /// With the identifiers that it may have later.
+    fn octets(&self) -> usize {
+        let first = self.first.iter().map(|hit| {
+            let record = hit.record.as_ref().map_or(0, HeldRecord::octets);
+            record + hit.place.len() + size_of::<Hit<L::Id>>()
+        });
+        let ids = self.first.len() + if self.is_small() { self.count } else { 0 };
+        let order = self.order.len() * size_of::<OrderBy<L::SortKey>>();
+        let index = self.index.as_ref().map_or(0, String::len);
+        size_of::<Self>()
+            + self.clause.octets()
+            + order
+            + index
+            + ids * L::ID_OCTETS
+            + first.sum::<usize>()
+    }
+}

@@ -1,0 +1,74 @@
+//! What scans of any engine have in common (Z39.50-2003 §3.2.8.1).
+
+use z3950_server::asn1::apdu::Term;
+use z3950_server::asn1::bib1::diagnostics::Condition;
+use z3950_server::backend::{Scan, ScanTerm, Scanned};
+use z3950_server::{Diagnostic, diagnostic};
+
+use super::answer::TermsAnswer;
+use super::clause::Clause;
+use super::search::{ENGINE, EngineDatabase};
+
+/// What a scan needs, whatever the engine.
+pub(super) struct ScanNeeds<L> {
+    /// The terms before the start, and from it on, with those that are skipped.
+    pub(super) before: usize,
+    pub(super) after: usize,
+    /// The records whose terms are listed; `None` for all.
+    pub(super) within: Option<Clause<L>>,
+}
+
+/// Returns what a scan needs.
+///
+/// # Errors
+/// 30 if it is within a result set that is not of this database.
+pub(super) fn needs<D: EngineDatabase>(
+    database: &D,
+    scan: &Scan<'_>,
+) -> Result<ScanNeeds<D::Leaf>, Diagnostic> {
+    let gone = || diagnostic(Condition::RESULT_SET_DOES_NOT_EXIST, "");
+    let operand = |hits| database.operand(hits).ok_or_else(gone);
+    let step = scan.step.saturating_add(1);
+    let after = scan.after.saturating_sub(1).saturating_mul(step);
+    Ok(ScanNeeds {
+        before: scan.before.saturating_mul(step),
+        after: after.saturating_add(usize::from(scan.after > 0)),
+        within: scan.within.map(operand).transpose()?,
+    })
+}
+
+/// Returns the terms that a scan shows.
+///
+/// # Errors
+/// 109 if parts of the index are missing and that is not allowed.
+pub(super) fn shown<D: EngineDatabase>(
+    database: &D,
+    scan: &Scan<'_>,
+    answer: TermsAnswer,
+) -> Result<Scanned, Diagnostic> {
+    let failed = database.failed_source(answer.missing.as_deref())?;
+    let failures = failed.and_then(|source| source.failure).map(|failure| {
+        let words = failure.addinfo.to_string_lossy();
+        diagnostic(Condition(failure.condition), format!("{ENGINE}: {words}"))
+    });
+    let step = scan.step.saturating_add(1);
+    let mut scanned = Scanned::default();
+    scanned.failures = failures.into_iter().collect();
+    // The nearest term of those before is at the distance of a step.
+    let before = answer.before.into_iter().rev().skip(step - 1);
+    scanned.before = before.step_by(step).map(scan_term).collect();
+    scanned.before.reverse();
+    scanned.exact = answer.is_exact;
+    scanned.after = { answer.after.into_iter() }
+        .step_by(step)
+        .map(scan_term)
+        .collect();
+    Ok(scanned)
+}
+
+fn scan_term((term, records): (String, usize)) -> ScanTerm {
+    let octets = term.into_bytes();
+    let mut shown = ScanTerm::new(Term::General(octets.into()));
+    shown.records = Some(records);
+    shown
+}

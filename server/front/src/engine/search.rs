@@ -1,0 +1,273 @@
+//! What differs between databases in an engine, and a search in any of them: its first records, its count, its facets and the counts of
+//! its terms in one request.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use z3950_server::asn1::apdu::{AttributeList, RpnQuery, SortKey, Term};
+use z3950_server::asn1::bib1::diagnostics::Condition;
+use z3950_server::backend::{Facet, FacetRequest, Found, Hits, Search, SourceReport, TermCount};
+use z3950_server::{Diagnostic, diagnostic};
+
+use super::answer::{AskError, EngineAnswer, FacetCounts, Hit};
+use super::clause::{Clause, Leaf, TermReader, translate};
+use super::hits::{EngineHits, ResultSets};
+use super::pages::Pages;
+use super::plan::{FacetOf, Page, Plan};
+
+/// The records that come with a search even if it asks for none: most clients read them next.
+pub(super) const FIRST_RECORDS: usize = 10;
+/// The most records that come with a search.
+const MOST_FIRST_RECORDS: usize = 100;
+/// The most terms of a facet.
+const MOST_FACET_TERMS: usize = 1_000;
+/// The most terms of a facet, with those that are skipped.
+const MOST_COUNTED: usize = 10_000;
+/// The name of the engine among the sources of an answer.
+pub(super) const ENGINE: &str = "engine";
+/// What people are told if counts may be too small.
+const ESTIMATE: &str = "the counts of facets are estimates";
+
+/// What can be asked of an index, besides terms.
+pub(super) trait IndexReader: TermReader + Send + Sync {
+    /// Returns what a facet counts; `None` if the index has no such facet.
+    fn counted(&self, attributes: &AttributeList) -> Option<<Self::Leaf as Leaf>::Counted>;
+
+    /// Returns what a key sorts by, and the condition that a record has a value there.
+    ///
+    /// # Errors
+    /// 207 if records cannot be sorted by it, 114 and others for its attributes.
+    fn sort_key(
+        &self,
+        key: &SortKey,
+        with_case: bool,
+    ) -> Result<(<Self::Leaf as Leaf>::SortKey, Self::Leaf), Diagnostic>;
+
+    /// Returns a text in the form of the values of a sort key.
+    fn sort_value(&self, key: &<Self::Leaf as Leaf>::SortKey, text: &str) -> String;
+}
+
+/// A database in an engine: what differs between them.
+pub(super) trait EngineDatabase: Sync + Sized {
+    /// A condition that its engine knows.
+    type Leaf: Leaf;
+    /// What its index has.
+    type Reader: IndexReader<Leaf = Self::Leaf>;
+
+    /// The records that are fetched at once: the longest of them fit an answer.
+    const AT_ONCE: usize;
+
+    fn name(&self) -> &str;
+
+    /// Returns whether a search fails if a part of the index is missing.
+    fn is_strict(&self) -> bool;
+
+    /// Returns the longest wait for an answer.
+    fn answer_time(&self) -> Duration;
+
+    fn sets(&self) -> &ResultSets;
+
+    /// Returns the most records from the first to the last one of a page.
+    fn window(&self) -> usize;
+
+    /// Returns what the index has.
+    ///
+    /// # Errors
+    /// 109 if the index cannot be used.
+    fn reader(&self) -> impl Future<Output = Result<Arc<Self::Reader>, Diagnostic>> + Send;
+
+    /// Carries out a plan, in the index of an earlier answer if its name is given.
+    ///
+    /// # Errors
+    /// See [`AskError`].
+    fn ask(
+        &self,
+        plan: &Plan<'_, Self::Leaf>,
+        index: Option<&str>,
+    ) -> impl Future<Output = Result<AnswerOf<Self>, AskError>> + Send;
+
+    /// Returns the clause of the records with these identifiers.
+    fn identified(&self, ids: Arc<[<Self::Leaf as Leaf>::Id]>) -> Clause<Self::Leaf>;
+
+    /// Returns the greatest number of a set whose order is that of numbers; `None` for any other.
+    ///
+    /// # Errors
+    /// As for any page.
+    fn last_number(
+        pages: &Pages<'_, Self>,
+    ) -> impl Future<Output = Result<Option<u64>, Diagnostic>> + Send;
+
+    /// Returns whether the index has other things than it had. `index` is the index of the records of an answer, if there are any.
+    ///
+    /// # Errors
+    /// 109 if the index cannot be used any more.
+    fn has_changed(
+        &self,
+        reader: &Self::Reader,
+        index: Option<&str>,
+    ) -> impl Future<Output = Result<bool, Diagnostic>> + Send;
+
+    /// Returns the time after which the engine answers with what it has, which leaves time for the answer.
+    fn deadline(&self) -> Duration {
+        self.answer_time() * 3 / 4
+    }
+
+    /// Returns the clause of a set of this database as an operand: its records, if they are known.
+    fn operand(&self, hits: &Hits) -> Option<Clause<Self::Leaf>> {
+        let hits: &EngineHits<Self::Leaf> = self.sets().own(hits)?;
+        Some(match hits.known_ids() {
+            Some(ids) => self.identified(Arc::clone(ids)),
+            None => hits.clause.clone(),
+        })
+    }
+
+    /// Returns the source that lacks records, if any are missing.
+    ///
+    /// # Errors
+    /// 109 if that is not allowed.
+    fn failed_source(&self, missing: Option<&str>) -> Result<Option<SourceReport>, Diagnostic> {
+        let Some(words) = missing else {
+            return Ok(None);
+        };
+        let failure = diagnostic(Condition::DATABASE_UNAVAILABLE, words);
+        let database = self.name();
+        tracing::warn!(database, why = words, "records are missing from an answer");
+        if self.is_strict() {
+            Err(failure)
+        } else {
+            Ok(Some(SourceReport::new(ENGINE, Err(failure))))
+        }
+    }
+
+    /// Logs why the engine has no answer, and returns what that means to a client.
+    fn failure(&self, error: &AskError) -> Diagnostic {
+        if !matches!(error, AskError::Refused(_)) {
+            let database = self.name();
+            tracing::warn!(database, why = %error, "the search engine did not answer a request");
+        }
+        error.diagnostic()
+    }
+}
+
+/// A record of a database's answer.
+pub(super) type HitOf<D> = Hit<<<D as EngineDatabase>::Leaf as Leaf>::Id>;
+/// A database's answer.
+pub(super) type AnswerOf<D> = EngineAnswer<<<D as EngineDatabase>::Leaf as Leaf>::Id>;
+
+/// Returns the clause of a query without earlier result sets.
+///
+/// # Errors
+/// The first unsupported part of the query.
+pub(super) fn clause_of<R: TermReader>(
+    reader: &R,
+    query: &RpnQuery,
+) -> Result<Clause<R::Leaf>, Diagnostic> {
+    let none = |name: &[u8]| Err(diagnostic(Condition::RESULT_SET_DOES_NOT_EXIST, name));
+    Ok(translate(reader, query, &none, false)?.clause)
+}
+
+/// Carries out a search.
+///
+/// # Errors
+/// The first unsupported part of the query, or 109 if the engine does not answer.
+pub(super) async fn find<D: EngineDatabase>(
+    database: &D,
+    search: Search<'_>,
+) -> Result<Found, Diagnostic> {
+    let reader = database.reader().await?;
+    if let Some(found) = find_by(database, &reader, &search).await? {
+        return Ok(found);
+    }
+    let reader = database.reader().await?;
+    let found = find_by(database, &reader, &search).await?;
+    found.ok_or_else(changing)
+}
+
+/// Returns what a search finds; nothing if the index has changed.
+async fn find_by<D: EngineDatabase>(
+    database: &D,
+    reader: &D::Reader,
+    search: &Search<'_>,
+) -> Result<Option<Found>, Diagnostic> {
+    let of_set = |name: &[u8]| {
+        let hits = (search.result_set)(name);
+        let known = hits.and_then(|hits| database.operand(&hits));
+        known.ok_or_else(|| diagnostic(Condition::RESULT_SET_DOES_NOT_EXIST, name))
+    };
+    let with_terms = search.term_counts && search.term_counts_asked;
+    let translated = translate(reader, search.query, &of_set, with_terms)?;
+    let (operands, counts): (Vec<_>, Vec<_>) = translated.terms.into_iter().unzip();
+    let facets = search.facets.iter().filter_map(|request| {
+        let most = request.skip.saturating_add(wanted_terms(request));
+        let facet = FacetOf {
+            terms: reader.counted(&request.attributes)?,
+            most: most.min(MOST_COUNTED),
+            alphabetical: request.alphabetical,
+        };
+        Some((request, facet))
+    });
+    let (requests, facets): (Vec<_>, Vec<_>) = facets.unzip();
+    let rows = search.first_records;
+    let plan = Plan {
+        page: Page::first(rows.clamp(FIRST_RECORDS, MOST_FIRST_RECORDS)),
+        facets: &facets,
+        counts: &counts,
+        ..Plan::count(&translated.clause, database.deadline())
+    };
+    let answer = database.ask(&plan, None).await;
+    let answer = answer.map_err(|error| database.failure(&error))?;
+    if database
+        .has_changed(reader, answer.index.as_deref())
+        .await?
+    {
+        return Ok(None);
+    }
+    let failed = database.failed_source(answer.missing.as_deref())?;
+    let counted = operands.into_iter().zip(&answer.counts);
+    let term_counts = counted.map(|(operand, records)| TermCount {
+        operand,
+        records: *records,
+    });
+    let term_counts = term_counts.collect();
+    let is_estimate = answer.facets.iter().any(|facet| facet.is_estimate);
+    let facets = requests.into_iter().zip(&answer.facets);
+    let facets = facets.map(|(request, counts)| counted_facet(request, counts));
+    let facets = facets.collect();
+    let (total, is_exact) = (answer.total, answer.is_exact);
+    let hits = { database.sets() }.add(translated.clause, Vec::new(), answer);
+    let mut found = Found::from(hits);
+    found.estimate = !is_exact;
+    if let Some(failed) = failed {
+        let own = SourceReport::new(database.name(), Ok(total));
+        found.sources = vec![own, failed];
+    }
+    found.term_counts = term_counts;
+    found.facets = facets;
+    found
+        .remarks
+        .extend(is_estimate.then(|| ESTIMATE.to_owned()));
+    Ok(Some(found))
+}
+
+/// The diagnostic for an index that has other fields each time it is looked at.
+pub(super) fn changing() -> Diagnostic {
+    let words = "the index is changing: search again";
+    diagnostic(Condition::DATABASE_UNAVAILABLE, words)
+}
+
+fn counted_facet(request: &FacetRequest, counts: &FacetCounts) -> Facet {
+    let wanted = counts.terms.iter().skip(request.skip);
+    let wanted = wanted.take(wanted_terms(request));
+    let terms = wanted.map(|(term, records)| {
+        let octets = term.clone().into_bytes();
+        (Term::General(octets.into()), *records)
+    });
+    Facet {
+        attributes: request.attributes.clone(),
+        terms: terms.collect(),
+    }
+}
+
+fn wanted_terms(request: &FacetRequest) -> usize {
+    request.terms.min(MOST_FACET_TERMS)
+}
