@@ -15,6 +15,8 @@ use super::search::{AnswerOf, EngineDatabase};
 
 /// Records of a response beyond these octets are fetched one by one, since few responses have room for them.
 const MOST_FETCHED: usize = 4 << 20;
+/// Engines count to positions before this one in no time; beyond, each page takes longer than the one before.
+const NEAR: usize = 1_000;
 
 /// Fetches the records of a response that are not here.
 ///
@@ -155,7 +157,8 @@ impl<'a, D: EngineDatabase> Pages<'a, D> {
         start: usize,
         rows: usize,
     ) -> Result<Vec<Option<HeldRecord>>, Diagnostic> {
-        let found = if start.saturating_add(rows) <= self.database.window() {
+        let is_counted_to = start.saturating_add(rows) <= self.database.window();
+        let found = if is_counted_to && !self.follows_presented(start) {
             let near = Page {
                 skip: start,
                 ..Page::first(rows)
@@ -170,6 +173,12 @@ impl<'a, D: EngineDatabase> Pages<'a, D> {
                 .keep_place(start + found.len(), last.place.clone());
         }
         Ok(found.into_iter().map(|hit| hit.record).collect())
+    }
+
+    /// Returns whether a page is read faster after the record before it, which was presented.
+    fn follows_presented(&self, start: usize) -> bool {
+        let known = self.hits.place_before(start);
+        start > NEAR && known.is_some_and(|(known, _)| known == start)
     }
 
     /// Carries out a plan in the index of the set.

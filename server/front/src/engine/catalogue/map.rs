@@ -9,7 +9,7 @@ use serde::Deserialize;
 use toml::Spanned;
 use z3950_server::memory::Kind;
 
-use super::hits::MOST_KEPT;
+use crate::engine::hits::MOST_KEPT;
 
 /// The maps that are shipped, each with the name that settings give it.
 const SHIPPED: [(&str, &str); 3] = [

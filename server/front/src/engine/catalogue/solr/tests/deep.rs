@@ -89,6 +89,15 @@ async fn records_are_read_on_from_those_that_were_presented() {
         let found = presented(&database, &hits, start..start + 10).await;
         assert_eq!(found, expected(start..start + 10), "{start}");
     }
+    // What follows a page is not counted to again.
+    let counted = |start: usize| {
+        let offset = format!("\"offset\":{start},");
+        node.asked()
+            .iter()
+            .filter(|asked| asked.body.contains(&offset))
+            .count()
+    };
+    assert_eq!((counted(100), counted(49_980), counted(49_990)), (1, 1, 0));
     let hits = search().await;
     let found = presented(&database, &hits, 60_000..60_010).await;
     assert_eq!(found, Err(13));
