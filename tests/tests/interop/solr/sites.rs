@@ -102,7 +102,7 @@ async fn whole_titles_and_their_beginnings_are_found_in_a_field_for_them() {
         };
         let (attributes, text) = match place % 5 {
             0 => ("@attr 6=3", title.to_uppercase()),
-            1 => ("@attr 3=1", format!("{some}: ")),
+            1 => ("@attr 3=2", format!("{some}: ")),
             2 => ("@attr 3=1 @attr 5=1", cut),
             3 => ("@attr 3=1", invented),
             _ => ("@attr 6=3 @attr 5=1", some),
