@@ -17,6 +17,7 @@ mod hits;
 mod layout;
 mod link;
 pub mod opensearch;
+mod options;
 mod pages;
 mod plan;
 mod records;
@@ -27,4 +28,5 @@ mod uses;
 
 pub use self::health::ServerCounts;
 pub use self::layout::EngineLayout;
+pub use self::options::EngineOptions;
 pub use self::uses::{IndexNameError, IndexUses, named_indexes};

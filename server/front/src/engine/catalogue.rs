@@ -9,13 +9,13 @@
 
 mod database;
 mod dialect;
+mod error;
 mod koha;
 mod leaf;
 mod look;
 mod map;
 mod masks;
 mod offer;
-mod options;
 mod plan;
 mod scan;
 mod search;
@@ -23,10 +23,13 @@ mod solr;
 mod term;
 
 pub use self::database::CatalogueDatabase;
+pub use self::error::CatalogueError;
 pub use self::look::{FittingMap, Look, look};
 pub use self::map::{CatalogueEngine, CatalogueMap, CatalogueMapError};
 pub use self::offer::MissingField;
-pub use self::options::{CatalogueError, CatalogueOptions};
+
+/// A catalogue: its name, where its index is, and how long to wait for answers.
+pub type CatalogueOptions = super::EngineOptions;
 
 #[cfg(test)]
 mod tests;

@@ -1,13 +1,26 @@
-//! What answers of OpenSearch and Elasticsearch have in common, whatever the index.
+//! The language of OpenSearch and Elasticsearch, whatever the index: requests, answers, and what failures mean.
+
+pub(super) mod listing;
+pub(super) mod request;
 
 use serde_json::Value;
 use z3950_server::asn1::bib1::diagnostics::Condition;
 use z3950_server::diagnostic;
 
-use super::answer::{AskError, FacetCounts};
+use super::answer::{AskError, EngineAnswer, FacetCounts, Hit};
 use super::clause::Leaf;
 use super::link::Failure;
 use super::plan::Plan;
+
+/// The name of the counts of an answer.
+const COUNTS: &str = "counts";
+/// The name of the terms of a list.
+const TERMS: &str = "terms";
+
+/// Returns the name of a facet of an answer.
+fn facet_name(place: usize) -> String {
+    format!("facet-{place}")
+}
 
 /// The most octets of a record's place, and of a term in a facet or scan, each a text of at most 8,000 octets in JSON.
 pub(super) const TERM_OCTETS: usize = 50_000;
@@ -47,6 +60,40 @@ pub(super) fn failed(failure: Failure) -> AskError {
     }
 }
 
+/// Reads the answer to a plan. `hit` reads a record.
+///
+/// # Errors
+/// See [`AskError`].
+pub(super) fn read<L: Leaf>(
+    plan: &Plan<'_, L>,
+    answer: &Value,
+    hit: impl Fn(&Value) -> Option<Hit<L::Id>>,
+) -> Result<EngineAnswer<L::Id>, AskError> {
+    let missing = missing(answer)?;
+    let (hits, index) = hits(answer)?;
+    let hits: Option<Vec<_>> = hits.iter().map(hit).collect();
+    let aggregation = |name: &str| answer.pointer(&format!("/aggregations/{name}"));
+    let facets = plan.facets.iter().enumerate().map(|(place, _)| {
+        let counted = aggregation(&facet_name(place));
+        counted.and_then(facet).unwrap_or_default()
+    });
+    let counts = if plan.counts.is_empty() {
+        Vec::new()
+    } else {
+        counts(aggregation(&format!("{COUNTS}/{COUNTS}")))?
+    };
+    let (total, is_exact) = total(answer);
+    Ok(EngineAnswer {
+        total,
+        is_exact,
+        missing,
+        hits: hits.ok_or(AskError::Malformed("records"))?,
+        index,
+        facets: facets.collect(),
+        counts,
+    })
+}
+
 /// Returns why records may be missing from an answer; `None` if all shards answered.
 ///
 /// # Errors
@@ -81,7 +128,7 @@ pub(super) fn missing(answer: &Value) -> Result<Option<String>, AskError> {
 ///
 /// # Errors
 /// The answer has no records, or they are of several indexes.
-pub(super) fn hits(answer: &Value) -> Result<(&[Value], Option<String>), AskError> {
+fn hits(answer: &Value) -> Result<(&[Value], Option<String>), AskError> {
     let hits = answer.pointer("/hits/hits").and_then(Value::as_array);
     let hits = hits.ok_or(AskError::Malformed("hits"))?;
     let index_of = |hit: &Value| hit.get("_index").and_then(Value::as_str).map(str::to_owned);
@@ -108,7 +155,7 @@ pub(super) fn total(answer: &Value) -> (usize, bool) {
 ///
 /// # Errors
 /// The aggregation is not there.
-pub(super) fn counts(aggregation: Option<&Value>) -> Result<Vec<usize>, AskError> {
+fn counts(aggregation: Option<&Value>) -> Result<Vec<usize>, AskError> {
     let buckets = aggregation.and_then(|aggregation| aggregation.get("buckets"));
     let buckets = buckets.and_then(Value::as_array);
     let malformed = || AskError::Malformed("counts");
@@ -118,7 +165,7 @@ pub(super) fn counts(aggregation: Option<&Value>) -> Result<Vec<usize>, AskError
 }
 
 /// Reads the terms of a facet.
-pub(super) fn facet(counted: &Value) -> Option<FacetCounts> {
+fn facet(counted: &Value) -> Option<FacetCounts> {
     let terms = counted.get("buckets")?.as_array()?.iter().map(|bucket| {
         let term = bucket.get("key")?.as_str()?;
         Some((term.to_owned(), number(bucket.get("doc_count")?)?))
@@ -147,16 +194,16 @@ impl ReadTerms {
     }
 }
 
-/// Reads the terms of a composite aggregation whose name and only source have the same name.
+/// Reads the terms of a list.
 ///
 /// # Errors
 /// See [`AskError`].
-pub(super) fn terms(name: &str, answer: &Value) -> Result<ReadTerms, AskError> {
+pub(super) fn terms(answer: &Value) -> Result<ReadTerms, AskError> {
     let missing = missing(answer)?;
-    let buckets = answer.pointer(&format!("/aggregations/{name}/buckets"));
+    let buckets = answer.pointer(&format!("/aggregations/{TERMS}/buckets"));
     let buckets = buckets.and_then(Value::as_array);
     let terms = buckets.into_iter().flatten().map(|bucket| {
-        let term = bucket.get("key")?.get(name)?.as_str()?;
+        let term = bucket.get("key")?.get(TERMS)?.as_str()?;
         Some((term.to_owned(), number(bucket.get("doc_count")?)?))
     });
     let terms: Option<Vec<_>> = terms.collect();

@@ -12,7 +12,6 @@ pub(crate) mod document;
 mod index;
 mod leaf;
 mod load;
-mod options;
 mod pattern;
 mod reload;
 mod request;
@@ -27,11 +26,13 @@ pub use self::load::{
     IndexChange, IndexChanges, IndexLoad, IndexLoadError, IndexLoadMark, LoadPart, LoadWork,
     RecordPlace, RefusedRecord, SlowCluster,
 };
-pub use self::options::ClusterOptions;
 pub use self::reload::ReplacedIndex;
 pub use super::link::address::{
     ClusterAccess, ClusterAddress, ClusterAddressError, ClusterCredentials, ClusterCredentialsError,
 };
+
+/// A database in an index of OpenSearch: its name, where its records are, and how long to wait for them.
+pub type ClusterOptions = super::EngineOptions;
 
 #[cfg(test)]
 mod tests;

@@ -72,7 +72,7 @@ pub(super) async fn retrieve<D: EngineDatabase>(
         let words = "the record no longer exists, or its part of the index does not answer";
         diagnostic(Condition::SYSTEM_ERROR_PRESENTING, words)
     };
-    let name = database.name();
+    let name = &*database.options().name;
     let record = record.ok_or_else(vanished);
     let record = record.and_then(|record| record.converted(wanted.composition, name));
     Ok(Retrieved::new(DatabaseName::from(name), record).written_here())

@@ -12,6 +12,7 @@ use z3950_server::{Diagnostic, diagnostic};
 use super::answer::{AskError, EngineAnswer, FacetCounts, Hit};
 use super::clause::{Clause, Leaf, TermReader, translate};
 use super::hits::{EngineHits, ResultSets};
+use super::options::EngineOptions;
 use super::pages::Pages;
 use super::plan::{FacetOf, Page, Plan};
 
@@ -57,13 +58,7 @@ pub(super) trait EngineDatabase: Sync + Sized {
     /// The records that are fetched at once: the longest of them fit an answer.
     const AT_ONCE: usize;
 
-    fn name(&self) -> &str;
-
-    /// Returns whether a search fails if a part of the index is missing.
-    fn is_strict(&self) -> bool;
-
-    /// Returns the longest wait for an answer.
-    fn answer_time(&self) -> Duration;
+    fn options(&self) -> &EngineOptions;
 
     fn sets(&self) -> &ResultSets;
 
@@ -109,7 +104,7 @@ pub(super) trait EngineDatabase: Sync + Sized {
 
     /// Returns the time after which the engine answers with what it has, which leaves time for the answer.
     fn deadline(&self) -> Duration {
-        self.answer_time() * 3 / 4
+        self.options().answer_time * 3 / 4
     }
 
     /// Returns the clause of a set of this database as an operand: its records, if they are known.
@@ -130,9 +125,9 @@ pub(super) trait EngineDatabase: Sync + Sized {
             return Ok(None);
         };
         let failure = diagnostic(Condition::DATABASE_UNAVAILABLE, words);
-        let database = self.name();
+        let database = &*self.options().name;
         tracing::warn!(database, why = words, "records are missing from an answer");
-        if self.is_strict() {
+        if self.options().strict {
             Err(failure)
         } else {
             Ok(Some(SourceReport::new(ENGINE, Err(failure))))
@@ -142,7 +137,7 @@ pub(super) trait EngineDatabase: Sync + Sized {
     /// Logs why the engine has no answer, and returns what that means to a client.
     fn failure(&self, error: &AskError) -> Diagnostic {
         if !matches!(error, AskError::Refused(_)) {
-            let database = self.name();
+            let database = &*self.options().name;
             tracing::warn!(database, why = %error, "the search engine did not answer a request");
         }
         error.diagnostic()
@@ -238,7 +233,7 @@ async fn find_by<D: EngineDatabase>(
     let mut found = Found::from(hits);
     found.estimate = !is_exact;
     if let Some(failed) = failed {
-        let own = SourceReport::new(database.name(), Ok(total));
+        let own = SourceReport::new(&*database.options().name, Ok(total));
         found.sources = vec![own, failed];
     }
     found.term_counts = term_counts;

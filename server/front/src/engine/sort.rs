@@ -60,7 +60,8 @@ async fn order_of<D: EngineDatabase>(
     found: &Clause<D::Leaf>,
 ) -> Result<OrderBy<<D::Leaf as Leaf>::SortKey>, Diagnostic> {
     let with_case = key.case_sensitivity == CaseSensitivity::CASE_SENSITIVE;
-    let (sort_key, sortable) = reader.sort_key(element(database.name(), key)?, with_case)?;
+    let (sort_key, sortable) =
+        reader.sort_key(element(&database.options().name, key)?, with_case)?;
     let descending = match key.sort_relation {
         SortRelation::ASCENDING => false,
         SortRelation::DESCENDING => true,

@@ -9,25 +9,24 @@ use z3950::transport::TlsError;
 use z3950_server::Diagnostic;
 use z3950_server::asn1::apdu::{RpnQuery, Schema};
 use z3950_server::asn1::bib1::diagnostics::Condition;
-use z3950_server::asn1::oid::{Oid, UNIMARC, USMARC};
+use z3950_server::asn1::oid::Oid;
 use z3950_server::backend::{
     Answer, Backend, DatabaseInfo, Found, Hits, Retrieve, RetrieveMany, Retrieved, Scan, Scanned,
     Search, Sort,
 };
 use z3950_server::diagnostic;
 use z3950_server::memory::forms;
-use z3950_server::memory::index_map::XML_ELEMENT_SETS;
 
 use super::dialect::Dialect;
 use super::map::{CatalogueMap, Role};
 use super::offer::{MissingField, Offer};
-use super::options::{CatalogueError, CatalogueOptions};
 use super::plan::Plan;
+use super::{CatalogueError, CatalogueOptions};
 use crate::engine::health::ServerCounts;
 use crate::engine::hits::ResultSets;
 use crate::engine::link::reading::ReadLink;
 use crate::engine::plan::Page;
-use crate::engine::search::{self, EngineDatabase as _, clause_of};
+use crate::engine::search::{self, EngineDatabase, clause_of};
 use crate::engine::{pages, sort};
 use crate::lock::lock;
 
@@ -212,14 +211,7 @@ impl CatalogueDatabase {
 }
 
 fn described(options: &CatalogueOptions, offer: &Offer) -> DatabaseInfo {
-    let mut info = DatabaseInfo::default();
-    info.name = options.name.clone();
-    info.title = options.title.clone();
-    info.description = options.description.clone();
-    let own = [USMARC, UNIMARC].into_iter();
-    info.syntaxes = own.chain(forms::SYNTAXES).collect();
-    info.element_sets = XML_ELEMENT_SETS.map(str::to_owned).into();
-    info.attributes = offer.attributes();
+    let mut info = options.described(offer.attributes());
     info.scan = offer.points().any(|point| point.has(Role::Scan));
     info.sort = offer.points().any(|point| point.has(Role::Sort));
     info

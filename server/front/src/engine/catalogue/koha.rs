@@ -17,10 +17,14 @@ use z3950_server::Diagnostic;
 
 use self::analysis::{Analysis, Needs};
 use self::mapping::KnownIndex;
+use self::request::KohaFields;
+use self::scan::KohaList;
 use super::offer::{FieldsError, FieldsFound, Offer};
-use super::plan::{Answer, AskError, Plan, TermsAnswer, TermsPlan};
+use super::plan::{Answer, AskError, Clause, Plan, TermsAnswer, TermsPlan};
 use super::term::Skills;
 use crate::engine::elastic;
+use crate::engine::elastic::listing::around;
+use crate::engine::elastic::request::search;
 use crate::engine::link::reading::{ReadLink, Reading};
 use crate::lock::lock;
 
@@ -76,8 +80,8 @@ impl KohaDialect {
         let mut needs = Needs::default();
         needs.add(plan.clause);
         plan.counts.iter().for_each(|clause| needs.add(clause));
-        let analysis = self.analyzed(needs).await?;
-        let body = request::search(offer, &analysis, plan)?;
+        let analysis = &self.analyzed(needs).await?;
+        let body = search(&KohaFields { offer, analysis }, plan)?;
         let limit = elastic::limit(plan, RECORD_OCTETS);
         let answer = self.ask(&body, limit).await?;
         response::read(offer, plan, &answer)
@@ -96,12 +100,21 @@ impl KohaDialect {
         if let Some(within) = plan.within {
             needs.add(within);
         }
-        let analysis = self.analyzed(needs).await?;
-        scan::terms(self, offer, &analysis, plan, deadline).await
+        let analysis = &self.analyzed(needs).await?;
+        let start = analysis.key(plan.field, plan.start);
+        let list = KohaList {
+            koha: self,
+            fields: KohaFields { offer, analysis },
+            field: plan.field,
+            within: plan.within.unwrap_or(&Clause::Everything),
+            deadline,
+        };
+        around(&list, &start, plan.before, plan.after).await
     }
 
     pub(super) fn statement(&self, offer: &Offer, plan: &Plan<'_>) -> Result<String, Diagnostic> {
-        let body = request::search(offer, &Analysis::as_written(), plan)?;
+        let analysis = &Analysis::as_written();
+        let body = search(&KohaFields { offer, analysis }, plan)?;
         Ok(body.to_string())
     }
 

@@ -6,9 +6,9 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::dialect::Dialect;
+use super::error::CatalogueError;
 use super::map::{CatalogueEngine, CatalogueMap, Role};
 use super::offer::{FieldsError, MissingField, Offer};
-use super::options::CatalogueError;
 use super::plan::{Clause, Plan};
 use crate::engine::link::address::{ClusterAccess, ClusterAddress};
 use crate::engine::link::reading::{ReadLink, Reading};

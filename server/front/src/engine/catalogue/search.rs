@@ -1,7 +1,6 @@
 //! A catalogue as a database that is found, presented and sorted as any other in an engine.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use z3950_server::asn1::apdu::{AttributeList, SortKey};
 use z3950_server::asn1::bib1::diagnostics::Condition;
@@ -13,6 +12,7 @@ use super::leaf::{CatalogueLeaf, Wanted};
 use super::map::Role;
 use super::offer::{Offer, Point};
 use super::plan::{Answer, AskError, Clause, OrderBy, Plan};
+use crate::engine::EngineOptions;
 use crate::engine::hits::ResultSets;
 use crate::engine::link::Failure;
 use crate::engine::pages::Pages;
@@ -25,16 +25,8 @@ impl EngineDatabase for CatalogueDatabase {
 
     const AT_ONCE: usize = 50;
 
-    fn name(&self) -> &str {
-        &self.options.name
-    }
-
-    fn is_strict(&self) -> bool {
-        self.options.strict
-    }
-
-    fn answer_time(&self) -> Duration {
-        self.options.answer_time
+    fn options(&self) -> &EngineOptions {
+        &self.options
     }
 
     fn sets(&self) -> &ResultSets {

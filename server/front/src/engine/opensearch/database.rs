@@ -9,24 +9,23 @@ use z3950::transport::TlsError;
 use z3950_server::Diagnostic;
 use z3950_server::asn1::apdu::{RpnQuery, Schema};
 use z3950_server::asn1::bib1::diagnostics::Condition;
-use z3950_server::asn1::oid::{Oid, UNIMARC, USMARC};
+use z3950_server::asn1::oid::Oid;
 use z3950_server::backend::{
     Answer, Backend, DatabaseInfo, Found, Hits, Retrieve, RetrieveMany, Retrieved, Scan, Scanned,
     Search, Sort, Update,
 };
 use z3950_server::diagnostic;
 use z3950_server::memory::forms;
-use z3950_server::memory::index_map::XML_ELEMENT_SETS;
 
+use super::ClusterOptions;
 use super::leaf::Plan;
-use super::options::ClusterOptions;
-use super::request;
+use crate::engine::elastic::request;
 use crate::engine::health::ServerCounts;
 use crate::engine::hits::ResultSets;
 use crate::engine::layout::EngineLayout;
 use crate::engine::link::Link;
 use crate::engine::plan::Page;
-use crate::engine::search::{self, EngineDatabase as _, clause_of};
+use crate::engine::search::{self, EngineDatabase, clause_of};
 use crate::engine::{pages, sort};
 
 /// A database in an index of OpenSearch, as a backend. Connections are opened when they are first needed.
@@ -78,7 +77,7 @@ impl ClusterDatabase {
             page: Page::first(records),
             ..Plan::count(&clause, self.deadline())
         };
-        let body = request::search(&self.layout, &plan)?;
+        let body = request::search(&*self.layout, &plan)?;
         Ok(body.to_string().into_bytes())
     }
 
@@ -116,16 +115,7 @@ impl ClusterDatabase {
 }
 
 fn described(options: &ClusterOptions, layout: &EngineLayout) -> DatabaseInfo {
-    let mut info = DatabaseInfo::default();
-    info.name = options.name.clone();
-    info.title = options.title.clone();
-    info.description = options.description.clone();
-    info.syntaxes = [USMARC, UNIMARC]
-        .into_iter()
-        .chain(forms::SYNTAXES)
-        .collect();
-    info.element_sets = XML_ELEMENT_SETS.map(str::to_owned).into();
-    info.attributes = layout.map().attributes();
+    let mut info = options.described(layout.map().attributes());
     info.scan = true;
     info.sort = true;
     info.update = true;

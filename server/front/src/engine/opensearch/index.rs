@@ -8,7 +8,7 @@ use hyper::Method;
 use serde_json::{Map, Value, json};
 use z3950::transport::TlsError;
 
-use super::options::ClusterOptions;
+use super::ClusterOptions;
 use crate::engine::layout::EngineLayout;
 use crate::engine::link::{Draft, Failure, Link};
 

@@ -49,10 +49,6 @@ pub(super) type Part = spans::Part<Words>;
 /// What to ask the own index.
 pub(super) type Plan<'a> = plan::Plan<'a, IndexLeaf>;
 
-/// A part of the order of records.
-pub(super) type OrderBy = plan::OrderBy<SortKey>;
-/// A facet to count.
-pub(super) type FacetOf = plan::FacetOf<Terms>;
 /// An answer of the own index.
 pub(super) type Answer = EngineAnswer<u64>;
 

@@ -1,7 +1,6 @@
 //! The own index as a database that is found, presented and sorted as any other in an engine.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use form_urlencoded::byte_serialize;
 use z3950_server::asn1::apdu::{AttributeList, SortKey as Element};
@@ -13,10 +12,11 @@ use z3950_server::{Diagnostic, diagnostic};
 use super::database::ClusterDatabase;
 use super::document::id_of;
 use super::leaf::{Answer, Clause, IndexLeaf, Plan, SortKey};
-use super::request::{self, MOST_WINDOW};
 use super::response::{self, NO_NUMBER};
+use crate::engine::EngineOptions;
 use crate::engine::answer::AskError;
 use crate::engine::elastic;
+use crate::engine::elastic::request::search;
 use crate::engine::hits::ResultSets;
 use crate::engine::layout::EngineLayout;
 use crate::engine::link::Failure;
@@ -25,22 +25,17 @@ use crate::engine::search::{EngineDatabase, IndexReader};
 
 /// The most octets of a record in an answer: base64 of the longest ISO 2709, and what is around it.
 pub(super) const RECORD_OCTETS: usize = 140 * 1024;
+/// The most records from the first to the last one of a page (`index.max_result_window`).
+pub(super) const MOST_WINDOW: usize = 10_000;
+
 impl EngineDatabase for ClusterDatabase {
     type Leaf = IndexLeaf;
     type Reader = EngineLayout;
 
     const AT_ONCE: usize = 250;
 
-    fn name(&self) -> &str {
-        &self.options.name
-    }
-
-    fn is_strict(&self) -> bool {
-        self.options.strict
-    }
-
-    fn answer_time(&self) -> Duration {
-        self.options.answer_time
+    fn options(&self) -> &EngineOptions {
+        &self.options
     }
 
     fn sets(&self) -> &ResultSets {
@@ -57,7 +52,7 @@ impl EngineDatabase for ClusterDatabase {
     }
 
     async fn ask(&self, plan: &Plan<'_>, index: Option<&str>) -> Result<Answer, AskError> {
-        let body = request::search(&self.layout, plan)?;
+        let body = search(&*self.layout, plan)?;
         let mut options = format!("allow_partial_search_results={}", !self.options.strict);
         // The identifier decides which part of the index has the record.
         if let Clause::Leaf(IndexLeaf::Identifier(id)) = plan.clause

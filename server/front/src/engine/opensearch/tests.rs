@@ -11,7 +11,7 @@ use z3950_server::asn1::query::parse_pqf;
 use z3950_server::backend::{Backend, Search};
 use z3950_server::memory::{AccessPoints, DocidField, Profile};
 
-use super::request::MOST_WINDOW;
+use super::search::MOST_WINDOW;
 use super::*;
 use crate::engine::asking::{
     self, body, changed, number, outcome, presented, record, refused, searched, with_set,

@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 
-use super::request::{COUNTS, facet_name};
 use crate::engine::catalogue::offer::Offer;
 use crate::engine::catalogue::plan::{Answer, AskError, CatalogueHit, Plan};
 use crate::engine::elastic;
@@ -13,32 +12,8 @@ use crate::engine::records::HeldRecord;
 /// # Errors
 /// See [`AskError`].
 pub(super) fn read(offer: &Offer, plan: &Plan<'_>, answer: &Value) -> Result<Answer, AskError> {
-    let missing = elastic::missing(answer)?;
-    let (hits, index) = elastic::hits(answer)?;
-    let hits = hits
-        .iter()
-        .map(|found| hit(offer, plan.page.with_records, found));
-    let aggregation = |name: &str| answer.pointer(&format!("/aggregations/{name}"));
-    let facets = plan.facets.iter().enumerate().map(|(place, _)| {
-        let counted = aggregation(&facet_name(place));
-        counted.and_then(elastic::facet).unwrap_or_default()
-    });
-    let counts = if plan.counts.is_empty() {
-        Vec::new()
-    } else {
-        elastic::counts(aggregation(&format!("{COUNTS}/{COUNTS}")))?
-    };
-    let (total, is_exact) = elastic::total(answer);
-    Ok(Answer {
-        total,
-        is_exact,
-        missing,
-        hits: hits
-            .collect::<Option<_>>()
-            .ok_or(AskError::Malformed("records"))?,
-        index,
-        facets: facets.collect(),
-        counts,
+    elastic::read(plan, answer, |found| {
+        hit(offer, plan.page.with_records, found)
     })
 }
 

@@ -11,7 +11,9 @@ use z3950_server::memory::{AccessPoints, DocidField, Profile};
 use super::*;
 use crate::engine::IndexUses;
 use crate::engine::clause::translate;
-use crate::engine::plan::Page;
+use crate::engine::elastic::request::{TermsAfter, query, search, terms};
+use crate::engine::opensearch::leaf::{Clause, Plan};
+use crate::engine::plan::{FacetOf, MissingValue, OrderBy, Page, PageStart};
 
 fn layout() -> EngineLayout {
     let (points, uses) = (AccessPoints::default(), IndexUses::default());
@@ -472,12 +474,11 @@ fn pages_begin_at_numbers_and_after_places() {
 fn terms_are_read_in_both_directions() {
     let layout = layout();
     let scan = TermsAfter {
-        terms: Terms::Words(IndexId::ANY),
-        start: Some("war"),
-        backwards: true,
+        field: "y_any",
+        start: "war",
         from: Some("wa"),
         most: 5,
-        within: Some(&Clause::Everything),
+        within: &Clause::Everything,
         deadline: Duration::from_millis(1500),
     };
     let sources =
@@ -496,13 +497,12 @@ fn terms_are_read_in_both_directions() {
     let filter = json!({ "bool": { "filter": [range, { "match_all": {} }] } });
     assert_eq!(body["query"], filter);
     let all = TermsAfter {
-        start: None,
-        backwards: false,
+        start: "",
         from: None,
-        within: None,
         ..scan
     };
     let body = terms(&layout, &all).expect("a search");
     let expected = json!({ "terms": { "composite": { "size": 5, "sources": sources("asc") } } });
-    assert_eq!((&body["aggs"], body.get("query")), (&expected, None));
+    let everything = json!({ "match_all": {} });
+    assert_eq!((&body["aggs"], &body["query"]), (&expected, &everything));
 }

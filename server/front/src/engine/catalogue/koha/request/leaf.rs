@@ -2,20 +2,22 @@
 
 use std::ops::Bound;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use z3950_server::Diagnostic;
 use z3950_server::memory::Kind;
 use z3950_server::memory::index_map::TextRange;
 
 use super::expression::{bounded, of_word, push};
-use super::term::{Term, any_span, matching, near, terms_span};
-use super::{any_of, nothing};
+use super::term::{Term, terms_span};
 use crate::engine::catalogue::koha::analysis::{Analysis, keys, only, outer, plain};
 use crate::engine::catalogue::leaf::{
     CatalogueLeaf, Part, Phrase, Placed, Spans, Wanted, Word, text_of,
 };
 use crate::engine::catalogue::map::Role;
 use crate::engine::catalogue::offer::{Offer, Point};
+use crate::engine::elastic::request::{
+    adjacent, any_of, any_span, matching, nothing, pairs, range,
+};
 
 /// Returns the query of a leaf.
 ///
@@ -40,9 +42,9 @@ pub(super) fn leaf_query(
         Wanted::Spans(spans) => reader.spans(spans)?,
         Wanted::Keys(keys) => reader.keys(keys),
         Wanted::OpenKeys(words) => reader.open_keys(words)?,
-        Wanted::Range(bounds) => {
-            any_field(point.fields(Role::Ranges), |field| range(field, bounds))
-        }
+        Wanted::Range(bounds) => any_field(point.fields(Role::Ranges), |field| {
+            range(field, &bounds.0, &bounds.1)
+        }),
         Wanted::Date { digits, text } => reader.date(digits, text),
         Wanted::Dates(bounds) => reader.dates(bounds),
     })
@@ -66,19 +68,6 @@ fn existing(point: &Point) -> Vec<String> {
 /// Returns the query of the records that one of these fields finds.
 fn any_field(fields: &[String], of: impl FnMut(&String) -> Value) -> Value {
     any_of(fields.iter().map(of).collect())
-}
-
-/// Returns the query of values between bounds.
-fn range(field: &str, (from, to): &TextRange) -> Value {
-    let mut bounds = Map::new();
-    for (bound, [included, excluded]) in [(from, ["gte", "gt"]), (to, ["lte", "lt"])] {
-        match bound {
-            Bound::Included(text) => bounds.insert(included.to_owned(), (&**text).into()),
-            Bound::Excluded(text) => bounds.insert(excluded.to_owned(), (&**text).into()),
-            Bound::Unbounded => None,
-        };
-    }
-    json!({ "range": { field: bounds } })
 }
 
 struct LeafReader<'a> {
@@ -156,13 +145,10 @@ impl LeafReader<'_> {
         Ok(match positions.as_slice() {
             [] => nothing(),
             [only] => any_of(only.iter().map(|term| term.query(field)).collect()),
-            _ => near(
-                positions
-                    .iter()
-                    .map(|terms| terms_span(field, terms))
-                    .collect(),
-                0,
-            ),
+            _ => {
+                let spans = positions.iter().map(|terms| terms_span(field, terms));
+                adjacent(spans.collect()).unwrap_or_else(nothing)
+            }
         })
     }
 
@@ -200,21 +186,7 @@ impl LeafReader<'_> {
                 right,
                 most,
                 ordered,
-            } => {
-                let (left, right) = (each(left)?, each(right)?);
-                let mut pairs = Vec::new();
-                for one in &left {
-                    for other in &right {
-                        // Only in order: the engine misses some of those in any order.
-                        let slop = most.saturating_sub(1);
-                        pairs.push(near(vec![one.clone(), other.clone()], slop));
-                        if !ordered {
-                            pairs.push(near(vec![other.clone(), one.clone()], slop));
-                        }
-                    }
-                }
-                any_span(pairs)
-            }
+            } => pairs(&each(left)?, &each(right)?, *most, *ordered),
         })
     }
 
@@ -235,14 +207,7 @@ impl LeafReader<'_> {
                 }
             }
         }
-        Ok(match spans.pop() {
-            None => None,
-            Some(only) if spans.is_empty() => Some(only),
-            Some(last) => {
-                spans.push(last);
-                Some(near(spans, 0))
-            }
-        })
+        Ok(adjacent(spans))
     }
 
     /// Returns the query of words that begin or end a value. The field has a value as one term: folded, without punctuation, and with all
@@ -364,8 +329,8 @@ impl LeafReader<'_> {
                 Bound::Excluded(text) => Bound::Excluded(written(text)),
                 Bound::Unbounded => Bound::Excluded(BEHIND_DIGITS.to_owned()),
             };
-            let bounds = (from, to);
-            queries.extend(self.fields(role).iter().map(|field| range(field, &bounds)));
+            let fields = self.fields(role).iter();
+            queries.extend(fields.map(|field| range(field, &from, &to)));
         }
         any_of(queries)
     }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use z3950_server::Diagnostic;
 
 use super::expression::{bounded, push};
-use super::nothing;
+use crate::engine::elastic::request::{any_span, matching, nothing};
 
 /// A term of a field, or a pattern of terms.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,28 +50,8 @@ impl Term {
     }
 }
 
-/// Returns the query of the terms that match an expression.
-pub(super) fn matching(field: &str, expression: &str) -> Value {
-    json!({ "regexp": { field: { "value": expression, "flags": "NONE" } } })
-}
-
 /// Returns the span of one of several terms.
 pub(super) fn terms_span(field: &str, terms: &[Term]) -> Value {
     let spans = terms.iter().map(|term| term.span(field));
     any_span(spans.collect()).unwrap_or_else(nothing)
-}
-
-/// Returns the span of one of several; `None` of none.
-pub(super) fn any_span(mut spans: Vec<Value>) -> Option<Value> {
-    let last = spans.pop()?;
-    if spans.is_empty() {
-        return Some(last);
-    }
-    spans.push(last);
-    Some(json!({ "span_or": { "clauses": spans } }))
-}
-
-/// Returns the spans with at most this number of words in between, in order.
-pub(super) fn near(spans: Vec<Value>, slop: u32) -> Value {
-    json!({ "span_near": { "clauses": spans, "slop": slop, "in_order": true } })
 }

@@ -1,13 +1,17 @@
 //! Queries as the engine gets them, with words folded as the tests say.
 
+use std::time::Duration;
+
 use z3950_server::asn1::bib1::diagnostics::Condition;
 use z3950_server::asn1::query::parse_pqf;
 use z3950_server::diagnostic;
 
 use super::*;
 use crate::engine::catalogue::map::CatalogueMap;
+use crate::engine::catalogue::plan::{Clause, FacetOf, OrderBy, Plan};
 use crate::engine::clause::translate;
-use crate::engine::plan::Page;
+use crate::engine::elastic::request::{self, search};
+use crate::engine::plan::{MissingValue, Page, PageStart};
 
 const MAP: &str = r#"engine = "koha"
 [record]
@@ -57,6 +61,10 @@ fn offer() -> Offer {
     Offer::new(&map, None).0
 }
 
+fn fields<'a>(offer: &'a Offer, analysis: &'a Analysis) -> KohaFields<'a> {
+    KohaFields { offer, analysis }
+}
+
 /// How the engine of the tests folds texts.
 fn analysis() -> Analysis {
     let mut analysis = Analysis::default();
@@ -95,7 +103,7 @@ fn asked(pqf: &str) -> Value {
     let none = |name: &[u8]| Err(diagnostic(Condition::RESULT_SET_DOES_NOT_EXIST, name));
     let offer = offer();
     let found = translate(&offer, &query, &none, false);
-    match found.and_then(|found| super::query(&offer, &analysis(), &found.clause)) {
+    match found.and_then(|found| request::query(&fields(&offer, &analysis()), &found.clause)) {
         Ok(query) => query,
         Err(why) => json!(why.condition),
     }
@@ -346,7 +354,7 @@ fn masks_have_a_greatest_length() {
         let none = |name: &[u8]| Err(diagnostic(Condition::RESULT_SET_DOES_NOT_EXIST, name));
         let offer = offer();
         let found = translate(&offer, &query, &none, false).expect("a clause");
-        let asked = super::query(&offer, &analysis, &found.clause);
+        let asked = request::query(&fields(&offer, &analysis), &found.clause);
         assert_eq!(asked.map_or_else(|why| why.condition, |_| 0), expected);
     }
 }
@@ -413,7 +421,10 @@ fn plans_become_searches() {
             ] } } } },
         },
     });
-    assert_eq!(search(&offer, &Analysis::default(), &plan), Ok(expected));
+    assert_eq!(
+        search(&fields(&offer, &Analysis::default()), &plan),
+        Ok(expected)
+    );
     let after = Plan {
         page: Page {
             start: PageStart::After("[\"a\\u0001\",5]"),
@@ -422,7 +433,7 @@ fn plans_become_searches() {
         },
         ..Plan::count(&clause, Duration::from_secs(1))
     };
-    let body = search(&offer, &Analysis::default(), &after).expect("a search");
+    let body = search(&fields(&offer, &Analysis::default()), &after).expect("a search");
     assert_eq!(body["search_after"], json!(["a\u{1}", 5]));
     assert_eq!(
         (&body["track_total_hits"], &body["_source"]),

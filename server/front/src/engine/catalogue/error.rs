@@ -1,49 +1,8 @@
-//! The settings of a catalogue, and why it cannot be used.
-
-use std::time::Duration;
+//! Why a catalogue cannot be used.
 
 use super::map::CatalogueEngine;
 use super::offer::FieldsError;
 use crate::engine::link::Failure;
-use crate::engine::link::address::{ClusterAccess, ClusterAddress};
-
-/// A catalogue: its name, where its index is, and how long to wait for answers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct CatalogueOptions {
-    /// The name of the database.
-    pub name: String,
-    /// The title.
-    pub title: Option<String>,
-    /// The description.
-    pub description: Option<String>,
-    /// Servers of one engine, all with the same index; they take turns.
-    pub addresses: Vec<ClusterAddress>,
-    /// What the servers ask of clients, and what they have to show themselves.
-    pub access: ClusterAccess,
-    /// The longest wait for an answer; 10 s.
-    pub answer_time: Duration,
-    /// The most connections with each server; 16.
-    pub connections: usize,
-    /// Whether a search fails if a part of the index is missing; otherwise it finds what the others have.
-    pub strict: bool,
-}
-
-impl CatalogueOptions {
-    /// Creates options for an index at these addresses, with the default times and limits.
-    pub fn new(name: impl Into<String>, addresses: Vec<ClusterAddress>) -> Self {
-        Self {
-            name: name.into(),
-            title: None,
-            description: None,
-            addresses,
-            access: ClusterAccess::default(),
-            answer_time: Duration::from_secs(10),
-            connections: 16,
-            strict: false,
-        }
-    }
-}
 
 /// Why a catalogue cannot be used as it is.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

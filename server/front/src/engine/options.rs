@@ -1,0 +1,72 @@
+//! The settings of a database in an engine.
+
+use std::time::Duration;
+
+use z3950_server::asn1::oid::{UNIMARC, USMARC};
+use z3950_server::backend::{AttributeInfo, DatabaseInfo};
+use z3950_server::memory::forms;
+use z3950_server::memory::index_map::XML_ELEMENT_SETS;
+
+use super::link::address::{ClusterAccess, ClusterAddress};
+
+/// A database in an engine: its name, where its index is, and how long to wait for answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct EngineOptions {
+    /// The name of the database.
+    pub name: String,
+    /// The title.
+    pub title: Option<String>,
+    /// The description.
+    pub description: Option<String>,
+    /// Servers of one engine, all with the same index; they take turns.
+    pub addresses: Vec<ClusterAddress>,
+    /// What the servers ask of clients, and what they have to show themselves.
+    pub access: ClusterAccess,
+    /// The number of shards of an own index that is created; 3.
+    pub shards: u32,
+    /// The number of copies of each shard of an own index that is created, besides the first one; 1.
+    pub replicas: u32,
+    /// The longest wait for an answer; 10 s.
+    pub answer_time: Duration,
+    /// The most connections with each server; 16.
+    pub connections: usize,
+    /// Whether a search fails if a part of the index is missing; otherwise it finds what the others have.
+    pub strict: bool,
+}
+
+impl EngineOptions {
+    /// Creates options for an index at these addresses, with the default times and limits.
+    pub fn new(name: impl Into<String>, addresses: Vec<ClusterAddress>) -> Self {
+        Self {
+            name: name.into(),
+            title: None,
+            description: None,
+            addresses,
+            access: ClusterAccess::default(),
+            shards: 3,
+            replicas: 1,
+            answer_time: Duration::from_secs(10),
+            connections: 16,
+            strict: false,
+        }
+    }
+
+    /// Returns the name of the index, or of the alias that stands for it; empty without an address.
+    pub fn index(&self) -> &str {
+        self.addresses.first().map_or("", |first| &first.index)
+    }
+
+    /// Returns what people are told of the database.
+    pub(super) fn described(&self, attributes: Vec<AttributeInfo>) -> DatabaseInfo {
+        let mut info = DatabaseInfo::default();
+        info.name = self.name.clone();
+        info.title = self.title.clone();
+        info.description = self.description.clone();
+        let own = [USMARC, UNIMARC].into_iter();
+        info.syntaxes = own.chain(forms::SYNTAXES).collect();
+        info.element_sets = XML_ELEMENT_SETS.map(str::to_owned).into();
+        info.attributes = attributes;
+        info
+    }
+}
