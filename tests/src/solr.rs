@@ -2,8 +2,8 @@
 //! collections in `solr`. `Z3950_SOLR` names the folder that `solr/prepare` has filled; without the variable, the build folder gets one,
 //! if Java and Maven are there.
 //!
-//! Two nodes serve all tests of a program, each with collections of its own; tests that stop nodes share two others. The nodes end with
-//! the test program, since their standard input closes then.
+//! Two nodes serve all tests of a program, each with collections of its own; tests that stop nodes share two others, and tests of a
+//! server without a cluster share one. The nodes end with the test program, since their standard input closes then.
 
 mod documents;
 
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 pub use self::documents::{RecordForm, blacklight_document, vufind_document};
 use crate::opensearch::{PATIENCE, ask, prepared};
@@ -32,6 +32,7 @@ pub struct SolrNodes {
     ports: Vec<u16>,
     running: Vec<bool>,
     folder: PathBuf,
+    is_cluster: bool,
 }
 
 /// Nodes that start fast.
@@ -44,6 +45,16 @@ const FOR_TESTS: &[&str] = &[
 ];
 /// Nodes that answer fast, with the collector of garbage with which Solr is distributed.
 const FOR_MEASURING: &[&str] = &["-Xms768m", "-Xmx768m", "-XX:+UseG1GC"];
+/// The folders with configurations; the last is that of no program with records.
+const CONFIGURATIONS: [&str; 3] = ["vufind", "blacklight", "other"];
+
+/// The user who may read on the server without a cluster, and one who may not, with their password.
+pub const READER: &str = "reader:SolrRocks";
+/// A user who may not read.
+pub const STRANGER: &str = "stranger:SolrRocks";
+/// The password of both, as Solr keeps it: hashed, and with a salt.
+const HASHED: &str =
+    "IV0EHq1OnNrj6gvRCwvFwTrZ1+z1oBbnQdiVC3otuq0= Ndd7LKvVBAaZIF0QAVi1ekCfAJXr1GGfLtRUXhgrF8c=";
 
 /// Whose fields a collection has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,7 +110,19 @@ impl SolrNodes {
         Self::start(1, FOR_MEASURING)
     }
 
-    fn start(number: usize, options: &[&str]) -> Option<Self> {
+    /// Returns a server that belongs to no cluster, on which only [`READER`] may read; `None` if it cannot be had.
+    ///
+    /// # Panics
+    /// Panics if it cannot be had and `Z3950_PEERS=required`.
+    pub fn alone() -> Option<&'static Self> {
+        static ALONE: OnceLock<Option<SolrNodes>> = OnceLock::new();
+        ALONE.get_or_init(|| Self::start(0, FOR_TESTS)).as_ref()
+    }
+
+    /// Starts nodes of a cluster; for none, a server without a cluster.
+    fn start(in_cluster: usize, options: &[&str]) -> Option<Self> {
+        let is_cluster = in_cluster > 0;
+        let number = in_cluster.max(1);
         let java = peer::find("java")?;
         let program = match std::env::var_os("Z3950_SOLR") {
             Some(folder) => PathBuf::from(folder),
@@ -112,16 +135,22 @@ impl SolrNodes {
         let (zoo_keeper, ports) = pairs.split_first().expect("ports");
         let configurations = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/solr");
         let shown = ports.iter().map(u16::to_string).collect::<Vec<_>>();
+        let zoo_keeper = if is_cluster { *zoo_keeper } else { 0 };
         let mut child = command(java)
             .arg("-XX:ActiveProcessorCount=2")
             .args(options)
             .arg("-Dfile.encoding=UTF-8")
+            .arg(format!(
+                "-Dlog4j2.configurationFile={}",
+                configurations.join("log4j2.xml").display()
+            ))
+            .arg(format!("-Dsecurity={}", security()))
             .arg("-cp")
             .arg(format!("{0}/classes:{0}/jars/*", program.display()))
             .arg("SolrNodes")
             .arg(&folder)
             .args([zoo_keeper.to_string(), shown.join(",")])
-            .args(["vufind", "blacklight"].map(|name| configurations.join(name)))
+            .args(CONFIGURATIONS.map(|name| configurations.join(name)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(log)
@@ -136,6 +165,7 @@ impl SolrNodes {
             running: vec![true; number],
             ports: ports.to_vec(),
             folder,
+            is_cluster,
         };
         nodes.wait_for("ready");
         Some(nodes)
@@ -147,24 +177,52 @@ impl SolrNodes {
         while read.trim_end() != line {
             read.clear();
             if self.answers.read_line(&mut read).expect("readable") == 0 {
-                let log = std::fs::read_to_string(self.folder.join("log"));
-                panic!("the nodes of Solr ended: {}", log.unwrap_or_default());
+                panic!("the nodes of Solr ended: {}", self.logged());
             }
         }
     }
 
-    /// Creates a collection that no other test has, with a shard on each node; returns its name.
+    fn logged(&self) -> String {
+        let log = std::fs::read(self.folder.join("log")).unwrap_or_default();
+        String::from_utf8_lossy(&log).into_owned()
+    }
+
+    /// Returns what the nodes have logged of a collection: its requests, and what went wrong. Requests between the nodes are left out.
+    pub fn log(&self, collection: &str) -> Vec<String> {
+        let is_of = |line: &&str| {
+            let mut words = line.split(' ').skip(1).take(2);
+            words.any(|word| word == collection) && !line.contains("distrib=false")
+        };
+        self.logged()
+            .lines()
+            .filter(is_of)
+            .map(str::to_owned)
+            .collect()
+    }
+
+    /// Creates a collection that no other test has, with a shard on each node, or a core; returns its name.
     ///
     /// # Panics
     /// Panics if the nodes refuse it.
     pub fn create(&self, shape: SolrShape, name: &str) -> String {
+        self.create_of(shape.name(), name)
+    }
+
+    /// Creates a collection with the configuration of a folder next to this file.
+    ///
+    /// # Panics
+    /// Panics if the nodes refuse it.
+    pub fn create_of(&self, configuration: &str, name: &str) -> String {
         static TURN: AtomicU32 = AtomicU32::new(0);
         let name = format!("{name}-{}", TURN.fetch_add(1, Ordering::Relaxed));
-        let configuration = shape.name();
-        let shards = self.ports.len();
-        let path = format!(
-            "/solr/admin/collections?action=CREATE&name={name}&numShards={shards}&collection.configName={configuration}&wt=json"
-        );
+        let path = if self.is_cluster {
+            let shards = self.ports.len();
+            format!(
+                "/solr/admin/collections?action=CREATE&name={name}&numShards={shards}&collection.configName={configuration}&wt=json"
+            )
+        } else {
+            format!("/solr/admin/cores?action=CREATE&name={name}&configSet={configuration}&wt=json")
+        };
         let (status, answer) = self.ask("GET", &path, "");
         assert_eq!(status, 200, "{answer}");
         name
@@ -194,6 +252,18 @@ impl SolrNodes {
         let path = format!("/solr/{collection}/update?commit=true&wt=json");
         let body = serde_json::json!({ "delete": ids }).to_string();
         let (status, answer) = self.ask("POST", &path, &body);
+        assert_eq!(status, 200, "{answer}");
+    }
+
+    /// Makes an alias stand for a collection, and no longer for another.
+    ///
+    /// # Panics
+    /// Panics if the nodes refuse it.
+    pub fn set_alias(&self, alias: &str, collection: &str) {
+        let path = format!(
+            "/solr/admin/collections?action=CREATEALIAS&name={alias}&collections={collection}&wt=json"
+        );
+        let (status, answer) = self.ask("GET", &path, "");
         assert_eq!(status, 200, "{answer}");
     }
 
@@ -272,6 +342,25 @@ impl SolrNodes {
         writeln!(commands, "{line}").expect("the nodes read commands");
         self.wait_for(&line);
     }
+}
+
+/// Returns the passwords and rights of the server without a cluster.
+fn security() -> Value {
+    let users = [READER, STRANGER].map(|user| user.split(':').next().unwrap_or_default());
+    let hashed = users.iter().map(|user| ((*user).to_owned(), json!(HASHED)));
+    let hashed: serde_json::Map<_, _> = hashed.collect();
+    json!({
+        "authentication": {
+            "class": "solr.BasicAuthPlugin",
+            "blockUnknown": false,
+            "credentials": hashed,
+        },
+        "authorization": {
+            "class": "solr.RuleBasedAuthorizationPlugin",
+            "user-role": { users[0]: "reader" },
+            "permissions": [{ "name": "read", "role": "reader" }],
+        },
+    })
 }
 
 impl Drop for SolrNodes {

@@ -10,13 +10,16 @@
 //!    A term becomes a leaf of the index's own kind: `opensearch::leaf` reads terms with the code of `MemoryBackend`, and joins terms of
 //!    one index. A query of more than 1,000 leaves or 30 levels is refused here.
 //! 2. `plan` is what is asked in one request: the clause, the order, the page, facets, counts, and the time to answer in.
-//! 3. `opensearch::request` writes the plan in JSON for the fields that `opensearch::document` describes, and `opensearch::pattern`
-//!    writes masks and regular expressions. Terms were folded and split by the code of `MemoryBackend`; the engine does neither. `link`
-//!    sends the JSON to one of the nodes.
-//! 4. `opensearch::response` makes an `EngineAnswer` of the response: the total, the records, and what is missing. It also decides which
-//!    diagnostic a failure is.
-//! 5. The result set keeps the clause, and records are fetched when they are presented. They are in the order of a hash of their
-//!    identifiers, so the number of the record at a position far from the first can be estimated and corrected by a count.
+//! 3. `elastic::request` writes the plan in JSON; `opensearch::request` says in which fields, which `opensearch::document` describes, and
+//!    `opensearch::pattern` writes masks and regular expressions. Terms were folded and split by the code of `MemoryBackend`; the engine
+//!    does neither. `link` sends the JSON to one of the nodes.
+//! 4. `elastic` makes an `EngineAnswer` of the response: the total, the records, and what is missing. It also decides which diagnostic a
+//!    failure is.
+//! 5. `hits` keeps the clause as the result set, and `pages` fetches records when they are presented. `far` finds those far from the
+//!    first where records are in the order of numbers: the number at a position is estimated, and corrected by a count.
+//!
+//! What any database in an engine does with these is written once, in `search`, `sort`, `scan` and `pages`, over the trait
+//! `EngineDatabase`.
 //!
 //! Another engine needs leaves, a `request` and a `response` of its own. In a catalogue, `catalogue::map` reads which field answers which
 //! attribute (`catalogue/maps`), and `catalogue::offer` compares the map with the fields of the index every minute, and offers what both

@@ -6,6 +6,8 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, date_time_ymd};
+use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 use tokio_rustls::rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 use super::PATIENCE;
@@ -140,9 +142,16 @@ impl Message {
                 return Err(ErrorKind::UnexpectedEof.into());
             }
         }
-        let fields = head.lines().filter_map(|line| line.split_once(": "));
-        let mut lengths = fields.filter(|(name, _)| name.eq_ignore_ascii_case("content-length"));
-        let length = lengths.next().and_then(|(_, value)| value.parse().ok());
+        let field = |name: &str| {
+            let mut fields = head.lines().filter_map(|line| line.split_once(": "));
+            let found = fields.find(|(own, _)| own.eq_ignore_ascii_case(name));
+            found.map(|(_, value)| value)
+        };
+        if field("transfer-encoding") == Some("chunked") {
+            let body = chunked(stream)?;
+            return Ok(Self { head, body });
+        }
+        let length = field("content-length").and_then(|value| value.parse().ok());
         let mut body = vec![0; length.unwrap_or(0)];
         stream.read_exact(&mut body)?;
         Ok(Self { head, body })
@@ -153,4 +162,44 @@ impl Message {
         stream.write_all(&self.body)?;
         stream.flush()
     }
+}
+
+/// Reads a body in chunks, with what tells their lengths.
+fn chunked(stream: &mut impl BufRead) -> Result<Vec<u8>> {
+    let mut body = Vec::new();
+    loop {
+        let mut line = String::new();
+        stream.read_line(&mut line)?;
+        let length = usize::from_str_radix(line.trim_end(), 16).map_err(Error::other)?;
+        body.extend_from_slice(line.as_bytes());
+        let mut chunk = vec![0; length + 2];
+        stream.read_exact(&mut chunk)?;
+        body.append(&mut chunk);
+        if length == 0 {
+            return Ok(body);
+        }
+    }
+}
+
+/// Returns a certificate for a host that is valid until a year, and the PEM of its issuer.
+///
+/// # Panics
+/// Panics if the host is no name or address.
+pub fn certified(host: &str, year: i32) -> (ServerConfig, String) {
+    let key = || KeyPair::generate().expect("a key");
+    let mut issuer = CertificateParams::default();
+    issuer.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let issuer = CertifiedIssuer::self_signed(issuer, key()).expect("an issuer");
+    let own = key();
+    let mut params = CertificateParams::new([host.to_owned()]).expect("a name");
+    params.not_before = date_time_ymd(2000, 1, 1);
+    params.not_after = date_time_ymd(year, 1, 1);
+    let certificate = params.signed_by(&own, &issuer).expect("signed");
+    let config = ServerConfig::builder()
+        .with_no_client_auth()
+        .with_single_cert(
+            vec![certificate.der().clone()],
+            PrivateKeyDer::Pkcs8(own.serialize_der().into()),
+        );
+    (config.expect("a certificate"), issuer.pem())
 }

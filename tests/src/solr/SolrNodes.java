@@ -15,8 +15,8 @@ import org.apache.solr.embedded.JettySolrRunner;
 
 /**
  * Nodes of Solr in this process: folder, port of ZooKeeper, HTTP ports of the nodes, and folders with configurations for collections,
- * which have the names of their folders. It prints `ready`, obeys `stop N` and `start N`, each answered by the same line, and ends and
- * removes its folder when its standard input closes.
+ * which have the names of their folders. Without ZooKeeper, whose port is 0 then, there is one server with cores. It prints `ready`, obeys
+ * `stop N` and `start N`, each answered by the same line, and ends and removes its folder when its standard input closes.
  */
 public final class SolrNodes {
   private final MiniSolrCloudCluster cluster;
@@ -30,6 +30,25 @@ public final class SolrNodes {
     for (int port : ports) {
       nodes.add(cluster.startJettySolrRunner("node" + nodes.size(), "/solr", at(port)));
     }
+  }
+
+  /** Runs one server that belongs to no cluster, with this file of passwords and rights. */
+  private static JettySolrRunner alone(Path folder, int port, String security, List<Path> configurations) throws Exception {
+    Path home = Files.createDirectories(folder.resolve("home"));
+    Files.writeString(home.resolve("solr.xml"), "<solr/>");
+    Files.writeString(home.resolve("security.json"), security);
+    for (Path configuration : configurations) {
+      Path own = home.resolve("configsets").resolve(configuration.getFileName()).resolve("conf");
+      Files.createDirectories(own);
+      try (Stream<Path> files = Files.list(configuration)) {
+        for (Path file : files.toList()) {
+          Files.copy(file, own.resolve(file.getFileName()));
+        }
+      }
+    }
+    JettySolrRunner server = new JettySolrRunner(home.toString(), at(port));
+    server.start();
+    return server;
   }
 
   private static JettyConfig at(int port) {
@@ -61,18 +80,25 @@ public final class SolrNodes {
     Path folder = Path.of(arguments[0]).toAbsolutePath();
     Files.createDirectories(folder);
     int[] ports = Arrays.stream(arguments[2].split(",")).mapToInt(Integer::parseInt).toArray();
-    SolrNodes nodes = new SolrNodes(folder, Integer.parseInt(arguments[1]), ports);
-    for (String name : Arrays.asList(arguments).subList(3, arguments.length)) {
-      Path configuration = Path.of(name);
-      nodes.cluster.uploadConfigSet(configuration, configuration.getFileName().toString());
-    }
-    System.out.println("ready");
+    List<Path> configurations = Arrays.stream(arguments).skip(3).map(Path::of).toList();
     BufferedReader commands = new BufferedReader(new InputStreamReader(System.in));
-    for (String line; (line = commands.readLine()) != null; ) {
-      nodes.obey(line.split(" "));
-      System.out.println(line);
+    if (arguments[1].equals("0")) {
+      JettySolrRunner server = alone(folder, ports[0], System.getProperty("security"), configurations);
+      System.out.println("ready");
+      while (commands.readLine() != null) {}
+      server.stop();
+    } else {
+      SolrNodes nodes = new SolrNodes(folder, Integer.parseInt(arguments[1]), ports);
+      for (Path configuration : configurations) {
+        nodes.cluster.uploadConfigSet(configuration, configuration.getFileName().toString());
+      }
+      System.out.println("ready");
+      for (String line; (line = commands.readLine()) != null; ) {
+        nodes.obey(line.split(" "));
+        System.out.println(line);
+      }
+      nodes.cluster.shutdown();
     }
-    nodes.cluster.shutdown();
     remove(folder);
     System.exit(0);
   }

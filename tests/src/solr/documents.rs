@@ -340,9 +340,10 @@ fn trimmed(value: &str) -> &str {
     value.trim_end_matches([' ', ',', '/', ';', ':', '.'])
 }
 
-/// Returns the digits of an ISBN in both lengths.
+/// Returns the digits of an ISBN in both lengths, without what follows it.
 fn both_isbns(text: &str) -> Vec<String> {
-    match z3950_marc::standard_number::Isbn::parse(text) {
+    let number = text.split(' ').next().unwrap_or_default();
+    match z3950_marc::standard_number::Isbn::parse(number) {
         Some(isbn) => isbn.ten().into_iter().chain([isbn.to_string()]).collect(),
         None => Vec::new(),
     }

@@ -1,8 +1,15 @@
 //! Tests of `z3950d` in front of real nodes of Solr, with collections that have the fields of VuFind and Blacklight.
 
+mod alone;
+mod changed;
+mod clients;
 mod compared;
+mod home;
 mod lists;
+mod lost;
 mod naive;
+mod served;
+mod sites;
 mod town;
 mod values;
 
@@ -139,14 +146,39 @@ impl Filled {
                 SolrShape::Blacklight => blacklight_document(record),
             })
             .collect();
-        nodes.load(&collection, &documents);
-        let naive = Naive::new(nodes, shape, &collection, &documents);
-        Some(Self {
+        Some(Self::with(nodes, shape, collection, records, &documents))
+    }
+
+    /// The same with VuFind's fields, and records of these titles, which are named `t0` and so on.
+    fn of_titles(name: &str, titles: &[&str]) -> Option<Self> {
+        let nodes = SolrNodes::shared()?;
+        let shape = SolrShape::VuFind;
+        let collection = nodes.create(shape, name);
+        let texts = titles.iter().enumerate().map(|(at, title)| {
+            format!("=LDR  00000nam a2200000 a 4500\n=001  t{at}\n=245  10$a{title}\n\n")
+        });
+        let records = mrk::parse_all(&texts.collect::<String>()).expect("records");
+        let documents = records.iter();
+        let documents = documents.map(|record| vufind_document(record, RecordForm::Xml));
+        let documents: Vec<_> = documents.collect();
+        Some(Self::with(nodes, shape, collection, records, &documents))
+    }
+
+    fn with(
+        nodes: &'static SolrNodes,
+        shape: SolrShape,
+        collection: String,
+        records: Vec<MarcRecord>,
+        documents: &[serde_json::Value],
+    ) -> Self {
+        nodes.load(&collection, documents);
+        let naive = Naive::new(nodes, shape, &collection, documents);
+        Self {
             nodes,
             collection,
             naive,
             records,
-        })
+        }
     }
 }
 

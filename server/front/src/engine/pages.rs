@@ -13,8 +13,14 @@ use super::plan::{OrderBy, Page, Plan};
 use super::records::HeldRecord;
 use super::search::{AnswerOf, EngineDatabase};
 
+/// The records that are fetched at once if those that came with the search are short.
+const SHORT_AT_ONCE: usize = 250;
+/// The most octets of a short record.
+const SHORT_OCTETS: usize = 16 << 10;
 /// Records of a response beyond these octets are fetched one by one, since few responses have room for them.
 const MOST_FETCHED: usize = 4 << 20;
+/// Engines count to positions before this one in no time; beyond, each page takes longer than the one before.
+const NEAR: usize = 1_000;
 
 /// Fetches the records of a response that are not here.
 ///
@@ -37,7 +43,11 @@ pub(super) async fn fetch<D: EngineDatabase>(
     let mut octets = 0;
     let together = |one: &u32, next: &u32| hits.is_small() || one.checked_add(1) == Some(*next);
     let runs = missing.chunk_by(together);
-    for positions in runs.flat_map(|run| run.chunks(D::AT_ONCE)) {
+    let is_short = hits
+        .longest_first()
+        .is_some_and(|octets| octets <= SHORT_OCTETS);
+    let at_once = D::AT_ONCE.max(if is_short { SHORT_AT_ONCE } else { 0 });
+    for positions in runs.flat_map(|run| run.chunks(at_once)) {
         if octets >= MOST_FETCHED {
             break;
         }
@@ -155,7 +165,8 @@ impl<'a, D: EngineDatabase> Pages<'a, D> {
         start: usize,
         rows: usize,
     ) -> Result<Vec<Option<HeldRecord>>, Diagnostic> {
-        let found = if start.saturating_add(rows) <= self.database.window() {
+        let is_counted_to = start.saturating_add(rows) <= self.database.window();
+        let found = if is_counted_to && !self.follows_presented(start) {
             let near = Page {
                 skip: start,
                 ..Page::first(rows)
@@ -170,6 +181,12 @@ impl<'a, D: EngineDatabase> Pages<'a, D> {
                 .keep_place(start + found.len(), last.place.clone());
         }
         Ok(found.into_iter().map(|hit| hit.record).collect())
+    }
+
+    /// Returns whether a page is read faster after the record before it, which was presented.
+    fn follows_presented(&self, start: usize) -> bool {
+        let known = self.hits.place_before(start);
+        start > NEAR && known.is_some_and(|(known, _)| known == start)
     }
 
     /// Carries out a plan in the index of the set.

@@ -3,12 +3,12 @@
 use std::fs;
 
 use z3950_tests::koha::{Edition, KohaIndex, made_up, shared_node};
-use z3950_tests::opensearch::gate::Gate;
+use z3950_tests::opensearch::gate::{Gate, certified};
 use z3950_tests::program::{Ran, z3950};
 
 use super::brute::shown;
 use super::served::Home;
-use crate::interop::opensearch::secure::{BASIC, certified, only};
+use crate::interop::opensearch::secure::{BASIC, only};
 
 /// Writes settings for a gate with TLS, and the files that they name.
 fn set(home: &Home, index: &str, gate: &Gate, ca: &str, credentials: Option<&str>) -> String {

@@ -2,34 +2,11 @@
 
 use std::fs;
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, date_time_ymd};
-use tokio_rustls::rustls::ServerConfig;
-use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 use z3950_tests::opensearch::Cluster;
-use z3950_tests::opensearch::gate::{Gate, Passage};
+use z3950_tests::opensearch::gate::{Gate, Passage, certified};
 use z3950_tests::program::{Daemon, z3950};
 
 use super::{Home, assert_ran};
-
-/// Returns a certificate for a host that is valid until a year, and the PEM of its issuer.
-pub(in crate::interop) fn certified(host: &str, year: i32) -> (ServerConfig, String) {
-    let key = || KeyPair::generate().expect("a key");
-    let mut issuer = CertificateParams::default();
-    issuer.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    let issuer = CertifiedIssuer::self_signed(issuer, key()).expect("an issuer");
-    let own = key();
-    let mut params = CertificateParams::new([host.to_owned()]).expect("a name");
-    params.not_before = date_time_ymd(2000, 1, 1);
-    params.not_after = date_time_ymd(year, 1, 1);
-    let certificate = params.signed_by(&own, &issuer).expect("signed");
-    let config = ServerConfig::builder()
-        .with_no_client_auth()
-        .with_single_cert(
-            vec![certificate.der().clone()],
-            PrivateKeyDer::Pkcs8(own.serialize_der().into()),
-        );
-    (config.expect("a certificate"), issuer.pem())
-}
 
 /// Lets those through who have this value of Authorization.
 pub(in crate::interop) fn only(value: &'static str) -> impl Fn(&str) -> Passage {

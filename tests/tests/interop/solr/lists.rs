@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use z3950_asn1::apdu::{CaseSensitivity, SortElement, SortKey, SortRelation};
+use z3950_asn1::apdu::{CaseSensitivity, MissingValueAction, SortElement, SortKey, SortRelation};
+use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_marc::MarcRecord;
 use z3950_server::backend::{
     AttributeList, Backend, FacetRequest, Scan, ScanTerm, Search, Sort, SortKeySpec, Term,
@@ -16,7 +17,11 @@ use super::town::{Town, operand, query};
 /// The fields of titles.
 const TITLES: [&str; 4] = ["title_full", "title_alt", "title_new", "title_old"];
 
-fn by_index(name: &str, is_descending: bool) -> SortKeySpec {
+fn by_index(
+    name: &str,
+    is_descending: bool,
+    missing_value_action: Option<MissingValueAction>,
+) -> SortKeySpec {
     SortKeySpec {
         sort_element: SortElement::Generic(SortKey::SortField(name.into())),
         sort_relation: if is_descending {
@@ -25,7 +30,7 @@ fn by_index(name: &str, is_descending: bool) -> SortKeySpec {
             SortRelation::ASCENDING
         },
         case_sensitivity: CaseSensitivity::CASE_SENSITIVE,
-        missing_value_action: None,
+        missing_value_action,
     }
 }
 
@@ -46,8 +51,13 @@ async fn records_are_sorted_and_paged() {
         ("author", "author_sort"),
         ("date", "publishDateSort"),
     ] {
-        for is_descending in [false, true] {
-            let keys = [by_index(name, is_descending)];
+        for (is_descending, missing) in [
+            (false, None),
+            (true, None),
+            (false, Some(MissingValueAction::Null)),
+        ] {
+            let is_first = missing.is_some();
+            let keys = [by_index(name, is_descending, missing)];
             let inputs = [hits.clone()];
             let sorted = town
                 .database
@@ -71,8 +81,14 @@ async fn records_are_sorted_and_paged() {
                 } else {
                     one.cmp(&other)
                 };
-                // Records without a value are at the end in both directions.
-                one.is_none().cmp(&other.is_none()).then(by_value)
+                // Records without a value are at the end in both directions, unless an empty value stands for theirs.
+                let by_absence = one.is_none().cmp(&other.is_none());
+                let by_absence = if is_first {
+                    by_absence.reverse()
+                } else {
+                    by_absence
+                };
+                by_absence.then(by_value)
             });
             assert_eq!(found, expected, "{name} {is_descending}");
         }
@@ -184,5 +200,43 @@ async fn every_form_of_record_is_read() {
             records.collect::<BTreeMap<_, _>>()
         };
         assert_eq!(by_id(&found), by_id(&filled.records), "{shape:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_listed_or_sorted_is_refused() {
+    let shape = SolrShape::VuFind;
+    let Some(filled) = Filled::new(shape, "unlisted", 10) else {
+        return;
+    };
+    let town = Town::open(&filled, shape);
+    for (pqf, condition) in [
+        // Only whole values are listed, and not of every index.
+        ("@attr 1=4 @attr 4=2 war", Condition::STRUCTURE),
+        ("@attr 1=5 @attr 4=1 war", Condition::MALFORMED_SCAN),
+        ("@attr 1=63 @attr 4=1 war", Condition::USE),
+    ] {
+        let asked = query(pqf);
+        let scan = Scan::new(&town.names, asked.attribute_set, operand(&asked));
+        let refused = town.database.scan(scan).await.map_err(|why| why.condition);
+        assert_eq!(refused.err(), Some(condition.0), "{pqf}");
+    }
+    let hits = town.search("@attr 1=1016 @attr 2=103 x").await;
+    let inputs = [hits.expect("all").hits];
+    let value = MissingValueAction::MissingValueData(b"m".to_vec().into());
+    for (key, condition) in [
+        (
+            by_index("title", false, Some(value)),
+            Condition::MISSING_VALUE_ACTION,
+        ),
+        (
+            by_index("author", false, Some(MissingValueAction::Abort)),
+            Condition::MISSING_VALUE_ACTION,
+        ),
+        (by_index("series", false, None), Condition::SORT_SEQUENCE),
+    ] {
+        let sort = Sort::new(&inputs, std::slice::from_ref(&key));
+        let refused = town.database.sort(sort).await.map_err(|why| why.condition);
+        assert_eq!(refused.err(), Some(condition.0), "{key:?}");
     }
 }

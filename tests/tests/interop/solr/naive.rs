@@ -36,10 +36,12 @@ struct NaiveDocument {
 }
 
 /// Fields that the schemas fill from others.
-const COPIES: [(&str, &str); 14] = [
+const COPIES: [(&str, &str); 16] = [
     ("allfields", "allfields_unstemmed"),
     ("title_full", "title_full_unstemmed"),
     ("title_full", "title_fullStr"),
+    ("title_full", "title_whole"),
+    ("title_full", "title_synonyms"),
     ("author", "author_facet"),
     ("author2", "author_facet"),
     ("author_corporate", "author_facet"),

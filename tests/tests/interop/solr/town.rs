@@ -24,14 +24,18 @@ pub(super) type Ids = BTreeSet<String>;
 /// What a query finds, or the condition of its diagnostic.
 pub(super) type Outcome = Result<Ids, i64>;
 
-/// Opens the catalogue of a collection.
-fn opened(filled: &Filled, shape: SolrShape) -> CatalogueDatabase {
+/// Returns the text of the map that is shipped for a shape.
+pub(super) fn shipped(shape: SolrShape) -> &'static str {
+    CatalogueMap::shipped(shape.name()).expect("a map")
+}
+
+/// Opens the catalogue of a collection by a map.
+fn opened(filled: &Filled, map: &str) -> CatalogueDatabase {
     let addresses = filled.nodes.urls(&filled.collection);
     let addresses = addresses
         .iter()
         .map(|url| ClusterAddress::of_catalogue(url));
     let addresses = addresses.collect::<Result<Vec<_>, _>>().expect("addresses");
-    let map = CatalogueMap::shipped(shape.name()).expect("a map");
     let map = CatalogueMap::parse(map).expect("a sound map");
     let options = CatalogueOptions::new("town", addresses);
     CatalogueDatabase::new(options, Arc::new(map)).expect("no certificates")
@@ -56,8 +60,13 @@ pub(super) struct Town {
 
 impl Town {
     pub(super) fn open(filled: &Filled, shape: SolrShape) -> Self {
+        Self::with_map(filled, shipped(shape))
+    }
+
+    /// Opens the catalogue by a map that a site has changed.
+    pub(super) fn with_map(filled: &Filled, map: &str) -> Self {
         Self {
-            database: opened(filled, shape),
+            database: opened(filled, map),
             names: [DatabaseName::from("town")],
         }
     }

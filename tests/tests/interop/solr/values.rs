@@ -134,7 +134,7 @@ async fn what_cannot_be_said_is_refused() {
 /// Terms with what Solr's parsers read as operators, fields, macros and other parsers.
 #[tokio::test(flavor = "multi_thread")]
 async fn hostile_terms_are_text() {
-    const HOSTILE: [&str; 26] = [
+    const HOSTILE: [&str; 30] = [
         "{!lucene}*:*",
         "_query_:\"*:*\"",
         "/.*/",
@@ -161,6 +161,10 @@ async fn hostile_terms_are_text() {
         "\u{1f}war\u{1f}",
         "war \u{ffff} 𝔴𝔞𝔯",
         "<war/>",
+        "war\0peace",
+        "*",
+        "w{",
+        "{!complexphrase inOrder=true df=id v='*'}",
     ];
     let shape = SolrShape::VuFind;
     let Some(filled) = Filled::new(shape, "hostile", 60) else {
@@ -218,4 +222,12 @@ async fn hostile_terms_are_text() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+    let log = filled.nodes.log(&filled.collection);
+    let failed: Vec<_> = { log.iter() }
+        .filter(|line| !line.starts_with("INFO ") && !line.contains("deprecated"))
+        .collect();
+    assert!(
+        log.len() > HOSTILE.len() && failed.is_empty(),
+        "{failed:#?}"
+    );
 }

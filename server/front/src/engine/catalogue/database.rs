@@ -53,6 +53,8 @@ struct Known {
     missing: Vec<MissingField>,
     /// When it was compared with the map; `None` if it has not been yet.
     compared: Option<Instant>,
+    /// Whether the engine has refused a request since, as if fields had changed.
+    is_doubtful: bool,
 }
 
 impl CatalogueDatabase {
@@ -79,6 +81,7 @@ impl CatalogueDatabase {
                 offer: Arc::new(offer),
                 missing: Vec::new(),
                 compared: None,
+                is_doubtful: false,
             }),
             sets: ResultSets::default(),
             health: DatabaseHealth::default(),
@@ -114,6 +117,7 @@ impl CatalogueDatabase {
         known.offer = Arc::new(offer);
         known.missing.clone_from(&missing);
         known.compared = Some(Instant::now());
+        known.is_doubtful = false;
         Ok(missing)
     }
 
@@ -166,8 +170,11 @@ impl CatalogueDatabase {
     /// # Errors
     /// 109 if the index cannot be used.
     pub(super) async fn offer(&self) -> Result<Arc<Offer>, Diagnostic> {
-        let compared = lock(&self.known).compared;
-        if compared.is_some_and(|compared| compared.elapsed() < FRESH) {
+        let (compared, is_doubtful) = {
+            let known = lock(&self.known);
+            (known.compared, known.is_doubtful)
+        };
+        if !is_doubtful && compared.is_some_and(|compared| compared.elapsed() < FRESH) {
             return Ok(self.current());
         }
         match self.check().await {
@@ -176,6 +183,11 @@ impl CatalogueDatabase {
             Err(error) if compared.is_some() && !error.is_mismatch() => Ok(self.current()),
             Err(error) => Err(self.unusable(&error)),
         }
+    }
+
+    /// Has the index compared with the map before the next search, since the engine has refused a request.
+    pub(super) fn doubt(&self) {
+        lock(&self.known).is_doubtful = true;
     }
 
     pub(super) fn unusable(&self, error: &CatalogueError) -> Diagnostic {

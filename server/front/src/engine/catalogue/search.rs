@@ -15,6 +15,7 @@ use super::plan::{Answer, AskError, Clause, OrderBy, Plan};
 use crate::engine::EngineOptions;
 use crate::engine::health::DatabaseHealth;
 use crate::engine::hits::ResultSets;
+use crate::engine::link::Failure;
 use crate::engine::pages::Pages;
 use crate::engine::plan::{MissingValue, Page};
 use crate::engine::search::{EngineDatabase, IndexReader};
@@ -47,7 +48,14 @@ impl EngineDatabase for CatalogueDatabase {
     }
 
     async fn ask(&self, plan: &Plan<'_>, _: Option<&str>) -> Result<Answer, AskError> {
-        self.dialect.search(&self.current(), plan).await
+        let answer = self.dialect.search(&self.current(), plan).await;
+        if matches!(
+            answer,
+            Err(AskError::Failed(Failure::Refused { status: 400, .. }))
+        ) {
+            self.doubt();
+        }
+        answer
     }
 
     fn identified(&self, ids: Arc<[String]>) -> Clause {

@@ -10,6 +10,7 @@ mod request;
 mod response;
 mod scan;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::future::try_join_all;
@@ -42,6 +43,8 @@ const COUNTS_AT_ONCE: usize = 4;
 pub(super) struct SolrDialect {
     pub(super) link: ReadLink,
     strict: bool,
+    /// Whether the index belongs to a cluster; a server without one cannot ask others.
+    is_cluster: AtomicBool,
 }
 
 impl SolrDialect {
@@ -55,11 +58,17 @@ impl SolrDialect {
     };
 
     pub(super) fn new(link: ReadLink, strict: bool) -> Self {
-        Self { link, strict }
+        Self {
+            link,
+            strict,
+            is_cluster: AtomicBool::new(true),
+        }
     }
 
     pub(super) async fn fields(&self, map: &CatalogueMap) -> Result<FieldsFound, Failure> {
-        fields::found(&self.link, map).await
+        let known = fields::found(&self.link, map).await?;
+        self.is_cluster.store(known.is_cluster, Ordering::Relaxed);
+        Ok(known.fields)
     }
 
     pub(super) async fn search(&self, offer: &Offer, plan: &Plan<'_>) -> Result<Answer, AskError> {

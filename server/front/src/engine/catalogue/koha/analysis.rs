@@ -76,19 +76,17 @@ impl Needs {
         }
     }
 
-    /// Adds words whose places matter, or that have masks, unless it is known how they are folded. Only of a word without masks, the
-    /// engine may know synonyms.
+    /// Adds words whose places matter, or that have masks.
     fn add_words<'w>(&mut self, fields: &[String], words: impl IntoIterator<Item = &'w Word>) {
         for word in words {
             match outer(word) {
-                Some((_, text, _)) if word.exact().is_none() && folded_here(text).is_some() => {}
                 Some((_, text, _)) => {
                     for field in fields {
                         self.add_text(field, text);
                     }
                 }
                 None => {
-                    let texts = literals(word).filter(|text| folded_here(text).is_none());
+                    let texts = literals(word);
                     self.0
                         .extend(texts.map(|text| (Folding::Whole, text.to_owned())));
                 }
@@ -167,12 +165,6 @@ fn literals(word: &Word) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns a text as fields of words fold it, if all do alike: one of letters and digits of ASCII is a word to them, in small letters.
-fn folded_here(text: &str) -> Option<String> {
-    let is_word = !text.is_empty() && text.bytes().all(|octet| octet.is_ascii_alphanumeric());
-    is_word.then(|| text.to_ascii_lowercase())
-}
-
 /// The words at each position of a text: several if the engine knows synonyms.
 pub(super) type Positions = Vec<Vec<String>>;
 
@@ -203,9 +195,7 @@ impl Analysis {
                 .collect();
         }
         let key = (field.to_owned(), text.to_owned());
-        let asked = self.words.get(&key).cloned();
-        let known = asked.or_else(|| Some(vec![vec![folded_here(text)?]]));
-        known.unwrap_or_default()
+        self.words.get(&key).cloned().unwrap_or_default()
     }
 
     /// Returns the only word of a text in a field that does not split it; empty if nothing is left of it.
@@ -218,12 +208,10 @@ impl Analysis {
     }
 
     /// Returns a part of a word, folded.
-    pub(super) fn whole(&self, text: &str) -> String {
-        if self.is_as_written {
-            return text.to_owned();
-        }
-        let asked = self.whole.get(text).cloned();
-        asked.or_else(|| folded_here(text)).unwrap_or_default()
+    pub(super) fn whole<'t>(&'t self, text: &'t str) -> &'t str {
+        self.whole
+            .get(text)
+            .map_or(if self.is_as_written { text } else { "" }, |folded| folded)
     }
 
     #[cfg(test)]

@@ -10,8 +10,9 @@ use z3950_server::diagnostic;
 
 use super::response::failed;
 use super::{ANSWER_OCTETS, MOST_ANSWER_OCTETS};
-use crate::engine::catalogue::leaf::{CatalogueLeaf, Part, Spans, Wanted, Word, WordPart};
+use crate::engine::catalogue::leaf::{CatalogueLeaf, Part, Placed, Spans, Wanted, Word, WordPart};
 use crate::engine::catalogue::map::Role;
+use crate::engine::catalogue::offer::Point;
 use crate::engine::catalogue::plan::{AskError, Clause};
 use crate::engine::link::reading::{FORM, ReadLink, Reading};
 
@@ -22,7 +23,7 @@ const AT_ONCE: usize = 8;
 /// The most octets of an answer for each octet of the text and each field: it has all steps.
 const OCTETS_OF_OCTET: usize = 4_000;
 /// Solr shows only the first characters of a text that it does not analyse.
-const MOST_SHOWN: usize = 256;
+pub(super) const MOST_SHOWN: usize = 256;
 
 /// The texts that a query needs folded, each by these fields.
 #[derive(Debug, Default)]
@@ -42,15 +43,26 @@ impl Needs {
         }
     }
 
+    /// Adds what a value is to begin with.
+    fn add_beginning(&mut self, point: &Point, placed: &Placed) {
+        if let Some((text, is_open)) = beginning(placed)
+            && (is_open || !placed.last)
+        {
+            let fields = beginning_fields(point).iter();
+            self.add_text(fields.map(String::as_str), &text);
+        }
+    }
+
     fn add_leaf(&mut self, CatalogueLeaf { point, wanted }: &CatalogueLeaf) {
         let mut words = Vec::new();
         match wanted {
             Wanted::Words { words: listed, .. } => {
                 words.extend(listed.iter().filter(|word| word.exact().is_none()));
             }
-            Wanted::Spans(spans) if is_plain(spans) => {}
             Wanted::Spans(spans) => spans.each_words(&mut |placed| {
-                if !placed.has_edges() {
+                if placed.has_edges() {
+                    self.add_beginning(point, placed);
+                } else if !is_plain(spans) {
                     words.extend(&placed.words);
                 }
             }),
@@ -65,6 +77,27 @@ impl Needs {
                 self.add_text(fields.iter().map(String::as_str), text);
             }
         }
+    }
+}
+
+/// Returns the text that a value begins with, and whether its last word may go on; `None` for other masks.
+pub(super) fn beginning(placed: &Placed) -> Option<(String, bool)> {
+    let (last, before) = placed.words.split_last()?;
+    let (end, is_open) = match last.exact() {
+        Some(text) => (text, false),
+        None => (last.beginning()?, true),
+    };
+    let mut words: Vec<&str> = before.iter().map(Word::exact).collect::<Option<_>>()?;
+    words.push(end);
+    Some((words.join(" "), is_open))
+}
+
+/// Returns the fields in which values are looked for by their first words.
+pub(super) fn beginning_fields(point: &Point) -> &[String] {
+    if point.has(Role::First) {
+        point.fields(Role::First)
+    } else {
+        point.fields(Role::Whole)
     }
 }
 

@@ -4,6 +4,8 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
+use super::request::SWITCHES;
+use super::response::missing;
 use super::{ANSWER_OCTETS, MOST_ANSWER_OCTETS};
 use crate::engine::catalogue::map::CatalogueMap;
 use crate::engine::catalogue::offer::{Abilities, FieldsFound};
@@ -13,11 +15,19 @@ use crate::engine::link::reading::{ReadLink, Reading};
 /// What shows the schema, which a client that may only read is allowed to ask for.
 const SCHEMA: &str = "show=schema&numTerms=0&wt=json&json.nl=map";
 
+/// What is known of a collection or core.
+#[derive(Debug)]
+pub(super) struct Known {
+    pub(super) fields: FieldsFound,
+    /// Whether it belongs to a cluster, and so may have several shards.
+    pub(super) is_cluster: bool,
+}
+
 /// Returns the fields of a map that a collection has.
 ///
 /// # Errors
 /// See [`Failure`].
-pub(super) async fn found(link: &ReadLink, map: &CatalogueMap) -> Result<FieldsFound, Failure> {
+pub(super) async fn found(link: &ReadLink, map: &CatalogueMap) -> Result<Known, Failure> {
     let asked = link.ask(
         Reading::SolrSchema,
         SCHEMA,
@@ -32,21 +42,25 @@ pub(super) async fn found(link: &ReadLink, map: &CatalogueMap) -> Result<FieldsF
         });
     }
     let schema = Schema::read(&answer);
-    let mut found = HashMap::new();
+    let mut fields = HashMap::new();
     let mut patterned = Vec::new();
     for name in map.field_names().filter(|name| is_plain(name)) {
         if let Some((abilities, is_pattern)) = schema.abilities(name) {
-            found.insert(name.to_owned(), abilities);
+            fields.insert(name.to_owned(), abilities);
             if is_pattern && (abilities.words || abilities.keys) {
                 patterned.push(name);
             }
         }
     }
+    let counted = counted(link, &patterned).await?;
     // A pattern fits names that nothing was ever indexed by.
-    for name in unfilled(link, &patterned).await? {
-        found.remove(name);
+    for name in unfilled(&counted, &patterned) {
+        fields.remove(name);
     }
-    Ok(found)
+    Ok(Known {
+        fields,
+        is_cluster: counted.pointer("/responseHeader/zkConnected").is_some(),
+    })
 }
 
 /// Returns whether a name can be a part of a request as it is.
@@ -55,11 +69,8 @@ fn is_plain(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && name.chars().all(is_part)
 }
 
-/// Returns those of the fields that no record has.
-async fn unfilled<'n>(link: &ReadLink, names: &[&'n str]) -> Result<Vec<&'n str>, Failure> {
-    if names.is_empty() {
-        return Ok(Vec::new());
-    }
+/// Counts the records that have each of the fields.
+async fn counted(link: &ReadLink, names: &[&str]) -> Result<Value, Failure> {
     let facets = names.iter().enumerate().map(|(place, name)| {
         let query = format!("{{!lucene df={name} v=$all}}");
         (format!("f{place}"), json!({ "type": "query", "q": query }))
@@ -70,17 +81,21 @@ async fn unfilled<'n>(link: &ReadLink, names: &[&'n str]) -> Result<Vec<&'n str>
         "params": { "all": "[* TO *]" },
         "facet": facets.collect::<serde_json::Map<_, _>>(),
     });
-    let options = "wt=json&json.nl=map&expandMacros=false&echoParams=none&facet=false&hl=false&spellcheck=false";
-    let answer = link
-        .ask(Reading::SolrSelect, options, &body, ANSWER_OCTETS)
-        .await?;
-    // An index without any records says nothing about its fields.
-    let has_records = answer.pointer("/response/numFound") != Some(&json!(0));
+    let options = format!("{SWITCHES}&shards.tolerant=true");
+    link.ask(Reading::SolrSelect, &options, &body, ANSWER_OCTETS)
+        .await
+}
+
+/// Returns those of the fields that no record has.
+fn unfilled<'n>(counted: &Value, names: &[&'n str]) -> Vec<&'n str> {
+    // An index without any records says nothing about its fields, and neither does a part of one.
+    let has_records =
+        counted.pointer("/response/numFound") != Some(&json!(0)) && missing(counted).is_none();
     let is_unfilled =
-        |place: usize| answer.pointer(&format!("/facets/f{place}/count")) == Some(&json!(0));
+        |place: usize| counted.pointer(&format!("/facets/f{place}/count")) == Some(&json!(0));
     let names = names.iter().enumerate();
     let unfilled = names.filter(|(place, _)| has_records && is_unfilled(*place));
-    Ok(unfilled.map(|(_, name)| *name).collect())
+    unfilled.map(|(_, name)| *name).collect()
 }
 
 /// A schema, as the handler `luke` shows it.

@@ -9,7 +9,9 @@ use z3950_server::memory::Kind;
 use z3950_server::memory::index_map::TextRange;
 use z3950_server::{Diagnostic, diagnostic};
 
-use super::analysis::{Analysis, fields_of, single_words, trimmed};
+use super::analysis::{
+    Analysis, MOST_SHOWN, beginning, beginning_fields, fields_of, single_words, trimmed,
+};
 use super::request::Texts;
 use crate::engine::catalogue::leaf::{
     CatalogueLeaf, Part, Phrase, Placed, Spans, Wanted, Word, WordPart,
@@ -187,26 +189,39 @@ impl LeafReader<'_> {
         }
     }
 
-    /// Returns the query of a whole value, or of its beginning. Where a word ends is not known of a whole value, so only a text whose end is
-    /// open is a beginning.
+    /// Returns the query of a whole value, or of its beginning. The fields keep a value as one text without punctuation, so its first words
+    /// end where a blank follows, unless their end is open.
     fn edged(&mut self, placed: &Placed) -> Result<Option<String>, Diagnostic> {
-        match (placed.text(), placed.first, placed.last) {
-            (Some(text), true, true) => Ok(self.in_fields(Role::Whole, &text)),
-            (None, true, false) => {
-                let text: Option<Vec<&str>> = { placed.words.iter() }
-                    .map(|word| word.exact().or_else(|| word.beginning()))
-                    .collect();
-                let text = text.ok_or_else(|| refused_mask(Condition::TRUNCATION))?;
-                let beginning = [WordPart::Text(text.join(" ")), WordPart::Any];
-                let role = if self.point.has(Role::First) {
-                    Role::First
-                } else {
-                    Role::Whole
-                };
-                self.masked(role, &Word(beginning.into()), false)
-            }
-            _ => Err(diagnostic(Condition::POSITION, "1")),
+        let point = self.point;
+        if !placed.first {
+            return Err(diagnostic(Condition::POSITION, "1"));
         }
+        let Some((text, is_open)) = beginning(placed) else {
+            return Err(refused_mask(Condition::TRUNCATION));
+        };
+        if placed.last && !is_open {
+            return Ok(self.in_fields(Role::Whole, &text));
+        }
+        if text.len() > MOST_MASK_OCTETS || text.chars().count() >= MOST_SHOWN {
+            return Err(diagnostic(Condition::TOO_MANY_CHARACTERS, ""));
+        }
+        let mut queries = Vec::new();
+        for field in beginning_fields(point) {
+            let folded = self.analysis.key(field, &text).to_owned();
+            if is_open {
+                queries.push(self.raw("prefix", field, folded));
+            } else {
+                queries.push(self.raw("prefix", field, format!("{folded} ")));
+                queries.push(self.raw("term", field, folded));
+            }
+        }
+        Ok(any(queries))
+    }
+
+    /// Returns the query of a text as the field has it.
+    fn raw(&mut self, parser: &str, field: &str, text: String) -> String {
+        let text = self.texts.add(text);
+        format!("{{!{parser} f={field} v=${text}}}")
     }
 
     /// Returns the query of words in this order, the last at most this number of words after the first; adjacent words are one word apart.

@@ -1,5 +1,6 @@
 //! Plans as searches in Solr's JSON query language.
 
+use std::ops::Bound;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
@@ -36,7 +37,7 @@ impl Texts {
 
 /// What switches off what a site's request handler does besides searching, and its reading of `${…}` in texts. Filters and the order of the
 /// site are replaced or kept by the body.
-const SWITCHES: &str = "wt=json&json.nl=map&expandMacros=false&echoParams=none&omitHeader=false&facet=false&hl=false&spellcheck=false\
+pub(super) const SWITCHES: &str = "wt=json&json.nl=map&expandMacros=false&echoParams=none&omitHeader=false&facet=false&hl=false&spellcheck=false\
                         &enableElevation=false&group=false&stats=false&debugQuery=false";
 
 /// All records.
@@ -89,6 +90,16 @@ impl Request {
         self.body.insert(name.to_owned(), value.into());
     }
 
+    /// Leaves out the records up to the one with this identifier, by which they are ordered. Such a condition does not stay in Solr's cache.
+    fn begin_after(&mut self, offer: &Offer, identifier: &str) {
+        let bounds = (Bound::Excluded(identifier.to_owned()), Bound::Unbounded);
+        let text = self.texts.add(leaf::range(&bounds));
+        let after = format!("{{!lucene df={} v=${text}}}", offer.record.order);
+        let query = self.body.remove("query");
+        let query = json!({ "bool": { "must": [query], "filter": [lucene(&after)] } });
+        self.set("query", query);
+    }
+
     /// Adds facets that count the records of terms; returns nothing for them if there are no records.
     pub(super) fn count_terms(&mut self, field: &str, terms: &[String]) {
         let mut facets = Map::new();
@@ -126,8 +137,15 @@ pub(super) fn search(
     let mut request = Request::new(offer, analysis, plan.clause)?;
     let page = &plan.page;
     let out_of_range = || diagnostic(Condition::OUT_OF_RANGE, "");
-    if !matches!(page.start, PageStart::First) || page.skip.saturating_add(page.rows) > MOST_ROWS {
+    if page.skip.saturating_add(page.rows) > MOST_ROWS {
         return Err(out_of_range());
+    }
+    match page.start {
+        PageStart::First => {}
+        PageStart::After(identifier) if plan.order.is_empty() => {
+            request.begin_after(offer, identifier);
+        }
+        _ => return Err(out_of_range()),
     }
     request.set("limit", page.rows);
     request.set("offset", page.skip);

@@ -55,7 +55,15 @@ pub(super) fn read(offer: &Offer, plan: &Plan<'_>, answer: &Value) -> Result<Ans
     let total = found.get("numFound").and_then(number).unwrap_or_default();
     let hits = found.get("docs").and_then(Value::as_array);
     let hits = hits.into_iter().flatten();
-    let hits = hits.map(|document| hit(offer, plan.page.with_records, document));
+    // In the order of identifiers, one is a place after which a page can begin.
+    let has_places = plan.order.is_empty() && offer.record.order == offer.record.identifier;
+    let hits = hits.map(|document| {
+        let mut hit = hit(offer, plan.page.with_records, document)?;
+        if has_places {
+            hit.place.clone_from(&hit.id);
+        }
+        Some(hit)
+    });
     let facets = plan.facets.iter().enumerate().map(|(place, facet)| {
         let counted = answer.pointer(&format!("/facets/{}/buckets", facet_name(place)));
         counts(facet, counted)

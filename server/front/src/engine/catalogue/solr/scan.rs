@@ -1,6 +1,7 @@
 //! Values of a field around a start, from the dictionary of each shard. It has values of deleted records too, so the records of each value
 //! are counted by a search.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -195,6 +196,7 @@ impl List<'_> {
     async fn list(&self, stretch: &Stretch<'_>) -> Result<Listed, AskError> {
         let most = stretch.most.to_string();
         let tolerant = (!self.solr.strict).to_string();
+        let distributed = self.solr.is_cluster.load(Ordering::Relaxed).to_string();
         let mut fields = vec![
             ("wt", "json"),
             ("json.nl", "flat"),
@@ -202,7 +204,7 @@ impl List<'_> {
             ("echoParams", "none"),
             ("omitHeader", "false"),
             ("terms", "true"),
-            ("distrib", "true"),
+            ("distrib", &distributed),
             ("shards.tolerant", &tolerant),
             ("terms.fl", self.plan.field),
             ("terms.sort", "index"),

@@ -151,7 +151,7 @@ impl LeafReader<'_> {
     /// Returns the terms at each position of a word: the engine may see several words in it.
     fn positions(&self, field: &str, word: &Word) -> Result<Vec<Vec<Term>>, Diagnostic> {
         let Some((left, text, right)) = outer(word) else {
-            let expression = of_word(word, ".", |text| self.analysis.whole(text));
+            let expression = of_word(word, ".", |text| self.analysis.whole(text).to_owned());
             let expression = expression.map(bounded).transpose()?;
             return Ok(expression
                 .map(|text| vec![Term::Expression(text)])

@@ -210,15 +210,76 @@ fn whole_values_and_their_beginnings() {
         "{!field f=author_whole v=$z0}",
         &["Wells, H. G."],
     );
+    // As the field has folded them; before it is asked, as they were written.
     check(
         "@attr 1=1003 @attr 3=1 @attr 5=1 {Wells, H}",
-        "{!lucene df=author_whole v=$z0}",
-        &["Wells\\,\\ H*"],
+        "{!prefix f=author_whole v=$z0}",
+        &["Wells, H"],
     );
-    // Where a word of a whole value ends is not known.
+    // A blank is after the last word, if the value goes on.
+    check(
+        "@attr 1=1003 @attr 3=1 Wells",
+        "({!prefix f=author_whole v=$z0} {!term f=author_whole v=$z1})",
+        &["Wells ", "Wells"],
+    );
+    let long = "w ".repeat(200);
+    for (pqf, condition) in [
+        (
+            "@attr 1=1003 @attr 3=1 @attr 5=101 w#ls",
+            Condition::TRUNCATION,
+        ),
+        (
+            "@attr 1=1003 @attr 6=3 @attr 5=2 wells",
+            Condition::COMPLETENESS,
+        ),
+        ("@attr 1=4 @attr 3=1 war", Condition::POSITION),
+        (
+            &*format!("@attr 1=1003 @attr 3=1 {{{long}}}"),
+            Condition::TOO_MANY_CHARACTERS,
+        ),
+    ] {
+        assert_eq!(asked(pqf).map(|_| ()), Err(condition.0), "{pqf}");
+    }
+}
+
+/// A page far from the first begins after an identifier, in the order of identifiers only.
+#[test]
+fn pages_begin_after_a_record() {
+    let offer = offer();
+    let page = Page {
+        start: PageStart::After("id\"7"),
+        rows: 10,
+        ..Page::default()
+    };
+    let plan = Plan {
+        page,
+        ..Plan::count(&Clause::Everything, Duration::from_secs(7))
+    };
+    let request = search(&offer, &Analysis::as_written(), &plan).expect("a request");
+    let body = request.body();
+    let after = lucene("{!lucene df=id v=$z2}");
     assert_eq!(
-        asked("@attr 1=1003 @attr 3=1 Wells").map(|_| ()),
-        Err(Condition::POSITION.0)
+        body["query"],
+        json!({ "bool": { "must": [lucene("*:*")], "filter": [after] } })
+    );
+    assert_eq!(body["params"]["z2"], "{\"id\\u00227\" TO *]");
+    assert_eq!(
+        (&body["offset"], &body["sort"]),
+        (&json!(0), &json!("id asc"))
+    );
+    let order = [OrderBy {
+        key: "year".to_owned(),
+        descending: false,
+        missing: MissingValue::Last,
+    }];
+    let sorted = Plan {
+        order: &order,
+        ..plan
+    };
+    let refused = search(&offer, &Analysis::as_written(), &sorted);
+    assert_eq!(
+        refused.map(|_| ()).map_err(|why| why.condition),
+        Err(Condition::OUT_OF_RANGE.0)
     );
 }
 
