@@ -1,5 +1,6 @@
 //! The index that Koha keeps in OpenSearch or Elasticsearch. Words are sent as they were written, and folded by the engine; where a query
-//! has to be built from words (masks, edges, distances), the engine is asked first how it folds them.
+//! has to be built from words (masks, edges, distances), the engine is asked first how it folds them, unless that is known: all of Koha's
+//! analyzers fold letters and digits of ASCII alike.
 //!
 //! A value of the index is a subfield, or several that Koha joins; the engine cannot tell fields from subfields.
 

@@ -165,6 +165,39 @@ async fn nothing_is_written() {
     }
 }
 
+/// All of Koha's analyzers fold letters and digits of ASCII alike, so the beginning of such a word needs no question.
+#[tokio::test]
+async fn the_beginning_of_a_word_of_ascii_needs_one_request() {
+    for (pqf, asks, expected) in [
+        (
+            "@attr 1=4 @attr 5=1 Wa",
+            0,
+            json!({ "prefix": { "title": "wa" } }),
+        ),
+        (
+            "@attr 1=4 @attr 5=1 W\u{e4}",
+            1,
+            json!({ "prefix": { "title": "w\u{e4}" } }),
+        ),
+        (
+            "@attr 1=4 @attr 5=1 e-mai",
+            1,
+            json!({ "prefix": { "title": "e-mai" } }),
+        ),
+    ] {
+        let node = FakeNode::start(|request| held(request, 3)).await;
+        let found = searched(&database(&node, false), pqf).await;
+        assert!(found.is_ok(), "{pqf}");
+        let asked = node.asked();
+        let asked_of_words = asked
+            .iter()
+            .filter(|request| request.path.ends_with("/_analyze"));
+        assert_eq!(asked_of_words.count(), asks, "{pqf}");
+        let search = body(asked.last().expect("a search"));
+        assert_eq!(search["query"]["bool"]["filter"][0], expected, "{pqf}");
+    }
+}
+
 /// Records of a usual size are fetched together, and long ones as many as fit an answer.
 #[tokio::test]
 async fn a_large_present_of_short_records_is_one_request() {

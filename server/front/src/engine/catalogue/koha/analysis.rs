@@ -53,10 +53,11 @@ impl Needs {
         match wanted {
             Wanted::Words { words, .. } => {
                 let masked = words.iter().filter(|word| word.exact().is_none());
+                let masked = masked.filter(|word| beginning(word).is_none());
                 self.add_words(fields(Role::Masks), masked);
             }
             Wanted::Spans(spans) => {
-                if is_plain(spans) {
+                if is_plain(spans) || alone(spans).is_some_and(|word| beginning(word).is_some()) {
                     return;
                 }
                 spans.each_words(&mut |placed| {
@@ -136,6 +137,29 @@ pub(super) fn plain(spans: &Spans) -> Option<String> {
     };
     let placed = only(phrase)?;
     placed.text().filter(|_| !placed.has_edges())
+}
+
+/// Returns the only word, if it may be anywhere in a value.
+pub(super) fn alone(spans: &Spans) -> Option<&Word> {
+    let Spans::Phrases(phrases) = spans else {
+        return None;
+    };
+    let [phrase] = phrases.as_slice() else {
+        return None;
+    };
+    let placed = only(phrase).filter(|placed| !placed.has_edges())?;
+    match placed.words.as_slice() {
+        [word] => Some(word),
+        _ => None,
+    }
+}
+
+/// Returns the beginning of a word with a mask at its end, folded, if that is the same for all of Koha's analyzers: letters and digits of
+/// ASCII are one word, in small letters.
+pub(super) fn beginning(word: &Word) -> Option<String> {
+    let text = word.beginning()?;
+    let is_one = !text.is_empty() && text.bytes().all(|octet| octet.is_ascii_alphanumeric());
+    is_one.then(|| text.to_ascii_lowercase())
 }
 
 /// Returns the words of a phrase without gaps.

@@ -9,7 +9,9 @@ use z3950_server::memory::index_map::TextRange;
 
 use super::expression::{bounded, of_word, push};
 use super::term::{Term, terms_span};
-use crate::engine::catalogue::koha::analysis::{Analysis, keys, only, outer, plain};
+use crate::engine::catalogue::koha::analysis::{
+    Analysis, alone, beginning, keys, only, outer, plain,
+};
 use crate::engine::catalogue::leaf::{CatalogueLeaf, Placed, Spans, Wanted, Word, text_of};
 use crate::engine::catalogue::map::Role;
 use crate::engine::catalogue::offer::{Offer, Point};
@@ -119,15 +121,14 @@ impl LeafReader<'_> {
         if let Spans::Phrases(phrases) = spans
             && let [phrase] = phrases.as_slice()
             && let Some(placed) = only(phrase)
+            && placed.has_edges()
         {
-            if placed.has_edges() {
-                return self.edged(placed);
-            }
-            if let [word] = placed.words.as_slice() {
-                let fields = self.fields(Role::Masks).iter();
-                let queries = fields.map(|field| self.masked(field, word));
-                return Ok(any_of(queries.collect::<Result<_, _>>()?));
-            }
+            return self.edged(placed);
+        }
+        if let Some(word) = alone(spans) {
+            let fields = self.fields(Role::Masks).iter();
+            let queries = fields.map(|field| self.masked(field, word));
+            return Ok(any_of(queries.collect::<Result<_, _>>()?));
         }
         let fields = self.fields(Role::Masks).iter();
         let queries = fields.map(|field| self.places(field, spans));
@@ -137,6 +138,9 @@ impl LeafReader<'_> {
 
     /// Returns the query of a word with masks in a field.
     fn masked(&self, field: &str, word: &Word) -> Result<Value, Diagnostic> {
+        if let Some(text) = beginning(word) {
+            return Ok(json!({ "prefix": { field: text } }));
+        }
         let positions = self.positions(field, word)?;
         Ok(match positions.as_slice() {
             [] => nothing(),
