@@ -107,7 +107,7 @@ async fn databases_are_described() {
     for expected in [
         "protocol error during Explain: the server has no description of the database",
         "protocol error during Explain: the server has no description of the database",
-        "Explain failed: diagnostic 1 (the server has a permanent error; trying again will not help): explain (SRU diagnostic 4: the server does not offer this operation)",
+        "Explain failed: diagnostic 1025 (the database does not offer this service): explain (SRU diagnostic 4: the server does not offer this operation)",
         "protocol error during Explain: an answer to an operation other than explain",
     ] {
         let error = connection.describe().await;

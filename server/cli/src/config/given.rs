@@ -146,7 +146,9 @@ mod tests {
     fn command() -> Command {
         let mut defaults = Garden::default();
         let settings = GARDEN.settings.iter();
-        Command::new("garden").args(settings.filter_map(|setting| argument(setting, &mut defaults)))
+        Command::new("garden")
+            .term_width(80)
+            .args(settings.filter_map(|setting| argument(setting, &mut defaults)))
     }
 
     #[test]

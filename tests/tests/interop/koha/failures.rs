@@ -34,7 +34,7 @@ async fn found(database: &CatalogueDatabase, pqf: &str) -> Result<(usize, bool),
     let words: Vec<_> = failures.map(|why| why.addinfo.to_string_lossy()).collect();
     for words in &words {
         let known = [
-            "1 of 2 parts of the index do not answer",
+            "1 of 2 parts of the index does not answer",
             "the search took too long",
         ];
         assert!(known.contains(&&**words), "{words}");

@@ -140,7 +140,7 @@ fn audit_r_l1_loads_and_reloads_do_not_mix() {
         (why.condition, &*why.addinfo.to_string_lossy()),
         (
             2,
-            "all records are being loaded anew: try again later: 0 of 1 changes were made"
+            "all records are being loaded anew: try again later: changes made: 0 of 1"
         )
     );
     let second = home.run(&["load", "--reload", "new.mrc"]);
