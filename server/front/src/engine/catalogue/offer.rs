@@ -108,6 +108,8 @@ pub(in crate::engine) struct Offer {
     pub(super) hidden: Vec<(String, String)>,
     /// Field and value of the records that can be found.
     pub(super) only: Vec<(String, String)>,
+    /// A missing field by which records would be hidden. Solr knows some fields only if a record has them.
+    unhidden: Option<MissingField>,
 }
 
 /// Where a record is, and what identifies it.
@@ -267,6 +269,9 @@ impl Offer {
         };
         let record = comparison.record(&map.record);
         let hidden = comparison.values("hidden", &map.hidden);
+        let mut missing = comparison.missing.iter();
+        let unhidden = missing.find(|field| field.role == "hidden").cloned();
+        let unhidden = unhidden.filter(|_| map.engine == CatalogueEngine::Koha);
         let only = comparison.values("only", &map.only);
         let mut rows = AccessPoints::bare();
         let mut points: Vec<Arc<Point>> = Vec::new();
@@ -305,6 +310,7 @@ impl Offer {
             record,
             hidden,
             only,
+            unhidden,
         };
         (offer, comparison.missing)
     }
@@ -367,6 +373,9 @@ impl Offer {
         let mut searched = Role::ALL.iter().filter(|role| role.is_searched());
         if !searched.any(|role| self.points.iter().any(|point| point.has(*role))) {
             return Err("it has no field of the map".to_owned());
+        }
+        if let Some(missing) = &self.unhidden {
+            return Err(format!("{missing}, so hidden records would be found"));
         }
         Ok(())
     }

@@ -80,7 +80,9 @@ fn what_is_missing_is_named_and_not_offered() {
             "line 20: there is no field isbn for words of isbn, so isbn is not offered",
         ]
     );
-    assert_eq!(offer.usable(), Ok(()));
+    let unhidden =
+        "line 8: there is no field suppress for hidden, so hidden records would be found";
+    assert_eq!(offer.usable(), Err(unhidden.to_owned()));
     assert_eq!(offer.indexes.by_name("isbn"), None);
     let title = offer
         .indexes
