@@ -27,7 +27,8 @@ use z3950_tests::program::Daemon;
 use self::filled::Filled;
 use self::records::{QuerySample, made_up, number_of, samples};
 
-#[tokio::main(flavor = "multi_thread", worker_threads = 2)]
+// In one thread, so that no time is spent in waking others of this program.
+#[tokio::main(flavor = "current_thread")]
 async fn main() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = made_up(folder.path(), number_of("Z3950_RECORDS", 100_000));
