@@ -314,7 +314,9 @@ fn advised(error: &IndexError) -> String {
             ": credentials in the settings names a file with NAME:PASSWORD or ApiKey KEY"
         }
         IndexError::Absent(_) => ": z3950d engine-create creates it, and z3950d load fills it",
-        IndexError::Foreign(_) => ": name another index",
+        IndexError::Foreign(_) => {
+            ": name another index, or set catalogue to serve that of another program"
+        }
         IndexError::Several(..) => ": name one of them",
         IndexError::Irreplaceable { .. } => {
             ": name the alias that z3950d engine-create made, and not an index"

@@ -64,7 +64,7 @@ impl CatalogueError {
     }
 
     /// Returns what a failure says of an index.
-    fn of(failure: &Failure, index: &str) -> Self {
+    pub(super) fn of(failure: &Failure, index: &str) -> Self {
         let words = failure.to_string();
         match failure {
             Failure::Refused { status, .. } | Failure::NotJson { status, .. }

@@ -12,7 +12,7 @@ use super::offer::{FieldsError, MissingField, Offer};
 use super::plan::{Clause, Plan};
 use crate::engine::link::address::{ClusterAccess, ClusterAddress};
 use crate::engine::link::reading::{ReadLink, Reading};
-use crate::engine::link::shortened;
+use crate::engine::link::{Failure, shortened};
 
 /// The most octets of a server's words about itself.
 const MOST_ABOUT: usize = 1 << 20;
@@ -64,7 +64,9 @@ pub async fn look(
     };
     let index = link()?.index().to_owned();
     let mut looked = Look {
-        product: product(&link()?).await,
+        product: product(&link()?)
+            .await
+            .map_err(|failure| CatalogueError::of(&failure, &index))?,
         index: index.clone(),
         is_own: is_own(&link()?).await,
         fitting: None,
@@ -101,12 +103,20 @@ pub async fn look(
     }
 }
 
-/// Returns what a server says it is.
-async fn product(link: &ReadLink) -> Option<String> {
-    let about = link
-        .ask(Reading::About, "", &Value::Null, MOST_ABOUT)
-        .await
-        .ok()?;
+/// Returns what a server says it is, if it is a product whose servers say so.
+///
+/// # Errors
+/// The server does not answer.
+async fn product(link: &ReadLink) -> Result<Option<String>, Failure> {
+    let about = link.ask(Reading::About, "", &Value::Null, MOST_ABOUT).await;
+    match about {
+        Ok(about) => Ok(product_of(&about)),
+        Err(failure @ (Failure::Unreachable { .. } | Failure::Late { .. })) => Err(failure),
+        Err(_) => Ok(None),
+    }
+}
+
+fn product_of(about: &Value) -> Option<String> {
     let version = about.get("version")?;
     let text = |name: &str| version.get(name).and_then(Value::as_str);
     let product = match text("distribution") {

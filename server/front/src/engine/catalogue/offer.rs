@@ -220,10 +220,13 @@ impl Comparison<'_> {
         }
     }
 
+    /// Returns fields and values by which records are left out. A missing field stays among them, so that no record is found by mistake: Solr
+    /// knows some fields only if a record has them, and refuses searches in others.
     fn values(&mut self, role: &str, values: &[FieldValue]) -> Vec<(String, String)> {
-        let values = values.iter().filter_map(|value| {
-            let field = self.choose("", role, &value.field, |has| has.keys || has.words)?;
-            Some((field, value.value.clone()))
+        let values = values.iter().map(|value| {
+            let chosen = self.choose("", role, &value.field, |has| has.keys || has.words);
+            let first = || value.field.names.first().cloned().unwrap_or_default();
+            (chosen.unwrap_or_else(first), value.value.clone())
         });
         values.collect()
     }

@@ -354,7 +354,7 @@ impl Reading<'_, '_> {
                 vec![code.map_or(text, String::as_str).to_owned()]
             }
             (Kind::Isbn, _) => {
-                let ten = Isbn::parse(text).and_then(|isbn| isbn.ten());
+                let ten = Isbn::parse(&key).and_then(|isbn| isbn.ten());
                 [key].into_iter().chain(ten).collect()
             }
             (Kind::Code | Kind::Language, _) => vec![text.to_owned()],

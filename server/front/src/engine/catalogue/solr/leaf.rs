@@ -417,6 +417,12 @@ fn forms(word: &Word) -> Option<Vec<String>> {
             }
         }
     }
+    // The parser would take these words for operators.
+    for form in &mut forms {
+        if ["AND", "OR", "NOT"].contains(&&**form) {
+            form.insert(0, '\\');
+        }
+    }
     forms.sort_unstable();
     forms.dedup();
     Some(forms)

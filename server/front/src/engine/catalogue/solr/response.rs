@@ -52,8 +52,12 @@ pub(super) fn read(offer: &Offer, plan: &Plan<'_>, answer: &Value) -> Result<Ans
         None if missing.is_some() => &Value::Null,
         None => return Err(AskError::Malformed("response")),
     };
-    let total = found.get("numFound").and_then(number).unwrap_or_default();
+    let total = found.get("numFound").and_then(number);
     let hits = found.get("docs").and_then(Value::as_array);
+    if missing.is_none() && (total.is_none() || hits.is_none()) {
+        return Err(AskError::Malformed("records"));
+    }
+    let total = total.unwrap_or_default();
     let hits = hits.into_iter().flatten();
     // In the order of identifiers, one is a place after which a page can begin.
     let has_places = plan.order.is_empty() && offer.record.order == offer.record.identifier;

@@ -126,6 +126,31 @@ async fn nothing_is_written() {
     }
 }
 
+/// An answer without a count or records is not one that finds nothing.
+#[tokio::test]
+async fn answers_of_other_shapes_are_refused() {
+    for response in [
+        json!(null),
+        json!({}),
+        json!({ "docs": [] }),
+        json!({ "numFound": "7", "docs": [] }),
+        json!({ "numFound": -5, "docs": [] }),
+        json!({ "numFound": 5 }),
+    ] {
+        let answer = json!({ "responseHeader": {}, "response": response });
+        let node = FakeNode::start(move |request| {
+            if request.path.starts_with("/books/select") {
+                FakeAnswer::Json(200, answer.clone())
+            } else {
+                held(request)
+            }
+        });
+        let node = node.await;
+        let found = searched(&database(&node, false), "@attr 1=1016 war").await;
+        assert_eq!(found.err(), Some(109), "{response}");
+    }
+}
+
 #[tokio::test]
 async fn fields_that_the_core_does_not_have_are_not_offered() {
     let node = FakeNode::start(held).await;

@@ -163,6 +163,10 @@ fn terms_keep_their_text_and_their_attributes() {
             "@attr 1=7 {978 0306406157}",
             "isbn keys 9780306406157|0306406152",
         ),
+        (
+            "@attr 1=7 {0131487876 (pbk.)}",
+            "isbn keys 9780131487871|0131487876",
+        ),
         ("@attr 1=7 none", "nothing"),
         (
             "@attr 1=7 @attr 5=1 {0-306-4}",

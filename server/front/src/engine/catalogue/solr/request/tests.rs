@@ -140,6 +140,9 @@ fn masks_are_escaped() {
         format,
         &["a\\:b\\ \\(c\\)\\**"],
     );
+    // Words in capitals are no operators.
+    check("@attr 1=1031 @attr 5=101 OR", format, &["\\OR"]);
+    check("@attr 1=1031 @attr 5=104 NOT", format, &["\\NOT"]);
     for (pqf, condition) in [
         ("@attr 1=63 @attr 5=1 wa", Condition::TRUNCATION),
         ("@attr 1=4 @attr 5=1 o'nei", Condition::TRUNCATION),
