@@ -89,8 +89,9 @@ async fn path_of(
         relay.forget();
         let found = connection.search_first(query, FIRST as u64).await;
         assert!(found.expect("found").count() > 0, "{name}");
-        let [(sent_to, body)] = relay.requests().try_into().expect("one request");
-        assert_eq!(String::from_utf8_lossy(&body), statement, "{name}");
+        // The program may still compare the index with the map.
+        let mut sent = relay.requests().into_iter();
+        let (sent_to, _) = { sent.find(|(_, body)| body == statement.as_bytes()) }.expect(name);
         path = sent_to;
     }
     path
