@@ -17,6 +17,7 @@ mod records;
 #[path = "../engine/relay.rs"]
 mod relay;
 mod searches;
+mod wire;
 
 use std::path::Path;
 

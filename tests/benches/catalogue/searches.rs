@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
+use bytes::Bytes;
 use serde_json::Value;
 use z3950::{Client, Connection};
 use z3950_asn1::query::parse_pqf;
@@ -13,6 +14,7 @@ use crate::direct::{Direct, percentiles, ratio};
 use crate::filled::Filled;
 use crate::records::{QuerySample, queries};
 use crate::relay::Relay;
+use crate::wire::{self, Wire};
 use crate::{books, serve};
 
 /// The records that come with a search.
@@ -30,7 +32,7 @@ pub(crate) async fn measure(
     let samples: Vec<_> = samples.iter().map(|one| index.sample(one)).collect();
     let path = path_of(index, folder, database, &samples[0]).await;
     let mut direct = Direct::connect(index.port).await;
-    let own = connected(daemon).await;
+    let mut own = Wire::connect(daemon.address()).await;
     let (first, measured) = samples.split_at(samples.len() / 2);
     for (kind, (name, _)) in queries(&samples[0]).into_iter().enumerate() {
         let (mut own_times, mut direct_times) = (Vec::new(), Vec::new());
@@ -42,7 +44,8 @@ pub(crate) async fn measure(
             let (_, text) = &queries(sample)[kind];
             let query = parse_pqf(text).expect("a query");
             let body = database.statement(&query, FIRST).expect("a search");
-            let (mut own_hits, mut answer) = (0, Vec::new());
+            let request = wire::search(query, FIRST as i64);
+            let (mut response, mut answer) = (Bytes::new(), Vec::new());
             // They take turns in going first, because the second finds everything in caches.
             for turn in 0..2 {
                 let begun = Instant::now();
@@ -50,14 +53,13 @@ pub(crate) async fn measure(
                     answer = direct.ask(&path, body.as_bytes()).await;
                     direct_times.push(begun.elapsed());
                 } else {
-                    let found = own.search_first(query.clone(), FIRST as u64).await;
-                    own_hits = found.expect("found").count();
+                    response = own.ask(&request).await;
                     own_times.push(begun.elapsed());
                 }
             }
             let answer: Value = serde_json::from_slice(&answer).expect("JSON");
             let total = answer.pointer(index.kind.total).and_then(Value::as_u64);
-            assert_eq!(total, Some(own_hits), "{text}");
+            assert_eq!(total, Some(wire::hits(&response)), "{text}");
         }
         let (own, own_99) = percentiles(own_times);
         let (direct, direct_99) = percentiles(direct_times);
