@@ -165,7 +165,7 @@ impl WebClient {
         (host, *port)
     }
 
-    /// Returns the server's databases that this client may search. As with [`standing`](Self::standing), the client must have
+    /// Returns the server's databases that this client may search. As with [`login_status`](Self::login_status), the client must have
     /// been admitted first.
     pub fn databases(&self) -> Vec<DatabaseInfo> {
         self.0.sessions.databases(self.login())
