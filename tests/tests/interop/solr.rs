@@ -8,7 +8,7 @@ mod home;
 mod lists;
 mod lost;
 mod naive;
-mod served;
+pub(in crate::interop) mod served;
 mod sites;
 mod town;
 mod values;

@@ -8,6 +8,9 @@ use z3950_tests::peer;
 use z3950_tests::program::{self, Daemon, Ran, run, z3950};
 use z3950_tests::surroundings::command;
 
+use crate::interop::solr::served::SRUTHI;
+use crate::interop::sru::installed;
+
 /// A folder with settings of `z3950d` for an index.
 pub(super) struct Home {
     pub(super) folder: TempDir,
@@ -111,7 +114,7 @@ fn clients_search_show_scan_and_sort() {
             "http://{}/town?version=2.0&query=title%3Dpeace&maximumRecords=2",
             daemon.address()
         );
-        let ran = run(command(client).args(["--silent", &url]), "");
+        let ran = run(command(&client).args(["--silent", &url]), "");
         let hits = format!("numberOfRecords>{peace}<");
         check(
             &ran.stdout,
@@ -121,6 +124,15 @@ fn clients_search_show_scan_and_sort() {
                 "tag=\"245\"",
             ],
         );
+        let url = format!("http://{}/search?q=ti:peace&target=town", daemon.address());
+        let ran = run(command(client).args(["--silent", &url]), "");
+        let hits = format!("{peace} records");
+        check(&ran.stdout, &[&hits, "Narrow the search"]);
+    }
+    if let Some(python) = installed("Z3950_SRU_PYTHON", "bin/python") {
+        let url = format!("http://{}/town", daemon.address());
+        let ran = run(command(python).args(["-c", SRUTHI, &url]), "");
+        assert_eq!(ran.stdout, format!("{peace} {peace}\n"), "{}", ran.stderr);
     }
     let target = format!("{}/town", daemon.address());
     let ran = z3950(["search", &*target, "ti:peace", "--count", "0"]);

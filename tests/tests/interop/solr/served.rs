@@ -106,7 +106,7 @@ fn zoomsh_is_answered(served: &Served) {
 }
 
 /// Prints the number of records, and of those that are read.
-const SRUTHI: &str = "
+pub(in crate::interop) const SRUTHI: &str = "
 import sys, sruthi
 found = sruthi.Client(sys.argv[1], maximum_records=10).searchretrieve('title = peace')
 print(found.count, len(list(found)))
