@@ -46,7 +46,7 @@ pub(super) async fn fetch<D: EngineDatabase>(
     let is_short = hits
         .longest_first()
         .is_some_and(|octets| octets <= SHORT_OCTETS);
-    let at_once = D::AT_ONCE.max(if is_short { SHORT_AT_ONCE } else { 0 });
+    let at_once = if is_short { SHORT_AT_ONCE } else { D::AT_ONCE };
     for positions in runs.flat_map(|run| run.chunks(at_once)) {
         if octets >= MOST_FETCHED {
             break;
