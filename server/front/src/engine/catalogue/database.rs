@@ -98,11 +98,15 @@ impl CatalogueDatabase {
         let found = self.dialect.fields(&self.map).await;
         let found = found.map_err(|failure| CatalogueError::of_fields(&failure, &self.index))?;
         let (offer, missing) = Offer::new(&self.map, Some(&found));
-        offer.usable().map_err(|what| CatalogueError::Foreign {
-            index: self.index.clone(),
-            engine: self.map.engine(),
-            what,
-        })?;
+        if let Err(what) = offer.usable() {
+            // The next search compares it again: by what is known of it, hidden records would be found.
+            self.doubt();
+            return Err(CatalogueError::Foreign {
+                index: self.index.clone(),
+                engine: self.map.engine(),
+                what,
+            });
+        }
         let mut known = lock(&self.known);
         if known.compared.is_some() && known.missing != missing {
             let database = &*self.options.name;
@@ -185,7 +189,7 @@ impl CatalogueDatabase {
         }
     }
 
-    /// Has the index compared with the map before the next search, since the engine has refused a request.
+    /// Has the index compared with the map before the next search.
     pub(super) fn doubt(&self) {
         lock(&self.known).is_doubtful = true;
     }

@@ -137,6 +137,35 @@ async fn renamed_fields_are_noticed() {
     );
 }
 
+/// Without the field by which records are hidden, searches are refused until it is there again.
+#[tokio::test]
+async fn an_index_that_lost_the_field_of_hidden_records_is_refused() {
+    let state = Arc::new(Mutex::new((3, "suppress")));
+    let state_now = Arc::clone(&state);
+    let node = FakeNode::start(move |request| {
+        let (total, field) = *lock(&state_now);
+        if !request.path.ends_with("/_mapping") {
+            return held(request, total);
+        }
+        let mapping = mapping(&["title"]).to_string().replace("suppress", field);
+        FakeAnswer::Json(200, serde_json::from_str(&mapping).expect("JSON"))
+    });
+    let node = node.await;
+    let database = database(&node, false);
+    for (total, field, expected) in [
+        (3, "suppress", Ok(3)),
+        // It is looked for when nothing is found, and from then on.
+        (0, "renamed", Err(109)),
+        (3, "renamed", Err(109)),
+        (3, "suppress", Ok(3)),
+    ] {
+        *lock(&state) = (total, field);
+        let found = searched(&database, "@attr 1=4 war").await;
+        let found = found.map(|found| found.hits.len());
+        assert_eq!(found, expected, "{total} {field}");
+    }
+}
+
 /// What a systems librarian is told of an index.
 #[tokio::test]
 async fn an_index_is_looked_at() {
