@@ -213,17 +213,17 @@ impl Link {
             body,
             ..Draft::read("/_msearch", limit_octets)
         };
-        let answer = self.ask(&draft).await?;
-        match answers_of(answer, searches.len()) {
+        let read = |answer| {
+            let answers = answers_of(answer, searches.len())?;
+            let is_settled = !answers.iter().any(lost_a_node);
+            Ok((answers, is_settled))
+        };
+        match self.ask_until_settled(&draft, read).await {
             // The request itself has an answer, so no other server was asked.
-            Err(Failure::TooBusy { .. } | Failure::NoShard { .. }) => {
-                answers_of(self.ask(&draft).await?, searches.len())
-            }
-            Ok(answers) if answers.iter().any(lost_a_node) => {
-                answers_of(self.ask(&draft).await?, searches.len())
-            }
-            answers => answers,
+            Err(Failure::TooBusy { .. }) => self.ask_in_turn(&draft).await.and_then(read),
+            outcome => outcome,
         }
+        .map(|(answers, _)| answers)
     }
 
     /// Sends a request that changes nothing.
@@ -253,11 +253,31 @@ impl Link {
     /// # Errors
     /// See [`Failure`]; that of the last server that was reached, if any was.
     pub(crate) async fn ask(&self, draft: &Draft) -> Result<Value, Failure> {
-        let answer = self.ask_in_turn(draft).await?;
-        if draft.is_repeatable && lost_a_node(&answer) {
+        if !draft.is_repeatable {
             return self.ask_in_turn(draft).await;
         }
-        Ok(answer)
+        let read = |answer| {
+            let is_settled = !lost_a_node(&answer);
+            Ok((answer, is_settled))
+        };
+        let asked = self.ask_until_settled(draft, read).await;
+        asked.map(|(answer, _)| answer)
+    }
+
+    /// Asks again while shards do not answer because the cluster has just lost a node: other nodes have copies of them, which are asked as
+    /// soon as the cluster has noticed. `read` returns what an answer says, and whether the cluster had noticed.
+    async fn ask_until_settled<T>(
+        &self,
+        draft: &Draft,
+        read: impl Fn(Value) -> Result<(T, bool), Failure>,
+    ) -> Result<(T, bool), Failure> {
+        for time in SETTLING_TIMES {
+            match self.ask_in_turn(draft).await.and_then(&read) {
+                Ok((_, false)) | Err(Failure::NoShard { .. }) => tokio::time::sleep(time).await,
+                outcome => return outcome,
+            }
+        }
+        self.ask_in_turn(draft).await.and_then(read)
     }
 
     async fn ask_in_turn(&self, draft: &Draft) -> Result<Value, Failure> {
@@ -329,6 +349,14 @@ impl Link {
         sound.into_iter().chain(failed)
     }
 }
+
+/// How long a cluster gets to notice that it has lost a node, before a search is sent again each time.
+const SETTLING_TIMES: [Duration; 4] = [
+    Duration::ZERO,
+    Duration::from_millis(100),
+    Duration::from_millis(300),
+    Duration::from_secs(1),
+];
 
 /// Who gets a request that a server did not answer.
 enum Next {
@@ -407,7 +435,7 @@ fn refused(place: String, status: u16, answer: &Value, retry_after: Option<Durat
 fn is_without_shards(error: &Value) -> bool {
     let causes = error.get("root_cause").and_then(Value::as_array);
     error.get("type").and_then(Value::as_str) == Some("search_phase_execution_exception")
-        && causes.is_none_or(Vec::is_empty)
+        && causes.is_none_or(|causes| causes.iter().all(is_of_lost_node))
 }
 
 /// Returns whether a node was lost while it searched. A node that was lost before leaves no such failure.
@@ -415,10 +443,15 @@ fn lost_a_node(answer: &Value) -> bool {
     let failures = answer
         .pointer("/_shards/failures")
         .and_then(Value::as_array);
-    failures.into_iter().flatten().any(|failure| {
-        let kind = failure.pointer("/reason/type").and_then(Value::as_str);
-        kind.is_some_and(|kind| LOST_NODE.contains(&kind))
-    })
+    let reasons = failures.into_iter().flatten();
+    reasons
+        .filter_map(|failure| failure.get("reason"))
+        .any(is_of_lost_node)
+}
+
+fn is_of_lost_node(reason: &Value) -> bool {
+    let kind = reason.get("type").and_then(Value::as_str);
+    kind.is_some_and(|kind| LOST_NODE.contains(&kind))
 }
 
 /// The failures of shards whose node was lost.
