@@ -13,8 +13,6 @@ use z3950_front::engine::catalogue::CatalogueMap;
 use z3950_help::{
     ArgValueCandidates, CompletionArguments, CompletionCandidate, ManualArguments, Shell,
 };
-use z3950_server::fault::Rule;
-use z3950_server::memory::Profile;
 
 pub(crate) use self::engine::{
     CreateArguments, EngineArguments, EngineCommand, LoadArguments, LookArguments,
@@ -79,18 +77,10 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     pub(crate) given: GivenSettings,
 
-    /// Accept and refuse attributes as another server does: bib-1, zebra or yaz-ztest
-    #[arg(long, value_name = "NAME", value_parser = profile, help_heading = SERVED, hide_short_help = true, add = profiles())]
-    pub(crate) profile: Option<Profile>,
-
     /// Refuse a search of a search engine of which a node does not answer, instead of finding what the other nodes have; `strict`
     /// in the settings file does so for one database
     #[arg(long, help_heading = SERVED, hide_short_help = true)]
     pub(crate) strict: bool,
-
-    /// Misbehave according to a rule; may be repeated. `--fault help` lists the faults
-    #[arg(long = "fault", value_name = "RULE", value_parser = rule, help_heading = SERVED)]
-    pub(crate) faults: Vec<FaultArgument>,
 
     /// Read settings from a file; options on the command line take precedence
     #[arg(long, value_name = "FILE", help_heading = "Settings")]
@@ -286,8 +276,7 @@ impl Arguments {
 
     /// Returns whether the arguments ask for the list of faults.
     pub(crate) fn asks_for_faults(&self) -> bool {
-        let mut faults = self.faults.iter();
-        faults.any(|fault| matches!(fault, FaultArgument::Help))
+        self.given.texts("fault").any(|rule| rule == "help")
     }
 }
 
@@ -349,39 +338,12 @@ impl FromStr for Listen {
     }
 }
 
-/// A rule, or `help` for the list of rules.
-#[derive(Clone, Debug)]
-pub(crate) enum FaultArgument {
-    Rule(Box<Rule>),
-    Help,
-}
-
-fn rule(text: &str) -> Result<FaultArgument, z3950_server::fault::RuleError> {
-    match text {
-        "help" => Ok(FaultArgument::Help),
-        text => text.parse().map(|rule| FaultArgument::Rule(Box::new(rule))),
-    }
-}
-
-fn profiles() -> ArgValueCandidates {
-    ArgValueCandidates::new(|| {
-        Profile::NAMES
-            .iter()
-            .map(CompletionCandidate::new)
-            .collect()
-    })
-}
-
 fn maps() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
         CatalogueMap::names()
             .map(CompletionCandidate::new)
             .collect()
     })
-}
-
-fn profile(name: &str) -> Result<Profile, String> {
-    Profile::by_name(name).ok_or_else(|| format!("known profiles: {}", Profile::NAMES.join(", ")))
 }
 
 #[cfg(test)]

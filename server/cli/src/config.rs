@@ -95,7 +95,7 @@ settings! {
         /// Serve the built-in catalogue: the databases books and serials.
         ///demo = true
         demo: bool = false,
-        "demo": Flag(|config| &mut config.demo), option("demo", "", SERVED);
+        "demo": Flag(|config| &mut config.demo), option("demo", "", SERVED, is_usual = true);
 
         /// Serve a page for people, with searches and records, on the listeners that answer SRU.
         page: bool = true,
@@ -115,7 +115,7 @@ settings! {
         /// Behave like another server instead of serving databases: yaz-ztest.
         ///imitate = "yaz-ztest"
         imitate: Option<Imitated> = None,
-        "imitate": Parsed(|config, text| parse(text).map(|server| config.imitate = Some(server))), option("imitate", "SERVER", SERVED);
+        "imitate": Parsed(|config, text| parse(text).map(|server| config.imitate = Some(server))), option("imitate", "SERVER", SERVED, is_usual = true);
 
         /// Stand between clients and the server of --upstream instead of serving databases: what both say passes unchanged, unless there
         /// are faults, and is written to a transcript, which --replay reads.
@@ -151,7 +151,8 @@ settings! {
         /// Misbehave: one rule per line, as with --fault. `z3950d --fault help` lists the faults.
         ///faults = ["on search: surrogate 14", "on search nth-of-all=3: close"]
         faults: Faults = Faults::new(),
-        "faults": Other(|config, value| faults::rules(value, &mut config.faults));
+        "faults": Each(faults::add), option("fault", "RULE", SERVED, is_usual = true, own = Some(Each(faults::add_or_help)),
+                help = "Misbehave according to a rule; may be repeated. `--fault help` lists the faults");
 
         "listener": Tables(&[&listeners::LISTENER], |config, value| config.listeners.extend(value.tables(listeners::listener).into_iter().flatten()));
 
@@ -172,7 +173,9 @@ settings! {
         "access": Tables(&[&access::ACCESS], |config, value| value.fill(&access::ACCESS, config));
 
         profile: Profile = Profile::default(),
-        "profile": Tables(&[&profile::PROFILE], |config, value| value.fill(&profile::PROFILE, &mut config.profile));
+        "profile": Tables(&[&profile::PROFILE], |config, value| value.fill(&profile::PROFILE, &mut config.profile)),
+            option("profile", "NAME", SERVED, values = Profile::NAMES, own = Some(Parsed(profile::choose)),
+                help = "Accept and refuse attributes as another server does: bib-1, zebra or yaz-ztest");
 
         access_points: AccessPoints = AccessPoints::default(),
         "index": Tables(&[&profile::INDEX], |config, value| profile::indexes(value, &mut config.access_points));
@@ -186,7 +189,7 @@ settings! {
         /// Write a line for each session to a file, or to standard error for `-`. It says who, how long, how many operations, how it ended.
         ///access-log = "access.log"
         access_log: Option<PathBuf> = None,
-        "access-log" ("access"): Path(|config| &mut config.access_log), option("access-log", "FILE", LOGS);
+        "access-log" ("access"): Path(|config| &mut config.access_log), option("access-log", "FILE", LOGS, is_usual = true);
 
         /// How lines of the access log are written: text or json [default: text].
         ///access-log-format = "text"

@@ -13,7 +13,7 @@ use z3950_server::tls::{ClientCertificates, Tls, TlsError, read};
 use z3950_server::transcript::Replay;
 
 use crate::access_log::{AccessLog, STDERR};
-use crate::args::{Arguments, FaultArgument, Listen, NOTHING};
+use crate::args::{Arguments, Listen, NOTHING};
 use crate::config::{
     Config, GivenSettings, ListenAddress, ListenerConfig, TlsFiles, read_profiles,
 };
@@ -114,7 +114,6 @@ pub(crate) fn settings(arguments: Arguments) -> (Option<Config>, Vec<String>) {
             .filter_map(|name| reserved(name, &config)),
     );
     wrong.extend(twofold(&config));
-    config.profile = arguments.profile.unwrap_or(config.profile);
     config.overwrite = arguments.overwrite;
     if config.report_missing.is_some() && config.replay.is_none() {
         let words = "--report-missing (report-missing in the file) needs --replay FILE (replay)";
@@ -126,11 +125,6 @@ pub(crate) fn settings(arguments: Arguments) -> (Option<Config>, Vec<String>) {
     }
     wrong.extend(of_recording(&config).map(str::to_owned));
     wrong.extend(shared_outputs(&config));
-    for fault in arguments.faults {
-        if let FaultArgument::Rule(rule) = fault {
-            config.faults = config.faults.with(*rule);
-        }
-    }
     if !arguments.listen.is_empty() {
         let listeners = arguments.listen.into_iter();
         config.listeners = listeners.map(|listen| listener(listen, &files)).collect();
