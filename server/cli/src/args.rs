@@ -4,7 +4,6 @@ mod engine;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use clap::error::ErrorKind;
 use clap::{ArgAction, Args, ColorChoice, CommandFactory, Parser, Subcommand};
@@ -17,7 +16,7 @@ use z3950_help::{
 pub(crate) use self::engine::{
     CreateArguments, EngineArguments, EngineCommand, LoadArguments, LookArguments,
 };
-use crate::config::{GivenSettings, LISTENERS, LOGS, ListenAddress, SERVED};
+use crate::config::{GivenSettings, LOGS, SERVED};
 use crate::files::{NamedFile, name_files};
 
 /// Serve MARC records over Z39.50, and over SRU on the same ports.
@@ -48,32 +47,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NAME=FILE", help_heading = SERVED)]
     pub(crate) save: Vec<NamedFile>,
 
-    /// Listen on an address: HOST:PORT, tls:HOST:PORT or unix:PATH. Port 0 picks a free one. May be repeated
-    /// [default: 127.0.0.1:2100]
-    #[arg(long, value_name = "ADDR", help_heading = LISTENERS)]
-    pub(crate) listen: Vec<Listen>,
-
-    /// The certificate chain of TLS listeners, in PEM
-    #[arg(long, alias = "cert", value_name = "FILE", requires = "key", help_heading = LISTENERS, hide_short_help = true)]
-    pub(crate) certificate: Option<PathBuf>,
-
-    /// The private key of TLS listeners, in PEM
-    #[arg(long, value_name = "FILE", requires = "certificate", help_heading = LISTENERS, hide_short_help = true)]
-    pub(crate) key: Option<PathBuf>,
-
-    /// Ask TLS clients for a certificate signed by one of these authorities, in PEM
-    #[arg(long, value_name = "FILE", requires = "certificate", help_heading = LISTENERS, hide_short_help = true)]
-    pub(crate) client_authorities: Option<PathBuf>,
-
-    /// Admit only clients that have a certificate
-    #[arg(long, requires = "client_authorities", help_heading = LISTENERS, hide_short_help = true)]
-    pub(crate) require_client_certificate: bool,
-
-    /// Answer Z39.50 only, without SRU over HTTP on the same ports
-    #[arg(long, help_heading = LISTENERS, hide_short_help = true)]
-    pub(crate) no_http: bool,
-
-    /// The options that each set one key of the settings file.
+    /// The options for settings of the settings file.
     #[command(flatten)]
     pub(crate) given: GivenSettings,
 
@@ -213,8 +187,8 @@ impl Arguments {
         if given("access-log-format") && !given("access-log") && self.config.is_none() {
             return Err(refusal("--access-log-format is for --access-log FILE"));
         }
-        let has_tls = self.listen.iter().any(|listen| listen.tls);
-        match (has_tls, self.certificate.is_some()) {
+        let has_tls = self.given.texts("listen").any(|at| at.starts_with("tls:"));
+        match (has_tls, given("certificate")) {
             (true, false) => Err(refusal("a listener with TLS needs --certificate and --key")),
             // Without a TLS listener, everything would be served in plain text.
             (false, true) => Err(refusal(
@@ -310,32 +284,6 @@ const FOLDS_ONLY: &str = "--fold works on its file alone: leave out other files,
 
 fn refusal(words: &str) -> clap::Error {
     Arguments::command().error(ErrorKind::MissingRequiredArgument, words)
-}
-
-/// An address to listen on, with or without TLS.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Listen {
-    pub(crate) place: ListenAddress,
-    pub(crate) tls: bool,
-}
-
-impl FromStr for Listen {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (text, tls) = match text.strip_prefix("tls:") {
-            Some(address) => (address, true),
-            None => (text, false),
-        };
-        match text.parse() {
-            Ok(ListenAddress::Unix(_)) if tls => Err("there is no TLS on a Unix socket".to_owned()),
-            Ok(place) => Ok(Self { place, tls }),
-            Err(_) => Err(
-                "expected an address such as 127.0.0.1:2100, tls:0.0.0.0:2101 or unix:/run/z3950d"
-                    .to_owned(),
-            ),
-        }
-    }
 }
 
 fn maps() -> ArgValueCandidates {

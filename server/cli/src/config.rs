@@ -41,7 +41,7 @@ use z3950_server::{Limits, Offer};
 pub(crate) use self::catalogue::{CatalogueSettings, MapSource};
 pub(crate) use self::engine::ClusterSettings;
 pub(crate) use self::given::GivenSettings;
-pub(crate) use self::listeners::{ListenAddress, ListenerConfig, TlsFiles};
+pub(crate) use self::listeners::{GivenListeners, ListenAddress, ListenerConfig, TlsFiles};
 use self::section::{Notes, Section};
 use self::setting::{Printed, parse, settings};
 
@@ -84,7 +84,25 @@ settings! {
         /// Addresses to listen on: HOST:PORT, [IPV6]:PORT or unix:PATH. Port 0 picks a free one.
         ///listen = ["127.0.0.1:2100"]
         listeners: Vec<ListenerConfig> = Vec::new(),
-        "listen": Other(|config, value| listeners::addresses(value, &mut config.listeners));
+        "listen": Other(|config, value| listeners::addresses(value, &mut config.listeners)),
+            option("listen", "ADDR", LISTENERS, is_usual = true, own = Some(Each(|config, text| parse(text).map(|at| config.given_listeners.listen.push(at)))),
+                help = "Listen on an address: HOST:PORT, tls:HOST:PORT or unix:PATH. Port 0 picks a free one. May be repeated \
+                        [default: 127.0.0.1:2100]");
+
+        given_listeners: GivenListeners = GivenListeners::default(),
+        "listener": Tables(&[&listeners::LISTENER], |config, value| config.listeners.extend(value.tables(listeners::listener).into_iter().flatten())),
+            option("certificate", "FILE", LISTENERS, aliases = &["cert"], requires = Some("key"),
+                own = Some(Path(|config| &mut config.given_listeners.certificate)), help = "The certificate chain of TLS listeners, in PEM"),
+            option("key", "FILE", LISTENERS, requires = Some("certificate"),
+                own = Some(Path(|config| &mut config.given_listeners.key)), help = "The private key of TLS listeners, in PEM"),
+            option("client-authorities", "FILE", LISTENERS, requires = Some("certificate"),
+                own = Some(Path(|config| &mut config.given_listeners.authorities)),
+                help = "Ask TLS clients for a certificate signed by one of these authorities, in PEM"),
+            option("require-client-certificate", "", LISTENERS, requires = Some("client-authorities"),
+                own = Some(Flag(|config| &mut config.given_listeners.is_certificate_required)),
+                help = "Admit only clients that have a certificate"),
+            option("no-http", "", LISTENERS, own = Some(Flag(|config| &mut config.given_listeners.is_z3950_only)),
+                help = "Answer Z39.50 only, without SRU over HTTP on the same ports");
 
         /// Answer HTTP requests for /metrics (in the text format of Prometheus) and /healthz on an address, such as 127.0.0.1:9210 or
         /// unix:/run/z3950d.status.
@@ -153,8 +171,6 @@ settings! {
         faults: Faults = Faults::new(),
         "faults": Each(faults::add), option("fault", "RULE", SERVED, is_usual = true, own = Some(Each(faults::add_or_help)),
                 help = "Misbehave according to a rule; may be repeated. `--fault help` lists the faults");
-
-        "listener": Tables(&[&listeners::LISTENER], |config, value| config.listeners.extend(value.tables(listeners::listener).into_iter().flatten()));
 
         // Databases are read after the indexes, because engines name them.
         databases: Vec<DatabaseFiles> = Vec::new(),

@@ -1,5 +1,6 @@
 //! The settings given on the command line. Each setting that declares an option has one there.
 
+use std::mem;
 use std::path::PathBuf;
 
 use clap::parser::ValueSource;
@@ -110,6 +111,7 @@ impl GivenSettings {
         for setting in settings() {
             self.apply_one(setting, config);
         }
+        mem::take(&mut config.given_listeners).apply(&mut config.listeners);
     }
 
     fn apply_one<T>(&self, setting: &Setting<T>, into: &mut T) {
@@ -118,7 +120,9 @@ impl GivenSettings {
             let name = option.name;
             let paths = || self.0.get_many(name).into_iter().flatten().cloned();
             match option.own.as_ref().unwrap_or(&setting.field) {
-                SettingField::Flag(field) => *field(into) = !name.starts_with("no-"),
+                SettingField::Flag(field) => {
+                    *field(into) = option.own.is_some() || !name.starts_with("no-")
+                }
                 SettingField::Path(field) => *field(into) = paths().next(),
                 SettingField::Paths(field) => *field(into) = paths().collect(),
                 field => {
