@@ -16,7 +16,7 @@ use z3950_help::{
 pub(crate) use self::engine::{
     CreateArguments, EngineArguments, EngineCommand, LoadArguments, LookArguments,
 };
-use crate::config::{GivenSettings, LOGS, SERVED};
+use crate::config::{GivenSettings, LOGS};
 use crate::files::{NamedFile, name_files};
 
 /// Serve MARC records over Z39.50, and over SRU on the same ports.
@@ -37,24 +37,13 @@ pub(crate) struct Arguments {
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 
-    /// Serve a file or a folder of files as a database. The records are ISO 2709, MARCXML, MARC-in-JSON or MARCMaker text; files
-    /// given under the same name are searched together
-    #[arg(long = "database", value_name = "NAME=PATH", help_heading = SERVED)]
+    /// The databases of the command line: those with a name, and the files.
+    #[arg(skip)]
     pub(crate) databases: Vec<NamedFile>,
-
-    /// Save the changes of clients to this file. They are in FILE.journal first, and in the file at the end. If the file exists
-    /// at startup, both are read instead of the others
-    #[arg(long, value_name = "NAME=FILE", help_heading = SERVED)]
-    pub(crate) save: Vec<NamedFile>,
 
     /// The options for settings of the settings file.
     #[command(flatten)]
     pub(crate) given: GivenSettings,
-
-    /// Refuse a search of a search engine of which a node does not answer, instead of finding what the other nodes have; `strict`
-    /// in the settings file does so for one database
-    #[arg(long, help_heading = SERVED, hide_short_help = true)]
-    pub(crate) strict: bool,
 
     /// Read settings from a file; options on the command line take precedence
     #[arg(long, value_name = "FILE", help_heading = "Settings")]
@@ -160,9 +149,10 @@ Exit codes:
 impl Arguments {
     /// Names the databases of files, and checks that there is something to serve, and that the TLS options can be used together.
     pub(crate) fn checked(mut self) -> Result<Self, clap::Error> {
+        self.databases = self.given.databases();
         name_files(&self.files, &mut self.databases).map_err(|words| refusal(&words))?;
         let given = |option| self.given.has(option);
-        let own = given("demo") || !self.databases.is_empty() || !self.save.is_empty();
+        let own = given("demo") || !self.databases.is_empty() || given("save");
         let without = ["imitate", "replay", "record", "upstream"]
             .into_iter()
             .any(given);

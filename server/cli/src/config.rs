@@ -39,6 +39,7 @@ use z3950_server::memory::{AccessPoints, DatabaseFiles, DocidField, Profile};
 use z3950_server::{Limits, Offer};
 
 pub(crate) use self::catalogue::{CatalogueSettings, MapSource};
+use self::databases::GivenDatabases;
 pub(crate) use self::engine::ClusterSettings;
 pub(crate) use self::given::GivenSettings;
 pub(crate) use self::listeners::{GivenListeners, ListenAddress, ListenerConfig, TlsFiles};
@@ -66,6 +67,10 @@ settings! {
         tasks: TaskLimits,
         /// The size at which a journal is folded into its database's file, in octets.
         journal_octets: Option<u64>,
+        /// The databases of the command line.
+        given_databases: GivenDatabases,
+        /// The listeners of the command line.
+        given_listeners: GivenListeners,
         /// Whether an existing transcript may be replaced.
         overwrite: bool,
     }
@@ -89,7 +94,6 @@ settings! {
                 help = "Listen on an address: HOST:PORT, tls:HOST:PORT or unix:PATH. Port 0 picks a free one. May be repeated \
                         [default: 127.0.0.1:2100]");
 
-        given_listeners: GivenListeners = GivenListeners::default(),
         "listener": Tables(&[&listeners::LISTENER], |config, value| config.listeners.extend(value.tables(listeners::listener).into_iter().flatten())),
             option("certificate", "FILE", LISTENERS, aliases = &["cert"], requires = Some("key"),
                 own = Some(Path(|config| &mut config.given_listeners.certificate)), help = "The certificate chain of TLS listeners, in PEM"),
@@ -103,6 +107,21 @@ settings! {
                 help = "Admit only clients that have a certificate"),
             option("no-http", "", LISTENERS, own = Some(Flag(|config| &mut config.given_listeners.is_z3950_only)),
                 help = "Answer Z39.50 only, without SRU over HTTP on the same ports");
+
+        databases: Vec<DatabaseFiles> = Vec::new(),
+        // Databases are read after the indexes, because engines name them.
+        "database": Tables(&[&databases::DATABASE, &remote::REMOTE, &engine::ENGINE, &catalogue::CATALOGUE], |_, _| ()),
+            option("database", "NAME=PATH", SERVED, is_usual = true,
+                own = Some(Each(|config, text| parse(text).map(|named| config.given_databases.files.push(named)))),
+                help = "Serve a file or a folder of files as a database. The records are ISO 2709, MARCXML, MARC-in-JSON or MARCMaker text; \
+                        files given under the same name are searched together"),
+            option("save", "NAME=FILE", SERVED, is_usual = true,
+                own = Some(Each(|config, text| parse(text).map(|named| config.given_databases.saves.push(named)))),
+                help = "Save the changes of clients to this file. They are in FILE.journal first, and in the file at the end. If the file \
+                        exists at startup, both are read instead of the others"),
+            option("strict", "", SERVED, own = Some(Flag(|config| &mut config.given_databases.is_strict)),
+                help = "Refuse a search of a search engine of which a node does not answer, instead of finding what the other nodes have; \
+                        `strict` in the settings file does so for one database");
 
         /// Answer HTTP requests for /metrics (in the text format of Prometheus) and /healthz on an address, such as 127.0.0.1:9210 or
         /// unix:/run/z3950d.status.
@@ -171,10 +190,6 @@ settings! {
         faults: Faults = Faults::new(),
         "faults": Each(faults::add), option("fault", "RULE", SERVED, is_usual = true, own = Some(Each(faults::add_or_help)),
                 help = "Misbehave according to a rule; may be repeated. `--fault help` lists the faults");
-
-        // Databases are read after the indexes, because engines name them.
-        databases: Vec<DatabaseFiles> = Vec::new(),
-        "database": Tables(&[&databases::DATABASE, &remote::REMOTE, &engine::ENGINE, &catalogue::CATALOGUE], |_, _| ());
 
         gateway: Option<GatewayOptions> = Some(GatewayOptions::default()),
         "gateway": Tables(&[&gateway::GATEWAY], |config, value| config.gateway = gateway::read(value));

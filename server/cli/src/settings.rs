@@ -16,7 +16,6 @@ use crate::access_log::{AccessLog, STDERR};
 use crate::args::{Arguments, NOTHING};
 use crate::config::{Config, GivenSettings, ListenAddress, TlsFiles, read_profiles};
 use crate::failure::{Failure, chain, complain};
-use crate::files::NamedFile;
 
 /// The origin of settings: the settings file or the command line.
 pub(super) struct SettingOrigin {
@@ -78,13 +77,7 @@ pub(crate) fn settings(arguments: Arguments) -> (Option<Config>, Vec<String>) {
         return (None, wrong);
     };
     arguments.given.apply(&mut config);
-    for cluster in &mut config.clusters {
-        cluster.options.strict |= arguments.strict;
-    }
-    for catalogue in &mut config.catalogues {
-        catalogue.options.strict |= arguments.strict;
-    }
-    databases(&mut config.databases, arguments.databases, arguments.save);
+    config.replace_databases(arguments.databases);
     if let Some(gateway) = &mut config.gateway
         && !gateway.targets.is_closed()
     {
@@ -228,33 +221,6 @@ fn twofold(config: &Config) -> Vec<String> {
             )
         })
         .collect()
-}
-
-/// Replaces databases by those of the same name on the command line.
-fn databases(databases: &mut Vec<DatabaseFiles>, named: Vec<NamedFile>, save: Vec<NamedFile>) {
-    let told: BTreeSet<_> = named
-        .iter()
-        .map(|named| named.name.to_lowercase())
-        .collect();
-    databases.retain(|database| !told.contains(&database.name.to_lowercase()));
-    for NamedFile { name, path } in named {
-        change(databases, &name, |database| database.paths.push(path));
-    }
-    for NamedFile { name, path } in save {
-        change(databases, &name, |database| database.save = Some(path));
-    }
-}
-
-/// Changes the database of a name; adds the database first if it does not exist.
-fn change(databases: &mut Vec<DatabaseFiles>, name: &str, change: impl FnOnce(&mut DatabaseFiles)) {
-    let mut known = databases.iter_mut();
-    if let Some(database) = known.find(|known| known.name.to_lowercase() == name.to_lowercase()) {
-        return change(database);
-    }
-    let mut database = DatabaseFiles::default();
-    database.name = name.to_owned();
-    change(&mut database);
-    databases.push(database);
 }
 
 /// Reads the certificate, key and authorities of a listener.

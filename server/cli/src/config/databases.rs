@@ -1,6 +1,7 @@
 //! The databases: `[[database]]`, with files, with targets at other servers, or in a search engine.
 
 use std::collections::BTreeSet;
+use std::mem;
 
 use z3950_front::engine::opensearch::ClusterOptions;
 use z3950_front::remote::RemoteOptions;
@@ -12,6 +13,7 @@ use super::remote::REMOTE;
 use super::section::{Section, text};
 use super::setting::{Table, parse, settings};
 use super::{ClusterSettings, Config, remote};
+use crate::files::NamedFile;
 
 /// The settings of a `[[database]]` table, for each kind of database that it may turn out to be.
 pub(super) struct DatabaseTable {
@@ -111,4 +113,48 @@ pub(super) fn note_keys_of(section: &Section<'_>, table: &Table<DatabaseTable>, 
     for key in keys.filter(|key| !["name", "targets"].contains(key) && section.has(key)) {
         section.note(format!("{key} is for databases with {what}"));
     }
+}
+
+/// What the command line says about databases.
+#[derive(Debug, Default)]
+pub(crate) struct GivenDatabases {
+    pub(super) files: Vec<NamedFile>,
+    pub(super) saves: Vec<NamedFile>,
+    pub(super) is_strict: bool,
+}
+
+impl Config {
+    /// Replaces databases by those of the same name on the command line, which has these files, and applies the other options for
+    /// databases.
+    pub(crate) fn replace_databases(&mut self, files: Vec<NamedFile>) {
+        let given = mem::take(&mut self.given_databases);
+        let names = files.iter().map(|named| named.name.to_lowercase());
+        let names: BTreeSet<_> = names.collect();
+        let databases = &mut self.databases;
+        databases.retain(|database| !names.contains(&database.name.to_lowercase()));
+        for NamedFile { name, path } in files {
+            change(databases, &name, |database| database.paths.push(path));
+        }
+        for NamedFile { name, path } in given.saves {
+            change(databases, &name, |database| database.save = Some(path));
+        }
+        for cluster in &mut self.clusters {
+            cluster.options.strict |= given.is_strict;
+        }
+        for catalogue in &mut self.catalogues {
+            catalogue.options.strict |= given.is_strict;
+        }
+    }
+}
+
+/// Changes the database of a name; adds the database first if it does not exist.
+fn change(databases: &mut Vec<DatabaseFiles>, name: &str, change: impl FnOnce(&mut DatabaseFiles)) {
+    let mut known = databases.iter_mut();
+    if let Some(database) = known.find(|known| known.name.to_lowercase() == name.to_lowercase()) {
+        return change(database);
+    }
+    let mut database = DatabaseFiles::default();
+    database.name = name.to_owned();
+    change(&mut database);
+    databases.push(database);
 }

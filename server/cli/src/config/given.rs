@@ -11,6 +11,7 @@ use super::access::ACCESS;
 use super::limits::LIMITS;
 use super::setting::{Setting, SettingField, SettingOption};
 use super::{Config, LOG, SERVED, TOP};
+use crate::files::NamedFile;
 
 /// The options that were given, with their values.
 #[derive(Clone, Debug)]
@@ -98,6 +99,13 @@ impl GivenSettings {
     /// Returns whether an option is given.
     pub(crate) fn has(&self, option: &str) -> bool {
         self.0.value_source(option) == Some(ValueSource::CommandLine)
+    }
+
+    /// Returns the databases with their files.
+    pub(crate) fn databases(&self) -> Vec<NamedFile> {
+        let mut config = Config::default();
+        self.apply(&mut config);
+        config.given_databases.files
     }
 
     /// Returns the values of an option that takes text.
