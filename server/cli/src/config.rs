@@ -185,12 +185,6 @@ settings! {
         report_missing: Option<PathBuf> = None,
         "report-missing": Path(|config| &mut config.report_missing), option("report-missing", "FILE", SERVED);
 
-        /// Misbehave: one rule per line, as with --fault. `z3950d --fault help` lists the faults.
-        ///faults = ["on search: surrogate 14", "on search nth-of-all=3: close"]
-        faults: Faults = Faults::new(),
-        "faults": Each(faults::add), option("fault", "RULE", SERVED, is_usual = true, own = Some(Each(faults::add_or_help)),
-                help = "Misbehave according to a rule; may be repeated. `--fault help` lists the faults");
-
         gateway: Option<GatewayOptions> = Some(GatewayOptions::default()),
         "gateway": Tables(&[&gateway::GATEWAY], |config, value| config.gateway = gateway::read(value));
 
@@ -207,6 +201,12 @@ settings! {
         "profile": Tables(&[&profile::PROFILE], |config, value| value.fill(&profile::PROFILE, &mut config.profile)),
             option("profile", "NAME", SERVED, values = Profile::NAMES, own = Some(Parsed(profile::choose)),
                 help = "Accept and refuse attributes as another server does: bib-1, zebra or yaz-ztest");
+
+        /// Misbehave: one rule per line, as with --fault. `z3950d --fault help` lists the faults.
+        ///faults = ["on search: surrogate 14", "on search nth-of-all=3: close"]
+        faults: Faults = Faults::new(),
+        "faults": Each(faults::add), option("fault", "RULE", SERVED, is_usual = true, own = Some(Each(faults::add_or_help)),
+                help = "Misbehave according to a rule; may be repeated. `--fault help` lists the faults");
 
         access_points: AccessPoints = AccessPoints::default(),
         "index": Tables(&[&profile::INDEX], |config, value| profile::indexes(value, &mut config.access_points));

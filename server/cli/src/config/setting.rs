@@ -2,16 +2,17 @@
 //! value, and its option on the command line, if it has one. Each setting is described once, with [`settings!`]. The descriptions
 //! are used to read the file ([`Section::fill`]), to print the template ([`Printed`]), and to make options ([`GivenSettings`]).
 //!
-//! [`Section::fill`]: super::section::Section::fill
+//! [`Section::fill`]: section::Section::fill
 //! [`GivenSettings`]: super::GivenSettings
 
+use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use z3950_help::{Block, Section};
 
-use super::section::{Value, flag, text};
+use super::section::{self, Value, flag, text};
 use super::unit::{Number, Unit};
 
 /// A table of the settings file.
@@ -248,6 +249,42 @@ impl<T> Setting<T> {
             }
             _ => text.to_owned(),
         }
+    }
+}
+
+impl section::Section<'_> {
+    /// Sets the fields of `into` in the order in which `tables` describe them. A key that several tables describe is read once.
+    /// Unknown keys and missing required keys are noted.
+    pub(super) fn fill<T>(&self, tables: &[&Table<T>], into: &mut T) {
+        let (mut known, mut aliases) = (BTreeSet::new(), BTreeSet::<&str>::new());
+        for setting in tables.iter().flat_map(|table| table.settings) {
+            let is_first = known.insert(setting.key);
+            aliases.extend(setting.aliases);
+            match (self.value_of(setting.key, setting.aliases), &setting.field) {
+                (Some(value), _) if is_first => setting.read(&value, into),
+                (None, SettingField::Required(_)) => {
+                    self.note(format!("{} is missing", setting.key))
+                }
+                _ => {}
+            }
+        }
+        let known: Vec<_> = known.into_iter().collect();
+        let keys = self.table.keys();
+        let is_known = |key: &str| known.contains(&key) || aliases.contains(key);
+        for key in keys.filter(|key| !is_known(key.get_ref())) {
+            let (name, known) = (key.get_ref(), known.join(", "));
+            self.note_at(
+                key.span().start,
+                format!("unknown key {name:?}; known keys: {known}"),
+            );
+        }
+    }
+}
+
+impl Value<'_> {
+    /// Sets the fields described by a table.
+    pub(super) fn fill<T>(&self, described: &Table<T>, into: &mut T) {
+        self.table(|section| section.fill(&[described], into));
     }
 }
 
