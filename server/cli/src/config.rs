@@ -38,9 +38,9 @@ use z3950_server::imitate::Imitated;
 use z3950_server::memory::{AccessPoints, DatabaseFiles, DocidField, Profile};
 use z3950_server::{Limits, Offer};
 
-pub(crate) use self::catalogue::{CatalogueSettings, MapSource};
+pub(crate) use self::catalogue::CatalogueSettings;
 use self::databases::GivenDatabases;
-pub(crate) use self::engine::ClusterSettings;
+pub(crate) use self::databases::table::{ClusterSettings, MapSource};
 pub(crate) use self::given::GivenSettings;
 pub(crate) use self::listeners::{GivenListeners, ListenAddress, ListenerConfig, TlsFiles};
 use self::section::{Notes, Section};

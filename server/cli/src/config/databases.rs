@@ -1,42 +1,20 @@
 //! The databases: `[[database]]`, with files, with targets at other servers, or in a search engine.
 
+pub(super) mod table;
+
 use std::collections::BTreeSet;
 use std::mem;
 
-use z3950_front::engine::opensearch::ClusterOptions;
-use z3950_front::remote::RemoteOptions;
-use z3950_server::memory::{AccessPoints, DatabaseFiles};
+use z3950_server::memory::DatabaseFiles;
 
-use super::catalogue::{self, CATALOGUE, MapSource};
+use self::table::{DatabaseTable, note_keys_of};
+use super::catalogue::{self, CATALOGUE};
 use super::engine::{self, ENGINE};
 use super::remote::REMOTE;
 use super::section::{Section, text};
-use super::setting::{Table, parse, settings};
-use super::{ClusterSettings, Config, remote};
+use super::setting::{parse, settings};
+use super::{Config, remote};
 use crate::files::NamedFile;
-
-/// The settings of a `[[database]]` table, for each kind of database that it may turn out to be.
-pub(super) struct DatabaseTable {
-    pub(super) files: DatabaseFiles,
-    pub(super) remote: RemoteOptions,
-    pub(super) cluster: ClusterSettings,
-    /// The map of an index that another program keeps.
-    pub(super) map: Option<MapSource>,
-    /// The indexes of all databases.
-    pub(super) points: AccessPoints,
-}
-
-impl Default for DatabaseTable {
-    fn default() -> Self {
-        Self {
-            files: DatabaseFiles::default(),
-            remote: RemoteOptions::new("", [""; 0]),
-            cluster: ClusterSettings::new(ClusterOptions::new("", Vec::new())),
-            map: None,
-            points: AccessPoints::default(),
-        }
-    }
-}
 
 settings! {
     /// A database. Repeat the table for further ones.
@@ -71,6 +49,9 @@ pub(super) fn read(top: &Section<'_>, config: &mut Config) {
         };
         section.fill(&[&DATABASE, &REMOTE, &ENGINE, &CATALOGUE], &mut table);
         let is_in_engine = engine::is_chosen(section, &table);
+        if !is_in_engine {
+            note_keys_of(section, &CATALOGUE, "an engine");
+        }
         if !names.insert(table.files.name.to_lowercase()) {
             section.note("a database of this name already exists");
         }
@@ -105,14 +86,6 @@ pub(super) fn read(top: &Section<'_>, config: &mut Config) {
             config.databases.push(files);
         }
     });
-}
-
-/// Notes an error for each key of `table` that is present, because such keys are only valid for databases with `what`.
-pub(super) fn note_keys_of(section: &Section<'_>, table: &Table<DatabaseTable>, what: &str) {
-    let keys = table.settings.iter().map(|setting| setting.key);
-    for key in keys.filter(|key| !["name", "targets"].contains(key) && section.has(key)) {
-        section.note(format!("{key} is for databases with {what}"));
-    }
 }
 
 /// What the command line says about databases.
