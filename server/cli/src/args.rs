@@ -4,7 +4,6 @@ mod engine;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use clap::error::ErrorKind;
 use clap::{ArgAction, Args, ColorChoice, CommandFactory, Parser, Subcommand};
@@ -13,13 +12,11 @@ use z3950_front::engine::catalogue::CatalogueMap;
 use z3950_help::{
     ArgValueCandidates, CompletionArguments, CompletionCandidate, ManualArguments, Shell,
 };
-use z3950_server::fault::Rule;
-use z3950_server::memory::Profile;
 
 pub(crate) use self::engine::{
     CreateArguments, EngineArguments, EngineCommand, LoadArguments, LookArguments,
 };
-use crate::config::{GivenSettings, LISTENERS, LOGS, ListenAddress, SERVED};
+use crate::config::{GivenSettings, LOGS};
 use crate::files::{NamedFile, name_files};
 
 /// Serve MARC records over Z39.50, and over SRU on the same ports.
@@ -40,57 +37,13 @@ pub(crate) struct Arguments {
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 
-    /// Serve a file or a folder of files as a database. The records are ISO 2709, MARCXML, MARC-in-JSON or MARCMaker text; files
-    /// given under the same name are searched together
-    #[arg(long = "database", value_name = "NAME=PATH", help_heading = SERVED)]
+    /// The databases of the command line: those with a name, and the files.
+    #[arg(skip)]
     pub(crate) databases: Vec<NamedFile>,
 
-    /// Save the changes of clients to this file. They are in FILE.journal first, and in the file at the end. If the file exists
-    /// at startup, both are read instead of the others
-    #[arg(long, value_name = "NAME=FILE", help_heading = SERVED)]
-    pub(crate) save: Vec<NamedFile>,
-
-    /// Listen on an address: HOST:PORT, tls:HOST:PORT or unix:PATH. Port 0 picks a free one. May be repeated
-    /// [default: 127.0.0.1:2100]
-    #[arg(long, value_name = "ADDR", help_heading = LISTENERS)]
-    pub(crate) listen: Vec<Listen>,
-
-    /// The certificate chain of TLS listeners, in PEM
-    #[arg(long, alias = "cert", value_name = "FILE", requires = "key", help_heading = LISTENERS, hide_short_help = true)]
-    pub(crate) certificate: Option<PathBuf>,
-
-    /// The private key of TLS listeners, in PEM
-    #[arg(long, value_name = "FILE", requires = "certificate", help_heading = LISTENERS, hide_short_help = true)]
-    pub(crate) key: Option<PathBuf>,
-
-    /// Ask TLS clients for a certificate signed by one of these authorities, in PEM
-    #[arg(long, value_name = "FILE", requires = "certificate", help_heading = LISTENERS, hide_short_help = true)]
-    pub(crate) client_authorities: Option<PathBuf>,
-
-    /// Admit only clients that have a certificate
-    #[arg(long, requires = "client_authorities", help_heading = LISTENERS, hide_short_help = true)]
-    pub(crate) require_client_certificate: bool,
-
-    /// Answer Z39.50 only, without SRU over HTTP on the same ports
-    #[arg(long, help_heading = LISTENERS, hide_short_help = true)]
-    pub(crate) no_http: bool,
-
-    /// The options that each set one key of the settings file.
+    /// The options for settings of the settings file.
     #[command(flatten)]
     pub(crate) given: GivenSettings,
-
-    /// Accept and refuse attributes as another server does: bib-1, zebra or yaz-ztest
-    #[arg(long, value_name = "NAME", value_parser = profile, help_heading = SERVED, hide_short_help = true, add = profiles())]
-    pub(crate) profile: Option<Profile>,
-
-    /// Refuse a search of a search engine of which a node does not answer, instead of finding what the other nodes have; `strict`
-    /// in the settings file does so for one database
-    #[arg(long, help_heading = SERVED, hide_short_help = true)]
-    pub(crate) strict: bool,
-
-    /// Misbehave according to a rule; may be repeated. `--fault help` lists the faults
-    #[arg(long = "fault", value_name = "RULE", value_parser = rule, help_heading = SERVED)]
-    pub(crate) faults: Vec<FaultArgument>,
 
     /// Read settings from a file; options on the command line take precedence
     #[arg(long, value_name = "FILE", help_heading = "Settings")]
@@ -196,9 +149,10 @@ Exit codes:
 impl Arguments {
     /// Names the databases of files, and checks that there is something to serve, and that the TLS options can be used together.
     pub(crate) fn checked(mut self) -> Result<Self, clap::Error> {
+        self.databases = self.given.databases();
         name_files(&self.files, &mut self.databases).map_err(|words| refusal(&words))?;
         let given = |option| self.given.has(option);
-        let own = given("demo") || !self.databases.is_empty() || !self.save.is_empty();
+        let own = given("demo") || !self.databases.is_empty() || given("save");
         let without = ["imitate", "replay", "record", "upstream"]
             .into_iter()
             .any(given);
@@ -223,8 +177,8 @@ impl Arguments {
         if given("access-log-format") && !given("access-log") && self.config.is_none() {
             return Err(refusal("--access-log-format is for --access-log FILE"));
         }
-        let has_tls = self.listen.iter().any(|listen| listen.tls);
-        match (has_tls, self.certificate.is_some()) {
+        let has_tls = self.given.texts("listen").any(|at| at.starts_with("tls:"));
+        match (has_tls, given("certificate")) {
             (true, false) => Err(refusal("a listener with TLS needs --certificate and --key")),
             // Without a TLS listener, everything would be served in plain text.
             (false, true) => Err(refusal(
@@ -286,8 +240,7 @@ impl Arguments {
 
     /// Returns whether the arguments ask for the list of faults.
     pub(crate) fn asks_for_faults(&self) -> bool {
-        let mut faults = self.faults.iter();
-        faults.any(|fault| matches!(fault, FaultArgument::Help))
+        self.given.texts("fault").any(|rule| rule == "help")
     }
 }
 
@@ -323,65 +276,12 @@ fn refusal(words: &str) -> clap::Error {
     Arguments::command().error(ErrorKind::MissingRequiredArgument, words)
 }
 
-/// An address to listen on, with or without TLS.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Listen {
-    pub(crate) place: ListenAddress,
-    pub(crate) tls: bool,
-}
-
-impl FromStr for Listen {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (text, tls) = match text.strip_prefix("tls:") {
-            Some(address) => (address, true),
-            None => (text, false),
-        };
-        match text.parse() {
-            Ok(ListenAddress::Unix(_)) if tls => Err("there is no TLS on a Unix socket".to_owned()),
-            Ok(place) => Ok(Self { place, tls }),
-            Err(_) => Err(
-                "expected an address such as 127.0.0.1:2100, tls:0.0.0.0:2101 or unix:/run/z3950d"
-                    .to_owned(),
-            ),
-        }
-    }
-}
-
-/// A rule, or `help` for the list of rules.
-#[derive(Clone, Debug)]
-pub(crate) enum FaultArgument {
-    Rule(Box<Rule>),
-    Help,
-}
-
-fn rule(text: &str) -> Result<FaultArgument, z3950_server::fault::RuleError> {
-    match text {
-        "help" => Ok(FaultArgument::Help),
-        text => text.parse().map(|rule| FaultArgument::Rule(Box::new(rule))),
-    }
-}
-
-fn profiles() -> ArgValueCandidates {
-    ArgValueCandidates::new(|| {
-        Profile::NAMES
-            .iter()
-            .map(CompletionCandidate::new)
-            .collect()
-    })
-}
-
 fn maps() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
         CatalogueMap::names()
             .map(CompletionCandidate::new)
             .collect()
     })
-}
-
-fn profile(name: &str) -> Result<Profile, String> {
-    Profile::by_name(name).ok_or_else(|| format!("known profiles: {}", Profile::NAMES.join(", ")))
 }
 
 #[cfg(test)]

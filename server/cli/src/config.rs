@@ -38,10 +38,11 @@ use z3950_server::imitate::Imitated;
 use z3950_server::memory::{AccessPoints, DatabaseFiles, DocidField, Profile};
 use z3950_server::{Limits, Offer};
 
-pub(crate) use self::catalogue::{CatalogueSettings, MapSource};
-pub(crate) use self::engine::ClusterSettings;
+pub(crate) use self::catalogue::CatalogueSettings;
+use self::databases::GivenDatabases;
+pub(crate) use self::databases::table::{ClusterSettings, MapSource};
 pub(crate) use self::given::GivenSettings;
-pub(crate) use self::listeners::{ListenAddress, ListenerConfig, TlsFiles};
+pub(crate) use self::listeners::{GivenListeners, ListenAddress, ListenerConfig, TlsFiles};
 use self::section::{Notes, Section};
 use self::setting::{Printed, parse, settings};
 
@@ -66,6 +67,10 @@ settings! {
         tasks: TaskLimits,
         /// The size at which a journal is folded into its database's file, in octets.
         journal_octets: Option<u64>,
+        /// The databases of the command line.
+        given_databases: GivenDatabases,
+        /// The listeners of the command line.
+        given_listeners: GivenListeners,
         /// Whether an existing transcript may be replaced.
         overwrite: bool,
     }
@@ -84,7 +89,39 @@ settings! {
         /// Addresses to listen on: HOST:PORT, [IPV6]:PORT or unix:PATH. Port 0 picks a free one.
         ///listen = ["127.0.0.1:2100"]
         listeners: Vec<ListenerConfig> = Vec::new(),
-        "listen": Other(|config, value| listeners::addresses(value, &mut config.listeners));
+        "listen": Other(|config, value| listeners::addresses(value, &mut config.listeners)),
+            option("listen", "ADDR", LISTENERS, is_usual = true, own = Some(Each(|config, text| parse(text).map(|at| config.given_listeners.listen.push(at)))),
+                help = "Listen on an address: HOST:PORT, tls:HOST:PORT or unix:PATH. Port 0 picks a free one. May be repeated \
+                        [default: 127.0.0.1:2100]");
+
+        "listener": Tables(&[&listeners::LISTENER], |config, value| config.listeners.extend(value.tables(listeners::listener).into_iter().flatten())),
+            option("certificate", "FILE", LISTENERS, aliases = &["cert"], requires = Some("key"),
+                own = Some(Path(|config| &mut config.given_listeners.certificate)), help = "The certificate chain of TLS listeners, in PEM"),
+            option("key", "FILE", LISTENERS, requires = Some("certificate"),
+                own = Some(Path(|config| &mut config.given_listeners.key)), help = "The private key of TLS listeners, in PEM"),
+            option("client-authorities", "FILE", LISTENERS, requires = Some("certificate"),
+                own = Some(Path(|config| &mut config.given_listeners.authorities)),
+                help = "Ask TLS clients for a certificate signed by one of these authorities, in PEM"),
+            option("require-client-certificate", "", LISTENERS, requires = Some("client-authorities"),
+                own = Some(Flag(|config| &mut config.given_listeners.is_certificate_required)),
+                help = "Admit only clients that have a certificate"),
+            option("no-http", "", LISTENERS, own = Some(Flag(|config| &mut config.given_listeners.is_z3950_only)),
+                help = "Answer Z39.50 only, without SRU over HTTP on the same ports");
+
+        databases: Vec<DatabaseFiles> = Vec::new(),
+        // Databases are read after the indexes, because engines name them.
+        "database": Tables(&[&databases::DATABASE, &remote::REMOTE, &engine::ENGINE, &catalogue::CATALOGUE], |_, _| ()),
+            option("database", "NAME=PATH", SERVED, is_usual = true,
+                own = Some(Each(|config, text| parse(text).map(|named| config.given_databases.files.push(named)))),
+                help = "Serve a file or a folder of files as a database. The records are ISO 2709, MARCXML, MARC-in-JSON or MARCMaker text; \
+                        files given under the same name are searched together"),
+            option("save", "NAME=FILE", SERVED, is_usual = true,
+                own = Some(Each(|config, text| parse(text).map(|named| config.given_databases.saves.push(named)))),
+                help = "Save the changes of clients to this file. They are in FILE.journal first, and in the file at the end. If the file \
+                        exists at startup, both are read instead of the others"),
+            option("strict", "", SERVED, own = Some(Flag(|config| &mut config.given_databases.is_strict)),
+                help = "Refuse a search of a search engine of which a node does not answer, instead of finding what the other nodes have; \
+                        `strict` in the settings file does so for one database");
 
         /// Answer HTTP requests for /metrics (in the text format of Prometheus) and /healthz on an address, such as 127.0.0.1:9210 or
         /// unix:/run/z3950d.status.
@@ -95,7 +132,7 @@ settings! {
         /// Serve the built-in catalogue: the databases books and serials.
         ///demo = true
         demo: bool = false,
-        "demo": Flag(|config| &mut config.demo), option("demo", "", SERVED);
+        "demo": Flag(|config| &mut config.demo), option("demo", "", SERVED, is_usual = true);
 
         /// Serve a page for people, with searches and records, on the listeners that answer SRU.
         page: bool = true,
@@ -115,7 +152,7 @@ settings! {
         /// Behave like another server instead of serving databases: yaz-ztest.
         ///imitate = "yaz-ztest"
         imitate: Option<Imitated> = None,
-        "imitate": Parsed(|config, text| parse(text).map(|server| config.imitate = Some(server))), option("imitate", "SERVER", SERVED);
+        "imitate": Parsed(|config, text| parse(text).map(|server| config.imitate = Some(server))), option("imitate", "SERVER", SERVED, is_usual = true);
 
         /// Stand between clients and the server of --upstream instead of serving databases: what both say passes unchanged, unless there
         /// are faults, and is written to a transcript, which --replay reads.
@@ -148,17 +185,6 @@ settings! {
         report_missing: Option<PathBuf> = None,
         "report-missing": Path(|config| &mut config.report_missing), option("report-missing", "FILE", SERVED);
 
-        /// Misbehave: one rule per line, as with --fault. `z3950d --fault help` lists the faults.
-        ///faults = ["on search: surrogate 14", "on search nth-of-all=3: close"]
-        faults: Faults = Faults::new(),
-        "faults": Other(|config, value| faults::rules(value, &mut config.faults));
-
-        "listener": Tables(&[&listeners::LISTENER], |config, value| config.listeners.extend(value.tables(listeners::listener).into_iter().flatten()));
-
-        // Databases are read after the indexes, because engines name them.
-        databases: Vec<DatabaseFiles> = Vec::new(),
-        "database": Tables(&[&databases::DATABASE, &remote::REMOTE, &engine::ENGINE, &catalogue::CATALOGUE], |_, _| ());
-
         gateway: Option<GatewayOptions> = Some(GatewayOptions::default()),
         "gateway": Tables(&[&gateway::GATEWAY], |config, value| config.gateway = gateway::read(value));
 
@@ -172,7 +198,15 @@ settings! {
         "access": Tables(&[&access::ACCESS], |config, value| value.fill(&access::ACCESS, config));
 
         profile: Profile = Profile::default(),
-        "profile": Tables(&[&profile::PROFILE], |config, value| value.fill(&profile::PROFILE, &mut config.profile));
+        "profile": Tables(&[&profile::PROFILE], |config, value| value.fill(&profile::PROFILE, &mut config.profile)),
+            option("profile", "NAME", SERVED, values = Profile::NAMES, own = Some(Parsed(profile::choose)),
+                help = "Accept and refuse attributes as another server does: bib-1, zebra or yaz-ztest");
+
+        /// Misbehave: one rule per line, as with --fault. `z3950d --fault help` lists the faults.
+        ///faults = ["on search: surrogate 14", "on search nth-of-all=3: close"]
+        faults: Faults = Faults::new(),
+        "faults": Each(faults::add), option("fault", "RULE", SERVED, is_usual = true, own = Some(Each(faults::add_or_help)),
+                help = "Misbehave according to a rule; may be repeated. `--fault help` lists the faults");
 
         access_points: AccessPoints = AccessPoints::default(),
         "index": Tables(&[&profile::INDEX], |config, value| profile::indexes(value, &mut config.access_points));
@@ -186,7 +220,7 @@ settings! {
         /// Write a line for each session to a file, or to standard error for `-`. It says who, how long, how many operations, how it ended.
         ///access-log = "access.log"
         access_log: Option<PathBuf> = None,
-        "access-log" ("access"): Path(|config| &mut config.access_log), option("access-log", "FILE", LOGS);
+        "access-log" ("access"): Path(|config| &mut config.access_log), option("access-log", "FILE", LOGS, is_usual = true);
 
         /// How lines of the access log are written: text or json [default: text].
         ///access-log-format = "text"

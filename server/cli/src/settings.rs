@@ -13,23 +13,15 @@ use z3950_server::tls::{ClientCertificates, Tls, TlsError, read};
 use z3950_server::transcript::Replay;
 
 use crate::access_log::{AccessLog, STDERR};
-use crate::args::{Arguments, FaultArgument, Listen, NOTHING};
-use crate::config::{
-    Config, GivenSettings, ListenAddress, ListenerConfig, TlsFiles, read_profiles,
-};
+use crate::args::{Arguments, NOTHING};
+use crate::config::{Config, GivenSettings, ListenAddress, TlsFiles, read_profiles};
 use crate::failure::{Failure, chain, complain};
-use crate::files::NamedFile;
-
-/// The address to listen on by default.
-const ADDRESS: &str = "127.0.0.1:2100";
 
 /// The origin of settings: the settings file or the command line.
 pub(super) struct SettingOrigin {
     file: Option<PathBuf>,
     /// The names of the databases on the command line, in lower case.
     databases: BTreeSet<String>,
-    /// Whether listeners are given on the command line.
-    listens: bool,
     given: GivenSettings,
 }
 
@@ -39,7 +31,6 @@ impl SettingOrigin {
         Self {
             file: arguments.config.clone(),
             databases: databases.map(|named| named.name.to_lowercase()).collect(),
-            listens: !arguments.listen.is_empty(),
             given: arguments.given.clone(),
         }
     }
@@ -67,7 +58,7 @@ impl SettingOrigin {
     /// Returns the name of the settings file and the key, for the beginning of a message.
     fn key(&self, key: &str) -> String {
         let is_replaced = match key {
-            "listener" => self.listens,
+            "listener" => self.given.has("listen"),
             option => self.given.has(option),
         };
         match self.file.as_ref().filter(|_| !is_replaced) {
@@ -85,15 +76,8 @@ pub(crate) fn settings(arguments: Arguments) -> (Option<Config>, Vec<String>) {
     let Some(mut config) = config else {
         return (None, wrong);
     };
-    let files = arguments.tls_files();
     arguments.given.apply(&mut config);
-    for cluster in &mut config.clusters {
-        cluster.options.strict |= arguments.strict;
-    }
-    for catalogue in &mut config.catalogues {
-        catalogue.options.strict |= arguments.strict;
-    }
-    databases(&mut config.databases, arguments.databases, arguments.save);
+    config.replace_databases(arguments.databases);
     if let Some(gateway) = &mut config.gateway
         && !gateway.targets.is_closed()
     {
@@ -114,7 +98,6 @@ pub(crate) fn settings(arguments: Arguments) -> (Option<Config>, Vec<String>) {
             .filter_map(|name| reserved(name, &config)),
     );
     wrong.extend(twofold(&config));
-    config.profile = arguments.profile.unwrap_or(config.profile);
     config.overwrite = arguments.overwrite;
     if config.report_missing.is_some() && config.replay.is_none() {
         let words = "--report-missing (report-missing in the file) needs --replay FILE (replay)";
@@ -126,21 +109,6 @@ pub(crate) fn settings(arguments: Arguments) -> (Option<Config>, Vec<String>) {
     }
     wrong.extend(of_recording(&config).map(str::to_owned));
     wrong.extend(shared_outputs(&config));
-    for fault in arguments.faults {
-        if let FaultArgument::Rule(rule) = fault {
-            config.faults = config.faults.with(*rule);
-        }
-    }
-    if !arguments.listen.is_empty() {
-        let listeners = arguments.listen.into_iter();
-        config.listeners = listeners.map(|listen| listener(listen, &files)).collect();
-    }
-    if config.listeners.is_empty() {
-        config.listeners = vec![ListenAddress::Address(ADDRESS.to_owned()).into()];
-    }
-    for listener in &mut config.listeners {
-        listener.http &= !arguments.no_http;
-    }
     let own = has_databases(&config);
     let without = config.imitate.is_some() || config.replay.is_some() || config.record.is_some();
     if !own && !without && wrong.is_empty() {
@@ -223,25 +191,6 @@ fn shared_outputs(config: &Config) -> Vec<String> {
     wrong
 }
 
-impl Arguments {
-    fn tls_files(&self) -> Option<TlsFiles> {
-        let authorities = self.client_authorities.clone();
-        Some(TlsFiles {
-            certificate: self.certificate.clone()?,
-            key: self.key.clone()?,
-            clients: authorities.map(|authorities| (authorities, self.require_client_certificate)),
-        })
-    }
-}
-
-fn listener(listen: Listen, files: &Option<TlsFiles>) -> ListenerConfig {
-    ListenerConfig {
-        place: listen.place,
-        tls: files.clone().filter(|_| listen.tls),
-        http: true,
-    }
-}
-
 /// Returns an error if the name of a database is also a path of the page or the gateway.
 fn reserved(name: &str, config: &Config) -> Option<String> {
     let (of, off) = if config.gateway.is_some() && Gateway::reserves(name) {
@@ -272,33 +221,6 @@ fn twofold(config: &Config) -> Vec<String> {
             )
         })
         .collect()
-}
-
-/// Replaces databases by those of the same name on the command line.
-fn databases(databases: &mut Vec<DatabaseFiles>, named: Vec<NamedFile>, save: Vec<NamedFile>) {
-    let told: BTreeSet<_> = named
-        .iter()
-        .map(|named| named.name.to_lowercase())
-        .collect();
-    databases.retain(|database| !told.contains(&database.name.to_lowercase()));
-    for NamedFile { name, path } in named {
-        change(databases, &name, |database| database.paths.push(path));
-    }
-    for NamedFile { name, path } in save {
-        change(databases, &name, |database| database.save = Some(path));
-    }
-}
-
-/// Changes the database of a name; adds the database first if it does not exist.
-fn change(databases: &mut Vec<DatabaseFiles>, name: &str, change: impl FnOnce(&mut DatabaseFiles)) {
-    let mut known = databases.iter_mut();
-    if let Some(database) = known.find(|known| known.name.to_lowercase() == name.to_lowercase()) {
-        return change(database);
-    }
-    let mut database = DatabaseFiles::default();
-    database.name = name.to_owned();
-    change(&mut database);
-    databases.push(database);
 }
 
 /// Reads the certificate, key and authorities of a listener.

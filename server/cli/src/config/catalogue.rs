@@ -1,12 +1,10 @@
 //! Databases in an index that another program keeps: a `[[database]]` with `engine` and `catalogue`.
 
-use std::fmt;
 use std::path::PathBuf;
 
 use z3950_front::engine::catalogue::{CatalogueMap, CatalogueOptions};
 
-use super::databases::DatabaseTable;
-use super::engine::addresses;
+use super::databases::table::{DatabaseTable, MapSource, addresses};
 use super::section::{Section, Value};
 use super::setting::settings;
 
@@ -23,24 +21,6 @@ pub(crate) struct CatalogueSettings {
     pub(crate) credentials: Option<PathBuf>,
     /// The line number of the engine's address in the settings file, for errors about an index that does not fit the map.
     pub(crate) line: usize,
-}
-
-/// Where a map is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum MapSource {
-    /// One that the program brings, by its name.
-    Shipped(String),
-    /// A file.
-    File(PathBuf),
-}
-
-impl fmt::Display for MapSource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Shipped(name) => write!(f, "the map {name}"),
-            Self::File(path) => path.display().fmt(f),
-        }
-    }
 }
 
 settings! {

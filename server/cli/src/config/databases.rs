@@ -1,40 +1,20 @@
 //! The databases: `[[database]]`, with files, with targets at other servers, or in a search engine.
 
+pub(super) mod table;
+
 use std::collections::BTreeSet;
+use std::mem;
 
-use z3950_front::engine::opensearch::ClusterOptions;
-use z3950_front::remote::RemoteOptions;
-use z3950_server::memory::{AccessPoints, DatabaseFiles};
+use z3950_server::memory::DatabaseFiles;
 
-use super::catalogue::{self, CATALOGUE, MapSource};
+use self::table::{DatabaseTable, note_keys_of};
+use super::catalogue::{self, CATALOGUE};
 use super::engine::{self, ENGINE};
 use super::remote::REMOTE;
 use super::section::{Section, text};
-use super::setting::{Table, parse, settings};
-use super::{ClusterSettings, Config, remote};
-
-/// The settings of a `[[database]]` table, for each kind of database that it may turn out to be.
-pub(super) struct DatabaseTable {
-    pub(super) files: DatabaseFiles,
-    pub(super) remote: RemoteOptions,
-    pub(super) cluster: ClusterSettings,
-    /// The map of an index that another program keeps.
-    pub(super) map: Option<MapSource>,
-    /// The indexes of all databases.
-    pub(super) points: AccessPoints,
-}
-
-impl Default for DatabaseTable {
-    fn default() -> Self {
-        Self {
-            files: DatabaseFiles::default(),
-            remote: RemoteOptions::new("", [""; 0]),
-            cluster: ClusterSettings::new(ClusterOptions::new("", Vec::new())),
-            map: None,
-            points: AccessPoints::default(),
-        }
-    }
-}
+use super::setting::{parse, settings};
+use super::{Config, remote};
+use crate::files::NamedFile;
 
 settings! {
     /// A database. Repeat the table for further ones.
@@ -69,6 +49,9 @@ pub(super) fn read(top: &Section<'_>, config: &mut Config) {
         };
         section.fill(&[&DATABASE, &REMOTE, &ENGINE, &CATALOGUE], &mut table);
         let is_in_engine = engine::is_chosen(section, &table);
+        if !is_in_engine {
+            note_keys_of(section, &CATALOGUE, "an engine");
+        }
         if !names.insert(table.files.name.to_lowercase()) {
             section.note("a database of this name already exists");
         }
@@ -105,10 +88,46 @@ pub(super) fn read(top: &Section<'_>, config: &mut Config) {
     });
 }
 
-/// Notes an error for each key of `table` that is present, because such keys are only valid for databases with `what`.
-pub(super) fn note_keys_of(section: &Section<'_>, table: &Table<DatabaseTable>, what: &str) {
-    let keys = table.settings.iter().map(|setting| setting.key);
-    for key in keys.filter(|key| !["name", "targets"].contains(key) && section.has(key)) {
-        section.note(format!("{key} is for databases with {what}"));
+/// What the command line says about databases.
+#[derive(Debug, Default)]
+pub(crate) struct GivenDatabases {
+    pub(super) files: Vec<NamedFile>,
+    pub(super) saves: Vec<NamedFile>,
+    pub(super) is_strict: bool,
+}
+
+impl Config {
+    /// Replaces databases by those of the same name on the command line, which has these files, and applies the other options for
+    /// databases.
+    pub(crate) fn replace_databases(&mut self, files: Vec<NamedFile>) {
+        let given = mem::take(&mut self.given_databases);
+        let names = files.iter().map(|named| named.name.to_lowercase());
+        let names: BTreeSet<_> = names.collect();
+        let databases = &mut self.databases;
+        databases.retain(|database| !names.contains(&database.name.to_lowercase()));
+        for NamedFile { name, path } in files {
+            change(databases, &name, |database| database.paths.push(path));
+        }
+        for NamedFile { name, path } in given.saves {
+            change(databases, &name, |database| database.save = Some(path));
+        }
+        for cluster in &mut self.clusters {
+            cluster.options.strict |= given.is_strict;
+        }
+        for catalogue in &mut self.catalogues {
+            catalogue.options.strict |= given.is_strict;
+        }
     }
+}
+
+/// Changes the database of a name; adds the database first if it does not exist.
+fn change(databases: &mut Vec<DatabaseFiles>, name: &str, change: impl FnOnce(&mut DatabaseFiles)) {
+    let mut known = databases.iter_mut();
+    if let Some(database) = known.find(|known| known.name.to_lowercase() == name.to_lowercase()) {
+        return change(database);
+    }
+    let mut database = DatabaseFiles::default();
+    database.name = name.to_owned();
+    change(&mut database);
+    databases.push(database);
 }

@@ -1,48 +1,14 @@
 //! Databases in a search engine: a `[[database]]` with `engine`.
 
 use std::fmt::Display;
-use std::path::PathBuf;
 use std::time::Duration;
 
-use z3950_front::engine::opensearch::{ClusterAddress, ClusterOptions};
-use z3950_front::engine::{IndexUses, named_indexes};
-use z3950_server::memory::DocidField;
+use z3950_front::engine::named_indexes;
+use z3950_front::engine::opensearch::ClusterOptions;
 
-use super::catalogue::CATALOGUE;
-use super::databases::{DatabaseTable, note_keys_of};
+use super::databases::table::{DatabaseTable, addresses, note_keys_of};
 use super::section::{Section, Value, text};
 use super::setting::settings;
-
-/// A database in an index of OpenSearch.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ClusterSettings {
-    /// The options, without what is read from files.
-    pub(crate) options: ClusterOptions,
-    /// The file with the certificates to trust, in PEM.
-    pub(crate) ca: Option<PathBuf>,
-    /// The file with a name and password, or an API key.
-    pub(crate) credentials: Option<PathBuf>,
-    /// The docid field of the records; `None` for the default of all databases.
-    pub(crate) docid: Option<DocidField>,
-    /// The indexes that are used for sorting, facets or scans.
-    pub(crate) uses: IndexUses,
-    /// The line number of the engine's address in the settings file, for errors about an index that does not match the settings.
-    pub(crate) line: usize,
-}
-
-impl ClusterSettings {
-    /// Creates a database with default settings apart from the given options.
-    pub(crate) fn new(options: ClusterOptions) -> Self {
-        Self {
-            options,
-            ca: None,
-            credentials: None,
-            docid: None,
-            uses: IndexUses::default(),
-            line: 0,
-        }
-    }
-}
 
 settings! {
     /// A database in a search engine: an index of OpenSearch 2 or later, or of Elasticsearch 7.10 to 9, which `z3950d engine-create` creates
@@ -99,7 +65,6 @@ fn note_large(section: &Section<'_>, options: &ClusterOptions) {
 pub(super) fn is_chosen(section: &Section<'_>, table: &DatabaseTable) -> bool {
     if !section.has("engine") {
         note_keys_of(section, &ENGINE, "an engine");
-        note_keys_of(section, &CATALOGUE, "an engine");
         return false;
     }
     if ["files", "save", "targets"]
@@ -119,29 +84,6 @@ pub(super) fn is_chosen(section: &Section<'_>, table: &DatabaseTable) -> bool {
         section.note("ca is for https://");
     }
     true
-}
-
-/// Reads the addresses of an engine's servers. The line holds a position in the text until all of it has been read.
-pub(super) fn addresses(value: &Value<'_>, table: &mut DatabaseTable) {
-    let items = value.items();
-    if items.is_empty() {
-        value.note_key("there is no address");
-    }
-    for item in items {
-        table.cluster.line = item.at();
-        let known = &mut table.cluster.options.addresses;
-        let read = if value.section.has("catalogue") {
-            ClusterAddress::of_catalogue
-        } else {
-            str::parse
-        };
-        if let Some(address) = item.parse(read) {
-            if known.iter().any(|known| known.is_same_server(&address)) {
-                item.note_key(format_args!("{address} is listed twice"));
-            }
-            known.push(address);
-        }
-    }
 }
 
 /// Parses each string of a list. Errors are noted.

@@ -4,6 +4,7 @@ use std::mem;
 
 use z3950_server::fault::{Fault, Faults, Rule, When};
 
+use super::Config;
 use super::section::{Value, any_text, number};
 use super::setting::{parse, settings};
 
@@ -50,9 +51,20 @@ impl FaultTable {
     }
 }
 
-/// Adds the rules in `faults`.
-pub(super) fn rules(value: &Value<'_>, faults: &mut Faults) {
-    value.each(|text| parse(text).map(|rule| *faults = mem::take(faults).with(rule)));
+/// Adds a rule.
+pub(super) fn add(config: &mut Config, rule: &str) -> Result<(), String> {
+    let rule = parse(rule)?;
+    config.faults = mem::take(&mut config.faults).with(rule);
+    Ok(())
+}
+
+/// Adds the rule of an option, which may be `help` for the list of faults.
+pub(super) fn add_or_help(config: &mut Config, rule: &str) -> Result<(), String> {
+    if rule == "help" {
+        Ok(())
+    } else {
+        add(config, rule)
+    }
 }
 
 /// Adds the rules of the `[[fault]]` tables.

@@ -1,14 +1,17 @@
 //! The settings given on the command line. Each setting that declares an option has one there.
 
+use std::mem;
 use std::path::PathBuf;
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
+use z3950_help::{ArgValueCandidates, CompletionCandidate};
 
 use super::access::ACCESS;
 use super::limits::LIMITS;
-use super::setting::{Setting, SettingField};
-use super::{Config, LOG, TOP};
+use super::setting::{Setting, SettingField, SettingOption};
+use super::{Config, LOG, SERVED, TOP};
+use crate::files::NamedFile;
 
 /// The options that were given, with their values.
 #[derive(Clone, Debug)]
@@ -23,7 +26,11 @@ pub(super) fn settings() -> impl Iterator<Item = &'static Setting<Config>> {
 impl Args for GivenSettings {
     fn augment_args(command: Command) -> Command {
         let mut defaults = Config::default();
-        command.args(settings().filter_map(|setting| argument(setting, &mut defaults)))
+        let options = settings().flat_map(|setting| arguments(setting, &mut defaults));
+        // The help begins with what is served.
+        let (served, others): (Vec<_>, Vec<_>) =
+            options.partition(|option| option.get_help_heading() == Some(SERVED));
+        command.args(served).args(others)
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -31,31 +38,50 @@ impl Args for GivenSettings {
     }
 }
 
-/// The options that `-h` shows.
-const USUAL: [&str; 3] = ["demo", "imitate", "access-log"];
+/// Returns the command-line options of a setting.
+fn arguments<T: Default>(setting: &'static Setting<T>, defaults: &mut T) -> Vec<Arg> {
+    let options = setting.options.iter();
+    options
+        .map(|option| argument(setting, option, defaults))
+        .collect()
+}
 
-/// Returns the command-line option of a setting.
-fn argument<T: Default>(setting: &'static Setting<T>, defaults: &mut T) -> Option<Arg> {
-    let (name, value, heading) = *setting.option.first()?;
-    let help = setting.help(name, defaults);
-    let is_rare = !USUAL.contains(&name);
-    let argument = Arg::new(name).long(name).help(help).help_heading(heading);
-    let argument = argument.hide_short_help(is_rare);
-    let argument = argument.aliases(setting.aliases.iter().copied());
-    if let SettingField::Flag(_) = setting.field {
-        return Some(argument.action(ArgAction::SetTrue));
+fn argument<T: Default>(
+    setting: &'static Setting<T>,
+    option: &'static SettingOption<T>,
+    defaults: &mut T,
+) -> Arg {
+    let field = option.own.as_ref().unwrap_or(&setting.field);
+    let aliases = setting.aliases.iter().chain(option.aliases);
+    let argument = Arg::new(option.name)
+        .long(option.name)
+        .help(setting.help(option, defaults))
+        .help_heading(option.heading)
+        .hide_short_help(!option.is_usual)
+        .aliases(aliases.copied());
+    let argument = option.requires.into_iter().fold(argument, Arg::requires);
+    if let SettingField::Flag(_) = field {
+        return argument.action(ArgAction::SetTrue);
     }
-    let argument = argument.value_name(value);
-    Some(match setting.field {
+    let argument = argument.value_name(option.value);
+    let argument = if option.values.is_empty() {
+        argument
+    } else {
+        let values = || option.values.iter().map(CompletionCandidate::new);
+        argument.add(ArgValueCandidates::new(move || values().collect()))
+    };
+    let text = |text: &str| {
+        let set = field.set(text, &mut T::default());
+        set.map(|()| text.to_owned())
+    };
+    match field {
         SettingField::Path(_) => argument.value_parser(value_parser!(PathBuf)),
         SettingField::Paths(_) => argument
             .value_parser(value_parser!(PathBuf))
             .action(ArgAction::Append),
-        _ => argument.value_parser(|text: &str| {
-            let set = setting.set(text, &mut T::default());
-            set.map(|()| text.to_owned())
-        }),
-    })
+        SettingField::Each(_) => argument.value_parser(text).action(ArgAction::Append),
+        _ => argument.value_parser(text),
+    }
 }
 
 impl FromArgMatches for GivenSettings {
@@ -75,25 +101,43 @@ impl GivenSettings {
         self.0.value_source(option) == Some(ValueSource::CommandLine)
     }
 
+    /// Returns the databases with their files.
+    pub(crate) fn databases(&self) -> Vec<NamedFile> {
+        let mut config = Config::default();
+        self.apply(&mut config);
+        config.given_databases.files
+    }
+
+    /// Returns the values of an option that takes text.
+    pub(crate) fn texts(&self, option: &str) -> impl Iterator<Item = &str> {
+        let texts = self.0.get_many::<String>(option).into_iter();
+        texts.flatten().map(String::as_str)
+    }
+
     /// Sets the fields of the settings that are given on the command line.
     pub(crate) fn apply(&self, config: &mut Config) {
         for setting in settings() {
             self.apply_one(setting, config);
         }
+        mem::take(&mut config.given_listeners).apply(&mut config.listeners);
     }
 
     fn apply_one<T>(&self, setting: &Setting<T>, into: &mut T) {
-        let names = setting.option.iter().map(|(name, ..)| *name);
-        for name in names.filter(|name| self.has(name)) {
+        let options = setting.options.iter();
+        for option in options.filter(|option| self.has(option.name)) {
+            let name = option.name;
             let paths = || self.0.get_many(name).into_iter().flatten().cloned();
-            match setting.field {
-                SettingField::Flag(field) => *field(into) = !name.starts_with("no-"),
+            match option.own.as_ref().unwrap_or(&setting.field) {
+                SettingField::Flag(field) => {
+                    *field(into) = option.own.is_some() || !name.starts_with("no-")
+                }
                 SettingField::Path(field) => *field(into) = paths().next(),
                 SettingField::Paths(field) => *field(into) = paths().collect(),
-                _ => {
-                    let text = self.0.get_one::<String>(name);
-                    // The option's parser has already refused invalid text, so this cannot fail.
-                    let _ = text.map(|text| setting.set(text, into));
+                field => {
+                    for text in self.texts(name) {
+                        // The option's parser has already refused invalid text, so this cannot fail.
+                        let _ = field.set(text, into);
+                    }
                 }
             }
         }
@@ -111,36 +155,47 @@ mod tests {
     use super::*;
 
     settings! {
-        #[derive(Debug)]
+        #[derive(Debug, PartialEq, Eq)]
         struct Garden {}
 
-        /// A table with one setting.
+        /// A table with two settings.
         GARDEN "" {
             /// Water this many trees a day.
             trees: u64 = 7,
             "trees": Number(Count, 1, |garden| &mut garden.trees), option("trees", "NUMBER", "Work");
+
+            /// Keep these bees.
+            ///bees = ["mason"]
+            bees: Vec<String> = Vec::new(),
+            "bees": Each(keep), option("bee", "NAME", "Work", is_usual = true, help = "Keep a bee; may be repeated", own = Some(Each(keep)));
         }
     }
 
-    fn read(text: &str) -> Result<u64, Vec<(usize, String)>> {
+    fn keep(garden: &mut Garden, bee: &str) -> Result<(), String> {
+        let is_known = ["mason", "honey"].contains(&bee);
+        garden.bees.push(bee.to_owned());
+        is_known.then_some(()).ok_or(format!("no bee {bee}"))
+    }
+
+    fn read(text: &str) -> Result<Garden, Vec<(usize, String)>> {
         let (notes, mut garden) = (Notes::default(), Garden::default());
         let table = DeTable::parse(text).expect("TOML");
         Section::top(&notes, Path::new(""), table.get_ref()).fill(&[&GARDEN], &mut garden);
         let errors = notes.into_sorted();
         if errors.is_empty() {
-            Ok(garden.trees)
+            Ok(garden)
         } else {
             Err(errors)
         }
     }
 
-    fn given(arguments: &[&str]) -> Result<u64, clap::Error> {
+    fn given(arguments: &[&str], mut garden: Garden) -> Result<Garden, clap::Error> {
         let matches = command().try_get_matches_from([&["garden"][..], arguments].concat())?;
-        let (given, mut garden) = (GivenSettings(matches), Garden::default());
+        let given = GivenSettings(matches);
         for setting in GARDEN.settings {
             given.apply_one(setting, &mut garden);
         }
-        Ok(garden.trees)
+        Ok(garden)
     }
 
     fn command() -> Command {
@@ -148,14 +203,16 @@ mod tests {
         let settings = GARDEN.settings.iter();
         Command::new("garden")
             .term_width(80)
-            .args(settings.filter_map(|setting| argument(setting, &mut defaults)))
+            .args(settings.flat_map(|setting| arguments(setting, &mut defaults)))
     }
 
     #[test]
     fn a_setting_that_is_described_once_has_its_option_key_default_help_and_template() {
-        assert_eq!(given(&[]).expect("no options"), 7);
-        assert_eq!(given(&["--trees", "9"]).expect("an option"), 9);
-        let error = given(&["--trees", "0"]).expect_err("too few").to_string();
+        let trees =
+            |arguments: &[&str]| given(arguments, Garden::default()).map(|garden| garden.trees);
+        assert_eq!(trees(&[]).expect("no options"), 7);
+        assert_eq!(trees(&["--trees", "9"]).expect("an option"), 9);
+        let error = trees(&["--trees", "0"]).expect_err("too few").to_string();
         assert!(error.contains("must be at least 1"), "{error}");
         let help = command().render_long_help().to_string();
         assert!(help.contains("Work:\n      --trees <NUMBER>"), "{help}");
@@ -164,20 +221,48 @@ mod tests {
             "{help}"
         );
 
-        assert_eq!(read(""), Ok(7));
-        assert_eq!(read("trees = 9"), Ok(9));
+        let trees = |text| read(text).map(|garden| garden.trees);
+        assert_eq!(trees(""), Ok(7));
+        assert_eq!(trees("trees = 9"), Ok(9));
         for (text, words) in [
             ("trees = 0", "trees must be at least 1"),
             ("trees = \"few\"", "trees is not a number"),
-            ("bees = 9", "unknown key \"bees\"; known keys: trees"),
+            (
+                "goats = 9",
+                "unknown key \"goats\"; known keys: bees, trees",
+            ),
         ] {
-            let errors = read(text).expect_err(text);
+            let errors = trees(text).expect_err(text);
             assert!(errors.len() == 1 && errors[0].1 == words, "{errors:?}");
         }
 
         let mut template = String::new();
         GARDEN.print(&mut template);
-        let lines = "# A table with one setting.\n\n# Water this many trees a day.\n#trees = 7\n";
+        let lines = "# A table with two settings.\n\n# Water this many trees a day.\n#trees = 7\n\n\
+                     # Keep these bees.\n#bees = [\"mason\"]\n";
         assert_eq!(template, lines);
+    }
+
+    #[test]
+    fn a_list_that_is_described_once_has_its_repeated_option_key_and_every_error() {
+        let garden = read("bees = \"mason\"").expect("one text");
+        let garden = given(&["--bee", "honey", "--bee", "mason"], garden).expect("two options");
+        assert_eq!(garden.bees, ["mason", "honey", "mason"]);
+        let error = given(&["--bee", "wasp"], garden)
+            .expect_err("no bee")
+            .to_string();
+        assert!(error.contains("'--bee <NAME>': no bee wasp"), "{error}");
+        let help = command().render_help().to_string();
+        assert!(help.contains("Keep a bee; may be repeated"), "{help}");
+        assert!(!help.contains("--trees"), "{help}");
+
+        let text = "bees = [\"wasp\", \"mason\", 3]\ntrees = 0";
+        let errors = read(text).expect_err(text);
+        let expected = [
+            (8, "bees: no bee wasp"),
+            (25, "bees holds a value that is not a text"),
+            (36, "trees must be at least 1"),
+        ];
+        assert_eq!(errors, expected.map(|(at, words)| (at, words.to_owned())));
     }
 }

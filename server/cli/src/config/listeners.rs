@@ -86,6 +86,73 @@ impl From<ListenAddress> for ListenerConfig {
     }
 }
 
+/// The address to listen on by default.
+const ADDRESS: &str = "127.0.0.1:2100";
+
+/// An address of the command line, with or without TLS.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Listen {
+    place: ListenAddress,
+    tls: bool,
+}
+
+impl FromStr for Listen {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (text, tls) = match text.strip_prefix("tls:") {
+            Some(address) => (address, true),
+            None => (text, false),
+        };
+        match text.parse() {
+            Ok(ListenAddress::Unix(_)) if tls => Err("there is no TLS on a Unix socket"),
+            Ok(place) => Ok(Self { place, tls }),
+            Err(_) => Err(
+                "expected an address such as 127.0.0.1:2100, tls:0.0.0.0:2101 or unix:/run/z3950d",
+            ),
+        }
+    }
+}
+
+/// What the command line says about listeners.
+#[derive(Debug, Default)]
+pub(crate) struct GivenListeners {
+    pub(super) listen: Vec<Listen>,
+    pub(super) certificate: Option<PathBuf>,
+    pub(super) key: Option<PathBuf>,
+    pub(super) authorities: Option<PathBuf>,
+    pub(super) is_certificate_required: bool,
+    pub(super) is_z3950_only: bool,
+}
+
+impl GivenListeners {
+    /// Replaces the listeners by those of the command line, adds the default
+    /// one if there is none, and ends SRU over HTTP if it says so.
+    pub(super) fn apply(self, listeners: &mut Vec<ListenerConfig>) {
+        let required = self.is_certificate_required;
+        let files = self.certificate.zip(self.key);
+        let tls = files.map(|(certificate, key)| TlsFiles {
+            certificate,
+            key,
+            clients: self.authorities.map(|authorities| (authorities, required)),
+        });
+        if !self.listen.is_empty() {
+            let given = self.listen.into_iter();
+            let given = given.map(|listen| ListenerConfig {
+                tls: tls.clone().filter(|_| listen.tls),
+                ..listen.place.into()
+            });
+            *listeners = given.collect();
+        }
+        if listeners.is_empty() {
+            listeners.push(ListenAddress::Address(ADDRESS.to_owned()).into());
+        }
+        for listener in listeners {
+            listener.http &= !self.is_z3950_only;
+        }
+    }
+}
+
 impl ListenAddress {
     pub(super) fn in_folder(self, folder: &Path) -> Self {
         match self {

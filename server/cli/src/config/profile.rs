@@ -5,6 +5,7 @@ use z3950_asn1::bib1::attributes::{COMPLETENESS, POSITION, RELATION, STRUCTURE, 
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_server::memory::{AccessPoint, AccessPoints, Kind, Profile, UnsupportedPolicy};
 
+use super::Config;
 use super::section::{Value, number, string, text};
 use super::setting::{parse, settings};
 
@@ -125,6 +126,13 @@ fn of_type(value: &Value<'_>, profile: &mut Profile, attribute_type: i64) {
         }
         *profile = changed;
     });
+}
+
+/// Takes the profile of a name.
+pub(super) fn choose(config: &mut Config, name: &str) -> Result<(), String> {
+    let known = || format!("known profiles: {}", Profile::NAMES.join(", "));
+    config.profile = Profile::by_name(name).ok_or_else(known)?;
+    Ok(())
 }
 
 /// Adds the `[[index]]` tables to the default indexes; an index of an existing name is replaced.

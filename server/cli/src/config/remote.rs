@@ -2,7 +2,7 @@
 
 use z3950_front::remote::RemoteOptions;
 
-use super::databases::{DatabaseTable, note_keys_of};
+use super::databases::table::{DatabaseTable, note_keys_of};
 use super::section::{Section, text};
 use super::setting::settings;
 

@@ -2,14 +2,11 @@
 //! that all errors are reported at once.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-
-use super::setting::{SettingField, Table};
 
 /// The errors found so far: the position in the text, in octets, and the message.
 #[derive(Debug, Default)]
@@ -35,7 +32,7 @@ pub(super) struct Section<'a> {
     pub(super) folder: &'a Path,
     /// The header of the table, such as `[limits]` or `[[database]]`; empty for the top-level table.
     header: String,
-    table: &'a DeTable<'a>,
+    pub(super) table: &'a DeTable<'a>,
     at: usize,
 }
 
@@ -51,40 +48,17 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Sets the fields of `into` in the order in which `tables` describe them. A key that several tables describe is read once.
-    /// Unknown keys and missing required keys are noted.
-    pub(super) fn fill<T>(&self, tables: &[&Table<T>], into: &mut T) {
-        let (mut known, mut aliases) = (BTreeSet::new(), BTreeSet::<&str>::new());
-        for setting in tables.iter().flat_map(|table| table.settings) {
-            let is_first = known.insert(setting.key);
-            aliases.extend(setting.aliases);
-            match (self.value_of(setting.key, setting.aliases), &setting.field) {
-                (Some(value), _) if is_first => setting.read(&value, into),
-                (None, SettingField::Required(_)) => {
-                    self.note(format!("{} is missing", setting.key))
-                }
-                _ => {}
-            }
-        }
-        let known: Vec<_> = known.into_iter().collect();
-        let keys = self.table.keys();
-        let is_known = |key: &str| known.contains(&key) || aliases.contains(key);
-        for key in keys.filter(|key| !is_known(key.get_ref())) {
-            let (name, known) = (key.get_ref(), known.join(", "));
-            self.note_at(
-                key.span().start,
-                format!("unknown key {name:?}; known keys: {known}"),
-            );
-        }
-    }
-
     /// Returns whether the key is present.
     pub(super) fn has(&self, key: &'static str) -> bool {
         self.value(key).is_some()
     }
 
     /// Returns the value of a key that may be given by one of its other names. More than one name is noted as an error.
-    fn value_of(&self, key: &'static str, aliases: &[&'static str]) -> Option<Value<'_>> {
+    pub(super) fn value_of(
+        &self,
+        key: &'static str,
+        aliases: &[&'static str],
+    ) -> Option<Value<'_>> {
         let names = std::iter::once(&key).chain(aliases);
         let mut given = names.filter_map(|name| self.value(name));
         let value = given.next()?;
@@ -114,7 +88,7 @@ impl<'a> Section<'a> {
         self.note_at(self.at, reason);
     }
 
-    fn note_at(&self, at: usize, reason: impl Display) {
+    pub(super) fn note_at(&self, at: usize, reason: impl Display) {
         let blank = if self.header.is_empty() { "" } else { " " };
         self.notes
             .add(at, format!("{}{blank}{reason}", self.header));
@@ -251,11 +225,6 @@ impl<'a> Value<'a> {
             at,
             ..*self.section
         }))
-    }
-
-    /// Sets the fields described by a table.
-    pub(super) fn fill<T>(&self, described: &Table<T>, into: &mut T) {
-        self.table(|section| section.fill(&[described], into));
     }
 
     /// Reads each `[[key]]` table, or a single `[key]` table.

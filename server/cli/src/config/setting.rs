@@ -2,16 +2,17 @@
 //! value, and its option on the command line, if it has one. Each setting is described once, with [`settings!`]. The descriptions
 //! are used to read the file ([`Section::fill`]), to print the template ([`Printed`]), and to make options ([`GivenSettings`]).
 //!
-//! [`Section::fill`]: super::section::Section::fill
+//! [`Section::fill`]: section::Section::fill
 //! [`GivenSettings`]: super::GivenSettings
 
+use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use z3950_help::{Block, Section};
 
-use super::section::{Value, flag, text};
+use super::section::{self, Value, flag, text};
 use super::unit::{Number, Unit};
 
 /// A table of the settings file.
@@ -32,13 +33,46 @@ pub(super) struct Setting<T: 'static> {
     /// The explanation of the setting, as lines.
     pub(super) lines: &'static [&'static str],
     pub(super) field: SettingField<T>,
-    /// The command-line option of the setting; empty if it has none.
-    pub(super) option: &'static [SettingOption],
+    /// The command-line options of the setting. One that takes the value of the key has the name of the key, or for a flag that sets
+    /// the value to false, the key after `no-`.
+    pub(super) options: &'static [SettingOption<T>],
 }
 
-/// A command-line option: its name, the placeholder for its value, and its heading in the help. The name is that of the key, or
-/// for a flag that sets the value to false, the key after `no-`.
-pub(super) type SettingOption = (&'static str, &'static str, &'static str);
+/// A command-line option.
+pub(super) struct SettingOption<T: 'static> {
+    pub(super) name: &'static str,
+    /// The placeholder for the value.
+    pub(super) value: &'static str,
+    /// The heading in the help.
+    pub(super) heading: &'static str,
+    /// Whether `-h` shows the option.
+    pub(super) is_usual: bool,
+    /// Other names, apart from those of the key.
+    pub(super) aliases: &'static [&'static str],
+    /// The option that has to be given too.
+    pub(super) requires: Option<&'static str>,
+    /// The help; empty if it is the explanation of the setting.
+    pub(super) help: &'static str,
+    /// The values that are completed.
+    pub(super) values: &'static [&'static str],
+    /// What the option sets, if that is not the value of the key.
+    pub(super) own: Option<SettingField<T>>,
+}
+
+impl<T> SettingOption<T> {
+    /// An option that takes the value of its key.
+    pub(super) const PLAIN: Self = Self {
+        name: "",
+        value: "",
+        heading: "",
+        is_usual: false,
+        aliases: &[],
+        requires: None,
+        help: "",
+        values: &[],
+        own: None,
+    };
+}
 
 /// The kind of value, and the field that stores it.
 pub(super) enum SettingField<T: 'static> {
@@ -54,6 +88,8 @@ pub(super) enum SettingField<T: 'static> {
     Paths(fn(&mut T) -> &mut Vec<PathBuf>),
     /// A string that is parsed.
     Parsed(fn(&mut T, &str) -> Result<(), String>),
+    /// A list of strings that are parsed, each of which is added. Its option may be repeated.
+    Each(fn(&mut T, &str) -> Result<(), String>),
     /// A value of any other kind.
     Other(fn(&mut T, &Value<'_>)),
     /// A value of any other kind whose key must be present in the table.
@@ -66,7 +102,7 @@ pub(super) enum SettingField<T: 'static> {
 ///
 /// The documentation of a setting is its explanation, in the template and in the help. A line of the documentation without a
 /// space after `///` is an example in TOML, for a setting without a default that the template could show. Other names of a key
-/// stand in parentheses:
+/// stand in parentheses. An option has the fields of [`SettingOption`] that are not those of [`SettingOption::PLAIN`]:
 ///
 /// ```ignore
 /// settings! {
@@ -86,7 +122,8 @@ macro_rules! settings {
         $($(#[doc = $table_line:literal])* $table:ident $header:literal {$(
             $(#[doc = $line:literal])*
             $($own:ident: $own_type:ty = $own_default:expr,)?
-            $key:literal $(($($alias:literal),+))?: $kind:ident($($field:tt)*) $(, option($($option:expr),*))?;
+            $key:literal $(($($alias:literal),+))?: $kind:ident($($field:tt)*)
+                $(, option($option:literal, $value:literal, $heading:expr $(, $extra:ident = $set:expr)*))*;
         )*})*
     ) => {
         $(#[$about])*
@@ -103,14 +140,16 @@ macro_rules! settings {
 
         settings! {$(
             $(#[doc = $table_line])* $table $header: $name = $name::default() => {$(
-                $(#[doc = $line])* $key $(($($alias),+))?: $kind($($field)*) $(, option($($option),*))?;
+                $(#[doc = $line])* $key $(($($alias),+))?: $kind($($field)*)
+                    $(, option($option, $value, $heading $(, $extra = $set)*))*;
             )*}
         )*}
     };
     ($(
         $(#[doc = $table_line:literal])* $table:ident $header:literal: $type:ty = $default:expr => {$(
             $(#[doc = $line:literal])*
-            $key:literal $(($($alias:literal),+))?: $kind:ident($($field:tt)*) $(, option($($option:expr),*))?;
+            $key:literal $(($($alias:literal),+))?: $kind:ident($($field:tt)*)
+                $(, option($option:literal, $value:literal, $heading:expr $(, $extra:ident = $set:expr)*))*;
         )*}
     )*) => {$(
         pub(in crate::config) static $table: $crate::config::setting::Table<$type> = $crate::config::setting::Table {
@@ -125,13 +164,39 @@ macro_rules! settings {
                     use $crate::config::unit::{MILLISECOND, Unit::*};
                     $crate::config::setting::SettingField::$kind($($field)*)
                 },
-                option: &[$(($($option),*))?],
+                options: &[$({
+                    #[allow(unused_imports)]
+                    use $crate::config::setting::SettingField::*;
+                    $crate::config::setting::SettingOption {
+                        name: $option,
+                        value: $value,
+                        heading: $heading,
+                        $($extra: $set,)*
+                        ..$crate::config::setting::SettingOption::PLAIN
+                    }
+                }),*],
             }),*],
             default: || $default,
         };
     )*};
 }
 pub(super) use settings;
+
+impl<T> SettingField<T> {
+    /// Sets the field to the value of an option that is neither a flag nor a path.
+    ///
+    /// # Errors
+    /// Returns the reason why the value is invalid.
+    pub(super) fn set(&self, text: &str, into: &mut T) -> Result<(), String> {
+        match self {
+            Self::Number(unit, least, field) => field(into).put(unit.parse(text, *least)?),
+            Self::Text(field) => *field(into) = Some(text.to_owned()),
+            Self::Parsed(set) | Self::Each(set) => set(into, text)?,
+            _ => return Err("it is set in the settings file only".to_owned()),
+        }
+        Ok(())
+    }
+}
 
 impl<T> Setting<T> {
     /// Sets the field to a value from the file. Errors in the value are noted.
@@ -150,24 +215,11 @@ impl<T> Setting<T> {
             SettingField::Path(field) => *field(into) = value.path().or(field(into).take()),
             SettingField::Paths(field) => *field(into) = value.paths(),
             SettingField::Parsed(set) => drop(value.parse(|text| set(into, text))),
+            SettingField::Each(add) => value.each(|text| add(into, text)),
             SettingField::Other(read)
             | SettingField::Required(read)
             | SettingField::Tables(_, read) => read(into, value),
         }
-    }
-
-    /// Sets the field to the value of an option that is neither a flag nor a path.
-    ///
-    /// # Errors
-    /// Returns the reason why the value is invalid.
-    pub(super) fn set(&self, text: &str, into: &mut T) -> Result<(), String> {
-        match self.field {
-            SettingField::Number(unit, least, field) => field(into).put(unit.parse(text, least)?),
-            SettingField::Text(field) => *field(into) = Some(text.to_owned()),
-            SettingField::Parsed(set) => set(into, text)?,
-            _ => return Err("it is set in the settings file only".to_owned()),
-        }
-        Ok(())
     }
 
     /// Returns the field's value as it is written in the settings file.
@@ -180,12 +232,15 @@ impl<T> Setting<T> {
     }
 
     /// Returns the help of the setting's command-line option: the explanation and the default value.
-    pub(super) fn help(&self, option: &str, defaults: &mut T) -> String {
+    pub(super) fn help(&self, option: &SettingOption<T>, defaults: &mut T) -> String {
+        if !option.help.is_empty() {
+            return option.help.to_owned();
+        }
         let lines = self.lines.iter().filter(|line| line.starts_with(' '));
         let text: String = lines.copied().collect();
         let text = text.trim().trim_end_matches('.');
         match self.field {
-            SettingField::Flag(_) if option.starts_with("no-") => {
+            SettingField::Flag(_) if option.name.starts_with("no-") => {
                 let (first, rest) = text.split_at(1);
                 format!("Do not {}{rest}", first.to_lowercase())
             }
@@ -194,6 +249,42 @@ impl<T> Setting<T> {
             }
             _ => text.to_owned(),
         }
+    }
+}
+
+impl section::Section<'_> {
+    /// Sets the fields of `into` in the order in which `tables` describe them. A key that several tables describe is read once.
+    /// Unknown keys and missing required keys are noted.
+    pub(super) fn fill<T>(&self, tables: &[&Table<T>], into: &mut T) {
+        let (mut known, mut aliases) = (BTreeSet::new(), BTreeSet::<&str>::new());
+        for setting in tables.iter().flat_map(|table| table.settings) {
+            let is_first = known.insert(setting.key);
+            aliases.extend(setting.aliases);
+            match (self.value_of(setting.key, setting.aliases), &setting.field) {
+                (Some(value), _) if is_first => setting.read(&value, into),
+                (None, SettingField::Required(_)) => {
+                    self.note(format!("{} is missing", setting.key))
+                }
+                _ => {}
+            }
+        }
+        let known: Vec<_> = known.into_iter().collect();
+        let keys = self.table.keys();
+        let is_known = |key: &str| known.contains(&key) || aliases.contains(key);
+        for key in keys.filter(|key| !is_known(key.get_ref())) {
+            let (name, known) = (key.get_ref(), known.join(", "));
+            self.note_at(
+                key.span().start,
+                format!("unknown key {name:?}; known keys: {known}"),
+            );
+        }
+    }
+}
+
+impl Value<'_> {
+    /// Sets the fields described by a table.
+    pub(super) fn fill<T>(&self, described: &Table<T>, into: &mut T) {
+        self.table(|section| section.fill(&[described], into));
     }
 }
 

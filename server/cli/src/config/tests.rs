@@ -236,12 +236,13 @@ fn the_help_of_an_option_is_the_explanation_of_its_key() {
     let lines: Vec<_> = template.lines().collect();
     let mut options = 0;
     for setting in given::settings() {
-        let Some((option, ..)) = setting.option.first() else {
+        let plain = setting.options.iter().find(|option| option.help.is_empty());
+        let Some(option) = plain.map(|option| option.name) else {
             continue;
         };
         options += 1;
         let mut arguments = command.get_arguments();
-        let argument = arguments.find(|known| known.get_long() == Some(*option));
+        let argument = arguments.find(|known| known.get_long() == Some(option));
         let help = argument.and_then(clap::Arg::get_help).expect(option);
         let help = help.to_string();
         let key = format!("{} = ", setting.key);
@@ -267,8 +268,9 @@ fn the_help_of_an_option_is_the_explanation_of_its_key() {
 fn r_f10_an_option_has_the_name_of_its_key_and_other_names_are_accepted() {
     let mut others = 0;
     for setting in given::settings() {
-        for (option, ..) in setting.option {
-            let name = option.strip_prefix("no-").unwrap_or(option);
+        let options = setting.options.iter();
+        for option in options.filter(|option| option.own.is_none()) {
+            let name = option.name.strip_prefix("no-").unwrap_or(option.name);
             assert_eq!(name, setting.key);
         }
         others += setting.aliases.len();

@@ -495,8 +495,8 @@ pub(super) const HOUSES: &[House] = &[
             "available",
             "failure",
             "args",
-            "files",
             "config",
+            "files",
         ],
     },
     House {
