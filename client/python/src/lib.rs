@@ -11,7 +11,8 @@
 //! | `options` | the options of `connect` |
 //! | `pem` | certificates and keys |
 //! | `connection`, `result_set` | ZOOM's objects |
-//! | `answer`, `query`, `record`, `url`, `values` | values |
+//! | `find` | searches at several targets, without a connection |
+//! | `answer`, `event`, `query`, `record`, `url`, `values` | values |
 //! | `text` | text that a program gives |
 //! | `pickled` | values as the state that `pickle` writes |
 //! | `marc`, `tag` | the fields of a record, and their changes |
@@ -25,8 +26,10 @@ mod backend;
 mod calls;
 mod connection;
 mod error;
+mod event;
 mod exit;
 mod files;
+mod find;
 mod marc;
 mod options;
 mod pem;
@@ -62,9 +65,13 @@ mod _z3950 {
     #[pymodule_export]
     use crate::connection::Connection;
     #[pymodule_export]
-    use crate::connection::{check_targets, connect, get, lookup, targets};
+    use crate::connection::{check_targets, connect, get, targets};
+    #[pymodule_export]
+    use crate::event::Event;
     #[pymodule_export]
     use crate::files::{Converter, Reader};
+    #[pymodule_export]
+    use crate::find::{Events, find, lookup};
     #[pymodule_export]
     use crate::marc::Field;
     #[pymodule_export]
