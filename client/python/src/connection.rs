@@ -1,7 +1,7 @@
 //! ZOOM's Connection, and the functions that do not need one.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -21,6 +21,7 @@ use z3950::{Connection as Handle, Error as Failure, RecordForm};
 use crate::answer::{Found, Looked};
 use crate::error::{Error, quoted, to_python};
 use crate::find::identifier_of;
+use crate::open::Open;
 use crate::options::Options;
 use crate::process::{Local, shared};
 use crate::query::Query;
@@ -29,26 +30,6 @@ use crate::request::Request;
 use crate::result_set::ResultSet;
 use crate::text::Text;
 use crate::values::{Description, ScanTerm, Target, TaskResult};
-
-/// An open connection, which is shared with its result sets.
-pub(crate) struct Open {
-    pub(crate) handle: Handle,
-    is_closed: Arc<AtomicBool>,
-}
-
-impl Open {
-    /// Returns the library's handle to the connection.
-    ///
-    /// # Errors
-    /// The connection has been closed.
-    pub(crate) fn handle(&self) -> PyResult<Handle> {
-        if self.is_closed.load(Ordering::Acquire) {
-            Err(Error::new_err("the connection is closed"))
-        } else {
-            Ok(self.handle.clone())
-        }
-    }
-}
 
 /// A connection.
 #[pyclass(frozen, module = "z3950._z3950")]
