@@ -26,7 +26,7 @@ use z3950_server::{Diagnostic, diagnostic};
 use crate::calls::Calls;
 use crate::error::guarded;
 use crate::query::Query;
-use crate::result_set::text_of_term;
+use crate::text::text_of_term;
 
 /// An adapter, and the calls in progress.
 struct Adapter {

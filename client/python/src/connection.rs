@@ -1,7 +1,7 @@
 //! ZOOM's Connection, and the functions that do not need one.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -12,45 +12,24 @@ use z3950::asn1::describe::Describe;
 use z3950::asn1::es::item_order::Contact;
 use z3950::asn1::es::update::Action;
 use z3950::asn1::format::facets::{FacetField, FacetList};
-use z3950::find::{Event, SearchTarget, Wanted};
-use z3950::lookup::Preferences;
-use z3950::plan::Fallback;
 use z3950::profile::Origin;
 use z3950::service::explain::ExplainOptions;
 use z3950::service::extended::Order;
 use z3950::service::scan::ScanOptions;
-use z3950::{Client, Connection as Handle, Error as Failure, RecordForm};
+use z3950::{Connection as Handle, Error as Failure, RecordForm};
 
 use crate::answer::{Found, Looked};
 use crate::error::{Error, quoted, to_python};
+use crate::find::identifier_of;
+use crate::open::Open;
 use crate::options::Options;
 use crate::process::{Local, shared};
 use crate::query::Query;
 use crate::record::{Received, Record};
 use crate::request::Request;
 use crate::result_set::ResultSet;
-use crate::text::{Text, text_of};
+use crate::text::Text;
 use crate::values::{Description, ScanTerm, Target, TaskResult};
-
-/// An open connection, which is shared with its result sets.
-pub(crate) struct Open {
-    pub(crate) handle: Handle,
-    is_closed: Arc<AtomicBool>,
-}
-
-impl Open {
-    /// Returns the library's handle to the connection.
-    ///
-    /// # Errors
-    /// The connection has been closed.
-    pub(crate) fn handle(&self) -> PyResult<Handle> {
-        if self.is_closed.load(Ordering::Acquire) {
-            Err(Error::new_err("the connection is closed"))
-        } else {
-            Ok(self.handle.clone())
-        }
-    }
-}
 
 /// A connection.
 #[pyclass(frozen, module = "z3950._z3950")]
@@ -89,104 +68,6 @@ pub(crate) fn get(py: Python<'_>, url: Text<'_>, options: &Options) -> PyResult<
     Ok(Request::about(url.clone(), async move {
         client.get(url).await.map(Received)
     }))
-}
-
-/// Looks up an identifier at one or more targets, in sessions that go back to the pool afterwards.
-#[pyfunction]
-#[pyo3(signature = (targets, identifier, options, fallback=false, best=false, all_targets=false))]
-pub(crate) fn lookup(
-    py: Python<'_>,
-    targets: Vec<String>,
-    identifier: &Bound<'_, PyAny>,
-    options: &Options,
-    fallback: bool,
-    best: bool,
-    all_targets: bool,
-) -> PyResult<Request> {
-    let about = targets.join(" or ");
-    let identifier = identifier_of(identifier)?;
-    let clients = targets.iter().map(|target| options.client(py, target));
-    let clients: Vec<Client> = clients.collect::<PyResult<_>>()?;
-    let form = options.form.clone();
-    Ok(Request::about(about, async move {
-        let mut wanted = Wanted::identifier(&identifier)?.count(SHOWN);
-        wanted.form = form;
-        wanted.all_targets = all_targets;
-        if fallback {
-            wanted.fallback = Fallback::ALL;
-        }
-        wanted.best = best.then(Preferences::default);
-        let asked = clients.iter().zip(&targets);
-        let asked = asked.map(|(client, target)| client.target(target));
-        let asked = asked.collect::<Result<Vec<_>, _>>()?;
-        let found = match clients.first() {
-            Some(client) => found_at(client, asked, wanted).await?,
-            None => None,
-        };
-        Ok(Looked { identifier, found })
-    }))
-}
-
-/// Returns the text of an identifier to look up.
-fn identifier_of(identifier: &Bound<'_, PyAny>) -> PyResult<String> {
-    Ok(text_of(identifier, "an identifier is a str")?.into_owned())
-}
-
-/// The maximum number of records returned by a lookup.
-const SHOWN: u64 = 20;
-
-/// Returns what a lookup at several targets found. It fails if no target has a record and one of them did not answer.
-async fn found_at(
-    client: &Client,
-    targets: Vec<SearchTarget>,
-    wanted: Wanted,
-) -> Result<Option<Found>, Failure> {
-    let profiles = targets.iter().map(|target| &target.target.profile);
-    let charsets: Vec<_> = profiles.map(|profile| profile.record_charset).collect();
-    let names: Vec<String> = targets.iter().map(|target| target.name.clone()).collect();
-    let mut events = client.find(targets, wanted);
-    let mut queries = vec![None; names.len()];
-    let mut records = Vec::new();
-    let mut failure = None;
-    while let Some(event) = events.next().await {
-        match event {
-            Event::Found(found) => {
-                if let Some(query) = queries.get_mut(found.target) {
-                    *query = Some(found.query.clone());
-                }
-            }
-            Event::Record {
-                target,
-                position,
-                record,
-            } => {
-                let charset = charsets.get(target).copied().flatten();
-                let record = z3950::Record::of(record, Some(position));
-                records.push(record.map(|record| record.with_charset(charset)));
-            }
-            Event::Ended(ending) => {
-                let taken = names
-                    .iter()
-                    .position(|name| Some(name) == ending.target.as_ref());
-                let query = taken.and_then(|index| queries.get_mut(index)?.take());
-                if let Some(query) = query {
-                    return Ok(Some(Found {
-                        query,
-                        hits: ending.hits.unwrap_or_default(),
-                        records,
-                        target: ending.target,
-                        choice: ending.choice,
-                    }));
-                }
-                failure = ending.failed.into_iter().next();
-            }
-            _ => {}
-        }
-    }
-    match failure {
-        Some((_, error)) => Err(error),
-        None => Ok(None),
-    }
 }
 
 /// Raises an exception if one of the arguments is not a target, or the options do not fit any of them.

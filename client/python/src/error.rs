@@ -3,9 +3,11 @@
 
 use std::any::Any;
 use std::error::Error as _;
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::import_exception;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -125,4 +127,23 @@ pub(crate) fn panicked(panic: &(dyn Any + Send)) -> PyErr {
 pub(crate) fn quoted(text: &str) -> String {
     let shown = Python::attach(|py| Ok::<_, PyErr>(PyString::new(py, text).repr()?.to_string()));
     shown.unwrap_or_else(|_| text.to_owned())
+}
+
+/// Returns the exception for a file that cannot be opened, with its name, or the exception raised by a signal handler.
+pub(crate) fn of_file(py: Python<'_>, path: &Path, error: io::Error) -> PyErr {
+    let Some(code) = error.raw_os_error() else {
+        return error.into();
+    };
+    let words = py
+        .import("os")
+        .and_then(|os| os.call_method1("strerror", (code,)));
+    match words {
+        Ok(words) => PyOSError::new_err((code, words.unbind(), path.as_os_str().to_owned())),
+        Err(_) => PyOSError::new_err(format!("{}: {error}", path.display())),
+    }
+}
+
+/// Returns the exception for a value that is not one of those that are expected.
+pub(crate) fn unknown(value: &str, expected: &str) -> PyErr {
+    PyValueError::new_err(format!("{} is not {expected}", quoted(value)))
 }

@@ -11,8 +11,6 @@ use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 
-use crate::process;
-
 /// The thread in which Python exits, once it does.
 static EXITING: OnceLock<ThreadId> = OnceLock::new();
 
@@ -77,8 +75,7 @@ pub(crate) fn calling<T>(py: Python<'_>, work: impl FnOnce() -> T) -> T {
 }
 
 /// Prepares for the end of the interpreter: from now on, other threads stay away from Python.
-#[pyfunction]
-fn end(py: Python<'_>) {
+pub(crate) fn keep_away(py: Python<'_>) {
     let _ = EXITING.set(thread::current().id());
     py.detach(|| {
         let limit = Instant::now() + PATIENCE;
@@ -86,12 +83,4 @@ fn end(py: Python<'_>) {
             thread::sleep(STEP);
         }
     });
-    process::close(py);
-}
-
-/// Lets Python call [`end`] when it exits.
-pub(crate) fn register(py: Python<'_>) -> PyResult<()> {
-    let end = wrap_pyfunction!(end, py)?;
-    py.import("atexit")?.call_method1("register", (end,))?;
-    Ok(())
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use bytes::Bytes;
-use pyo3::exceptions::{PyBlockingIOError, PyOSError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyBlockingIOError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyIterator, PyMemoryView};
 use pyo3::{PyTraverseError, PyVisit};
@@ -14,11 +14,11 @@ use pyo3::{PyTraverseError, PyVisit};
 use rustix::fs::{Mode, OFlags};
 #[cfg(unix)]
 use rustix::io::Errno;
-use z3950::marc::MarcRecord;
-use z3950::marc::charset::{Charset, Options, to_utf8};
-use z3950::marc::stream::{InputForm, InputRecord, RecordReader};
+use z3950::marc::charset::{Charset, Options};
+use z3950::marc::stream::{InputForm, RecordReader};
 
-use crate::error::{Error, guarded, quoted};
+use crate::decoded::{in_utf8, options};
+use crate::error::{Error, guarded, of_file, unknown};
 use crate::exit::{attached, calling, detached};
 use crate::process::Local;
 use crate::record::Record;
@@ -119,9 +119,6 @@ enum OnDamage {
     Repair,
     Skip,
 }
-
-/// The maximum number of faults of a record that an exception names.
-const SHOWN: usize = 3;
 
 /// The source of records.
 enum Input {
@@ -269,74 +266,8 @@ fn next_of_file(
     })
 }
 
-/// Returns a record in UTF-8 and what is wrong with it, if anything of it is lost or guessed.
-///
-/// # Errors
-/// It cannot be read at all.
-fn in_utf8(found: InputRecord, options: &Options) -> Result<(MarcRecord, Option<String>), String> {
-    let InputRecord {
-        record,
-        notes,
-        incomplete,
-        guessed,
-        ..
-    } = found;
-    let converted = to_utf8(&record?, options);
-    if !(incomplete || guessed || converted.is_loss()) {
-        return Ok((converted.record, None));
-    }
-    // Notes about a record that is sound apart from them are left out.
-    let notes = notes.into_iter().filter(|_| incomplete || guessed);
-    let problems = converted.problems.iter();
-    let problems = problems.filter(|found| found.problem.kind.is_undecoded());
-    let words = notes.chain(problems.map(ToString::to_string));
-    let words: Vec<String> = words.take(SHOWN).collect();
-    Ok((converted.record, Some(words.join("; "))))
-}
-
-/// Returns the record of MARC-in-JSON.
-///
-/// # Errors
-/// A `ValueError` if it is no record, or something of it is lost.
-pub(crate) fn record_of_json(octets: &Bound<'_, PyBytes>) -> PyResult<Record> {
-    let mut records = RecordReader::new(octets.as_bytes(), InputForm::Json);
-    let found = records.next().transpose()?;
-    let found = found.ok_or_else(|| PyValueError::new_err("there is no record"))?;
-    match in_utf8(found, &options(None)) {
-        Ok((record, None)) => Ok(record.into()),
-        Ok((_, Some(words))) | Err(words) => Err(PyValueError::new_err(format!(
-            "this is no MARC-in-JSON: {words}"
-        ))),
-    }
-}
-
-fn options(charset: Option<Charset>) -> Options {
-    let mut options = Options::default();
-    options.charset = charset;
-    options.character_references = true;
-    options
-}
-
 fn in_memory(octets: &Bound<'_, PyBytes>) -> Octets {
     Octets::Memory(Cursor::new(Bytes::copy_from_slice(octets.as_bytes())))
-}
-
-/// Returns the exception for a file that cannot be opened, with its name, or the exception raised by a signal handler.
-pub(crate) fn of_file(py: Python<'_>, path: &Path, error: io::Error) -> PyErr {
-    let Some(code) = error.raw_os_error() else {
-        return error.into();
-    };
-    let words = py
-        .import("os")
-        .and_then(|os| os.call_method1("strerror", (code,)));
-    match words {
-        Ok(words) => PyOSError::new_err((code, words.unbind(), path.as_os_str().to_owned())),
-        Err(_) => PyOSError::new_err(format!("{}: {error}", path.display())),
-    }
-}
-
-pub(crate) fn unknown(value: &str, expected: &str) -> PyErr {
-    PyValueError::new_err(format!("{} is not {expected}", quoted(value)))
 }
 
 /// The records of a file. A child process must not read them: it shares the position in the file with its parent, and would take

@@ -9,12 +9,13 @@
 //! | `request` | a request in progress, which is waited for or reported to asyncio |
 //! | `error` | the library's errors as Python exceptions; panics as exceptions |
 //! | `options` | the options of `connect` |
-//! | `pem` | certificates and keys |
-//! | `connection`, `result_set` | ZOOM's objects |
-//! | `answer`, `query`, `record`, `url`, `values` | values |
+//! | `way`, `pem` | how servers are reached; certificates and keys |
+//! | `connection`, `open`, `result_set` | ZOOM's objects, and what they share |
+//! | `find` | searches at several targets, without a connection |
+//! | `answer`, `event`, `query`, `record`, `url`, `values` | values |
 //! | `text` | text that a program gives |
 //! | `pickled` | values as the state that `pickle` writes |
-//! | `marc`, `tag` | the fields of a record, and their changes |
+//! | `marc`, `decoded`, `tag` | MARC records whose fields have numbers, in UTF-8 |
 //! | `files`, `written` | files of records, read and converted |
 //! | `server` | the server used in tests |
 //! | `calls` | the calls of backends in progress |
@@ -24,10 +25,14 @@ mod answer;
 mod backend;
 mod calls;
 mod connection;
+mod decoded;
 mod error;
+mod event;
 mod exit;
 mod files;
+mod find;
 mod marc;
+mod open;
 mod options;
 mod pem;
 mod pickled;
@@ -42,6 +47,7 @@ mod tag;
 mod text;
 mod url;
 mod values;
+mod way;
 mod written;
 
 use mimalloc::MiMalloc;
@@ -62,11 +68,13 @@ mod _z3950 {
     #[pymodule_export]
     use crate::connection::Connection;
     #[pymodule_export]
-    use crate::connection::{check_targets, connect, get, lookup, targets};
+    use crate::connection::{check_targets, connect, get, targets};
+    #[pymodule_export]
+    use crate::event::Event;
     #[pymodule_export]
     use crate::files::{Converter, Reader};
     #[pymodule_export]
-    use crate::marc::Field;
+    use crate::find::{Events, find, lookup};
     #[pymodule_export]
     use crate::options::Options;
     #[pymodule_export]
@@ -74,7 +82,7 @@ mod _z3950 {
     #[pymodule_export]
     use crate::query::Query;
     #[pymodule_export]
-    use crate::record::Record;
+    use crate::record::{Field, Record};
     #[pymodule_export]
     use crate::request::{Request, Started};
     #[pymodule_export]
@@ -90,7 +98,21 @@ mod _z3950 {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        crate::exit::register(module.py())?;
+        let py = module.py();
+        crate::process::register(py)?;
+        let kinds = crate::pickled::Kinds::default();
+        kinds
+            .with::<Description>(py)?
+            .with::<FoundUrl>(py)?
+            .with::<Holding>(py)?
+            .with::<Query>(py)?
+            .with::<Record>(py)?
+            .with::<ScanTerm>(py)?
+            .with::<SearchSource>(py)?
+            .with::<Target>(py)?
+            .with::<TaskResult>(py)?
+            .with::<Url>(py)?
+            .register();
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -13,12 +13,12 @@ use z3950::asn1::oid::Oid;
 use z3950::marc::charset::Charset;
 use z3950::profile::{Profile, Resolved};
 use z3950::target::{Endpoint, Target};
-use z3950::transport::{ClientCertificate, NoProxy, Proxy, Routes, TlsOptions};
 use z3950::{Client, ClientOptions, RecordForm, Timeouts};
 
 use crate::error::{BadUrl, quoted};
-use crate::pem::{Pem, unusable};
+use crate::pem::Pem;
 use crate::process::shared;
+use crate::way::Way;
 
 /// How long unused sessions are kept for the next connection to the same server.
 const IDLE_TIME: Duration = Duration::from_secs(60);
@@ -30,67 +30,6 @@ pub(crate) struct Options {
     pub(crate) form: RecordForm,
     way: Way,
     habits: Habits,
-}
-
-/// How servers are reached. Connections in the same way share their sessions.
-#[derive(Clone, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Way {
-    ca_file: Option<Pem>,
-    certificate: Option<Pem>,
-    key: Option<Pem>,
-    insecure: bool,
-    proxy: Option<String>,
-}
-
-impl Way {
-    /// Returns whether servers are reached as the user's environment says.
-    pub(crate) fn is_usual(&self) -> bool {
-        *self == Self::default()
-    }
-
-    /// Returns the routes to servers, after reading the certificates.
-    ///
-    /// # Errors
-    /// A file cannot be read or is not of PEM, or the proxy is malformed.
-    pub(crate) fn routes(&self, py: Python<'_>) -> PyResult<Routes> {
-        let routes = match self.proxy.as_deref() {
-            Some("none") => Routes::default(),
-            Some(text) => Routes::default().proxy(text.parse().map_err(refused)?, NoProxy::none()),
-            None => {
-                let variable = |name: &str| std::env::var(name).ok();
-                match Proxy::from_environment(variable).map_err(refused)? {
-                    (Some(proxy), exempt) => Routes::default().proxy(proxy, exempt),
-                    (None, _) => Routes::default(),
-                }
-            }
-        };
-        let mut tls = TlsOptions::default();
-        tls.roots = self.ca_file.clone().map(Into::into);
-        tls.insecure = self.insecure;
-        tls.certificate = self.certificate.clone().map(|chain| ClientCertificate {
-            key: self.key.clone().unwrap_or_else(|| chain.clone()).into(),
-            chain: chain.into(),
-        });
-        let routes = routes.tls(tls);
-        let read = routes.read_certificates();
-        read.map_err(|error| unusable(py, error))?;
-        Ok(routes)
-    }
-
-    /// Returns the name of an option that is for TLS alone, if one is given.
-    fn for_tls(&self) -> Option<&'static str> {
-        let given = [
-            ("ca_file", self.ca_file.is_some()),
-            ("certificate", self.certificate.is_some()),
-            ("insecure", self.insecure),
-        ];
-        let mut given = given.into_iter().filter(|(_, is_given)| *is_given);
-        given.next().map(|(name, _)| name)
-    }
-}
-
-fn refused(error: impl ToString) -> PyErr {
-    PyValueError::new_err(error.to_string())
 }
 
 /// Options of a target that add to its profile, or replace parts of it.

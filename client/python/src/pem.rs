@@ -9,8 +9,7 @@ use pyo3::types::{PyBytes, PyString};
 use z3950::error::{PemPlace, TlsError};
 use z3950_server::tls::{ClientCertificates, Tls, TlsError as ListenerError};
 
-use crate::error::Error;
-use crate::files::of_file;
+use crate::error::{Error, of_file};
 
 /// How every item of PEM begins.
 const BEGIN: &str = "-----BEGIN";

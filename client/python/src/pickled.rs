@@ -1,45 +1,75 @@
 //! Values that can be pickled and copied. Their state is of dicts, lists, bytes and strings; `restored` makes a value of it again.
 
-use pyo3::IntoPyObjectExt;
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
 use pyo3::PyClass;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::{IntoPyObjectExt, PyTypeInfo};
 use pythonize::{depythonize, pythonize};
 use serde::Serialize;
-
-use crate::query::Query;
-use crate::record::Record;
-use crate::url::{FoundUrl, Url};
-use crate::values::{Description, Holding, ScanTerm, SearchSource, Target, TaskResult};
+use serde::de::DeserializeOwned;
 
 /// What `__reduce__` returns: the function that makes the value again, and its arguments.
 pub(crate) type Reduced<'py> = (Bound<'py, PyAny>, (String, Bound<'py, PyAny>));
 
+/// A class whose values can be pickled.
+pub(crate) trait Pickled: PyClass + PyTypeInfo {
+    /// Makes a value again from its state.
+    fn restored(state: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>>;
+}
+
+/// Makes a value again whose state is the value itself.
+pub(crate) fn read<T>(state: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>>
+where
+    T: DeserializeOwned + for<'py> IntoPyObjectExt<'py>,
+{
+    depythonize::<T>(state)?.into_py_any(state.py())
+}
+
+/// Makes a value of a class again.
+type Restore = fn(&Bound<'_, PyAny>) -> PyResult<Py<PyAny>>;
+
+/// The classes whose values can be pickled, by name.
+static KINDS: OnceLock<HashMap<String, Restore>> = OnceLock::new();
+
+/// The classes of a module whose values can be pickled, before they are known to [`restored`].
+#[derive(Default)]
+pub(crate) struct Kinds(HashMap<String, Restore>);
+
+impl Kinds {
+    /// Adds a class.
+    pub(crate) fn with<T: Pickled>(mut self, py: Python<'_>) -> PyResult<Self> {
+        self.0.insert(name_of::<T>(py)?, T::restored);
+        Ok(self)
+    }
+
+    /// Lets [`restored`] know the classes.
+    pub(crate) fn register(self) {
+        // A module that is imported again has the same classes.
+        let _ = KINDS.set(self.0);
+    }
+}
+
+fn name_of<T: PyTypeInfo>(py: Python<'_>) -> PyResult<String> {
+    Ok(py.get_type::<T>().name()?.to_string())
+}
+
 /// Returns how to make a value again from its state.
-pub(crate) fn reduced<'py, T: PyClass>(
+pub(crate) fn reduced<'py, T: Pickled>(
     py: Python<'py>,
     state: &impl Serialize,
 ) -> PyResult<Reduced<'py>> {
-    let name = py.get_type::<T>().name()?.to_string();
     let restored = py.import("z3950._z3950")?.getattr("restored")?;
-    Ok((restored, (name, pythonize(py, state)?)))
+    Ok((restored, (name_of::<T>(py)?, pythonize(py, state)?)))
 }
 
 /// Makes a value of a class from its state.
 #[pyfunction]
 pub(crate) fn restored(kind: &str, state: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-    let py = state.py();
-    match kind {
-        "Description" => depythonize::<Description>(state)?.into_py_any(py),
-        "FoundUrl" => depythonize::<FoundUrl>(state)?.into_py_any(py),
-        "Holding" => depythonize::<Holding>(state)?.into_py_any(py),
-        "Query" => Query::restored(&depythonize::<Vec<_>>(state)?)?.into_py_any(py),
-        "Record" => Record::restored(depythonize(state)?)?.into_py_any(py),
-        "ScanTerm" => depythonize::<ScanTerm>(state)?.into_py_any(py),
-        "SearchSource" => depythonize::<SearchSource>(state)?.into_py_any(py),
-        "Target" => depythonize::<Target>(state)?.into_py_any(py),
-        "TaskResult" => depythonize::<TaskResult>(state)?.into_py_any(py),
-        "Url" => Url::restored(state.extract()?)?.into_py_any(py),
-        _ => Err(PyValueError::new_err(format!("{kind} cannot be restored"))),
-    }
+    let restore = KINDS.get().and_then(|kinds| kinds.get(kind));
+    let restore =
+        restore.ok_or_else(|| PyValueError::new_err(format!("{kind} cannot be restored")))?;
+    restore(state)
 }

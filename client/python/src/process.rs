@@ -14,8 +14,8 @@ use tokio::sync::oneshot;
 use z3950::{Client, ClientOptions};
 
 use crate::error::{Error, to_python};
-use crate::exit::detached;
-use crate::options::Way;
+use crate::exit::{detached, keep_away};
+use crate::way::Way;
 
 /// The state shared by all requests of a process.
 pub(crate) struct Shared {
@@ -108,7 +108,7 @@ impl Shared {
 }
 
 /// Closes unused sessions and ends the thread that drives the runtime, if this process has made any requests.
-pub(crate) fn close(py: Python<'_>) {
+fn close(py: Python<'_>) {
     let slot = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
     let shared = slot.as_ref().and_then(Local::here).cloned();
     drop(slot);
@@ -126,6 +126,20 @@ pub(crate) fn close(py: Python<'_>) {
             let _ = thread.join();
         }
     });
+}
+
+/// Prepares for the end of the interpreter.
+#[pyfunction]
+fn end(py: Python<'_>) {
+    keep_away(py);
+    close(py);
+}
+
+/// Lets Python call [`end`] when it exits.
+pub(crate) fn register(py: Python<'_>) -> PyResult<()> {
+    let end = wrap_pyfunction!(end, py)?;
+    py.import("atexit")?.call_method1("register", (end,))?;
+    Ok(())
 }
 
 /// The number of a process. Finding it out is a call of the system, so a function that needs it several times does it once.

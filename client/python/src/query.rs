@@ -4,8 +4,10 @@ use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 use std::ops::{BitAnd, BitOr, Sub};
 
+use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pythonize::depythonize;
 use serde::{Deserialize, Serialize};
 use z3950::asn1::apdu::{
     AttributeValue, AttributesPlusTerm, MAX_RPN_DEPTH, Operand, Operator, RpnQuery, RpnStructure,
@@ -16,9 +18,9 @@ use z3950::asn1::query::names::TABLE;
 use z3950::{Query as Meant, QueryError};
 
 use crate::error::{BadQuery, guarded};
-use crate::pickled::{Reduced, reduced};
-use crate::result_set::text_of_term;
+use crate::pickled::{Pickled, Reduced, reduced};
 use crate::text::Text;
+use crate::text::text_of_term;
 
 /// A query: one term in one index, or several queries joined by `&` (and), `|` (or) and `-` (and not), at most 1000 times.
 ///
@@ -300,7 +302,7 @@ impl Query {
     }
 
     /// Makes a query again.
-    pub(crate) fn restored(steps: &[Step]) -> PyResult<Self> {
+    fn of_steps(steps: &[Step]) -> PyResult<Self> {
         let missing = || PyValueError::new_err("these steps make no query");
         let mut made: Vec<Self> = Vec::new();
         for step in steps {
@@ -316,6 +318,12 @@ impl Query {
             made.push(query);
         }
         made.pop().filter(|_| made.is_empty()).ok_or_else(missing)
+    }
+}
+
+impl Pickled for Query {
+    fn restored(state: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        Self::of_steps(&depythonize::<Vec<_>>(state)?)?.into_py_any(state.py())
     }
 }
 

@@ -1,5 +1,6 @@
 //! Records as Python reads them, from a result set or from a file.
 
+mod field;
 mod fields;
 mod state;
 
@@ -16,10 +17,11 @@ use z3950::marc::crosswalk::{Citation, described_in_xml, dublin_core};
 use z3950::marc::table::CopyCells;
 use z3950::marc::{MarcRecord, iso2709, marcline, marcxml, text_lossless};
 
+pub(crate) use self::field::Field;
 use self::fields::{BOOK, leader_of};
+use crate::decoded::record_of_json;
 use crate::error::{DamagedRecord, Error, guarded};
-use crate::files::record_of_json;
-use crate::marc::{Field, Numbered};
+use crate::marc::Numbered;
 use crate::pickled::{Reduced, reduced};
 use crate::tag::pattern_of;
 use crate::text::{Text, text_of};
@@ -240,7 +242,7 @@ impl Record {
         }
         let octets = py.import("z3950._common")?.getattr("as_octets")?;
         let octets = octets.call1((record,))?;
-        guarded(|| record_of_json(octets.cast::<PyBytes>()?))
+        guarded(|| Ok(record_of_json(octets.cast::<PyBytes>()?)?.into()))
     }
 
     /// The title on one line, from a MARC, XML, GRS-1 or Summary record.

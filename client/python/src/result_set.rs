@@ -7,16 +7,16 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use tokio::sync::RwLock;
-use z3950::asn1::apdu::{StringOrNumeric, Term};
+use z3950::asn1::apdu::StringOrNumeric;
 use z3950::asn1::format::sources::SearchSources;
-use z3950::marc::charset::utf8_or_latin1;
 use z3950::{Error as Failure, SortKey};
 
-use crate::connection::Open;
 use crate::error::to_python;
+use crate::open::Open;
 use crate::process::Local;
 use crate::record::Received;
 use crate::request::Request;
+use crate::text::text_of_term;
 use crate::values::SearchSource;
 
 /// The number of records fetched at a time for a program that reads them one by one, in order.
@@ -119,16 +119,6 @@ fn facets_of(set: &z3950::ResultSet) -> Vec<(String, Vec<(String, i64)>)> {
         Some((name, terms.collect()))
     });
     fields.collect()
-}
-
-/// Returns a term as text.
-pub(crate) fn text_of_term(term: &Term) -> String {
-    match term {
-        Term::General(octets) => utf8_or_latin1(octets).into_owned(),
-        Term::CharacterString(text) => text.to_string_lossy().into_owned(),
-        Term::Numeric(number) => number.to_string(),
-        other => format!("{other:?}"),
-    }
 }
 
 #[pymethods]

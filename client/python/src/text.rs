@@ -1,4 +1,4 @@
-//! Text that a program gives.
+//! Text that a program gives, and terms as text.
 
 use std::borrow::Cow;
 use std::ops::Deref;
@@ -6,6 +6,8 @@ use std::ops::Deref;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
+use z3950::asn1::apdu::Term;
+use z3950::marc::charset::utf8_or_latin1;
 
 /// An argument that is text. Another type is named in the exception, as Python does it.
 pub(crate) struct Text<'a>(Cow<'a, str>);
@@ -44,5 +46,15 @@ pub(crate) fn text_of<'a>(value: &'a Bound<'_, PyAny>, expected: &str) -> PyResu
             let given = value.get_type().name()?;
             Err(PyTypeError::new_err(format!("{expected}, not {given}")))
         }
+    }
+}
+
+/// Returns a term as text.
+pub(crate) fn text_of_term(term: &Term) -> String {
+    match term {
+        Term::General(octets) => utf8_or_latin1(octets).into_owned(),
+        Term::CharacterString(text) => text.to_string_lossy().into_owned(),
+        Term::Numeric(number) => number.to_string(),
+        other => format!("{other:?}"),
     }
 }

@@ -1,5 +1,6 @@
 //! URLs as values, and URLs found in text.
 
+use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 use z3950::marc::text_lossless;
@@ -7,7 +8,7 @@ use z3950::url::extract::{self as found_in, FoundUrl as Place};
 use z3950::url::{Locator, Mode, Octets, Url as Scheme};
 
 use crate::error::{BadUrl, guarded};
-use crate::pickled::{Reduced, reduced};
+use crate::pickled::{Pickled, Reduced, read, reduced};
 use crate::text::Text;
 
 /// A URL of any scheme. `str()` returns its canonical form, in which a password is shown as `***`.
@@ -26,11 +27,6 @@ pub(crate) fn parse(text: Text<'_>, strict: bool) -> PyResult<Url> {
 }
 
 impl Url {
-    /// Makes a URL again.
-    pub(crate) fn restored(text: &str) -> PyResult<Self> {
-        parse(text.into(), false)
-    }
-
     fn z3950(&self) -> Option<&z3950::url::Z3950Url> {
         match self.0.url() {
             Scheme::Z3950(url) => Some(url),
@@ -41,6 +37,12 @@ impl Url {
 
 fn text(octets: &Octets) -> String {
     text_lossless(octets.as_bytes()).into_owned()
+}
+
+impl Pickled for Url {
+    fn restored(state: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        parse(state.extract()?, false)?.into_py_any(state.py())
+    }
 }
 
 #[pymethods]
@@ -131,6 +133,12 @@ pub(crate) struct FoundUrl {
     is_guess: bool,
     /// Other URLs that may be meant, if the text can be read in several ways.
     alternates: Vec<String>,
+}
+
+impl Pickled for FoundUrl {
+    fn restored(state: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        read::<Self>(state)
+    }
 }
 
 #[pymethods]

@@ -7,7 +7,7 @@ use z3950::asn1::format::sources::SearchSource as Reported;
 use z3950::asn1::sru::zeerex::{ZeeRexIndex, ZeeRexMap};
 use z3950::sru::SruDescription;
 
-use crate::pickled::{Reduced, reduced};
+use crate::pickled::{Pickled, Reduced, read, reduced};
 
 /// A term of an index: the term to search for, the term to display, and the number of records with it, if the server reports it.
 #[pyclass(frozen, get_all, eq, hash, module = "z3950")]
@@ -19,6 +19,12 @@ pub(crate) struct ScanTerm {
     pub(crate) display: String,
     /// The number of records with it; `None` if the server does not say.
     pub(crate) count: Option<u64>,
+}
+
+impl Pickled for ScanTerm {
+    fn restored(state: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        read::<Self>(state)
+    }
 }
 
 #[pymethods]
@@ -58,6 +64,12 @@ pub(crate) struct Target {
     pub(crate) is_built_in: bool,
 }
 
+impl Pickled for Target {
+    fn restored(state: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        read::<Self>(state)
+    }
+}
+
 #[pymethods]
 impl Target {
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
@@ -90,6 +102,12 @@ impl TaskResult {
                 _ => "accepted".to_owned(),
             },
         }
+    }
+}
+
+impl Pickled for TaskResult {
+    fn restored(state: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        read::<Self>(state)
     }
 }
 
@@ -162,6 +180,12 @@ impl From<z3950::Holding> for Holding {
     }
 }
 
+impl Pickled for Holding {
+    fn restored(state: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        read::<Self>(state)
+    }
+}
+
 #[pymethods]
 impl Holding {
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
@@ -199,6 +223,12 @@ impl From<&Reported> for SearchSource {
             hits: source.records,
             error: source.failed(),
         }
+    }
+}
+
+impl Pickled for SearchSource {
+    fn restored(state: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        read::<Self>(state)
     }
 }
 
@@ -278,6 +308,12 @@ fn names_of(index: &ZeeRexIndex) -> Vec<String> {
         _ => None,
     });
     names.collect()
+}
+
+impl Pickled for Description {
+    fn restored(state: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        read::<Self>(state)
+    }
 }
 
 #[pymethods]

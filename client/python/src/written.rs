@@ -6,8 +6,7 @@ use z3950::marc::crosswalk::mods::to_mods;
 use z3950::marc::table::{Columns, CopyCells, Table, TableForm};
 use z3950::marc::{Form, MarcRecord};
 
-use crate::error::Error;
-use crate::files::unknown;
+use crate::error::{Error, unknown};
 
 /// What records are written as.
 pub(crate) enum Written {

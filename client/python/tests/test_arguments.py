@@ -81,7 +81,7 @@ def test_audit_r_p4_options_are_spelled_in_every_signature() -> None:
     options = set(inspect.get_annotations(z3950.ConnectOptions))
     native_ones = inspect.signature(native.Options).parameters
     assert list(native_ones) == list(inspect.signature(z3950.connect).parameters)[1:]
-    for function in (z3950.connect, z3950.get, z3950.lookup, aio.connect, aio.get, aio.lookup):
+    for function in (z3950.connect, z3950.find, z3950.get, z3950.lookup, aio.connect, aio.find, aio.get, aio.lookup):
         parameters = inspect.signature(function).parameters
         assert options <= set(parameters)
         assert not [name for name, one in parameters.items() if one.kind is one.VAR_KEYWORD]

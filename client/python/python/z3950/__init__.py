@@ -15,6 +15,7 @@ Query             title, author, isbn …, joined by &, | and -; or a text in wo
 ResultSet         len(hits), hits[0], hits[:10], for record in hits, hits.sort("date:desc")
 Record            title, author, year, record["245"]["a"], holdings, text, json, marc, marcxml, pymarc()
 get, lookup       the record of a URL, and many identifiers side by side, without a connection
+find              a search at several targets, as events: what is asked, found and chosen
 read, convert     files of records in any form of MARC
 serve             a server whose records an object of yours has
 targets           the catalogues that have names, for connect("loc")
@@ -28,8 +29,22 @@ from __future__ import annotations
 from ._errors import Ambiguous, BadQuery, BadUrl, DamagedRecord, Diagnostic, Error, NoMatch, Timeout, Unavailable
 from ._files import convert, read
 from ._serving import Login, Request, serve
-from ._sync import Connection, Records, ResultSet, connect, get, lookup
-from ._z3950 import Answer, Description, Field, Holding, Query, Record, ScanTerm, SearchSource, Target, TaskResult, __version__, targets
+from ._sync import Connection, Records, ResultSet, connect, find, get, lookup
+from ._z3950 import (
+    Answer,
+    Description,
+    Event,
+    Field,
+    Holding,
+    Query,
+    Record,
+    ScanTerm,
+    SearchSource,
+    Target,
+    TaskResult,
+    __version__,
+    targets,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,6 +68,7 @@ __all__ = [
     "Description",
     "Diagnostic",
     "Error",
+    "Event",
     "Field",
     "Holding",
     "Login",
@@ -73,6 +89,7 @@ __all__ = [
     "__version__",
     "connect",
     "convert",
+    "find",
     "get",
     "lookup",
     "read",
@@ -82,7 +99,7 @@ __all__ = [
 
 
 # These are the names that people meet in `help` and in messages.
-for _public in (Answer, Connection, Login, Records, Request, ResultSet, connect, convert, get, lookup, read, serve):
+for _public in (Answer, Connection, Event, Login, Records, Request, ResultSet, connect, convert, find, get, lookup, read, serve):
     _public.__module__ = __name__
 
 #: Modules that are imported when they are asked for, and types by the module that they are in.

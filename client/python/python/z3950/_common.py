@@ -242,9 +242,25 @@ def check_lookups(identifiers: Iterable[str], jobs: int, **flags: bool) -> None:
     if isinstance(identifiers, (str, bytes)):
         raise TypeError("identifiers is a list of str; for a single one, there is Connection.lookup")
     as_count("jobs", jobs, least=1)
+    check_flags(flags)
+
+
+def check_flags(flags: Mapping[str, object]) -> None:
+    """Refuses what is no flag."""
     for name, flag in flags.items():
         if not isinstance(flag, bool):
             raise TypeError(f"{name} is a bool, not {type(flag).__name__}")
+
+
+def begin_find(arguments: Mapping[str, Any]) -> native.Events:
+    """The events of a search, for the arguments of `find`."""
+    options = as_options(arguments)
+    what, count = arguments["what"], as_count("count", arguments["count"])
+    if not isinstance(what, (str, Query)):
+        raise TypeError(f"what is a str, which is an identifier, or a z3950.Query, not {type(what).__name__}")
+    flags = {name: arguments[name] for name in ("fallback", "best", "all_targets")}
+    check_flags(flags)
+    return native.find(as_targets(arguments["targets"], options), what, options, **flags, count=count)
 
 
 def lookups(

@@ -16,6 +16,7 @@ from ._common import (
     as_records,
     as_seconds,
     as_targets,
+    begin_find,
     check_lookups,
     counted,
     found_at,
@@ -25,7 +26,7 @@ from ._common import (
     wanted,
 )
 from ._errors import Error
-from ._z3950 import Answer, Query, Record, ScanTerm, SearchSource, TaskResult
+from ._z3950 import Answer, Event, Query, Record, ScanTerm, SearchSource, TaskResult
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -199,6 +200,62 @@ def lookup(
             yield answer()
 
     return answers()
+
+
+def find(
+    targets: str | Iterable[str],
+    what: str | Query,
+    *,
+    fallback: bool = False,
+    best: bool = False,
+    all_targets: bool = False,
+    count: int = 20,
+    timeout: float | None = 30.0,
+    user: str | None = None,
+    password: str | None = None,
+    group: str | None = None,
+    syntax: str | None = None,
+    elements: str | None = None,
+    holdings: bool = False,
+    charset: str | None = None,
+    query_charset: str | None = None,
+    chunk: int | None = None,
+    profile: str | Mapping[str, Any] | None = None,
+    ca_file: str | PathLike[str] | bytes | None = None,
+    certificate: str | PathLike[str] | bytes | None = None,
+    key: str | PathLike[str] | bytes | None = None,
+    insecure: bool = False,
+    proxy: str | None = None,
+) -> Iterator[Event]:
+    """Searches at one or more targets, and yields events as they arrive: for each search that is answered, each fallback and each record.
+    The last event is `ended`. If a server does not answer, an event has the `error`, and the search continues at the other targets.
+
+    `what` is an identifier such as `isbn:0141439513`, or a `Query`. `fallback`, `best` (only for identifiers) and `all_targets` are
+    those of `lookup`, and `count` is the maximum number of records from each target. Leaving the loop ends the search and frees its
+    session, and so does Ctrl-C.
+
+    >>> import z3950
+    >>> from z3950.testing import Server
+    >>> with Server() as server:
+    ...     for event in z3950.find(server.target, "isbn:9780141439587", best=True):
+    ...         print(event.kind, event.hits, event.record and event.record.title)
+    asked None None
+    found 1 None
+    done None None
+    best 1 None
+    record None Emma : a novel : in three volumes
+    ended 1 None
+    """
+    events = begin_find(locals())
+
+    def each() -> Iterator[Event]:
+        try:
+            while (event := events.next().wait()) is not None:
+                yield event
+        finally:
+            events.close()
+
+    return each()
 
 
 class Connection(Fixed):

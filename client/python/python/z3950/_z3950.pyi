@@ -13,6 +13,8 @@ __all__ = [
     "Connection",
     "Converter",
     "Description",
+    "Event",
+    "Events",
     "Field",
     "FoundUrl",
     "Holding",
@@ -35,6 +37,7 @@ __all__ = [
     "connect",
     "end_calls",
     "extract",
+    "find",
     "get",
     "lookup",
     "parse",
@@ -106,6 +109,47 @@ class Answer:
     @property
     def target(self) -> str | None: ...
     def __bool__(self) -> bool: ...
+
+@final
+class Event:
+    def __new__(
+        cls,
+        kind: str,
+        target: str | None = None,
+        hits: int | None = None,
+        step: str | None = None,
+        query: str | None = None,
+        reason: str | None = None,
+        choice: str | None = None,
+        record: Record | None = None,
+        error: BaseException | None = None,
+        outcome: str | None = None,
+    ) -> Self: ...
+    @property
+    def choice(self) -> str | None: ...
+    @property
+    def error(self) -> Error | None: ...
+    @property
+    def hits(self) -> int | None: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def outcome(self) -> str | None: ...
+    @property
+    def query(self) -> str | None: ...
+    @property
+    def reason(self) -> str | None: ...
+    @property
+    def record(self) -> Record | None: ...
+    @property
+    def step(self) -> str | None: ...
+    @property
+    def target(self) -> str | None: ...
+
+@final
+class Events:
+    def next(self) -> Request: ...
+    def close(self) -> None: ...
 
 @final
 class Connection:
@@ -482,6 +526,7 @@ class Service:
 def end_calls(seconds: float) -> bool: ...
 def connect(target: str, options: Options) -> Request: ...
 def get(url: str, options: Options) -> Request: ...
+def find(targets: list[str], what: str | Query, options: Options, fallback: bool, best: bool, all_targets: bool, count: int) -> Events: ...
 def lookup(
     targets: list[str], identifier: str, options: Options, fallback: bool = False, best: bool = False, all_targets: bool = False
 ) -> Request: ...

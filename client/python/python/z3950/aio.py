@@ -36,6 +36,7 @@ from ._common import (
     as_records,
     as_seconds,
     as_targets,
+    begin_find,
     check_lookups,
     counted,
     found_at,
@@ -44,7 +45,7 @@ from ._common import (
     wanted,
 )
 from ._errors import Error
-from ._z3950 import Answer, Query, Record, ScanTerm, SearchSource, TaskResult
+from ._z3950 import Answer, Event, Query, Record, ScanTerm, SearchSource, TaskResult
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
 
     from ._types import MarcLike
 
-__all__ = ["Connection", "Records", "ResultSet", "connect", "get", "lookup"]
+__all__ = ["Connection", "Records", "ResultSet", "connect", "find", "get", "lookup"]
 
 
 async def _result(request: native.Request) -> Any:
@@ -180,6 +181,40 @@ async def lookup(
     finally:
         for task in begun:
             task.cancel()
+
+
+async def find(
+    targets: str | Iterable[str],
+    what: str | Query,
+    *,
+    fallback: bool = False,
+    best: bool = False,
+    all_targets: bool = False,
+    count: int = 20,
+    timeout: float | None = 30.0,
+    user: str | None = None,
+    password: str | None = None,
+    group: str | None = None,
+    syntax: str | None = None,
+    elements: str | None = None,
+    holdings: bool = False,
+    charset: str | None = None,
+    query_charset: str | None = None,
+    chunk: int | None = None,
+    profile: str | Mapping[str, Any] | None = None,
+    ca_file: str | PathLike[str] | bytes | None = None,
+    certificate: str | PathLike[str] | bytes | None = None,
+    key: str | PathLike[str] | bytes | None = None,
+    insecure: bool = False,
+    proxy: str | None = None,
+) -> AsyncIterator[Event]:
+    """Searches at one or more targets, and yields events as they arrive. See `z3950.find`."""
+    events = begin_find(locals())
+    try:
+        while (event := await _result(events.next())) is not None:
+            yield event
+    finally:
+        events.close()
 
 
 class _Connecting:

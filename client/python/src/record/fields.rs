@@ -7,10 +7,10 @@ use z3950::marc::record::Leader;
 use z3950::marc::select::TagPattern;
 
 use super::Record;
+use super::field::Field;
 use crate::error::quoted;
 use crate::marc::{
-    Field, INDICATORS, check_new_code, check_subfields, check_text, field_of, indicators_of,
-    subfields_of,
+    INDICATORS, check_new_code, check_subfields, check_text, field_of, indicators_of, subfields_of,
 };
 use crate::tag::{pattern_of, patterns_of, tag_of};
 

@@ -3,8 +3,10 @@
 use std::sync::Mutex;
 
 use bytes::Bytes;
+use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pythonize::depythonize;
 use serde::{Deserialize, Serialize};
 use z3950::RecordSource;
 use z3950::asn1::apdu::{External, ExternalEncoding};
@@ -18,6 +20,7 @@ use z3950::marc::{Form, MarcRecord, iso2709};
 use super::{Marc, Record, Source};
 use crate::error::Error;
 use crate::marc::Numbered;
+use crate::pickled::Pickled;
 
 /// The state of a record, from which it is made again.
 #[derive(Deserialize, Serialize)]
@@ -76,7 +79,7 @@ impl Record {
     }
 
     /// Makes a record again.
-    pub(crate) fn restored(state: State) -> PyResult<Self> {
+    fn of_state(state: State) -> PyResult<Self> {
         let marc = match (&state.marc, &state.leader) {
             (Some(octets), Some(leader)) => {
                 Marc::Read(read_again(octets, leader, state.is_changed)?)
@@ -90,6 +93,12 @@ impl Record {
             },
             marc: Mutex::new(marc),
         })
+    }
+}
+
+impl Pickled for Record {
+    fn restored(state: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        Self::of_state(depythonize(state)?)?.into_py_any(state.py())
     }
 }
 

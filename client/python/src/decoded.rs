@@ -1,0 +1,63 @@
+//! MARC records in UTF-8, and what is wrong with them.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use z3950::marc::MarcRecord;
+use z3950::marc::charset::{Charset, Options, to_utf8};
+use z3950::marc::stream::{InputForm, InputRecord, RecordReader};
+
+/// The maximum number of faults of a record that an exception names.
+const SHOWN: usize = 3;
+
+/// Returns a record in UTF-8 and what is wrong with it, if anything of it is lost or guessed.
+///
+/// # Errors
+/// It cannot be read at all.
+pub(crate) fn in_utf8(
+    found: InputRecord,
+    options: &Options,
+) -> Result<(MarcRecord, Option<String>), String> {
+    let InputRecord {
+        record,
+        notes,
+        incomplete,
+        guessed,
+        ..
+    } = found;
+    let converted = to_utf8(&record?, options);
+    if !(incomplete || guessed || converted.is_loss()) {
+        return Ok((converted.record, None));
+    }
+    // Notes about a record that is sound apart from them are left out.
+    let notes = notes.into_iter().filter(|_| incomplete || guessed);
+    let problems = converted.problems.iter();
+    let problems = problems.filter(|found| found.problem.kind.is_undecoded());
+    let words = notes.chain(problems.map(ToString::to_string));
+    let words: Vec<String> = words.take(SHOWN).collect();
+    Ok((converted.record, Some(words.join("; "))))
+}
+
+/// Returns the record of MARC-in-JSON.
+///
+/// # Errors
+/// A `ValueError` if it is no record, or something of it is lost.
+pub(crate) fn record_of_json(octets: &Bound<'_, PyBytes>) -> PyResult<MarcRecord> {
+    let mut records = RecordReader::new(octets.as_bytes(), InputForm::Json);
+    let found = records.next().transpose()?;
+    let found = found.ok_or_else(|| PyValueError::new_err("there is no record"))?;
+    match in_utf8(found, &options(None)) {
+        Ok((record, None)) => Ok(record),
+        Ok((_, Some(words))) | Err(words) => Err(PyValueError::new_err(format!(
+            "this is no MARC-in-JSON: {words}"
+        ))),
+    }
+}
+
+/// Returns how the text of records is read.
+pub(crate) fn options(charset: Option<Charset>) -> Options {
+    let mut options = Options::default();
+    options.charset = charset;
+    options.character_references = true;
+    options
+}

@@ -1,0 +1,29 @@
+//! An open connection.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use pyo3::prelude::*;
+use z3950::Connection as Handle;
+
+use crate::error::Error;
+
+/// An open connection, which is shared with its result sets.
+pub(crate) struct Open {
+    pub(crate) handle: Handle,
+    pub(crate) is_closed: Arc<AtomicBool>,
+}
+
+impl Open {
+    /// Returns the library's handle to the connection.
+    ///
+    /// # Errors
+    /// The connection has been closed.
+    pub(crate) fn handle(&self) -> PyResult<Handle> {
+        if self.is_closed.load(Ordering::Acquire) {
+            Err(Error::new_err("the connection is closed"))
+        } else {
+            Ok(self.handle.clone())
+        }
+    }
+}
