@@ -39,6 +39,11 @@ const RESERVED_NAMES: [&str; 3] = ["search", "get", "targets"];
 /// An icon that browsers request from every site; this server does not have it.
 const ICON: &str = "favicon.ico";
 
+/// The number of records in a list.
+const PAGE: u64 = 10;
+/// The maximum number of records in a file of all records found.
+const MAX_FILE: u64 = 1000;
+
 /// An answer of the page to an HTTP request.
 type PageAnswer = Response<WebBody>;
 

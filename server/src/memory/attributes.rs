@@ -27,10 +27,10 @@ mod support;
 mod written;
 
 pub(super) use self::look::look;
-pub use self::look::{Look, LookTarget, WordOrder};
+pub use self::look::{Look, LookTarget};
 pub(super) use self::read::{access_of, scan_start, sort_index};
 pub(super) use self::support::infos;
-pub use self::written::{TextRange, WrittenTerm};
+pub use self::written::{TextRange, WordOrder, WrittenTerm};
 
 #[cfg(test)]
 mod tests;

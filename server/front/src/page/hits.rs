@@ -13,8 +13,7 @@ use z3950::{Client, ClientOptions, Connection, Error, Phase, Query, Record, Reco
 use z3950_server::web::WebClient;
 
 use super::asked::PageQuery;
-use super::facets::narrowed;
-use super::parameters::Parameters;
+use super::parameters::{Parameters, narrowed};
 use crate::choices::Catalogues;
 use crate::own::{OWN, own_client};
 use crate::text::{clean, described, encoded};

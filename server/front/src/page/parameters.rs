@@ -1,6 +1,7 @@
 //! The parameters of `/search`, as sent by the form.
 
-use super::facets::Narrowing;
+use z3950::Query;
+
 use super::order::ListOrder;
 use crate::choices::Ticks;
 
@@ -173,6 +174,71 @@ impl Parameters {
             _ => wider.whole_link(&[]),
         }
     }
+}
+
+/// A field whose terms can narrow a search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct NarrowingField {
+    /// The name of the field in facets, and in the parameter `narrow`.
+    pub(super) name: &'static str,
+    /// The title on the page.
+    pub(super) title: &'static str,
+    /// The Use attribute of Bib-1 that searches for the field's terms.
+    pub(super) access: i64,
+}
+
+/// All fields that can narrow a search.
+pub(super) const FIELDS: [NarrowingField; 3] = [
+    NarrowingField {
+        name: "subject",
+        title: "Subject",
+        access: 21,
+    },
+    NarrowingField {
+        name: "author",
+        title: "Author",
+        access: 1003,
+    },
+    NarrowingField {
+        name: "date",
+        title: "Year",
+        access: 31,
+    },
+];
+
+/// A term that narrows the search.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Narrowing {
+    pub(super) field: NarrowingField,
+    pub(super) term: String,
+}
+
+impl Narrowing {
+    /// Parses a value of the parameter `narrow`: the name of a field, a colon, and a term.
+    pub(super) fn read(text: &str) -> Option<Self> {
+        let (name, term) = text.split_once(':')?;
+        let field = *FIELDS.iter().find(|field| field.name == name)?;
+        let term = term.trim().to_owned();
+        (!term.is_empty()).then_some(Self { field, term })
+    }
+
+    /// Returns the value of the parameter `narrow` for this term.
+    pub(super) fn value(&self) -> String {
+        format!("{}:{}", self.field.name, self.term)
+    }
+
+    /// Returns the query for records that have this term as a complete field (Bib-1 type 4 value 1, phrase, and type 6 value 3,
+    /// complete field).
+    fn query(&self) -> Query {
+        let attributes = [(1, self.field.access), (4, 1), (6, 3)];
+        Query::attributes(attributes, &self.term)
+    }
+}
+
+/// Returns a query narrowed to these terms.
+pub(super) fn narrowed(query: Query, narrowings: &[Narrowing]) -> Query {
+    let narrowings = narrowings.iter().map(Narrowing::query);
+    narrowings.fold(query, |query, term| query & term)
 }
 
 fn position(text: &str) -> Result<u64, String> {

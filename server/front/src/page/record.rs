@@ -12,9 +12,8 @@ use z3950_server::web::WebClient;
 use z3950_server::web::http::StatusCode;
 
 use super::hits::PageSearch;
-use super::search::PAGE;
 use super::sources::{self, SourceLink};
-use super::{CataloguePage, PageAnswer};
+use super::{CataloguePage, PAGE, PageAnswer};
 use crate::files::FileFormat;
 use crate::layout::{PageLayout, html};
 use crate::shown::ShownRecord;

@@ -18,15 +18,10 @@ use super::hits::{DatabaseAnswer, PageSearch};
 use super::order::ListOrder;
 use super::parameters::Parameters;
 use super::section::{Section, ShownDownload};
-use super::{CataloguePage, PageAnswer, sources, suggestion};
+use super::{CataloguePage, PAGE, PageAnswer, sources, suggestion};
 use crate::choices::SearchForm;
 use crate::layout::{PageLayout, page_of, rendered};
 use crate::text::{clean, described};
-
-/// The number of records in a list.
-pub(super) const PAGE: u64 = 10;
-/// The maximum number of records in a file of all records found.
-pub(super) const MAX_FILE: u64 = 1000;
 
 impl CataloguePage {
     /// Answers `/search`.

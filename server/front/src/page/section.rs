@@ -5,8 +5,8 @@ use z3950::Record;
 use z3950::find::Found;
 
 use super::hits::{DatabaseAnswer, PageSearch};
-use super::search::{MAX_FILE, PAGE};
 use super::sources::{self, SourceHits, SourceLink};
+use super::{MAX_FILE, PAGE};
 use crate::files::FORMATS;
 use crate::text::{clean, described};
 

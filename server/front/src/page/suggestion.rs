@@ -14,8 +14,8 @@ use z3950::service::scan::ScanOptions;
 use z3950::{Connection, Query};
 
 use super::asked::PageQuery;
-use super::facets::narrowed;
 use super::hits::PageSearch;
+use super::parameters::narrowed;
 use super::similar::SimilarTerms;
 
 /// The maximum number of words that are looked up.

@@ -57,6 +57,11 @@ pub(super) fn changed() -> Diagnostic {
     diagnostic(Condition::SYSTEM_ERROR_PRESENTING, words)
 }
 
+/// Creates the diagnostic for a record of another list, or one that cannot be written.
+pub(super) fn foreign() -> Diagnostic {
+    diagnostic(Condition::SYSTEM_ERROR_PRESENTING, "")
+}
+
 /// Creates the diagnostic for an answer that is late.
 pub(super) fn too_late(limit: Duration) -> Diagnostic {
     unavailable(format!("no answer within {} s", limit.as_secs_f64()))

@@ -13,7 +13,8 @@ use z3950_server::backend::{Composition, RecordSource};
 use z3950_server::marc::{Field, MarcRecord};
 use z3950_server::memory::forms;
 
-use super::records::{converted, foreign};
+use super::failure::foreign;
+use super::form::converted;
 
 /// A record from a target.
 pub(super) struct SourceRecord {

@@ -5,20 +5,16 @@ use std::ops::RangeInclusive;
 
 use futures_util::future::join_all;
 use z3950::Record;
-use z3950_server::asn1::apdu::{DatabaseName, External, ExternalValue as _};
+use z3950_server::asn1::apdu::DatabaseName;
 use z3950_server::asn1::bib1::diagnostics::Condition;
-use z3950_server::asn1::oid::{OPAC, XML};
+use z3950_server::asn1::oid::OPAC;
 use z3950_server::asn1::record::is_marc;
-use z3950_server::asn1::record::opac::OpacRecord;
-use z3950_server::asn1::sru::{root_of, with_sound_xml};
-use z3950_server::backend::{
-    Composition, RecordId, RecordSource, Retrieve, RetrieveMany, Retrieved,
-};
-use z3950_server::marc::marcxml;
-use z3950_server::memory::forms;
+use z3950_server::asn1::sru::with_sound_xml;
+use z3950_server::backend::{RecordId, RecordSource, Retrieve, RetrieveMany, Retrieved};
 use z3950_server::{Diagnostic, diagnostic};
 
-use super::form::SourceForm;
+use super::failure::foreign;
+use super::form::{SourceForm, converted};
 use super::hits::{HitsOfTarget, RemoteHits, position_of};
 use super::merged::{SourceRecord, one_of};
 use super::{RemoteDatabase, after};
@@ -180,10 +176,6 @@ fn of_record(hits: &RemoteHits, record: RecordId) -> Option<(&HitsOfTarget, u64)
     Some((hits.parts.get(number)?, rank))
 }
 
-pub(super) fn foreign() -> Diagnostic {
-    diagnostic(Condition::SYSTEM_ERROR_PRESENTING, "")
-}
-
 /// Converts ascending numbers to ranges without gaps.
 pub(super) fn runs(mut ranks: Vec<u64>) -> Vec<RangeInclusive<u64>> {
     ranks.sort_unstable();
@@ -198,98 +190,9 @@ pub(super) fn runs(mut ranks: Vec<u64>) -> Vec<RangeInclusive<u64>> {
     runs
 }
 
-/// Converts the record to the requested syntax and element set. A record that already has the syntax is not changed; from an OPAC
-/// record, other syntaxes take the bibliographic record.
-///
-/// # Errors
-/// Condition 238 if the record cannot be converted to the syntax, 14 if the record is damaged.
-pub(super) fn converted(
-    record: &Record,
-    composition: &Composition,
-) -> Result<External, Diagnostic> {
-    let own = record.syntax();
-    let element_set = &composition.element_set;
-    let is_brief = element_set.eq_ignore_ascii_case("B");
-    if own == Some(OPAC)
-        && let Some(inside) = record.bibliographic()
-    {
-        return match composition.syntax {
-            Some(OPAC) if is_brief => brief_opac(record, &inside),
-            Some(OPAC) => Ok(record.external().clone()),
-            _ => converted(&inside, composition),
-        };
-    }
-    let Some(wanted) = composition.syntax.or(own) else {
-        return Ok(record.external().clone());
-    };
-    let is_as_wanted = match &*element_set.to_ascii_lowercase() {
-        "f" => true,
-        "marcxml" => is_element(record, marcxml::NAMESPACE, "record"),
-        _ => composition.syntax.is_none(),
-    };
-    if own == Some(wanted) && is_as_wanted {
-        return Ok(record.external().clone());
-    }
-    let not_available = || diagnostic(Condition::NOT_AVAILABLE_IN_SYNTAX, wanted.to_string());
-    let Some(marc) = record.marc() else {
-        // Brief records are as good as the target's own, and Dublin Core may be it.
-        let is_dublin_core = || {
-            let mut known = [OAI_DC, SRW_DC].into_iter();
-            known.any(|namespace| is_element(record, namespace, "dc"))
-        };
-        return if own == Some(wanted) && wanted == XML && (is_brief || is_dublin_core()) {
-            Ok(record.external().clone())
-        } else {
-            Err(not_available())
-        };
-    };
-    forms::of_marc(&marc, &wanted, element_set)
-}
-
-/// The namespaces of the element around Dublin Core in OAI-PMH and in SRU.
-const OAI_DC: &str = "http://www.openarchives.org/OAI/2.0/oai_dc/";
-const SRW_DC: &str = "info:srw/schema/1/dc-schema";
-
-/// Whether a record is such an element of XML.
-fn is_element(record: &Record, namespace: &str, name: &str) -> bool {
-    let root = root_of(&record.octets());
-    root.is_some_and(|root| (&*root.0, &*root.1) == (namespace, name))
-}
-
-/// The holdings of an OPAC record with its bibliographic record in brief.
-fn brief_opac(record: &Record, inside: &Record) -> Result<External, Diagnostic> {
-    let mut brief = Composition::full(None);
-    brief.syntax = inside.syntax();
-    brief.element_set = "B".to_owned();
-    let brief = converted(inside, &brief)?;
-    let whole = OpacRecord::from_external(record.external()).map_err(|_| foreign())?;
-    let opac = OpacRecord {
-        bibliographic_record: Some(brief),
-        ..whole
-    };
-    opac.to_external().map_err(|_| foreign())
-}
-
 #[cfg(test)]
 mod tests {
-    use z3950_server::asn1::oid::{SUTRS, USMARC};
-
     use super::*;
-
-    #[test]
-    fn long_fields_of_marcxml_are_converted_to_all_but_marc() {
-        let note = "x".repeat(10_000);
-        let xml = format!(
-            "<record xmlns='http://www.loc.gov/MARC21/slim'><leader>00000nam a2200000 a 4500</leader>\
-             <datafield tag='520' ind1=' ' ind2=' '><subfield code='a'>{note}</subfield></datafield></record>"
-        );
-        let record = Record::new(External::octet_aligned(XML, xml.into_bytes()), None);
-        let mut composition = Composition::full(Some(SUTRS));
-        assert!(converted(&record, &composition).is_ok());
-        composition.syntax = Some(USMARC);
-        let refused = converted(&record, &composition).expect_err("too long");
-        assert_eq!(refused.condition, Condition::SYSTEM_ERROR_PRESENTING.0);
-    }
 
     #[test]
     fn ranks_are_fetched_as_ranges() {

@@ -6,8 +6,6 @@ use z3950_server::asn1::apdu::RpnQuery;
 use z3950_server::asn1::format::search_result1::{QueryExpression, SubqueryReport};
 use z3950_server::backend::TermCount;
 
-use super::hits::HitsOfTarget;
-
 /// Returns the number of records for each term of a query, from the left, as reported by a target; `None` if any number is
 /// missing.
 pub(super) fn of_target(found: &SearchResult, query: &RpnQuery) -> Option<Vec<usize>> {
@@ -33,16 +31,20 @@ pub(super) fn of_target(found: &SearchResult, query: &RpnQuery) -> Option<Vec<us
     counts.collect()
 }
 
-/// Returns the total number of records for each term; `None` if a target does not report its numbers.
-pub(super) fn summed(query: &RpnQuery, parts: &[HitsOfTarget]) -> Vec<TermCount> {
+/// Returns the total number of records for each term, from the numbers of each target; nothing if a target does not report its
+/// numbers.
+pub(super) fn summed<'a>(
+    query: &RpnQuery,
+    of_targets: impl Iterator<Item = Option<&'a [usize]>>,
+) -> Vec<TermCount> {
     let mut sums: Vec<TermCount> = { query.rpn.terms() }
         .map(|operand| TermCount {
             operand: operand.clone(),
             records: 0,
         })
         .collect();
-    for part in parts {
-        let Some(counts) = &part.set.term_counts else {
+    for counts in of_targets {
+        let Some(counts) = counts else {
             return Vec::new();
         };
         for (sum, count) in sums.iter_mut().zip(counts) {

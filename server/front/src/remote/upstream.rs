@@ -22,13 +22,13 @@ use z3950_server::asn1::format::facets::FacetList;
 use z3950_server::backend::Caller;
 
 use super::cache::RecordCache;
-use super::facets::bounded;
+use super::facets::terms::bounded;
 use super::failure;
 use super::form::{FeatureRefusal, SourceForm};
 use super::queue::{Queue, SessionTurn};
 use super::set::{HeldSet, RemoteSet, TargetQuery};
 use super::shared::{MAX_SHARED, MAX_SHARED_FACETS, SharedSearches};
-use super::via::{ChainLoad, ChainOperation};
+use super::via::load::{ChainLoad, ChainOperation};
 use super::{RemoteOptions, after};
 use crate::lock::lock;
 

@@ -2,9 +2,10 @@
 //! database that finds itself in the list refuses the search. Searches that were passed on by servers get sessions of their own,
 //! so that they cannot wait for a search that waits for them.
 
-use std::collections::{HashMap, VecDeque};
+pub(super) mod load;
+
+use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use tokio::time::Instant;
@@ -15,6 +16,7 @@ use z3950_server::asn1::apdu::{Query, RpnQuery};
 use z3950_server::asn1::codec::encode_value;
 use z3950_server::asn1::via::Via;
 
+use self::load::{BusyChains, ChainLoad, MAX_CHAINS, too_many};
 use super::cache::RecordCache;
 use super::upstream::Upstream;
 use super::{RemoteOptions, failure};
@@ -40,19 +42,6 @@ struct Chain {
     upstreams: Vec<Arc<Upstream>>,
 }
 
-/// The number of operations in progress, by the number of the chain.
-type BusyChains = Mutex<HashMap<u64, usize>>;
-
-/// The number of a chain, and the busy chains of the database.
-#[derive(Clone)]
-pub(super) struct ChainLoad {
-    number: u64,
-    busy: Arc<BusyChains>,
-}
-
-/// An operation of a chain; it ends when the value is dropped.
-pub(super) struct ChainOperation(ChainLoad);
-
 /// A recent search that was passed on by other servers.
 struct ChainedSearch {
     /// The first server of the chain, and the query.
@@ -60,9 +49,6 @@ struct ChainedSearch {
     via: Via,
     at: Instant,
 }
-
-/// The maximum number of chains with operations in progress at the same time, and of chains whose sessions are kept open.
-const MAX_CHAINS: usize = 8;
 
 /// The maximum number of recent searches, which are remembered to recognize a search that arrives by several paths.
 const MAX_RECENT: usize = 64;
@@ -141,11 +127,7 @@ impl Chains {
         }
         let mut options = options.clone();
         options.sessions = options.sessions.min(SESSIONS_OF_CHAIN);
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let load = ChainLoad {
-            number: NEXT.fetch_add(1, Ordering::Relaxed),
-            busy: Arc::clone(&self.busy),
-        };
+        let load = ChainLoad::new(&self.busy);
         let upstreams = self.connected(&options, via, Some(&load));
         let upstreams = upstreams.map_err(|error| failure::unavailable(error.to_string()))?;
         chained.push(Chain {
@@ -195,40 +177,6 @@ impl Chains {
         });
         targets.collect()
     }
-}
-
-impl ChainLoad {
-    /// Begins an operation.
-    ///
-    /// # Errors
-    /// Condition 109 if too many other chains have operations in progress.
-    pub(super) fn begin(&self) -> Result<ChainOperation, Diagnostic> {
-        let mut busy = lock(&self.busy);
-        if busy.len() >= MAX_CHAINS && !busy.contains_key(&self.number) {
-            return Err(too_many());
-        }
-        *busy.entry(self.number).or_default() += 1;
-        Ok(ChainOperation(self.clone()))
-    }
-
-    fn is_busy(&self) -> bool {
-        lock(&self.busy).contains_key(&self.number)
-    }
-}
-
-impl Drop for ChainOperation {
-    fn drop(&mut self) {
-        let ChainLoad { number, busy } = &self.0;
-        let mut busy = lock(busy);
-        match busy.get_mut(number) {
-            Some(operations) if *operations > 1 => *operations -= 1,
-            _ => drop(busy.remove(number)),
-        }
-    }
-}
-
-fn too_many() -> Diagnostic {
-    failure::unavailable("too many servers pass searches on to this one")
 }
 
 #[cfg(test)]

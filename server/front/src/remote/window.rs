@@ -9,68 +9,10 @@ use z3950::Record;
 use z3950_server::backend::Caller;
 
 use super::form::SourceForm;
-use super::hits::{HitsOfTarget, RemoteHits};
+use super::hits::{HitsOfTarget, MergedWindow, RemoteHits};
 use super::merge::{Clustering, Edition};
 use super::records::runs;
 use super::{RemoteDatabase, RemoteOptions};
-
-/// The merged hits that replace the first records of a list.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct MergedWindow {
-    /// The number of records that the merged hits replace.
-    pub(super) records: u32,
-    /// The position before merging of each hit's first record, in ascending order.
-    firsts: Vec<u32>,
-    /// The further records of each hit, keyed by its first record.
-    others: HashMap<u32, Vec<u32>>,
-}
-
-impl MergedWindow {
-    /// Creates the hits for clusters of the first records; the clusters are in the order of their first members.
-    fn new(clusters: Vec<Vec<usize>>) -> Self {
-        let mut window = Self::default();
-        for cluster in clusters {
-            let members = cluster.into_iter();
-            let mut members = members.filter_map(|member| u32::try_from(member).ok());
-            let Some(first) = members.next() else {
-                continue;
-            };
-            let others: Vec<u32> = members.collect();
-            let number = u32::try_from(others.len()).unwrap_or(u32::MAX);
-            window.records = window.records.saturating_add(number).saturating_add(1);
-            window.firsts.push(first);
-            if !others.is_empty() {
-                window.others.insert(first, others);
-            }
-        }
-        window
-    }
-
-    /// Returns the number of records that are hidden in the hit of another record.
-    pub(super) fn merged(&self) -> u64 {
-        let hits = u64::try_from(self.firsts.len()).unwrap_or(u64::MAX);
-        u64::from(self.records).saturating_sub(hits)
-    }
-
-    /// Returns the position before merging of the first record of a hit.
-    pub(super) fn record(&self, position: u64) -> u64 {
-        let hit = usize::try_from(position).ok();
-        match hit.and_then(|hit| self.firsts.get(hit)) {
-            Some(record) => u64::from(*record),
-            None => position.saturating_add(self.merged()),
-        }
-    }
-
-    /// Returns the further records of the hit whose first record is `first`.
-    pub(super) fn others(&self, first: u32) -> &[u32] {
-        self.others.get(&first).map_or(&[], Vec::as_slice)
-    }
-
-    pub(super) fn octets(&self) -> usize {
-        let records = usize::try_from(self.records).unwrap_or(usize::MAX);
-        records.saturating_mul(4 * size_of::<u32>())
-    }
-}
 
 impl RemoteDatabase {
     /// Reads the first records of all targets at the same time, and merges records of one edition into one hit. Records that do
@@ -163,16 +105,6 @@ mod tests {
     use z3950_server::marc::{Field, MarcRecord, iso2709};
 
     use super::*;
-
-    #[test]
-    fn positions_after_the_window_skip_what_was_merged() {
-        let window = MergedWindow::new(vec![vec![0, 2, 3], vec![1], vec![4]]);
-        assert_eq!((window.records, window.merged()), (5, 2));
-        let records: Vec<u64> = (0..5).map(|position| window.record(position)).collect();
-        assert_eq!(records, [0, 1, 4, 5, 6]);
-        assert_eq!(window.others(0), [2, 3]);
-        assert_eq!(window.others(1), [] as [u32; 0]);
-    }
 
     #[test]
     fn records_stay_alone_that_are_not_compared_in_time() {

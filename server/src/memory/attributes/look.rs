@@ -20,10 +20,10 @@ use z3950_asn1::oid::Oid;
 use super::expression::regular;
 use super::mask::{masked, masked_key};
 use super::support::REGULAR_EXPRESSION;
-use super::written::{WrittenTerm, range};
+use super::written::{WordOrder, WrittenTerm, range};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::memory::fields::{Fields, IndexId, Kind};
-use crate::memory::index::{Edges, Pattern, Terms};
+use crate::memory::index::{Pattern, Terms};
 use crate::memory::words::words;
 
 /// An index lookup.
@@ -46,17 +46,6 @@ pub enum LookTarget<'q> {
     Entries(Terms, Vec<Pattern>),
     /// Words of a text index; at least one pattern.
     Words(IndexId, Vec<Pattern>, WordOrder),
-}
-
-/// The required order of words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WordOrder {
-    /// All of the words, anywhere.
-    All,
-    /// At least one of the words.
-    Some,
-    /// The words as a phrase, which may have to begin or end the entry.
-    Phrase(Edges),
 }
 
 impl LookTarget<'_> {

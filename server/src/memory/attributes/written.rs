@@ -7,7 +7,6 @@ use z3950_asn1::apdu::AttributesPlusTerm;
 use z3950_asn1::bib1::attributes as bib1;
 use z3950_asn1::oid::Oid;
 
-use super::look::WordOrder;
 use super::mask::{Mask, stand_ins};
 use super::read::{TermAttributes, TermText};
 use super::support::*;
@@ -23,6 +22,17 @@ pub struct WrittenTerm<'q> {
     pub text: Cow<'q, str>,
     /// The octets of the term, if it was sent as text.
     pub octets: &'q [u8],
+}
+
+/// The required order of words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WordOrder {
+    /// All of the words, anywhere.
+    All,
+    /// At least one of the words.
+    Some,
+    /// The words as a phrase, which may have to begin or end the entry.
+    Phrase(Edges),
 }
 
 impl<'q> WrittenTerm<'q> {

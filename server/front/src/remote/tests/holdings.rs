@@ -324,10 +324,10 @@ fn a_copy_is_as_it_was_sent() {
     let external = opac.to_external().expect("sound");
     let record = z3950::Record::new(external.clone(), None);
     let mut composition = z3950_server::backend::Composition::full(Some(OPAC));
-    let same = super::super::records::converted(&record, &composition);
+    let same = super::super::form::converted(&record, &composition);
     assert_eq!(same.as_ref(), Ok(&external));
     composition.syntax = None;
-    let inside = super::super::records::converted(&record, &composition).expect("MARC");
+    let inside = super::super::form::converted(&record, &composition).expect("MARC");
     assert_eq!(inside.direct_reference, Some(USMARC));
     let kept: Vec<Holding> = record.holdings();
     assert_eq!(kept.len(), 1);
