@@ -90,6 +90,11 @@ impl Endpoint {
     }
 }
 
+/// Returns the default port of SRU with or without TLS (RFC 9110 §4.2).
+fn sru_port(is_secure: bool) -> u16 {
+    if is_secure { 443 } else { 80 }
+}
+
 impl fmt::Display for Endpoint {
     /// Writes the address in YAZ's notation: `lib.example:210`, `ssl:lib.example:210`, `unix:/run/z`,
     /// `http://lib.example`.

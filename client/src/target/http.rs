@@ -4,11 +4,8 @@
 use z3950_asn1::apdu::DatabaseName;
 
 use super::profile::SruMethod;
-use super::{Endpoint, Target, TargetError, malformed, redacted};
+use super::{Endpoint, Target, TargetError, malformed, redacted, sru_port};
 use crate::url::{Mode, Userinfo, host_and_port, userinfo};
-
-/// The default ports of HTTP and of HTTPS (RFC 9110 §4.2).
-const PORTS: [u16; 2] = [80, 443];
 
 /// The parameters that SRU defines for requests, which cannot be part of an address. Some servers have other parameters
 /// in their base URL, which can.
@@ -72,11 +69,11 @@ impl<'a> HttpUrl<'a> {
         let error = |error| malformed(url, error);
         let userinfo = login.map(userinfo).transpose().map_err(error)?;
         let (host, port) = host_and_port(place, Mode::Lenient).map_err(error)?;
-        let [plain, secure] = PORTS;
+        let port = port.unwrap_or(sru_port(is_secure));
         let endpoint = if is_secure {
-            Endpoint::Https(host, port.unwrap_or(secure))
+            Endpoint::Https(host, port)
         } else {
-            Endpoint::Http(host, port.unwrap_or(plain))
+            Endpoint::Http(host, port)
         };
         let (rest, has_fragment) = match rest.split_once('#') {
             Some((rest, _)) => (rest, true),
@@ -116,12 +113,6 @@ impl Endpoint {
     pub fn is_sru(&self) -> bool {
         matches!(self, Self::Http(..) | Self::Https(..))
     }
-}
-
-/// Returns the default port of SRU with or without TLS.
-pub(crate) fn default_port(is_secure: bool) -> u16 {
-    let [plain, secure] = PORTS;
-    if is_secure { secure } else { plain }
 }
 
 /// Returns the target for an SRU address, whose path is the database; `None` for any other text.

@@ -53,7 +53,7 @@ pub use self::habits::{Attributes, HabitError};
 pub use self::indexes::Indexes;
 pub use self::list::{FileFault, Origin, ProfileEntry, ProfileError, Profiles, Resolved};
 pub use self::sru::{SruMethod, SruMethodError, SruOptions, sru_version};
-use crate::target::{Endpoint, http};
+use crate::target::{Endpoint, sru_port};
 use crate::url::{DEFAULT_PORT, Host, Mode};
 
 /// The maximum pause between two requests.
@@ -175,7 +175,7 @@ impl<'de> Deserialize<'de> for Profile {
         let mut profile = Self::deserialize(deserializer)?;
         if profile.port == 0 {
             profile.port = match profile.sru {
-                Some(_) => http::default_port(profile.tls),
+                Some(_) => sru_port(profile.tls),
                 None => DEFAULT_PORT,
             };
         }

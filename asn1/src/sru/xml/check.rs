@@ -8,9 +8,8 @@ use bytes::Bytes;
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::reader::Reader;
 
-use super::names::{NamespaceScope, is_qualified_name, is_simple_name, local_part};
+use super::names::{NamespaceScope, is_qualified_name, is_simple_name, local_part, shown};
 use super::{XmlError, XmlReader};
-use crate::marc::text::escape_unprintable;
 use crate::sru::SruLimits;
 
 /// The facts about a well-formed document.
@@ -254,12 +253,6 @@ fn is_character(character: char) -> bool {
 
 fn no_name(name: &str) -> String {
     format!("\"{}\" is no name", shown(name))
-}
-
-/// As much of a name as a message shows.
-pub(super) fn shown(name: &str) -> String {
-    let beginning: String = name.chars().take(40).collect();
-    escape_unprintable(&beginning, |_| false).into_owned()
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use quick_xml::escape::unescape;
 
-use super::check::shown;
+use crate::marc::text::escape_unprintable;
 
 /// The namespaces that are declared where a reader is.
 #[derive(Default)]
@@ -165,4 +165,10 @@ fn is_name_start(character: char) -> bool {
 /// Whether a name may hold the character (§2.3; the digits and marks that all editions have).
 fn is_name_character(character: char) -> bool {
     matches!(character, '0'..='9' | '-' | '.' | '\u{B7}') || is_name_start(character)
+}
+
+/// As much of a name as a message shows.
+pub(super) fn shown(name: &str) -> String {
+    let beginning: String = name.chars().take(40).collect();
+    escape_unprintable(&beginning, |_| false).into_owned()
 }

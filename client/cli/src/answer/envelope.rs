@@ -11,10 +11,11 @@ use serde_json::{Map, Value, json};
 use z3950::retrieve::OutcomeName;
 use z3950::url::Host;
 use z3950_asn1::apdu::{DefaultDiagFormat, DiagRec, External};
+use z3950_asn1::format::sources::SearchSources;
 use z3950_asn1::oid::Oid;
 use z3950_marc::table::RowOrigin;
 
-use super::{Answer, Piece, sources};
+use super::{Answer, Piece};
 use crate::console::output::{Failure, Output};
 use crate::render::syntax;
 
@@ -84,7 +85,7 @@ impl Envelope {
         self.with("outcome", ending.outcome.as_str())
             .with("message", answer.message.clone())
             .with("hits", ending.hits)
-            .with("sources", sources::object(&ending.sources))
+            .with("sources", sources_object(&ending.sources))
             .with("step", ending.step.clone())
             .with("diagnostic", ending.diagnostics.0.first().map(diagnostic))
     }
@@ -200,7 +201,20 @@ pub(crate) fn diagnostic(diagnostic: &DiagRec) -> Value {
     }
 }
 
-pub(super) fn default_diagnostic(diagnostic: &DefaultDiagFormat) -> Value {
+/// Returns the member `sources` of an answer: an array of objects with the keys `name`, `hits` and `failure`. Returns `None` if
+/// the records come from a single source.
+fn sources_object(sources: &SearchSources) -> Option<Value> {
+    let all = sources.sources.iter().map(|source| {
+        json!({
+            "name": source.name,
+            "hits": source.records,
+            "failure": source.failure.as_ref().map(default_diagnostic),
+        })
+    });
+    (!sources.sources.is_empty()).then(|| all.collect())
+}
+
+fn default_diagnostic(diagnostic: &DefaultDiagFormat) -> Value {
     json!({
         "set": diagnostic.diagnostic_set_id.to_string(),
         "code": diagnostic.condition,

@@ -5,7 +5,6 @@ use std::collections::HashSet;
 use std::fmt::Display;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde_json::{Value, json};
 use z3950::find::Ending;
 use z3950_asn1::format::sources::SearchSources;
 
@@ -75,19 +74,6 @@ impl Answer {
     }
 }
 
-/// Returns the member `sources` of an answer: an array of objects with the keys `name`, `hits` and `failure`. Returns `None` if
-/// the records come from a single source.
-pub(super) fn object(sources: &SearchSources) -> Option<Value> {
-    let all = sources.sources.iter().map(|source| {
-        json!({
-            "name": source.name,
-            "hits": source.records,
-            "failure": source.failure.as_ref().map(super::envelope::default_diagnostic),
-        })
-    });
-    (!sources.sources.is_empty()).then(|| all.collect())
-}
-
 #[cfg(test)]
 mod tests {
     use z3950_asn1::apdu::DefaultDiagFormat;
@@ -132,8 +118,5 @@ mod tests {
             answer.message.as_deref(),
             Some("results are missing from u@a: closed; x")
         );
-        let object = object(&answer.ending.sources).unwrap_or_default();
-        assert_eq!(object.pointer("/0/name"), Some(&json!("u@a")));
-        assert_eq!(object.pointer("/0/failure/code"), Some(&json!(109)));
     }
 }

@@ -9,23 +9,13 @@ use z3950_asn1::apdu::{
 };
 use z3950_asn1::bib1::diagnostics::Condition;
 
-use super::task::Driver;
+use super::task::{Driver, Verdict};
 use crate::error::{Error, Phase, ProtocolFault};
 use crate::protocol::service::access::Challenge;
 use crate::protocol::service::resource::{Decision, ResourceQuestion};
 
 /// The maximum number of requests that a server may send during one of the client's requests, or between two of them.
 pub(super) const MAX_INTERRUPTIONS: usize = 64;
-
-/// A handler's response to a request of the server.
-pub(super) struct Verdict {
-    /// The number of the operation; `None` if the request concerns the session.
-    operation: Option<u64>,
-    /// The response to send; `None` if the server does not want a response.
-    response: Option<Apdu>,
-    /// Whether the response is the refusal of a challenge.
-    is_refusal: bool,
-}
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
     pub(super) fn challenged(&mut self, request: AccessControlRequest) -> Result<(), Error> {

@@ -27,7 +27,6 @@ use tracing::trace;
 use z3950_asn1::apdu::{Apdu, Close, CloseReason, Options, Segment, TriggerResourceControlRequest};
 use z3950_asn1::codec::frame::StreamError;
 
-use super::server_requests::Verdict;
 use super::{
     Command, End, Operation, Operations, State, StateSender, Trigger, Wire, examine, received,
     stream_error,
@@ -61,6 +60,16 @@ impl Default for CloseMode {
             awaits_answer: true,
         }
     }
+}
+
+/// A handler's response to a request of the server.
+pub(super) struct Verdict {
+    /// The number of the operation; `None` if the request concerns the session.
+    pub(super) operation: Option<u64>,
+    /// The response to send; `None` if the server does not want a response.
+    pub(super) response: Option<Apdu>,
+    /// Whether the response is the refusal of a challenge.
+    pub(super) is_refusal: bool,
 }
 
 /// The state of a session's task.

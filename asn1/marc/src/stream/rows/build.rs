@@ -12,6 +12,13 @@ use crate::stream::octets;
 use crate::table::{from_spreadsheet, without_formula};
 use crate::text::{SEPARATORS, without_separators};
 
+impl Headings {
+    /// Returns the record of a row; `None` if the row has nothing.
+    pub fn record(&self, cells: &[Vec<u8>], remarks: &mut Remarks) -> Option<MarcRecord> {
+        RowRecord::new(self, remarks).record(cells)
+    }
+}
+
 /// The record of a row while it is built.
 pub(super) struct RowRecord<'a> {
     headings: &'a Headings,

@@ -2,9 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::build::RowRecord;
-use crate::record::{MarcRecord, Tag};
-use crate::remarks::Remarks;
+use crate::record::Tag;
 use crate::table::{Content, SEPARATOR, content};
 
 /// The columns of a table, and where their values go in records of MARC 21.
@@ -208,11 +206,6 @@ impl Headings {
     /// Returns the headings of columns that are left out because they are not of a record, or because another column has the same.
     pub fn left_out(&self) -> &[String] {
         &self.left_out
-    }
-
-    /// Returns the record of a row; `None` if the row has nothing.
-    pub fn record(&self, cells: &[Vec<u8>], remarks: &mut Remarks) -> Option<MarcRecord> {
-        RowRecord::new(self, remarks).record(cells)
     }
 }
 
