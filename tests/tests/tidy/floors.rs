@@ -1,5 +1,6 @@
-//! Checks the layers of each package: a module may only use modules of lower floors.
+//! Checks the layers of each package: a module may only use modules of lower floors, and no files use each other in a circle.
 
+mod circles;
 mod houses;
 
 use std::collections::HashSet;

@@ -15,11 +15,11 @@ pub(crate) fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Adds all Rust files below a folder.
+/// Adds all Rust files below a folder, except those in build folders, which Cargo marks.
 pub(crate) fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(directory).expect("a directory").flatten() {
         let path = entry.path();
-        if path.is_dir() && !path.ends_with("target") {
+        if path.is_dir() && !path.join("CACHEDIR.TAG").exists() {
             sources(&path, found);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             found.push(path);

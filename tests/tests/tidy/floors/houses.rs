@@ -235,6 +235,7 @@ pub(super) const HOUSES: &[House] = &[
             "lookup::identifier",
             "target::profile::list",
             "target::http",
+            "target::profile::indexes",
             "target::profile::sru",
             "target::profile",
             "target",

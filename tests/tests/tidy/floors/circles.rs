@@ -1,0 +1,176 @@
+//! Checks that no files of a package use each other in a circle.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use super::houses::HOUSES;
+use super::{module_of, uses};
+use crate::source::{Source, product};
+
+/// A package outside the workspace, which has no floors.
+const PYTHON: &str = "client/python";
+
+/// The circles that exist. The list can only shrink: a circle that no longer exists must be removed from it.
+const KNOWN: &[(&str, &[&str])] = &[
+    // A query holds trees, whose operands are those of queries.
+    ("asn1", &["apdu::query", "apdu::rpn"]),
+    // A parser by recursive descent.
+    (
+        "asn1",
+        &[
+            "query::ccl::parse",
+            "query::ccl::relation",
+            "query::ccl::term",
+        ],
+    ),
+    (
+        "server/front",
+        &["engine::answer", "engine::health", "engine::link"],
+    ),
+    (
+        "server/front",
+        &[
+            "engine::catalogue::solr::analysis",
+            "engine::catalogue::solr::leaf",
+            "engine::catalogue::solr::request",
+            "engine::catalogue::solr::response",
+        ],
+    ),
+    ("server/front", &["engine::pages", "engine::search"]),
+];
+
+/// For each file, as the name of its module, the files that it uses, with the path of one use. A module does not use its
+/// submodules through `self`, so it is in no circle with them.
+struct Graph(BTreeMap<String, BTreeMap<String, String>>);
+
+impl Graph {
+    fn of(files: &[Source]) -> Self {
+        let modules: HashSet<Vec<String>> = files.iter().map(|file| file.module.clone()).collect();
+        let mut graph = BTreeMap::new();
+        for file in files.iter().filter(|file| !file.module.is_empty()) {
+            let mut used = BTreeMap::new();
+            for path in uses(file) {
+                let module = module_of(path.clone(), &modules);
+                if !module.is_empty() && module != file.module {
+                    used.entry(module.join("::")).or_insert(path.join("::"));
+                }
+            }
+            graph.insert(file.module.join("::"), used);
+        }
+        Self(graph)
+    }
+
+    /// Returns the files that a file uses, directly or through others.
+    fn reachable<'a>(&'a self, from: &'a str) -> BTreeSet<&'a str> {
+        let mut found = BTreeSet::new();
+        let mut open = vec![from];
+        while let Some(file) = open.pop() {
+            for used in self.0.get(file).into_iter().flat_map(BTreeMap::keys) {
+                if found.insert(used.as_str()) {
+                    open.push(used);
+                }
+            }
+        }
+        found
+    }
+
+    /// Returns the sets of files in which each one uses all others, directly or through others of the set.
+    fn circles(&self) -> BTreeSet<Vec<&str>> {
+        let reachable: BTreeMap<&str, BTreeSet<&str>> = { self.0.keys() }
+            .map(|file| (file.as_str(), self.reachable(file)))
+            .collect();
+        let uses = |file: &str, other: &str| {
+            let used = reachable.get(file);
+            used.is_some_and(|used| used.contains(other))
+        };
+        let circles = reachable.iter().map(|(file, used)| {
+            let both_ways = used.iter().filter(|other| uses(other, file));
+            both_ways.copied().collect::<Vec<_>>()
+        });
+        circles.filter(|circle| !circle.is_empty()).collect()
+    }
+
+    /// Returns the files of a circle, and one use for each pair of files of which one uses the other.
+    fn described(&self, circle: &[&str]) -> String {
+        let mut lines = vec![circle.join(", ")];
+        for file in circle {
+            for (used, path) in self.0.get(*file).into_iter().flatten() {
+                if circle.contains(&used.as_str()) {
+                    lines.push(format!("    {file} uses {path}"));
+                }
+            }
+        }
+        lines.join("\n")
+    }
+
+    /// Returns an error for each circle that is not known, and for each known one that does not exist.
+    fn faults(&self, known: &BTreeSet<Vec<&str>>) -> Vec<String> {
+        let circles = self.circles();
+        let new = circles.difference(known);
+        let new = new.map(|circle| format!("a circle: {}", self.described(circle)));
+        let gone = known.difference(&circles);
+        let gone = gone.map(|circle| format!("no longer a circle: {}", circle.join(", ")));
+        new.chain(gone).collect()
+    }
+}
+
+#[test]
+fn no_files_use_each_other_in_a_circle() {
+    let packages = HOUSES.iter().map(|house| house.package).chain([PYTHON]);
+    let packages: Vec<&str> = packages.collect();
+    for (package, _) in KNOWN {
+        assert!(packages.contains(package), "{package} is checked");
+    }
+    let mut faults = Vec::new();
+    for package in packages {
+        let files = product(package);
+        assert!(!files.is_empty(), "{package} has files");
+        let known = KNOWN.iter().filter(|(name, _)| *name == package);
+        let known = known.map(|(_, circle)| circle.to_vec()).collect();
+        let of_package = Graph::of(&files).faults(&known);
+        faults.extend(of_package.iter().map(|fault| format!("{package}: {fault}")));
+    }
+    assert!(faults.is_empty(), "\n{}", faults.join("\n"));
+}
+
+#[test]
+fn a_planted_circle_is_found() {
+    let file = |name: &str, code: &str| Source {
+        module: name.split("::").map(str::to_owned).collect(),
+        path: format!("{name}.rs").into(),
+        code: crate::source::code(code),
+    };
+    let files = [
+        file("remote", "mod hits; use self::hits::Hits; use crate::text;"),
+        file("remote::hits", "use super::{set::Set, Options, upstream};"),
+        file("remote::set", "use super::counts;"),
+        file("remote::counts", "fn f(of: &crate::remote::hits::Hits) {}"),
+        file(
+            "remote::upstream",
+            "use super::set::Set; use super::upstream::open;",
+        ),
+        file(
+            "page",
+            "use crate::remote::hits::Hits; use crate::text::clean;",
+        ),
+        file("text", "// crate::page\n#[cfg(test)]\nuse crate::page;"),
+    ];
+    let graph = Graph::of(&files);
+    let circle = vec![
+        "remote::counts",
+        "remote::hits",
+        "remote::set",
+        "remote::upstream",
+    ];
+    assert_eq!(graph.circles(), BTreeSet::from([circle.clone()]));
+    let found = "a circle: remote::counts, remote::hits, remote::set, remote::upstream
+    remote::counts uses remote::hits::Hits
+    remote::hits uses remote::set::Set
+    remote::hits uses remote::upstream
+    remote::set uses remote::counts
+    remote::upstream uses remote::set::Set";
+    assert_eq!(graph.faults(&BTreeSet::new()), [found]);
+    let mut known = BTreeSet::from([circle]);
+    assert!(graph.faults(&known).is_empty());
+    known.insert(vec!["page", "text"]);
+    assert_eq!(graph.faults(&known), ["no longer a circle: page, text"]);
+}
