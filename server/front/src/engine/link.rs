@@ -215,8 +215,8 @@ impl Link {
         };
         let read = |answer| {
             let answers = answers_of(answer, searches.len())?;
-            let is_settled = !answers.iter().any(lost_a_node);
-            Ok((answers, is_settled))
+            let is_whole = !answers.iter().any(lost_a_node);
+            Ok((answers, is_whole))
         };
         match self.ask_until_settled(&draft, read).await {
             // The request itself has an answer, so no other server was asked.
@@ -257,27 +257,32 @@ impl Link {
             return self.ask_in_turn(draft).await;
         }
         let read = |answer| {
-            let is_settled = !lost_a_node(&answer);
-            Ok((answer, is_settled))
+            let is_whole = !lost_a_node(&answer);
+            Ok((answer, is_whole))
         };
         let asked = self.ask_until_settled(draft, read).await;
         asked.map(|(answer, _)| answer)
     }
 
-    /// Asks again while shards do not answer because the cluster has just lost a node: other nodes have copies of them, which are asked as
-    /// soon as the cluster has noticed. `read` returns what an answer says, and whether the cluster had noticed.
+    /// Asks until shards can be asked, which a cluster that has just lost a node has to notice first. An answer that lost a node on the
+    /// way is asked for once more; other nodes may have copies of its records. `read` returns what an answer says, and whether it is whole.
     async fn ask_until_settled<T>(
         &self,
         draft: &Draft,
         read: impl Fn(Value) -> Result<(T, bool), Failure>,
     ) -> Result<(T, bool), Failure> {
+        let mut outcome = self.ask_in_turn(draft).await.and_then(&read);
         for time in SETTLING_TIMES {
-            match self.ask_in_turn(draft).await.and_then(&read) {
-                Ok((_, false)) | Err(Failure::NoShard { .. }) => tokio::time::sleep(time).await,
-                outcome => return outcome,
+            if !matches!(outcome, Err(Failure::NoShard { .. })) {
+                break;
             }
+            tokio::time::sleep(time).await;
+            outcome = self.ask_in_turn(draft).await.and_then(&read);
         }
-        self.ask_in_turn(draft).await.and_then(read)
+        match outcome {
+            Ok((_, false)) => self.ask_in_turn(draft).await.and_then(read),
+            outcome => outcome,
+        }
     }
 
     async fn ask_in_turn(&self, draft: &Draft) -> Result<Value, Failure> {
@@ -350,9 +355,8 @@ impl Link {
     }
 }
 
-/// How long a cluster gets to notice that it has lost a node, before a search is sent again each time.
-const SETTLING_TIMES: [Duration; 4] = [
-    Duration::ZERO,
+/// How long a cluster gets to notice that it has lost a node, before a search that no shard answered is sent again each time.
+const SETTLING_TIMES: [Duration; 3] = [
     Duration::from_millis(100),
     Duration::from_millis(300),
     Duration::from_secs(1),
@@ -435,7 +439,7 @@ fn refused(place: String, status: u16, answer: &Value, retry_after: Option<Durat
 fn is_without_shards(error: &Value) -> bool {
     let causes = error.get("root_cause").and_then(Value::as_array);
     error.get("type").and_then(Value::as_str) == Some("search_phase_execution_exception")
-        && causes.is_none_or(|causes| causes.iter().all(is_of_lost_node))
+        && causes.is_none_or(Vec::is_empty)
 }
 
 /// Returns whether a node was lost while it searched. A node that was lost before leaves no such failure.
@@ -443,15 +447,10 @@ fn lost_a_node(answer: &Value) -> bool {
     let failures = answer
         .pointer("/_shards/failures")
         .and_then(Value::as_array);
-    let reasons = failures.into_iter().flatten();
-    reasons
-        .filter_map(|failure| failure.get("reason"))
-        .any(is_of_lost_node)
-}
-
-fn is_of_lost_node(reason: &Value) -> bool {
-    let kind = reason.get("type").and_then(Value::as_str);
-    kind.is_some_and(|kind| LOST_NODE.contains(&kind))
+    failures.into_iter().flatten().any(|failure| {
+        let kind = failure.pointer("/reason/type").and_then(Value::as_str);
+        kind.is_some_and(|kind| LOST_NODE.contains(&kind))
+    })
 }
 
 /// The failures of shards whose node was lost.
