@@ -45,6 +45,7 @@ pub(crate) use self::given::GivenSettings;
 pub(crate) use self::listeners::{GivenListeners, ListenAddress, ListenerConfig, TlsFiles};
 use self::section::{Notes, Section};
 use self::setting::{Printed, parse, settings};
+use crate::files::NamedFile;
 
 /// The headings of the help.
 pub(crate) const SERVED: &str = "What to serve";
@@ -112,7 +113,7 @@ settings! {
         // Databases are read after the indexes, because engines name them.
         "database": Tables(&[&databases::DATABASE, &remote::REMOTE, &engine::ENGINE, &catalogue::CATALOGUE], |_, _| ()),
             option("database", "NAME=PATH", SERVED, is_usual = true,
-                own = Some(Each(|config, text| parse(text).map(|named| config.given_databases.files.push(named)))),
+                own = Some(Each(|_, text| parse(text).map(|_: NamedFile| ()))),
                 help = "Serve a file or a folder of files as a database. The records are ISO 2709, MARCXML, MARC-in-JSON or MARCMaker text; \
                         files given under the same name are searched together"),
             option("save", "NAME=FILE", SERVED, is_usual = true,

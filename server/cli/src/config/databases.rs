@@ -88,10 +88,9 @@ pub(super) fn read(top: &Section<'_>, config: &mut Config) {
     });
 }
 
-/// What the command line says about databases.
+/// What the command line says about databases besides their files, which may also have no name there.
 #[derive(Debug, Default)]
 pub(crate) struct GivenDatabases {
-    pub(super) files: Vec<NamedFile>,
     pub(super) saves: Vec<NamedFile>,
     pub(super) is_strict: bool,
 }

@@ -103,9 +103,9 @@ impl GivenSettings {
 
     /// Returns the databases with their files.
     pub(crate) fn databases(&self) -> Vec<NamedFile> {
-        let mut config = Config::default();
-        self.apply(&mut config);
-        config.given_databases.files
+        // The option's parser has already refused invalid text.
+        let texts = self.texts("database");
+        texts.filter_map(|text| text.parse().ok()).collect()
     }
 
     /// Returns the values of an option that takes text.

@@ -126,8 +126,7 @@ pub(crate) struct GivenListeners {
 }
 
 impl GivenListeners {
-    /// Replaces the listeners by those of the command line, adds the default
-    /// one if there is none, and ends SRU over HTTP if it says so.
+    /// Replaces the listeners by those of the command line, adds the default one if there is none, and ends SRU over HTTP if it says so.
     pub(super) fn apply(self, listeners: &mut Vec<ListenerConfig>) {
         let required = self.is_certificate_required;
         let files = self.certificate.zip(self.key);

@@ -213,17 +213,13 @@ impl Link {
             body,
             ..Draft::read("/_msearch", limit_octets)
         };
-        let read = |answer| {
-            let answers = answers_of(answer, searches.len())?;
-            let is_whole = !answers.iter().any(lost_a_node);
-            Ok((answers, is_whole))
-        };
-        match self.ask_until_settled(&draft, read).await {
+        let read = |answer| answers_of(answer, searches.len());
+        let lacks_records = |answers: &Vec<Value>| answers.iter().any(lost_a_node);
+        match self.ask_until_settled(&draft, read, lacks_records).await {
             // The request itself has an answer, so no other server was asked.
             Err(Failure::TooBusy { .. }) => self.ask_in_turn(&draft).await.and_then(read),
             outcome => outcome,
         }
-        .map(|(answers, _)| answers)
     }
 
     /// Sends a request that changes nothing.
@@ -253,24 +249,21 @@ impl Link {
     /// # Errors
     /// See [`Failure`]; that of the last server that was reached, if any was.
     pub(crate) async fn ask(&self, draft: &Draft) -> Result<Value, Failure> {
-        if !draft.is_repeatable {
-            return self.ask_in_turn(draft).await;
+        if draft.is_repeatable {
+            self.ask_until_settled(draft, Ok, lost_a_node).await
+        } else {
+            self.ask_in_turn(draft).await
         }
-        let read = |answer| {
-            let is_whole = !lost_a_node(&answer);
-            Ok((answer, is_whole))
-        };
-        let asked = self.ask_until_settled(draft, read).await;
-        asked.map(|(answer, _)| answer)
     }
 
     /// Asks until shards can be asked, which a cluster that has just lost a node has to notice first. An answer that lost a node on the
-    /// way is asked for once more; other nodes may have copies of its records. `read` returns what an answer says, and whether it is whole.
+    /// way is asked for once more, since other nodes may have copies of its records.
     async fn ask_until_settled<T>(
         &self,
         draft: &Draft,
-        read: impl Fn(Value) -> Result<(T, bool), Failure>,
-    ) -> Result<(T, bool), Failure> {
+        read: impl Fn(Value) -> Result<T, Failure>,
+        lacks_records: impl Fn(&T) -> bool,
+    ) -> Result<T, Failure> {
         let mut outcome = self.ask_in_turn(draft).await.and_then(&read);
         for time in SETTLING_TIMES {
             if !matches!(outcome, Err(Failure::NoShard { .. })) {
@@ -280,7 +273,7 @@ impl Link {
             outcome = self.ask_in_turn(draft).await.and_then(&read);
         }
         match outcome {
-            Ok((_, false)) => self.ask_in_turn(draft).await.and_then(read),
+            Ok(answer) if lacks_records(&answer) => self.ask_in_turn(draft).await.and_then(read),
             outcome => outcome,
         }
     }
