@@ -20,12 +20,16 @@ pub(crate) trait Pickled: PyClass + PyTypeInfo {
     fn restored(state: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>>;
 }
 
-/// Makes a value again whose state is the value itself.
-pub(crate) fn read<T>(state: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>>
-where
-    T: DeserializeOwned + for<'py> IntoPyObjectExt<'py>,
+/// A class whose values are their own state.
+pub(crate) trait OwnState:
+    PyClass + PyTypeInfo + DeserializeOwned + for<'py> IntoPyObjectExt<'py>
 {
-    depythonize::<T>(state)?.into_py_any(state.py())
+}
+
+impl<T: OwnState> Pickled for T {
+    fn restored(state: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        depythonize::<T>(state)?.into_py_any(state.py())
+    }
 }
 
 /// Makes a value of a class again.

@@ -8,7 +8,7 @@ use z3950::url::extract::{self as found_in, FoundUrl as Place};
 use z3950::url::{Locator, Mode, Octets, Url as Scheme};
 
 use crate::error::{BadUrl, guarded};
-use crate::pickled::{Pickled, Reduced, read, reduced};
+use crate::pickled::{OwnState, Pickled, Reduced, reduced};
 use crate::text::Text;
 
 /// A URL of any scheme. `str()` returns its canonical form, in which a password is shown as `***`.
@@ -135,11 +135,7 @@ pub(crate) struct FoundUrl {
     alternates: Vec<String>,
 }
 
-impl Pickled for FoundUrl {
-    fn restored(state: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        read::<Self>(state)
-    }
-}
+impl OwnState for FoundUrl {}
 
 #[pymethods]
 impl FoundUrl {

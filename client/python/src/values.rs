@@ -7,7 +7,7 @@ use z3950::asn1::format::sources::SearchSource as Reported;
 use z3950::asn1::sru::zeerex::{ZeeRexIndex, ZeeRexMap};
 use z3950::sru::SruDescription;
 
-use crate::pickled::{Pickled, Reduced, read, reduced};
+use crate::pickled::{OwnState, Reduced, reduced};
 
 /// A term of an index: the term to search for, the term to display, and the number of records with it, if the server reports it.
 #[pyclass(frozen, get_all, eq, hash, module = "z3950")]
@@ -21,11 +21,7 @@ pub(crate) struct ScanTerm {
     pub(crate) count: Option<u64>,
 }
 
-impl Pickled for ScanTerm {
-    fn restored(state: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        read::<Self>(state)
-    }
-}
+impl OwnState for ScanTerm {}
 
 #[pymethods]
 impl ScanTerm {
@@ -64,11 +60,7 @@ pub(crate) struct Target {
     pub(crate) is_built_in: bool,
 }
 
-impl Pickled for Target {
-    fn restored(state: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        read::<Self>(state)
-    }
-}
+impl OwnState for Target {}
 
 #[pymethods]
 impl Target {
@@ -105,11 +97,7 @@ impl TaskResult {
     }
 }
 
-impl Pickled for TaskResult {
-    fn restored(state: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        read::<Self>(state)
-    }
-}
+impl OwnState for TaskResult {}
 
 #[pymethods]
 impl TaskResult {
@@ -180,11 +168,7 @@ impl From<z3950::Holding> for Holding {
     }
 }
 
-impl Pickled for Holding {
-    fn restored(state: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        read::<Self>(state)
-    }
-}
+impl OwnState for Holding {}
 
 #[pymethods]
 impl Holding {
@@ -226,11 +210,7 @@ impl From<&Reported> for SearchSource {
     }
 }
 
-impl Pickled for SearchSource {
-    fn restored(state: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        read::<Self>(state)
-    }
-}
+impl OwnState for SearchSource {}
 
 #[pymethods]
 impl SearchSource {
@@ -310,11 +290,7 @@ fn names_of(index: &ZeeRexIndex) -> Vec<String> {
     names.collect()
 }
 
-impl Pickled for Description {
-    fn restored(state: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        read::<Self>(state)
-    }
-}
+impl OwnState for Description {}
 
 #[pymethods]
 impl Description {
