@@ -15,6 +15,8 @@ use z3950::error::Cause;
 use z3950::profile::ProfileError;
 use z3950::{Diagnostics, Error as Failure};
 
+use crate::exit::calling;
+
 import_exception!(z3950._errors, Error);
 import_exception!(z3950._errors, NoMatch);
 import_exception!(z3950._errors, Ambiguous);
@@ -24,6 +26,15 @@ import_exception!(z3950._errors, Unavailable);
 import_exception!(z3950._errors, Timeout);
 import_exception!(z3950._errors, BadUrl);
 import_exception!(z3950._errors, BadQuery);
+
+/// Returns an exception of a class with an `__init__` of its own, which is called at once. PyO3 would call it after the native
+/// function has ended, where nothing keeps the thread away from Python when this exits.
+pub(crate) fn made(error: PyErr) -> PyErr {
+    Python::attach(|py| {
+        calling(py, || error.value(py));
+    });
+    error
+}
 
 /// Returns the exception for an error, with the messages of the error and of its causes.
 pub(crate) fn to_python(error: &Failure) -> PyErr {
@@ -45,7 +56,7 @@ pub(crate) fn to_python_about(target: &str, error: &Failure) -> PyErr {
 fn in_words(error: &Failure, words: String) -> PyErr {
     let raised = exception(error, words);
     Python::attach(|py| {
-        let value = raised.value(py);
+        let value = calling(py, || raised.value(py));
         if !value.is_instance_of::<Error>() {
             return;
         }

@@ -1,86 +1,121 @@
-//! Keeps threads away from Python when it exits. A thread that takes the GIL, or runs Python code that native code has called, while
-//! the interpreter ends would abort the process: instead, it waits for the end of the process.
+//! Keeps threads away from Python when it exits. A thread that takes the GIL while the interpreter ends is ended by Python, which
+//! would abort the process if native code had called it: instead, such a thread waits for the end of the process.
 //!
-//! All native code goes through these functions to release the GIL and to take it, and to call a program's Python code for long.
+//! All native code goes through these functions to release the GIL, to take it, and to call Python code. Even a short call counts: the
+//! thread may have to give the GIL away at the first instruction, and takes it again after that.
 
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, ThreadId};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use pyo3::prelude::*;
 
 /// The thread in which Python exits, once it does.
 static EXITING: OnceLock<ThreadId> = OnceLock::new();
 
-/// The number of threads that are taking the GIL or running a program's code.
-static ENTERED: AtomicUsize = AtomicUsize::new(0);
+/// The number of threads that are taking the GIL for native code, or running Python code that native code has called.
+static INSIDE: AtomicUsize = AtomicUsize::new(0);
 
-/// How long Python's exit waits for these threads. One that takes longer is waiting for something, such as the octets of a pipe, and
-/// is still waiting when the process ends.
-const PATIENCE: Duration = Duration::from_millis(200);
-
-/// How often Python's exit looks whether these threads have ended.
-const STEP: Duration = Duration::from_millis(1);
-
-/// A thread that is taking the GIL or running a program's code.
-struct Entered;
-
-impl Entered {
-    /// Returns nothing if Python exits in another thread.
-    fn new() -> Option<Self> {
-        ENTERED.fetch_add(1, Ordering::SeqCst);
-        let entered = Self;
-        let exiting = EXITING.get();
-        exiting
-            .is_none_or(|exiting| *exiting == thread::current().id())
-            .then_some(entered)
-    }
+thread_local! {
+    /// Whether this thread is one of those.
+    static IS_INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
-impl Drop for Entered {
-    fn drop(&mut self) {
-        ENTERED.fetch_sub(1, Ordering::SeqCst);
-    }
+/// How often Python's exit looks whether these threads have ended, and how long it sleeps before it looks again. A thread that is
+/// still inside after that is waiting for something, such as the octets of a pipe, and is still waiting when the process ends. Time
+/// alone would not tell this on a busy machine: Python's exit also takes the GIL each time, so threads that run Python code get
+/// their turns.
+const LOOKS: usize = 200;
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// Sets whether this thread is inside, and returns whether it was.
+fn set_inside(inside: bool) -> bool {
+    let before = IS_INSIDE.replace(inside);
+    match (before, inside) {
+        (false, true) => INSIDE.fetch_add(1, Ordering::SeqCst),
+        (true, false) => INSIDE.fetch_sub(1, Ordering::SeqCst),
+        _ => 0,
+    };
+    before
+}
+
+/// Returns whether Python exits, in another thread. A thread asks this when it is inside, so that Python's exit waits for one that
+/// has asked too early.
+fn exits_elsewhere() -> bool {
+    let exiting = EXITING.get();
+    exiting.is_some_and(|exiting| *exiting != thread::current().id())
 }
 
 /// Waits for the end of the process.
 fn park() -> ! {
+    set_inside(false);
     loop {
         thread::park();
     }
 }
 
+/// A thread that is inside. After that, it is where it was before.
+struct Inside {
+    before: bool,
+}
+
+impl Inside {
+    fn new() -> Self {
+        Self {
+            before: set_inside(true),
+        }
+    }
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        set_inside(self.before);
+    }
+}
+
 /// Does the work without the GIL, and takes the GIL again.
 pub(crate) fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> T {
-    let (done, entered) = py.detach(|| {
+    let before = set_inside(false);
+    let done = py.detach(|| {
         let done = catch_unwind(AssertUnwindSafe(work));
-        (done, Entered::new().unwrap_or_else(|| park()))
+        set_inside(true);
+        if exits_elsewhere() {
+            park();
+        }
+        done
     });
-    drop(entered);
+    set_inside(before);
     done.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
 /// Does the work with the GIL, in a thread that is without it.
 pub(crate) fn attached<T>(work: impl FnOnce(Python<'_>) -> T) -> T {
-    let _entered = Entered::new().unwrap_or_else(|| park());
+    let _inside = Inside::new();
+    if exits_elsewhere() {
+        park();
+    }
     Python::attach(work)
 }
 
-/// Does the work, which calls a program's code, in a thread that has the GIL.
+/// Does the work, which calls Python code, in a thread that has the GIL.
 pub(crate) fn calling<T>(py: Python<'_>, work: impl FnOnce() -> T) -> T {
-    let _entered = Entered::new().unwrap_or_else(|| py.detach(|| park()));
+    let _inside = Inside::new();
+    if exits_elsewhere() {
+        py.detach(|| park());
+    }
     work()
 }
 
 /// Prepares for the end of the interpreter: from now on, other threads stay away from Python.
 pub(crate) fn keep_away(py: Python<'_>) {
     let _ = EXITING.set(thread::current().id());
-    py.detach(|| {
-        let limit = Instant::now() + PATIENCE;
-        while ENTERED.load(Ordering::SeqCst) > 0 && Instant::now() < limit {
-            thread::sleep(STEP);
+    for _ in 0..LOOKS {
+        py.detach(|| thread::sleep(PAUSE));
+        if INSIDE.load(Ordering::SeqCst) == 0 {
+            break;
         }
-    });
+    }
 }

@@ -285,7 +285,8 @@ impl Reader {
         charset: Option<Text<'_>>,
         errors: Text<'_>,
     ) -> PyResult<Self> {
-        let input = Input::new(py, source, form.as_deref(), charset.as_deref(), &errors)?;
+        let (form, charset) = (form.as_deref(), charset.as_deref());
+        let input = calling(py, || Input::new(py, source, form, charset, &errors))?;
         Ok(Self(Local::new(Mutex::new(input))))
     }
 

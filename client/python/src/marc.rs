@@ -12,6 +12,7 @@ use z3950::marc::select::TagPattern;
 use z3950::marc::{Field as MarcField, MarcRecord};
 
 use crate::error::quoted;
+use crate::exit::calling;
 
 /// The number of indicators of a new field.
 pub(crate) const INDICATORS: usize = 2;
@@ -160,11 +161,10 @@ pub(crate) fn subfields_of(given: &Bound<'_, PyAny>) -> PyResult<Vec<(String, St
             "subfields are pairs of a code and a text, such as [('a', 'Emma'), ('c', 'Austen')]",
         )
     };
-    pairs
-        .try_iter()
-        .map_err(wanted)?
-        .map(|pair| pair?.extract().map_err(wanted))
-        .collect()
+    calling(given.py(), || {
+        let pairs = pairs.try_iter().map_err(wanted)?;
+        pairs.map(|pair| pair?.extract().map_err(wanted)).collect()
+    })
 }
 
 pub(crate) fn indicators_of(text: &str, count: usize) -> PyResult<()> {

@@ -15,7 +15,7 @@ use z3950::profile::{Profile, Resolved};
 use z3950::target::{Endpoint, Target};
 use z3950::{Client, ClientOptions, RecordForm, Timeouts};
 
-use crate::error::{BadUrl, quoted};
+use crate::error::{BadUrl, made, quoted};
 use crate::pem::Pem;
 use crate::process::shared;
 use crate::way::Way;
@@ -226,7 +226,7 @@ impl Options {
         if parsed.is_ok_and(|parsed| parsed.userinfo.is_some()) {
             let words =
                 "a user and a password in a URL are not sent: give them as user= and password=";
-            return Err(BadUrl::new_err(words));
+            return Err(made(BadUrl::new_err(words)));
         }
         let client = shared(py)?.client(py, &self.way)?;
         let client = client.with_options(self.client.clone());

@@ -10,6 +10,7 @@ use z3950::error::{PemPlace, TlsError};
 use z3950_server::tls::{ClientCertificates, Tls, TlsError as ListenerError};
 
 use crate::error::{Error, of_file};
+use crate::exit::calling;
 
 /// How every item of PEM begins.
 const BEGIN: &str = "-----BEGIN";
@@ -35,8 +36,7 @@ impl<'py> FromPyObject<'_, 'py> for Pem {
         {
             return Ok(Self::Text(text.as_bytes().to_vec()));
         }
-        let path = given
-            .extract::<PathBuf>()
+        let path = calling(given.py(), || given.extract::<PathBuf>())
             .map_err(|_| PyTypeError::new_err("PEM is bytes, a str, or the path of a file"))?;
         // This may be a key, which an error about a file would show.
         let text = path.to_string_lossy();

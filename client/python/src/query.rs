@@ -17,7 +17,7 @@ use z3950::asn1::bib1::attributes::USE;
 use z3950::asn1::query::names::TABLE;
 use z3950::{Query as Meant, QueryError};
 
-use crate::error::{BadQuery, guarded};
+use crate::error::{BadQuery, guarded, made};
 use crate::pickled::{Pickled, Reduced, reduced};
 use crate::text::Text;
 use crate::text::text_of_term;
@@ -279,7 +279,7 @@ impl Query {
         let operators = self.operators.saturating_add(other.operators) + 1;
         if operators > MAX_RPN_DEPTH {
             let words = format!("more than {MAX_RPN_DEPTH} operators in a query");
-            return Err(BadQuery::new_err(words));
+            return Err(made(BadQuery::new_err(words)));
         }
         let (left, right) = (self.meant.clone(), other.meant.clone());
         let meant = match join {
@@ -355,6 +355,6 @@ impl From<Meant> for Query {
 fn read(parse: impl FnOnce() -> Result<Meant, QueryError>) -> PyResult<Query> {
     guarded(|| match parse() {
         Ok(query) => Ok(query.into()),
-        Err(error) => Err(BadQuery::new_err((error.to_string(), error.offset))),
+        Err(error) => Err(made(BadQuery::new_err((error.to_string(), error.offset)))),
     })
 }

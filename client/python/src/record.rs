@@ -20,7 +20,8 @@ use z3950::marc::{MarcRecord, iso2709, marcline, marcxml, text_lossless};
 pub(crate) use self::field::Field;
 use self::fields::{BOOK, leader_of};
 use crate::decoded::record_of_json;
-use crate::error::{DamagedRecord, Error, guarded};
+use crate::error::{DamagedRecord, Error, guarded, made};
+use crate::exit::calling;
 use crate::marc::Numbered;
 use crate::pickled::{Reduced, reduced};
 use crate::tag::pattern_of;
@@ -99,7 +100,7 @@ impl<'py> IntoPyObject<'py> for Received {
             |index| format!("the record at index {index}"),
         );
         let words = format!("{which} is damaged: {damage}");
-        Err(DamagedRecord::new_err((words, record.unbind())))
+        Err(made(DamagedRecord::new_err((words, record.unbind()))))
     }
 }
 
@@ -240,8 +241,8 @@ impl Record {
             let words = format!("from_dict takes a dict of MARC-in-JSON, not {given}");
             return Err(PyTypeError::new_err(words));
         }
-        let octets = py.import("z3950._common")?.getattr("as_octets")?;
-        let octets = octets.call1((record,))?;
+        let as_octets = py.import("z3950._common")?.getattr("as_octets")?;
+        let octets = calling(py, || as_octets.call1((record,)))?;
         guarded(|| Ok(record_of_json(octets.cast::<PyBytes>()?)?.into()))
     }
 
@@ -471,7 +472,7 @@ impl Record {
     fn pymarc<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let octets = guarded(|| self.iso2709())?
             .ok_or_else(|| Error::new_err("this is no MARC record, so pymarc cannot hold it"))?;
-        let pymarc = py.import("pymarc").map_err(|error| {
+        let pymarc = calling(py, || py.import("pymarc")).map_err(|error| {
             let words = "pymarc is not installed: pip install pymarc";
             let missing = PyImportError::new_err(words);
             missing.set_cause(py, Some(error));
@@ -480,13 +481,11 @@ impl Record {
         let options = PyDict::new(py);
         options.set_item("data", PyBytes::new(py, &octets))?;
         options.set_item("force_utf8", true)?;
-        pymarc
-            .call_method("Record", (), Some(&options))
-            .map_err(|error| {
-                let refused = Error::new_err(format!("pymarc refuses this record: {error}"));
-                refused.set_cause(py, Some(error));
-                refused
-            })
+        calling(py, || pymarc.call_method("Record", (), Some(&options))).map_err(|error| {
+            let refused = Error::new_err(format!("pymarc refuses this record: {error}"));
+            refused.set_cause(py, Some(error));
+            refused
+        })
     }
 
     /// Returns whether both records have the same octets.

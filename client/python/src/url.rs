@@ -7,7 +7,7 @@ use z3950::marc::text_lossless;
 use z3950::url::extract::{self as found_in, FoundUrl as Place};
 use z3950::url::{Locator, Mode, Octets, Url as Scheme};
 
-use crate::error::{BadUrl, guarded};
+use crate::error::{BadUrl, guarded, made};
 use crate::pickled::{OwnState, Pickled, Reduced, reduced};
 use crate::text::Text;
 
@@ -22,7 +22,7 @@ pub(crate) fn parse(text: Text<'_>, strict: bool) -> PyResult<Url> {
     let mode = if strict { Mode::Strict } else { Mode::Lenient };
     guarded(|| match Locator::parse(&*text, mode) {
         Ok(locator) => Ok(Url(locator)),
-        Err(error) => Err(BadUrl::new_err((error.to_string(), error.offset()))),
+        Err(error) => Err(made(BadUrl::new_err((error.to_string(), error.offset())))),
     })
 }
 

@@ -30,7 +30,7 @@ def ended(*processes: subprocess.Popen[str]) -> list[tuple[int, str]]:
 
 
 BUSY = """
-    import sys, threading, z3950
+    import pathlib, sys, threading, z3950
 
     with open(sys.argv[1], "rb") as file:
         octets = file.read()
@@ -40,12 +40,27 @@ BUSY = """
         with open(sys.argv[1], "rb") as file:
             return list(z3950.read(file))
 
+    def described():
+        [record] = z3950.read(octets[: octets.index(b"\\n\\n")])
+        for _ in range(100):
+            record["245"].subfields = (pair for pair in [("a", "Emma")])
+
+    def refused():
+        try:
+            z3950.url.parse("z39.50r://")
+        except z3950.BadUrl:
+            pass
+
     work = {
         "octets": lambda: list(z3950.read(octets)),
         "path": lambda: list(z3950.read(sys.argv[1])),
         "file": read_file,
+        "path object": lambda: list(z3950.read(pathlib.Path(sys.argv[1]))),
         "table": lambda: list(z3950.convert(octets, to="csv")),
         "records": lambda: list(z3950.convert((record for record in records), to="json")),
+        "record": lambda: [z3950.Record.from_dict({"leader": "00000nam a2200000 a 4500", "fields": []}) for _ in range(100)],
+        "subfields": described,
+        "exception": lambda: [refused() for _ in range(100)],
     }[sys.argv[2]]
     begun = threading.Semaphore(0)
 
@@ -62,7 +77,10 @@ BUSY = """
 """
 
 
-@pytest.mark.parametrize("work", ["octets", "path", "file", "table", "records"])
+WORK = ["octets", "path", "path object", "file", "table", "records", "record", "subfields", "exception"]
+
+
+@pytest.mark.parametrize("work", WORK)
 def test_issue_48_python_exits_while_threads_read(tmp_path: Path, work: str) -> None:
     path = tmp_path / "many.mrk"
     path.write_bytes(RECORD * 300)
