@@ -84,8 +84,8 @@ pub(crate) fn open(
     opened.collect()
 }
 
-/// Compares the maps of databases with their indexes, all at the same time, apart from those that were running before. What an index lacks is
-/// noted, and not offered. An index that cannot be asked now is reported; it is compared at the first search. Returns whether all of them
+/// Compares the maps of databases with their indexes, all at the same time, apart from those that were running before, and tries a search in
+/// each. What an index lacks is noted, and not offered. An index that cannot be asked now is reported; it is compared at the first search. Returns whether all of them
 /// could be asked.
 ///
 /// # Errors
@@ -104,7 +104,13 @@ pub(crate) async fn check(
         } = &settings.options;
         warn_of_exposure(name, addresses, settings.credentials.as_deref());
     });
-    let checks = new.map(async |(settings, own)| (settings, own.check().await));
+    let checks = new.map(async |(settings, own)| {
+        let missing = match own.check().await {
+            Ok(missing) => own.try_search().await.map(|_| missing),
+            Err(error) => Err(error),
+        };
+        (settings, missing)
+    });
     let mut wrong = Vec::new();
     let mut is_complete = true;
     for (settings, outcome) in join_all(checks).await {

@@ -199,7 +199,7 @@ fn a_site_changes_a_copy_of_the_map() {
     let file = home.folder.path().join("map.toml");
     let lines = printed.stdout.lines().count();
     let added = "\n[[index]]\nname = \"shelf\"\nuse = [9001]\nfields = [\"location\"]\n\n[[index]]\nname = \"gone\"\nuse = [9002]\nfields = [\"nowhere\"]\n";
-    std::fs::write(&file, printed.stdout + added).expect("written");
+    std::fs::write(&file, format!("{}{added}", printed.stdout)).expect("written");
     let checked = home.run(&["--config", "z3950d.toml", "--check"]);
     assert_eq!(checked.code, Some(0), "{checked:?}");
     assert!(
@@ -216,6 +216,22 @@ fn a_site_changes_a_copy_of_the_map() {
     assert!(ran.stdout.starts_with(&format!("{expected} ")), "{ran:?}");
     let ran = z3950(["search", &*target, "@attr 1=9002 x"]);
     assert!(ran.stderr.contains("114"), "{ran:?}");
+    let sorted =
+        "\n[[index]]\nname = \"words\"\nuse = [9003]\nwords = [\"title\"]\nsort = [\"title\"]\n";
+    let hidden = "\n[[hidden]]\nfield = \"suppress\"\nvalue = \"perhaps\"\n";
+    for (added, code, expected) in [
+        (
+            sorted,
+            0,
+            "the type of the field title does not allow sort of words",
+        ),
+        (hidden, 2, "the search engine refuses: "),
+    ] {
+        std::fs::write(&file, format!("{}{added}", printed.stdout)).expect("written");
+        let checked = home.run(&["--config", "z3950d.toml", "--check"]);
+        assert_eq!(checked.code, Some(code), "{checked:?}");
+        assert!(checked.stderr.contains(expected), "{checked:?}");
+    }
     std::fs::write(&file, "engine = \"koha\"\nnonsense = 1\n").expect("written");
     let wrong = home.run(&["--config", "z3950d.toml", "--check"]);
     assert_eq!(wrong.code, Some(2), "{wrong:?}");

@@ -34,7 +34,7 @@ fn an_index_of_koha_is_described() {
             &[
                 "Answered:\n",
                 "  isbn: words",
-                "there is no field local-number for number",
+                "the type of the field local-number does not allow number",
             ],
         ),
     ] {

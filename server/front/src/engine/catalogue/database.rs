@@ -20,7 +20,7 @@ use z3950_server::memory::forms;
 use super::dialect::Dialect;
 use super::map::{CatalogueMap, Role};
 use super::offer::{MissingField, Offer};
-use super::plan::Plan;
+use super::plan::{AskError, Clause, Plan};
 use super::{CatalogueError, CatalogueOptions};
 use crate::engine::health::{DatabaseHealth, ServerCounts};
 use crate::engine::hits::ResultSets;
@@ -123,6 +123,21 @@ impl CatalogueDatabase {
         known.compared = Some(Instant::now());
         known.is_doubtful = false;
         Ok(missing)
+    }
+
+    /// Counts all records, as a proof that the engine takes the values of the map by which records are hidden or chosen: the type of
+    /// a field may not allow them.
+    ///
+    /// # Errors
+    /// See [`CatalogueError`].
+    pub async fn try_search(&self) -> Result<usize, CatalogueError> {
+        let everything = Clause::Everything;
+        let plan = Plan::count(&everything, self.deadline());
+        match self.dialect.search(&self.current(), &plan).await {
+            Ok(answer) => Ok(answer.total),
+            Err(AskError::Failed(failure)) => Err(CatalogueError::of(&failure, &self.index)),
+            Err(error) => Err(CatalogueError::Malformed(error.to_string())),
+        }
     }
 
     /// Returns the search for the first records of a query, as the engine gets it, but without asking how it folds words.

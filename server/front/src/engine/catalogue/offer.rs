@@ -62,7 +62,7 @@ pub(super) enum FieldsError {
     Several(usize),
 }
 
-/// A use of a field that an index does not have.
+/// A use of a field that an index does not have, or has with a type that does not allow the use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingField {
     /// The line of the map.
@@ -73,6 +73,8 @@ pub struct MissingField {
     pub role: String,
     /// The field, with its other names.
     pub field: String,
+    /// Whether the index has the field, or one with another of its names, but cannot use it so.
+    pub is_unfit: bool,
     /// Whether the index is not offered at all now.
     pub is_lost: bool,
 }
@@ -84,9 +86,17 @@ impl fmt::Display for MissingField {
             index,
             role,
             field,
+            is_unfit,
             is_lost,
         } = self;
-        write!(f, "line {line}: there is no field {field} for {role}")?;
+        if *is_unfit {
+            write!(
+                f,
+                "line {line}: the type of the field {field} does not allow {role}"
+            )?;
+        } else {
+            write!(f, "line {line}: there is no field {field} for {role}")?;
+        }
         if !index.is_empty() {
             write!(f, " of {index}")?;
         }
@@ -177,10 +187,8 @@ impl Comparison<'_> {
         is: impl Fn(Abilities) -> bool,
     ) -> Option<String> {
         let found = self.found;
-        let has = |name: &&String| match found {
-            Some(found) => found.get(*name).copied().is_some_and(&is),
-            None => true,
-        };
+        let of = |name: &String| found.and_then(|found| found.get(name)).copied();
+        let has = |name: &&String| found.is_none() || of(name).is_some_and(&is);
         let chosen = field.names.iter().find(has).cloned();
         if chosen.is_none() {
             self.missing.push(MissingField {
@@ -188,6 +196,7 @@ impl Comparison<'_> {
                 index: index.to_owned(),
                 role: role.to_owned(),
                 field: field.to_string(),
+                is_unfit: field.names.iter().any(|name| of(name).is_some()),
                 is_lost: false,
             });
         }

@@ -76,7 +76,7 @@ fn what_is_missing_is_named_and_not_offered() {
             "line 6: there is no field format for format",
             "line 8: there is no field suppress for hidden",
             "line 24: there is no field isbn for words of any",
-            "line 15: there is no field title__sort for sort of title",
+            "line 15: the type of the field title__sort does not allow sort of title",
             "line 20: there is no field isbn for words of isbn, so isbn is not offered",
         ]
     );
