@@ -342,13 +342,6 @@ impl Pool {
         let each = servers.values().map(|server| server.status());
         each.fold(PoolStatus::default(), Add::add)
     }
-
-    /// Returns the figures of one server.
-    pub(crate) fn status_at(&self, endpoint: &Endpoint) -> PoolStatus {
-        let servers = lock(&self.servers);
-        let server = servers.get(endpoint);
-        server.map(|server| server.status()).unwrap_or_default()
-    }
 }
 
 impl Server {

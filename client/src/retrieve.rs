@@ -80,7 +80,7 @@ impl Retrieval {
     /// # Errors
     /// [`Error::NoMatch`], [`Error::Incomplete`], [`Error::Ambiguous`], [`Error::PortRefused`], [`Error::Refused`] with
     /// diagnostics, or the error of the connection.
-    pub fn into_record(self) -> Result<Record, Error> {
+    pub(crate) fn into_record(self) -> Result<Record, Error> {
         self.outcome.into_record()
     }
 

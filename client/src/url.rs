@@ -64,11 +64,12 @@ pub use caution::{Caution, Scope};
 pub use common::Mode;
 pub use encoded::Encoded;
 pub use error::{BuildError, MAX_URL_LENGTH, UrlError, UrlErrorKind};
+pub(crate) use gopher::same_attribute;
 pub use gopher::{
     AttributeScope, DEFAULT_GOPHER_PORT, GopherPlus, GopherType, GopherUrl, GopherUrlBuilder,
-    PlusRequest, PlusWire, ReplyKind, same_attribute,
+    PlusRequest, PlusWire, ReplyKind,
 };
-pub use host::{Host, HostName, MAX_HOST_LENGTH, MAX_LABEL_LENGTH};
+pub use host::{Host, HostName};
 pub use locator::{Locator, Unsupported, UriKind, Url, uri_kind};
 pub use octets::Octets;
 pub use registry::{RegisterError, RegisteredUrl, Registry, SchemeUrl};

@@ -19,9 +19,4 @@ impl Client {
     pub fn pool_status(&self) -> PoolStatus {
         self.pool.status()
     }
-
-    /// Returns the figures of [`pool_status`](Self::pool_status) for one server.
-    pub fn pool_status_at(&self, endpoint: &Endpoint) -> PoolStatus {
-        self.pool.status_at(endpoint)
-    }
 }

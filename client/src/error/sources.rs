@@ -28,7 +28,7 @@ impl FailedSources {
 
     /// Returns whether at least one source is temporarily unavailable. If not, all failed sources have refused the
     /// search.
-    pub fn is_unavailable(&self) -> bool {
+    pub(crate) fn is_unavailable(&self) -> bool {
         self.diagnostics.is_temporary()
     }
 }

@@ -17,7 +17,8 @@ use super::octets::Octets;
 use super::span::Span;
 pub use build::GopherUrlBuilder;
 pub use item_type::{GopherType, ReplyKind};
-pub use plus::{AttributeScope, GopherPlus, PlusRequest, same_attribute};
+pub(crate) use plus::same_attribute;
+pub use plus::{AttributeScope, GopherPlus, PlusRequest};
 
 /// The default port of Gopher (draft §2.1).
 pub const DEFAULT_GOPHER_PORT: u16 = 70;

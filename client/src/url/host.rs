@@ -11,9 +11,9 @@ use super::error::{UrlError, UrlErrorKind};
 use super::span::Span;
 
 /// The maximum length of a host name without a trailing dot, in octets (RFC 1034 §3.1).
-pub const MAX_HOST_LENGTH: usize = 253;
+pub(crate) const MAX_HOST_LENGTH: usize = 253;
 /// The maximum length of a label, in octets (RFC 1034 §3.1).
-pub const MAX_LABEL_LENGTH: usize = 63;
+pub(crate) const MAX_LABEL_LENGTH: usize = 63;
 
 /// The host of a URL. `Display` writes its canonical form: names in lower case, IPv6 addresses in brackets.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -42,7 +42,7 @@ impl Host {
     }
 
     /// Returns the host in the form for a resolver or a socket, in which an IPv6 address has no brackets.
-    pub fn for_connecting(&self) -> String {
+    pub(crate) fn for_connecting(&self) -> String {
         match self {
             Host::Name(name) => name.as_str().to_owned(),
             Host::Ipv4(address) => address.to_string(),

@@ -16,7 +16,7 @@ use z3950_asn1::es::{TaskPackage, TaskParameters};
 use z3950_asn1::oid::{DATABASE_UPDATE_1, Oid};
 use z3950_asn1::types::InternationalString;
 
-pub use self::ill::{IllError, ill_request, ill_request_for, ill_request_of};
+pub use self::ill::{IllError, ill_request_for, ill_request_of};
 use super::diagnostics::with_information;
 #[cfg(doc)]
 use crate::error::ProtocolFault;

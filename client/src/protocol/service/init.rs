@@ -14,7 +14,7 @@ use z3950_asn1::types::Bits;
 use crate::error::{Diagnostics, Error, InitRejected};
 
 /// The offered `preferredMessageSize`, in octets.
-pub const PREFERRED_MESSAGE_SIZE: u32 = 1_048_576;
+pub(crate) const PREFERRED_MESSAGE_SIZE: u32 = 1_048_576;
 /// The offered `exceptionalRecordSize`, in octets.
 pub const EXCEPTIONAL_RECORD_SIZE: u32 = 16_777_216;
 /// The number of octets that an APDU with an exceptional record may have in addition to the record.
@@ -22,7 +22,7 @@ pub const APDU_SLACK: u32 = 65_536;
 
 /// The services and features that this client implements. Access control and resource control are added in sessions
 /// with a handler for them.
-pub const IMPLEMENTED: Options = Options(Bits::of(&[
+pub(crate) const IMPLEMENTED: Options = Options(Bits::of(&[
     0, 1, 2, 3, 4, 7, 8, 10, 11, 12, 13, 14, 16, 18, 19, 21,
 ]));
 

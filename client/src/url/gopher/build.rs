@@ -61,13 +61,6 @@ impl GopherUrlBuilder {
         self
     }
 
-    /// Removes the search string and the Gopher+ string.
-    pub fn without_search(mut self) -> Self {
-        self.url.search = None;
-        self.url.plus = None;
-        self
-    }
-
     /// Sets whether the URL may contain the answers to a form, although the draft (§3.1) discourages this.
     pub fn ask_forms(mut self, allowed: bool) -> Self {
         self.ask_forms = allowed;

@@ -139,7 +139,7 @@ impl GopherPlus {
 
 /// Returns whether two attribute names are equal; case is ignored. `+VIEW` of RFC 1738 is the same as `+VIEWS` of the
 /// draft.
-pub fn same_attribute(one: &[u8], other: &[u8]) -> bool {
+pub(crate) fn same_attribute(one: &[u8], other: &[u8]) -> bool {
     let plural = |name: &[u8]| match name.to_ascii_uppercase() {
         name if name == b"+VIEW" => b"+VIEWS".to_vec(),
         name => name,

@@ -30,12 +30,14 @@ const LOAN: u8 = 1;
 /// Requester-Optional-Messages-Type: neither required nor desired.
 const NEITHER: u8 = 3;
 
-/// Builds an ILL-Request for the item described by a record in UTF-8; `None` if the record does not describe an item.
-/// The transaction gets its identifier from `now`.
+/// Builds an ILL-Request for the item described by a record in UTF-8; see [`ill_request_for`].
 ///
 /// # Errors
 /// Fails only if BER cannot encode a value.
-pub fn ill_request(record: &MarcRecord, now: SystemTime) -> Result<Option<External>, EncodeError> {
+pub(crate) fn ill_request(
+    record: &MarcRecord,
+    now: SystemTime,
+) -> Result<Option<External>, EncodeError> {
     let moment = Moment::from(now);
     let (date, time) = (moment.date_digits(), moment.time_digits());
     let transaction = [text(1, GROUP)?, text(2, &format!("{date}{time}"))?];
@@ -69,8 +71,8 @@ pub fn ill_request(record: &MarcRecord, now: SystemTime) -> Result<Option<Extern
     Ok(Any::new(request).map(|request| External::single_asn1_type(ILL, request)))
 }
 
-/// Builds a request like [`ill_request`], for a record as received, in the given character set or in the one that the
-/// record declares.
+/// Builds an ILL-Request for the item described by a record as received, in the given character set or in the one that the
+/// record declares. Returns `None` if the record does not describe an item. The transaction gets its identifier from `now`.
 ///
 /// # Errors
 /// See [`IllError`].
