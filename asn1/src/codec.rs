@@ -120,6 +120,15 @@ fn element(octets: &[u8], start: usize, wanted: impl Fn(Tag) -> bool) -> usize {
     }
 }
 
+/// Parses hexadecimal digits that may have white space between them, for tests.
+#[cfg(test)]
+pub(crate) fn octets_of_hex(digits: &str) -> Vec<u8> {
+    let digits: Vec<char> = digits.chars().filter(|c| !c.is_whitespace()).collect();
+    let pairs = digits.chunks(2).map(String::from_iter);
+    let octets = pairs.map(|pair| u8::from_str_radix(&pair, 16).expect("two digits"));
+    octets.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

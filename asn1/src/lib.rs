@@ -12,15 +12,12 @@
 //!   the caller;
 //! - [`via`]: the servers that a request has passed through;
 //! - [`describe`]: the elements of ASN.1 values, by name;
-//! - [`es`], [`format`](mod@format): extended services, and other values that travel in an EXTERNAL;
-//! - [`hex`]: octets as hexadecimal digits;
-//! - [`input`], [`pem`]: reading complete files, and the contents of a PEM file;
+//! - [`es`], [`format`](mod@format): extended services, and other values that travel in an EXTERNAL.
 //!
 //! # Features
 //!
 //! - `codec` (by default): a codec of `tokio-util` for streams of APDUs;
-//! - `file`: writing files as the programs do;
-//! - `size-limit`: writes beyond the limit on file sizes fail instead of killing the program.
+//! - `suggest`: names that differ from an unknown one in some letters are suggested in its place.
 //!
 //! Octets from a peer are decoded within named limits. Octets that cannot be decoded are refused with an [`error`] that
 //! names the place; they never cause a panic.
@@ -52,15 +49,9 @@ pub mod decoded;
 pub mod describe;
 pub mod error;
 pub mod es;
-#[cfg(feature = "file")]
-pub mod file;
 pub mod format;
-pub mod hex;
-pub mod input;
-pub mod moment;
 pub mod oid;
 pub mod optional;
-pub mod pem;
 mod production;
 pub mod query;
 pub mod record;

@@ -4,6 +4,7 @@
 mod detail;
 mod fault;
 mod gateway;
+pub(crate) mod notice;
 mod proxy;
 mod questions;
 mod report;
@@ -21,13 +22,13 @@ use z3950_asn1::apdu::{Apdu, CloseReason, DefaultDiagFormat, DiagRec};
 use z3950_asn1::query::QueryError;
 use z3950_marc::charset::UnencodableText;
 
-use crate::lookup::identifier::IdentifierError;
-use crate::plan::notice::PlanError;
+use crate::identifier::IdentifierError;
 use crate::target::profile::{CredentialsError, ProfileError};
 use crate::url::{BuildError, UrlError};
 pub use detail::Detail;
 pub use fault::ProtocolFault;
 pub use gateway::GatewayError;
+use notice::PlanError;
 pub use proxy::ProxyRefusal;
 pub use report::{Report, chain};
 #[cfg(feature = "proxy")]

@@ -108,6 +108,7 @@ pub mod find;
 #[cfg(feature = "sru")]
 mod gateway;
 pub mod gopher;
+mod identifier;
 pub mod lookup;
 pub mod open;
 pub mod pace;

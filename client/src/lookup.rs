@@ -2,7 +2,6 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `identifier` | parses `isbn:…`, `issn:…` and so on, or a number by its form |
 //! | `attempts` | the searches for an identifier, most likely first |
 //! | `matched` | the field of a record that contains the identifier |
 //! | `of_record` | the identifiers in a record, which are used to look up a better record |
@@ -10,14 +9,12 @@
 //! | `merit` | chooses the best of several records for copy cataloguing |
 
 pub(crate) mod attempts;
-pub(crate) mod identifier;
 mod matched;
 mod merit;
 mod of_record;
 mod publication;
 
 pub(crate) use self::attempts::{Attempt, Precondition, attempts, broader};
-pub use self::identifier::{Identifier, IdentifierError, Kind, MAX_IDENTIFIERS};
 pub use self::matched::{Match, holds, matched};
 pub(crate) use self::matched::{has_docid, has_identifier};
 pub(crate) use self::merit::Merit;
@@ -25,3 +22,4 @@ pub use self::merit::{Preferences, SOURCES, cataloguing_language};
 pub use self::of_record::identifiers;
 pub use self::publication::Publication;
 pub(crate) use self::publication::{Likeness, broader_searches, searches};
+pub use crate::identifier::{Identifier, IdentifierError, Kind, MAX_IDENTIFIERS};

@@ -3,7 +3,6 @@
 
 mod course;
 mod fallback;
-pub(crate) mod notice;
 
 use z3950_asn1::apdu::{
     IdAuthentication, IdPass, InitializeRequest, PresentRequest, SearchRequest,
@@ -11,6 +10,7 @@ use z3950_asn1::apdu::{
 use z3950_asn1::oid::{self, Oid};
 use z3950_marc::charset::Charset;
 
+pub use crate::error::notice::{Caution, PlanError, Warning};
 use crate::protocol::service::init;
 use crate::target::Endpoint;
 use crate::target::profile::{Profile, TargetLimits};
@@ -19,7 +19,6 @@ pub(crate) use course::Course;
 pub use course::is_prescribed;
 pub use fallback::Fallback;
 pub(crate) use fallback::{Objection, SearchOrder};
-pub use notice::{Caution, PlanError, Warning};
 
 /// The first port that is not reserved. Ports below it belong to other protocols, except 210 (RFC 1738 §6).
 const FIRST_FREE_PORT: u16 = 1024;

@@ -56,6 +56,8 @@ use std::sync::{Arc, Mutex};
 use tracing::debug;
 use z3950_asn1::apdu::{DatabaseName, Operand, Schema};
 use z3950_asn1::oid::Oid;
+#[cfg(feature = "save")]
+pub use z3950_files::Error as FileError;
 
 use self::background::Background;
 pub use self::builder::MemoryBackendBuilder;

@@ -17,7 +17,7 @@ use tokio_rustls::rustls::server::{
     WebPkiClientVerifier,
 };
 use tokio_rustls::rustls::{CertificateError, ConfigBuilder, RootCertStore, ServerConfig};
-use z3950_asn1::{input, pem as pem_file};
+use z3950_files::{input, pem as pem_file};
 
 use crate::lock::lock;
 

@@ -26,8 +26,9 @@ use serde_json::{Map, Value};
 use z3950_asn1::apdu::Apdu;
 use z3950_asn1::codec::dump::dump;
 use z3950_asn1::codec::frame::Header;
-use z3950_asn1::moment::Moment;
-use z3950_asn1::{codec, decoded, hex};
+use z3950_asn1::{codec, decoded};
+use z3950_files::hex;
+use z3950_files::moment::Moment;
 use z3950_marc::text::escape_unprintable;
 
 pub use self::http::HttpEntry;

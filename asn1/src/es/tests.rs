@@ -7,9 +7,8 @@ use super::*;
 use crate::apdu::{
     Apdu, CompSpec, DefaultDiagFormat, DiagRec, External, ExternalValue, IntUnit, Query, Unit,
 };
-use crate::codec::{decode, decode_value, encode, encode_value};
+use crate::codec::{decode, decode_value, encode, encode_value, octets_of_hex};
 use crate::describe::Describe;
-use crate::hex::octets_of_hex;
 use crate::oid;
 use crate::query::parse_pqf;
 

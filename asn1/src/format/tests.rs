@@ -16,9 +16,8 @@ use crate::apdu::{
     ExternalError, ExternalValue, IntUnit, OtherInformation, Query, SortElement, SortKey,
     Specification, StringOrNumeric, Term, Unit,
 };
-use crate::codec::{decode, decode_value, encode_value};
+use crate::codec::{decode, decode_value, encode_value, octets_of_hex};
 use crate::describe::Describe;
-use crate::hex::octets_of_hex;
 use crate::oid;
 use crate::query::parse_pqf;
 use crate::record::grs1::{Triple, TripleValue, Variant};

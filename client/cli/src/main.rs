@@ -71,7 +71,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     };
     console::logging::install(cli.messages.verbose, cli.messages.color);
     // Without this, a signal ends the program when a file grows too large. If the call fails, nothing else changes.
-    let _ = z3950_asn1::file::survive_size_limit();
+    let _ = z3950_files::survive_size_limit();
     let Messages {
         verbose,
         quiet,

@@ -13,7 +13,7 @@ use z3950::url::Host;
 use z3950_asn1::apdu::Apdu;
 use z3950_asn1::codec::{self, dump, frame::Scanner};
 use z3950_asn1::decoded;
-use z3950_asn1::file::Growing;
+use z3950_files::Growing;
 
 use crate::render::{counted, query};
 

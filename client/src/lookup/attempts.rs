@@ -10,7 +10,7 @@ use z3950_asn1::bib1::attributes::{
 use z3950_asn1::oid::BIB_1;
 use z3950_marc::standard_number::{Isbn, Issn, lccn, oclc_number};
 
-use super::identifier::{Identifier, Kind};
+use crate::identifier::{Identifier, Kind};
 use crate::target::profile::Attributes;
 
 /// One search of a lookup.

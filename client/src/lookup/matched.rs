@@ -12,7 +12,7 @@ use z3950_marc::crosswalk::is_unimarc;
 use z3950_marc::iso2709;
 use z3950_marc::stream::marcxml_record;
 
-use super::identifier::{Identifier, Kind, normal, printed};
+use crate::identifier::{Identifier, Kind, normal, printed};
 
 /// The place in a record where an identifier was found.
 #[derive(Clone, Debug, PartialEq, Eq)]

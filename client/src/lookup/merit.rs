@@ -8,8 +8,8 @@ use z3950_asn1::oid::UNIMARC;
 use z3950_marc::MarcRecord;
 use z3950_marc::crosswalk::is_unimarc;
 
-use super::identifier::Identifier;
 use super::matched::{marc, matched_in, texts};
+use crate::identifier::Identifier;
 
 /// The preferences between records that are otherwise equal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 use z3950_marc::MarcRecord;
 use z3950_marc::crosswalk::is_unimarc;
 
-use super::identifier::{Identifier, Kind, MAX_IDENTIFIERS, printed};
 use super::matched::texts;
+use crate::identifier::{Identifier, Kind, MAX_IDENTIFIERS, printed};
 
 /// A field, the kind of its numbers, and the subfields of cancelled ones.
 type NumberField = (&'static str, Kind, &'static [&'static str]);

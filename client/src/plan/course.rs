@@ -28,8 +28,8 @@ use z3950_asn1::types::InternationalString;
 
 use super::fallback::{Objection, SearchOrder};
 use super::{Plan, Strategy};
+use crate::identifier::{Identifier, Kind};
 use crate::lookup::attempts::{DOCID_ATTRIBUTES, LCCN, OCLC_NUMBER};
-use crate::lookup::identifier::{Identifier, Kind};
 use crate::protocol::service::SubstituteForm;
 use crate::protocol::service::present::PresentOptions;
 use crate::protocol::service::search::SearchOptions;

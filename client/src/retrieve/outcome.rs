@@ -9,7 +9,7 @@ use z3950_asn1::types::InternationalString;
 
 use super::OutcomeName;
 use crate::error::{Cause, Error, GatewayError, Phase};
-use crate::plan::notice::PlanError;
+use crate::plan::PlanError;
 use crate::protocol::service::{ResultRecord, SubstituteForm};
 use crate::record::Record;
 

@@ -23,7 +23,7 @@ impl Octets {
 
     /// Returns two lower-case hexadecimal digits for each octet.
     pub fn to_hex(&self) -> String {
-        z3950_asn1::hex::digits(&self.0)
+        z3950_files::hex::digits(&self.0)
     }
 
     /// Returns the number of octets.

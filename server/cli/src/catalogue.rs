@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 use tokio::runtime::Runtime;
-use z3950_asn1::input;
+use z3950_files::input;
 use z3950_front::engine::catalogue::{self, CatalogueDatabase, CatalogueMap, CatalogueOptions};
 use z3950_marc::text::escape_unprintable;
 

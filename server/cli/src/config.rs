@@ -26,7 +26,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use toml::de::DeTable;
-use z3950_asn1::input;
+use z3950_files::input;
 use z3950_front::GatewayOptions;
 use z3950_front::remote::RemoteOptions;
 use z3950_front::z3950::profile::{ProfileError, Profiles};

@@ -14,7 +14,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use tokio::runtime::Runtime;
 use tokio::time::sleep;
-use z3950_asn1::input;
+use z3950_files::input;
 use z3950_front::engine::EngineLayout;
 use z3950_front::engine::opensearch::{
     ClusterAccess, ClusterAddress, ClusterCredentials, ClusterDatabase, ClusterIndex,

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use z3950_asn1::file::{self, Existing, Reserved};
+use z3950_files::{Existing, Reserved};
 use z3950_judge::client::{ClientJudge, ClientReport};
 use z3950_server::Observer;
 
@@ -94,5 +94,6 @@ fn put(report: &ClientReport, path: &Path, file: Reserved) -> Result<(), String>
     let mut file = file.begin().map_err(|error| chain(&error))?;
     let written = file.write_all(text.as_bytes()).and_then(|()| file.flush());
     written.map_err(|error: io::Error| error.to_string())?;
-    file.finish().map_err(|error: file::Error| chain(&error))
+    file.finish()
+        .map_err(|error: z3950_files::Error| chain(&error))
 }

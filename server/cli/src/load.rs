@@ -5,7 +5,6 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use z3950_asn1::file;
 use z3950_server::MemoryBackend;
 use z3950_server::backend::Backend;
 use z3950_server::memory::{
@@ -238,7 +237,7 @@ fn check_journal(
                 "database {name}: {path}: {changes} not in the file yet{remark}"
             ));
         }
-        Err(LoadError::Saved(file::Error::Busy { path })) => {
+        Err(LoadError::Saved(z3950_files::Error::Busy { path })) => {
             let path = path.display();
             complain(&format_args!(
                 "database {name}: {path} is in use, and its journal is not checked"

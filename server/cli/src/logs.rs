@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use z3950_asn1::file::{self, Growing};
+use z3950_files::Growing;
 use z3950_server::Observer;
 use z3950_server::transcript::{ApduLog, JsonLog, MissingLog};
 
@@ -68,7 +68,7 @@ impl Logs {
     pub(crate) fn follow(&self, config: &Config) -> Vec<Result<PathBuf, Failure>> {
         let followed = |log: &mut Growing| match log.follow() {
             Ok(()) => Ok(log.path().to_owned()),
-            Err(error) => Err(file::Error::unwritable(log.path())(error)),
+            Err(error) => Err(z3950_files::Error::unwritable(log.path())(error)),
         };
         let apdus = self.apdus.as_ref().map(|log| log.change(followed));
         let transcript = self.transcript.as_ref().map(|log| {
@@ -116,10 +116,10 @@ fn name_of(log: &Growing) -> String {
 }
 
 /// Creates a log file immediately, so that other programs can follow it.
-fn begun(option: &str, log: Result<Growing, file::Error>) -> Result<Growing, Failure> {
+fn begun(option: &str, log: Result<Growing, z3950_files::Error>) -> Result<Growing, Failure> {
     let begun = log.and_then(|mut log| {
         let path = log.path().to_owned();
-        log.begin().map_err(file::Error::unwritable(&path))?;
+        log.begin().map_err(z3950_files::Error::unwritable(&path))?;
         Ok(log)
     });
     begun.map_err(|error| settings::unwritten(option, error))

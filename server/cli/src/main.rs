@@ -76,7 +76,7 @@ fn main() -> ExitCode {
         failure::be_quiet();
     }
     // Otherwise exceeding the file size limit would kill the program.
-    let _ = z3950_asn1::file::survive_size_limit();
+    let _ = z3950_files::survive_size_limit();
     if let Some(asked) = arguments.catalogue() {
         let outcome = runtime()
             .map_err(Failure::unexpected)

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use z3950_asn1::file::{self, Draft, Existing, Growing, Lock};
+use z3950_files::{Draft, Existing, Growing, Lock};
 use z3950_front::{CataloguePage, Gateway};
 use z3950_server::memory::{DatabaseFiles, journal_path};
 use z3950_server::tls::{ClientCertificates, Tls, TlsError, read};
@@ -175,13 +175,13 @@ fn shared_outputs(config: &Config) -> Vec<String> {
     for (key, path) in outputs.chain(reports) {
         let shown = path.display();
         let replay = config.replay.as_deref();
-        if replay.is_some_and(|replay| file::same(path, replay)) {
+        if replay.is_some_and(|replay| z3950_files::same(path, replay)) {
             wrong.push(format!(
                 "--{key} {shown} is the recording to be replayed: name another file"
             ));
         }
         let mut known = before.iter().filter(|_| !is_device(path));
-        if let Some((other, _)) = known.find(|(_, other)| file::same(path, other)) {
+        if let Some((other, _)) = known.find(|(_, other)| z3950_files::same(path, other)) {
             wrong.push(format!(
                 "--{key} {shown} is the file of --{other}: name another"
             ));
@@ -262,7 +262,7 @@ pub(crate) fn check(config: &Config, origin: &SettingOrigin) -> Vec<String> {
         ("report-missing", missing(config)),
     ] {
         match log {
-            None | Some(Ok(_) | Err(file::Error::Busy { .. })) => {}
+            None | Some(Ok(_) | Err(z3950_files::Error::Busy { .. })) => {}
             Some(Err(error)) => {
                 let failure = unwritten(&format!("--{key}"), error);
                 wrong.push(format!("{}{}", origin.key(key), failure.words));
@@ -275,7 +275,7 @@ pub(crate) fn check(config: &Config, origin: &SettingOrigin) -> Vec<String> {
     for database in &config.databases {
         let Some(path) = &database.save else { continue };
         match savable(path) {
-            Ok(()) | Err(file::Error::Busy { .. }) => {}
+            Ok(()) | Err(z3950_files::Error::Busy { .. }) => {}
             Err(error) => {
                 let place = origin.of_database(database, Some(path));
                 wrong.push(format!("{place}: {}", chain(&error)));
@@ -299,7 +299,7 @@ pub(crate) fn check(config: &Config, origin: &SettingOrigin) -> Vec<String> {
 }
 
 /// Opens the log of APDUs, which is appended to the log of earlier runs; `None` if it is not configured.
-pub(crate) fn apdu_log(config: &Config) -> Option<Result<Growing, file::Error>> {
+pub(crate) fn apdu_log(config: &Config) -> Option<Result<Growing, z3950_files::Error>> {
     let resume = |path| no_pipe(path).and_then(|()| Growing::resume(path));
     config.apdu_log.as_deref().map(resume)
 }
@@ -308,7 +308,7 @@ pub(crate) fn apdu_log(config: &Config) -> Option<Result<Growing, file::Error>> 
 pub(crate) fn access_log(config: &Config) -> Option<Result<AccessLog, Failure>> {
     let path = config.access_log.as_deref()?;
     let open = || AccessLog::open(path, config.access_log_format);
-    let unwritable = file::Error::unwritable(path);
+    let unwritable = z3950_files::Error::unwritable(path);
     let log = no_pipe(path).and_then(|()| open().map_err(unwritable));
     Some(log.map_err(|error| unwritten("--access-log", error)))
 }
@@ -350,28 +350,28 @@ pub(crate) fn tell_remarks(path: &Path, remarks: &[String]) {
 }
 
 /// Opens the transcript. Each run numbers its sessions from 1, so an existing transcript is not appended to.
-pub(crate) fn transcript(config: &Config) -> Option<Result<Growing, file::Error>> {
+pub(crate) fn transcript(config: &Config) -> Option<Result<Growing, z3950_files::Error>> {
     let path = config.record.as_deref().or(config.transcript.as_deref());
     path.map(|path| created(path, config))
 }
 
 /// Opens the report on requests that are missing in the recording.
-pub(crate) fn missing(config: &Config) -> Option<Result<Growing, file::Error>> {
+pub(crate) fn missing(config: &Config) -> Option<Result<Growing, z3950_files::Error>> {
     let path = config.report_missing.as_deref();
     path.map(|path| created(path, config))
 }
 
 /// Refuses a named pipe as an output: opening and writing it would wait for a program that reads it.
-pub(crate) fn no_pipe(path: &Path) -> Result<(), file::Error> {
-    if !file::is_named_pipe(path) {
+pub(crate) fn no_pipe(path: &Path) -> Result<(), z3950_files::Error> {
+    if !z3950_files::is_named_pipe(path) {
         return Ok(());
     }
     let words = "it is a named pipe (FIFO), which may never get a reader: name a file";
     let error = io::Error::new(io::ErrorKind::InvalidInput, words);
-    Err(file::Error::unwritable(path)(error))
+    Err(z3950_files::Error::unwritable(path)(error))
 }
 
-fn created(path: &Path, config: &Config) -> Result<Growing, file::Error> {
+fn created(path: &Path, config: &Config) -> Result<Growing, z3950_files::Error> {
     no_pipe(path)?;
     Growing::create(path, Existing::forced(config.overwrite))
 }
@@ -386,7 +386,7 @@ pub(crate) fn transcript_key(config: &Config) -> &'static str {
 
 /// Checks that a database can be saved to a file: the file is not locked, a file can be created next to it, and its journal, if
 /// it exists, can be written.
-fn savable(path: &Path) -> Result<(), file::Error> {
+fn savable(path: &Path) -> Result<(), z3950_files::Error> {
     let lock = Lock::take(path)?;
     Draft::hidden(lock.target())?;
     let journal = journal_path(lock.target());
@@ -395,20 +395,20 @@ fn savable(path: &Path) -> Result<(), file::Error> {
             .write(true)
             .open(&journal)
             .map(drop)
-            .map_err(file::Error::unwritable(&journal))
+            .map_err(z3950_files::Error::unwritable(&journal))
     } else {
         Ok(())
     }
 }
 
 /// Returns the failure for a log that cannot be written, with advice.
-pub(crate) fn unwritten(option: &str, error: file::Error) -> Failure {
+pub(crate) fn unwritten(option: &str, error: z3950_files::Error) -> Failure {
     match error {
-        file::Error::Unwritable { path, source } => {
+        z3950_files::Error::Unwritable { path, source } => {
             let what = format!("cannot write {} ({option})", path.display());
             Failure::cannot(&what, source)
         }
-        file::Error::Exists { path } => Failure::usage(format!(
+        z3950_files::Error::Exists { path } => Failure::usage(format!(
             "{} exists and is not empty: move it away, give {option} another file, or replace it with --overwrite",
             path.display()
         )),

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use z3950_asn1::apdu::{Options, PresentStatus, ReferenceId};
-use z3950_asn1::hex;
+use z3950_files::hex;
 
 use super::words::{self, RuleError, Words, choices};
 use super::{Damage, Fault, unsolicited};

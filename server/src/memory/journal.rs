@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use redb::backends::FileBackend;
 use redb::{Builder, Database, TableDefinition, WriteTransaction};
-use z3950_asn1::file::{self, Draft, Existing};
+use z3950_files::{Draft, Existing};
 
 pub(super) use self::contents::JournalContents;
 pub use self::error::JournalError;
@@ -69,7 +69,7 @@ impl Journal {
         let path = path_of(file);
         let unwritable = unwritable(&path);
         let of_draft = |error| match error {
-            file::Error::Unwritable { source, .. } => unwritable(source.into()),
+            z3950_files::Error::Unwritable { source, .. } => unwritable(source.into()),
             other => unwritable(Box::new(other)),
         };
         let mut draft = Draft::hidden(&path).map_err(of_draft)?;

@@ -135,7 +135,7 @@ pub enum LoadError {
     /// The file to which a database is saved is in use by another process.
     #[cfg(feature = "save")]
     #[error(transparent)]
-    Saved(#[from] z3950_asn1::file::Error),
+    Saved(#[from] z3950_files::Error),
     /// The journal of a saved file cannot be used.
     #[cfg(feature = "save")]
     #[error(transparent)]

@@ -12,7 +12,7 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use z3950_asn1::file::{self, Draft, Existing, Lock};
+use z3950_files::{Draft, Existing, Lock};
 
 pub(super) use self::draft::{DraftedFile, drafted};
 pub(super) use self::saved_file::FoldPoint;
@@ -39,7 +39,7 @@ pub enum SaveError {
     ),
     /// The file cannot be written; it is unchanged.
     #[error(transparent)]
-    File(#[from] file::Error),
+    File(#[from] z3950_files::Error),
     /// The journal cannot be used.
     #[error(transparent)]
     Journal(#[from] JournalError),
@@ -69,12 +69,12 @@ impl SavedFiles {
     ///
     /// # Errors
     /// A file is in use by another process or database.
-    pub(super) fn lock(databases: &[DatabaseFiles], most: u64) -> Result<Self, file::Error> {
+    pub(super) fn lock(databases: &[DatabaseFiles], most: u64) -> Result<Self, z3950_files::Error> {
         let mut files = BTreeMap::new();
         for (number, database) in (0..).zip(databases) {
             let Some(path) = &database.save else { continue };
             let lock = match Lock::take(path) {
-                Err(error @ file::Error::Busy { .. }) => return Err(error),
+                Err(error @ z3950_files::Error::Busy { .. }) => return Err(error),
                 // Any other error is reported when the file is saved.
                 lock => lock.ok(),
             };
@@ -225,7 +225,7 @@ impl SavedFiles {
         path: &Path,
     ) -> Result<(), SaveError> {
         match self.0.get_mut(&number) {
-            Some(file) if file::same(&file.path, path) => {
+            Some(file) if z3950_files::same(&file.path, path) => {
                 let written = file.write(index, number);
                 file.tally.folded(written.is_ok(), file.octets);
                 written
@@ -248,10 +248,10 @@ fn refusal(error: &SaveError) -> Diagnostic {
     }
     let cause = match (error, error.source()) {
         (_, Some(cause)) => format!(": {cause}"),
-        (SaveError::File(file::Error::NoFolder { .. }), None) => {
+        (SaveError::File(z3950_files::Error::NoFolder { .. }), None) => {
             ": the folder of its file does not exist".to_owned()
         }
-        (SaveError::File(file::Error::Busy { .. }), None) => {
+        (SaveError::File(z3950_files::Error::Busy { .. }), None) => {
             ": another program writes its file".to_owned()
         }
         _ => String::new(),

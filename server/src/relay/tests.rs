@@ -146,7 +146,7 @@ fn texts_and_broken_inits_are_not_recorded() {
         let between = before(echo).start();
         assert_eq!(answers(between.addr(), secret), secret[..1]);
         let line = between.wait_for_end()[0].to_json();
-        assert_eq!(line["octets"], z3950_asn1::hex::digits(shown), "{line}");
+        assert_eq!(line["octets"], z3950_files::hex::digits(shown), "{line}");
     }
 }
 

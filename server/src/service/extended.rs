@@ -20,7 +20,7 @@ use z3950_asn1::apdu::{
     ExternalError, ExternalValue, OperationStatus, WaitAction,
 };
 use z3950_asn1::es::{TaskParameters, TaskStatus};
-use z3950_asn1::moment::Moment;
+use z3950_files::moment::Moment;
 
 use crate::association::{Association, Operation};
 use crate::backend::ResultSet;
@@ -160,7 +160,7 @@ async fn create(
         owner,
         permissions: request.permissions.clone(),
         description: request.description.clone(),
-        created: Some(Moment::from(SystemTime::now()).generalized()),
+        created: Some(Moment::from(SystemTime::now()).generalized().into()),
         status: outcome.status,
         parameters: outcome.parameters,
         result_set: outcome.result_set,

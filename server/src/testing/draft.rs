@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use z3950_asn1::apdu::Apdu;
-use z3950_asn1::file::{self, Draft, Existing, Lock};
+use z3950_files::{Draft, Existing, Lock};
 
 use crate::lock::lock;
 use crate::metrics::SessionEnd;
@@ -78,7 +78,7 @@ impl RecordingDraft {
 }
 
 /// Converts an error to an `io::Error` with the message and the kind of its cause.
-fn unwritten(error: file::Error) -> io::Error {
+fn unwritten(error: z3950_files::Error) -> io::Error {
     let cause = error.source().and_then(|cause| cause.downcast_ref());
     match cause {
         Some::<&io::Error>(cause) => io::Error::new(cause.kind(), format!("{error}: {cause}")),

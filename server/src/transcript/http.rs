@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use bytes::Bytes;
 use serde_json::Value;
-use z3950_asn1::hex;
+use z3950_files::hex;
 use z3950_marc::text::escape_unprintable;
 
 use self::secrets::{PlainBody, plain_body, plain_head};

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use serde_json::Value;
-use z3950_asn1::input::open_regular;
+use z3950_files::input::open_regular;
 
 use super::{CLOSED, FORMAT_VERSION, HttpEntry, OPENED, RecordingError, TranscriptEntry};
 use crate::metrics::SessionEnd;

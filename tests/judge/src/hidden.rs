@@ -1,6 +1,6 @@
 //! Octets in reports. What may hold a password is replaced by asterisks: if that is all, it is said in words.
 
-use z3950_asn1::hex;
+use z3950_files::hex;
 
 /// Said in place of octets that are hidden altogether, such as those of an APDU that cannot be read.
 pub const HIDDEN: &str = "not shown, since they may hold a password";

@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 use std::time::{Duration, SystemTime};
 
-use z3950_asn1::moment::Moment;
+use z3950_files::moment::Moment;
 
 /// A report, whose `Display` form is XML.
 #[derive(Debug, Clone, PartialEq)]

@@ -151,8 +151,9 @@ fn carry_out(shell: &mut Shell, page: &str, step: &Step) -> Outcome {
 const README: &str = "README.md";
 
 /// The folders of the packages that are published, each with a README of its own.
-const PACKAGES: [&str; 10] = [
+const PACKAGES: [&str; 11] = [
     "asn1",
+    "asn1/files",
     "asn1/marc",
     "client",
     "client/cli",
@@ -186,6 +187,7 @@ macro_rules! pages {
 pages! {
     r_f16_the_page_for_contributors_is_followed "CONTRIBUTING.md"
     audit_r_l14_the_readme_of_the_codec_is_followed "asn1/README.md"
+    audit_r_l14_the_readme_of_the_files_package_is_followed "asn1/files/README.md"
     audit_r_l14_the_readme_of_the_marc_package_is_followed "asn1/marc/README.md"
     audit_r_l14_the_readme_of_the_client_is_followed "client/README.md"
     audit_r_l14_the_readme_of_the_program_is_followed "client/cli/README.md"

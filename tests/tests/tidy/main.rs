@@ -48,8 +48,28 @@ fn packages_use_only_what_lies_below_them() {
             ][..],
         ),
         (
+            "asn1/files",
+            &[
+                "z3950-marc",
+                "z3950-asn1",
+                "z3950",
+                "z3950-server",
+                "rasn",
+                "tokio",
+                "tracing",
+                "clap",
+            ],
+        ),
+        (
             "asn1",
-            &["z3950", "z3950-server", "tokio", "tracing", "clap"],
+            &[
+                "z3950-files",
+                "z3950",
+                "z3950-server",
+                "tokio",
+                "tracing",
+                "clap",
+            ],
         ),
         ("server", &["z3950", "rasn", "clap"]),
         ("server/front", &["rasn", "clap"]),
@@ -101,6 +121,8 @@ fn only_the_codec_and_the_types_call_rasn() {
 fn versions_are_in_the_root_manifest_only() {
     for package in [
         "asn1",
+        "asn1/files",
+        "asn1/marc",
         "client",
         "client/cli",
         "client/cli/help",

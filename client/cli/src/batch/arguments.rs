@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use z3950_asn1::file::{Existing, Growing, same};
+use z3950_files::{Existing, Growing, same};
 
 use super::column::{ColumnReader, InputColumn};
 use super::inputs::{Inputs, record_form, refusal};

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use z3950_asn1::file::{Existing, Growing, Whole};
+use z3950_files::{Existing, Growing, Whole};
 
 use super::arguments::{Batch, is_folder};
 use super::report::later::LaterAnswers;

@@ -13,7 +13,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use z3950::url::{Locator, Mode};
-use z3950_asn1::file::Growing;
+use z3950_files::Growing;
 
 use self::form::ReportForm;
 pub(super) use self::form::ReportLine;

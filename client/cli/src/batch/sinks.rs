@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use z3950_asn1::file::{self, Draft, Existing, Growing, Lock, Whole};
+use z3950_files::{Draft, Existing, Growing, Lock, Whole};
 
 use crate::answer::Ask;
 use crate::console::output::Failure;
@@ -241,7 +241,7 @@ impl FileSink<Whole> {
 
     /// Keeps the records of an interrupted run in another file. Returns the path of that file and the number of
     /// records.
-    pub(crate) fn keep(mut self) -> Result<Option<(PathBuf, u64)>, file::Error> {
+    pub(crate) fn keep(mut self) -> Result<Option<(PathBuf, u64)>, z3950_files::Error> {
         if !self.finish(Remains::Records).unwrap_or(true) {
             return Ok(None);
         }
@@ -287,10 +287,10 @@ impl FolderSink {
         style: impl Into<Style>,
         targets: usize,
         existing: Existing,
-    ) -> Result<Self, file::Error> {
-        fs::create_dir_all(folder).map_err(file::Error::unwritable(folder))?;
+    ) -> Result<Self, z3950_files::Error> {
+        fs::create_dir_all(folder).map_err(z3950_files::Error::unwritable(folder))?;
         let lock = Lock::take(&folder.join(NAME)).map_err(|error| match error {
-            file::Error::Busy { .. } => file::Error::Busy {
+            z3950_files::Error::Busy { .. } => z3950_files::Error::Busy {
                 path: folder.to_owned(),
             },
             error => error,
@@ -298,7 +298,7 @@ impl FolderSink {
         if existing == Existing::Refuse
             && let Some(path) = of_another_run(folder)
         {
-            return Err(file::Error::Exists { path });
+            return Err(z3950_files::Error::Exists { path });
         }
         Ok(Self {
             folder: folder.to_owned(),
@@ -333,7 +333,7 @@ impl FolderSink {
     }
 
     /// Adds a record of the current ask.
-    pub(crate) fn record(&mut self, octets: &[u8]) -> Result<(), file::Error> {
+    pub(crate) fn record(&mut self, octets: &[u8]) -> Result<(), z3950_files::Error> {
         let target = self.folder.join(NAME);
         let part = match &mut self.part {
             Some(part) => part,
@@ -342,13 +342,13 @@ impl FolderSink {
                 .insert(FileSink::new(Draft::hidden(&target)?, self.style.clone())),
         };
         part.record(octets)
-            .map_err(file::Error::unwritable(&self.folder))
+            .map_err(z3950_files::Error::unwritable(&self.folder))
     }
 
     /// Completes the records of an ask, and returns the length of their file.
-    pub(crate) fn complete(&mut self, ask: &Ask, input: &str) -> Result<u64, file::Error> {
+    pub(crate) fn complete(&mut self, ask: &Ask, input: &str) -> Result<u64, z3950_files::Error> {
         let path = self.path(ask.position, ask.target, input);
-        let unwritable = file::Error::unwritable(&path);
+        let unwritable = z3950_files::Error::unwritable(&path);
         let Some(mut part) = self.part.take() else {
             // An earlier run may have left a file for this ask; it is removed, because the ask has no records now.
             return match fs::remove_file(&path) {
@@ -368,12 +368,12 @@ impl FolderSink {
     pub(crate) fn finish(
         &mut self,
         remains: Remains,
-    ) -> Result<Option<(PathBuf, u64)>, file::Error> {
+    ) -> Result<Option<(PathBuf, u64)>, z3950_files::Error> {
         let Some(mut part) = self.part.take() else {
             return Ok(None);
         };
         let path = self.folder.join(format!("{UNFINISHED}.{}", self.extension));
-        let unwritable = file::Error::unwritable(&path);
+        let unwritable = z3950_files::Error::unwritable(&path);
         if remains == Remains::Answers || !part.finish(remains).map_err(unwritable)? {
             return Ok(None);
         }

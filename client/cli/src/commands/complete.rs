@@ -8,9 +8,9 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use z3950::lookup::Kind;
 use z3950::profile::Profiles;
-use z3950_asn1::input;
 use z3950_asn1::oid::Oid;
 use z3950_asn1::query::names::TABLE;
+use z3950_files::input;
 use z3950_help::{ArgValueCandidates, ArgValueCompleter, CompletionCandidate};
 use z3950_marc::stream::InputForm;
 

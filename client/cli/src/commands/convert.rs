@@ -12,7 +12,7 @@ mod stats;
 
 use std::path::Path;
 
-use z3950_asn1::file::same;
+use z3950_files::same;
 
 pub(crate) use self::arguments::Convert;
 use self::run::Run;

@@ -14,8 +14,8 @@ use z3950::transport::Timeouts;
 use z3950::url::{Kind, Octets, Z3950Url};
 use z3950_asn1::apdu::{Apdu, ElementSetNames, Query, RecordComposition, SearchRequest};
 use z3950_asn1::codec::{dump, encode};
-use z3950_asn1::hex;
 use z3950_asn1::oid::Oid;
+use z3950_files::hex;
 
 use self::identity::PlannedIdentity;
 use crate::answer::Envelope;

@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use serde_json::json;
 use z3950_asn1::apdu::{RpnQuery, SortKeySpec};
-use z3950_asn1::input;
 use z3950_asn1::query::ccl::Bib;
 use z3950_asn1::query::cql::{self, Properties};
 use z3950_asn1::query::names::Names;
 use z3950_asn1::query::{Dialects, Language, QueryError, QueryErrorKind, explain, tree};
+use z3950_files::input;
 
 use self::indexes::IndexList;
 pub(crate) use self::indexes::index_lines;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use etcetera::base_strategy::{BaseStrategy, Xdg};
-use z3950_asn1::file::{Draft, Existing, Lock};
+use z3950_files::{Draft, Existing, Lock};
 
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};

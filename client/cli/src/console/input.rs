@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
-use z3950_asn1::{hex, input};
+use z3950_files::{hex, input};
 
 use crate::console::interrupt::Interrupt;
 use crate::console::output::Failure;

@@ -8,7 +8,6 @@ use std::path::Path;
 use clap::ColorChoice;
 use terminal_size::{Height, Width};
 use z3950::error::chain;
-use z3950_asn1::file;
 use z3950_marc::charset::{Charset, Unencodable};
 
 use crate::console::waiting::WaitingLine;
@@ -64,9 +63,9 @@ impl Failure {
 
     /// Returns the failure for an output file that cannot be opened at the start. `hint` is advice for the case that
     /// the file exists.
-    pub(crate) fn unopened(error: &file::Error, hint: &str) -> Self {
+    pub(crate) fn unopened(error: &z3950_files::Error, hint: &str) -> Self {
         Self::Usage(match error {
-            file::Error::Exists { .. } => format!("{error}: {hint}"),
+            z3950_files::Error::Exists { .. } => format!("{error}: {hint}"),
             error => chain(error),
         })
     }
@@ -84,9 +83,9 @@ impl Failure {
     }
 }
 
-impl From<file::Error> for Failure {
+impl From<z3950_files::Error> for Failure {
     /// Converts an error that occurred while a file was being written.
-    fn from(error: file::Error) -> Self {
+    fn from(error: z3950_files::Error) -> Self {
         Self::Unwritten(chain(&error))
     }
 }

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use z3950_asn1::codec::dump;
-use z3950_asn1::file::Growing;
 use z3950_asn1::{codec, decoded};
+use z3950_files::Growing;
 
 use super::command::{CommandResult, Refusal, number_or};
 use super::state::Prompt;

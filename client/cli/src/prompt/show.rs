@@ -12,10 +12,10 @@ use z3950::session::Session;
 use z3950::target::Endpoint;
 use z3950::url::{Kind, Octets, Z3950Url};
 use z3950_asn1::apdu::DatabaseName;
-use z3950_asn1::file::{Existing, Whole};
 use z3950_asn1::oid::{OPAC, Oid, UNIMARC, USMARC};
 use z3950_asn1::record::RetrievedRecord;
 use z3950_asn1::record::holdings::table;
+use z3950_files::{Existing, Whole};
 use z3950_marc::iso2709;
 
 use super::command::{CommandResult, Refusal};

@@ -8,8 +8,8 @@ use z3950::session::Session;
 use z3950_asn1::apdu::{ExtendedServicesRequest, External};
 use z3950_asn1::error::EncodeError;
 use z3950_asn1::es::update::{Action, EsRequest, RecordId, SuppliedRecord};
-use z3950_asn1::input;
 use z3950_asn1::oid::{self, Oid};
+use z3950_files::input;
 
 use super::command::{CommandResult, Refusal, number};
 use super::shared::{Positionals, has_option};

@@ -14,9 +14,9 @@ use etcetera::{BaseStrategy, choose_base_strategy};
 #[cfg(feature = "profiles")]
 use serde::Deserialize;
 use z3950_asn1::apdu::DatabaseName;
-#[cfg(feature = "profiles")]
-use z3950_asn1::input;
 use z3950_asn1::query::nearest;
+#[cfg(feature = "profiles")]
+use z3950_files::input;
 
 use super::{Credentials, Profile, SruOptions};
 use crate::target::{self, Endpoint, Target, TargetError};

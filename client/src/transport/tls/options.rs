@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use tokio_rustls::rustls::pki_types::pem::{Error as PemError, PemObject};
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use z3950_asn1::{input, pem as pem_file};
+use z3950_files::{input, pem as pem_file};
 
 use crate::error::{PemPlace, TlsError};
 

@@ -20,7 +20,7 @@ use tokio_rustls::rustls::{
     self, CertificateError, DigitallySignedStruct, OtherError, SignatureScheme,
 };
 use z3950_asn1::codec::frame::{Header, Length};
-use z3950_asn1::moment::Moment;
+use z3950_files::moment::Moment;
 
 /// The bit that marks a context tag in DER.
 const CONTEXT: u8 = 0x80;

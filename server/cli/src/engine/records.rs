@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use z3950_asn1::input;
+use z3950_files::input;
 use z3950_front::engine::opensearch::{IndexChange, IndexChanges, RecordPlace};
 use z3950_marc::MarcRecord;
 use z3950_marc::iso2709;

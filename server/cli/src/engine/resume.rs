@@ -13,8 +13,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use z3950_asn1::file::{Draft, Existing, Lock};
-use z3950_asn1::input;
+use z3950_files::{Draft, Existing, Lock, input};
 use z3950_server::transcript::format_time;
 
 use crate::failure::Failure;

@@ -6,7 +6,7 @@ use std::path::Path;
 use bytes::Bytes;
 use redb::backends::InMemoryBackend;
 use redb::{Builder, ReadableDatabase, ReadableTable, StorageBackend};
-use z3950_asn1::input;
+use z3950_files::input;
 use z3950_marc::iso2709;
 
 use super::{

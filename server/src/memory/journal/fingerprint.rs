@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 
 use twox_hash::XxHash3_64;
-use z3950_asn1::input;
+use z3950_files::input;
 
 /// The fingerprint of a file's contents: its length and a hash.
 #[derive(Clone, Debug, PartialEq, Eq)]

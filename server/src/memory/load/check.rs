@@ -78,7 +78,7 @@ pub fn check_journal(
     docid: Option<DocidField>,
 ) -> Result<Option<CheckedJournal>, LoadError> {
     use crate::memory::journal::{self, Fingerprint, JournalContents, JournalError};
-    use z3950_asn1::file::{Error, Lock};
+    use z3950_files::{Error, Lock};
 
     let lock = match Lock::take(file) {
         Err(error @ Error::Busy { .. }) => return Err(error.into()),

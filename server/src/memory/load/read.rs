@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use bytes::{Bytes, BytesMut};
-use z3950_asn1::input;
+use z3950_files::input;
 use z3950_marc::iso2709::{self, Repair, RepairKind};
 use z3950_marc::stream::{GUESS_OCTETS, InputForm, RecordReader, refuse_compressed};
 use z3950_marc::{Iso2709Error, MarcRecord};

@@ -3,7 +3,7 @@
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use z3950_asn1::file::{self, Draft};
+use z3950_files::Draft;
 use z3950_marc::stream::InputForm;
 use z3950_marc::{Form, charset, iso2709};
 
@@ -27,12 +27,12 @@ pub(in crate::memory) fn drafted(
     let mut output = BufWriter::with_capacity(1 << 20, Hashed::new(draft.file()));
     let written = write_records(index, database, form_of(target), &mut output);
     let written = written.and_then(|()| output.flush());
-    written.map_err(file::Error::unwritable(target))?;
+    written.map_err(z3950_files::Error::unwritable(target))?;
     let held = output.get_ref().fingerprint();
     drop(output);
     // The draft is synced here, because no update waits for it.
     let synced = draft.file().sync_all();
-    synced.map_err(file::Error::unwritable(target))?;
+    synced.map_err(z3950_files::Error::unwritable(target))?;
     Ok((draft, held))
 }
 

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use z3950_asn1::file::{self, Existing, Lock, Stamp};
+use z3950_files::{Existing, Lock, Stamp};
 
 use super::failures::SaveFailures;
 use super::{DraftedFile, SaveError, drafted};
@@ -88,7 +88,7 @@ impl SavedFile {
         self.lock.as_ref().map_or(&*self.path, Lock::target)
     }
 
-    fn locked(&mut self) -> Result<&mut Lock, file::Error> {
+    fn locked(&mut self) -> Result<&mut Lock, z3950_files::Error> {
         match &mut self.lock {
             Some(lock) => Ok(lock),
             none => Ok(none.insert(Lock::take(&self.path)?)),
@@ -144,7 +144,7 @@ impl SavedFile {
     /// # Errors
     /// Another program has changed the file.
     fn is_there(&self) -> Result<bool, SaveError> {
-        let found = Stamp::of(&self.path).map_err(file::Error::unwritable(&self.path))?;
+        let found = Stamp::of(&self.path).map_err(z3950_files::Error::unwritable(&self.path))?;
         if found.is_none() || found == self.stamp {
             return Ok(found.is_some());
         }
@@ -254,7 +254,7 @@ impl SavedFile {
         }
         let file = draft.persist(Existing::Replace, true)?;
         self.locked()?.renew(file);
-        self.stamp = Stamp::of(&self.path).map_err(file::Error::unwritable(&self.path))?;
+        self.stamp = Stamp::of(&self.path).map_err(z3950_files::Error::unwritable(&self.path))?;
         self.held = Some(held.clone());
         if point.last < self.last {
             let rebased = self

@@ -46,7 +46,7 @@ impl SavedCat {
         let deadline = Instant::now() + Duration::from_secs(10);
         loop {
             match self.load() {
-                Err(LoadError::Saved(z3950_asn1::file::Error::Busy { .. }))
+                Err(LoadError::Saved(z3950_files::Error::Busy { .. }))
                     if Instant::now() < deadline =>
                 {
                     std::thread::yield_now();

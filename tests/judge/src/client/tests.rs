@@ -255,7 +255,7 @@ async fn credentials_are_in_no_report() {
         report.to_junit(),
         report.to_json().to_string(),
     ];
-    let digits = z3950_asn1::hex::digits(b"secret");
+    let digits = z3950_files::hex::digits(b"secret");
     for text in texts {
         assert!(text.contains("init.sizes.order"), "{text}");
         assert!(

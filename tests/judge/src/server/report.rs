@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
-use z3950_asn1::moment::Moment;
+use z3950_files::moment::Moment;
 
 use super::finding::Finding;
 use super::offer::{MissingPrerequisite, Offer};

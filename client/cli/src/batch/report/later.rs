@@ -7,7 +7,7 @@ use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::Path;
 
-use z3950_asn1::file::Growing;
+use z3950_files::Growing;
 
 use super::form::ReportForm;
 use crate::answer::Ask;

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
-use z3950_asn1::file::{Draft, Existing, Lock};
+use z3950_files::{Draft, Existing, Lock};
 
 use super::form::{COLUMNS, ReportForm, row};
 use super::resume::MAX_LINE;

@@ -117,7 +117,7 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-fn sink(folder: &Path, existing: Existing) -> Result<FolderSink, file::Error> {
+fn sink(folder: &Path, existing: Existing) -> Result<FolderSink, z3950_files::Error> {
     FolderSink::new(folder, "xml", Format::Marcxml, 2, existing)
 }
 
@@ -136,14 +136,17 @@ fn a_folder_has_a_file_for_each_ask_with_records() {
     first.record(b"<c/>").expect("written");
     assert_eq!(first.finish(Remains::Answers).expect("ended"), None);
     let error = sink(&folder, Existing::Replace).expect_err("locked");
-    assert!(matches!(error, file::Error::Busy { .. }), "{error}");
+    assert!(matches!(error, z3950_files::Error::Busy { .. }), "{error}");
     drop(first);
     let long = format!("000008.2-{}.xml", "x".repeat(MAX_SLUG - 1));
     assert_eq!(names(&folder), ["000007.1-isbn-0-306.xml", &long]);
     let whole = fs::read(folder.join("000007.1-isbn-0-306.xml")).expect("read");
     assert_eq!(length(&whole), octets);
     let error = sink(&folder, Existing::Refuse).expect_err("records are there");
-    assert!(matches!(error, file::Error::Exists { .. }), "{error}");
+    assert!(
+        matches!(error, z3950_files::Error::Exists { .. }),
+        "{error}"
+    );
     let mut again = sink(&folder, Existing::Replace).expect("made");
     assert!(again.has(&ask(7, 0), input, octets));
     assert!(!again.has(&ask(7, 0), input, octets + 1));

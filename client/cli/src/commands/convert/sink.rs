@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use z3950_asn1::file::{Existing, Whole};
+use z3950_files::{Existing, Whole};
 use z3950_marc::{MarcRecord, Remarks, WriteError};
 
 use super::Convert;

@@ -7,8 +7,8 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::Value;
 use tokio::time::timeout_at;
-use z3950_asn1::file::{Existing, Whole, is_named_pipe};
 use z3950_asn1::query::parse_pqf;
+use z3950_files::{Existing, Whole, is_named_pipe};
 use z3950_judge::server::{
     Finding, Judge, JudgeOptions, Level, MissingPrerequisite, Report, Verdict,
 };

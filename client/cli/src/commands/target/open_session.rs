@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use z3950::service::ResultRecord;
 use z3950::session::Session;
 use z3950_asn1::apdu::External;
-use z3950_asn1::file::Growing;
 use z3950_asn1::record::RetrievedRecord;
+use z3950_files::Growing;
 
 use crate::answer::{Answer, Piece};
 use crate::console::exit::Exit;

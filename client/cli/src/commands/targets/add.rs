@@ -10,8 +10,8 @@ use clap::Args;
 use serde::Serialize;
 use z3950::profile::{Profile, Profiles, SruOptions};
 use z3950::target::{Endpoint, Target};
-use z3950_asn1::file::Lock;
 use z3950_asn1::sru::Version;
+use z3950_files::Lock;
 
 use super::check::try_out;
 use super::file::{TARGETS, own_file, replace};

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use toml::{Table, Value};
 use z3950::profile::{ProfileError, Profiles};
-use z3950_asn1::file::{Draft, Existing, Lock};
+use z3950_files::{Draft, Existing, Lock};
 
 use crate::commands::connection::{self, TargetsFile};
 use crate::console::output::Failure;

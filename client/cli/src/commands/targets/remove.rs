@@ -4,7 +4,7 @@ use std::fs;
 
 use clap::Args;
 use z3950::profile::{ProfileEntry, Profiles};
-use z3950_asn1::file::Lock;
+use z3950_files::Lock;
 
 use super::file::{own_file, replace, without};
 use crate::commands::connection::{self, TargetsFile};

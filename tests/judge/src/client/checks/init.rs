@@ -1,7 +1,7 @@
 //! Rules about the values of Init (Z39.50-2003 §3.2.1.1).
 
 use z3950_asn1::apdu::InitializeRequest;
-use z3950_asn1::hex;
+use z3950_files::hex;
 
 use super::Judged;
 use crate::client::octets;

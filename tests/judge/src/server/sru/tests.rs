@@ -306,13 +306,13 @@ async fn credentials_are_in_no_report_on_sru() {
             "ann:",
         ];
         for secret in secrets {
-            let digits = z3950_asn1::hex::digits(secret.as_bytes());
+            let digits = z3950_files::hex::digits(secret.as_bytes());
             assert!(
                 !report.contains(secret) && !report.contains(&digits),
                 "{secret}"
             );
         }
-        let header = z3950_asn1::hex::digits(b"authorization: Basic *");
+        let header = z3950_files::hex::digits(b"authorization: Basic *");
         assert_eq!(report.contains(&header), !in_url);
     }
 }

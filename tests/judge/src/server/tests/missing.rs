@@ -2,8 +2,8 @@
 //! report.
 
 use z3950_asn1::apdu::{Apdu, IdAuthentication, IdPass, InitializeResponse};
-use z3950_asn1::hex;
 use z3950_asn1::query::parse_pqf;
+use z3950_files::hex;
 
 use super::scripted::{Does, granting, judged};
 use super::*;

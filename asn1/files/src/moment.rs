@@ -2,8 +2,6 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::types::GeneralizedTime;
-
 /// A moment as a date of the Gregorian calendar and a time of day, from 1970 on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Moment {
@@ -91,9 +89,9 @@ impl Moment {
         format!("{:02}{:02}{:02}", self.hour, self.minute, self.second)
     }
 
-    /// Returns the moment as a GeneralizedTime without fractions of a second (X.680 §46): `20260101120000Z`.
-    pub fn generalized(self) -> GeneralizedTime {
-        format!("{}{}Z", self.date_digits(), self.time_digits()).into()
+    /// Returns the text of a GeneralizedTime without fractions of a second (X.680 §46): `20260101120000Z`.
+    pub fn generalized(self) -> String {
+        format!("{}{}Z", self.date_digits(), self.time_digits())
     }
 }
 
@@ -114,7 +112,7 @@ mod tests {
         ] {
             let time = UNIX_EPOCH + Duration::new(seconds, 7);
             let moment = Moment::from(time);
-            assert_eq!(moment.generalized(), text.into());
+            assert_eq!(moment.generalized(), text);
             assert_eq!(moment.time(), Some(time), "{text}");
         }
         let before = UNIX_EPOCH - Duration::from_secs(1);

@@ -26,13 +26,6 @@ fn digit(digit: u8) -> Option<u32> {
     char::from(digit).to_digit(16)
 }
 
-/// Parses hexadecimal digits that may have white space between them, for tests.
-#[cfg(test)]
-pub(crate) fn octets_of_hex(digits: &str) -> Vec<u8> {
-    let digits: String = digits.split_whitespace().collect();
-    octets(&digits).expect("pairs of digits")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
