@@ -45,7 +45,7 @@ use self::conversation::Conversation;
 pub use self::limits::JudgeLimits;
 pub use self::reactions::Reaction;
 pub use self::report::{ClientFinding, ClientReport, JudgedSession, RuleCount};
-pub use self::rules::{ClientRule, Level, rules};
+pub use self::rules::rules;
 use z3950_server::{Observer, Peer, SessionTotals};
 
 /// Judges the messages of clients, as an [`Observer`] of all sessions. Neither HTTP sessions nor sessions of the server with

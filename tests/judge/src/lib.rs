@@ -33,6 +33,20 @@ impl Level {
     }
 }
 
+/// A requirement or recommendation for servers or clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Requirement {
+    /// The name of the requirement, `service.subject`, which does not change between versions.
+    pub name: &'static str,
+    /// The level of obligation.
+    pub level: Level,
+    /// The source of the requirement.
+    pub section: &'static str,
+    /// The requirement, in one sentence.
+    pub text: &'static str,
+}
+
 /// APDUs for the tests of both modules.
 #[cfg(test)]
 #[allow(dead_code, reason = "some are only for the tests of the client")]

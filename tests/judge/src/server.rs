@@ -16,7 +16,7 @@
 //! judge.learn().await;
 //! while let Some(finding) = judge.next().await {
 //!     if let Verdict::Fail { wanted, came } = &finding.verdict {
-//!         println!("{} ({}): wanted {wanted}, but {came} came", finding.check.name, finding.check.section);
+//!         println!("{} ({}): wanted {wanted}, but {came} came", finding.requirement.name, finding.requirement.section);
 //!     }
 //! }
 //! std::fs::write("report.xml", judge.report("localhost:2100").to_junit())?;
@@ -43,7 +43,7 @@ mod sru;
 mod trial;
 mod verdict;
 
-pub use self::check::{Check, Level};
+pub use self::check::Check;
 pub use self::checks::{Permission, all as all_checks};
 pub use self::finding::Finding;
 pub use self::judge::Judge;

@@ -55,12 +55,7 @@ fn suite(session: &JudgedSession) -> TestSuite {
 
 fn outcome(finding: &ClientFinding) -> TestOutcome {
     let rule = finding.rule;
-    let about = format!(
-        "{} ({}): {}",
-        rule.section,
-        rule.level.as_str(),
-        rule.requirement
-    );
+    let about = format!("{} ({}): {}", rule.section, rule.level.as_str(), rule.text);
     let came = format!(
         "{} of {} times; first: {}",
         finding.times, finding.of, finding.came

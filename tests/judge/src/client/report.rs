@@ -6,8 +6,9 @@ use std::time::{Duration, SystemTime};
 use serde_json::{Map, Value, json};
 
 use super::reactions::Reaction;
-use super::rules::{ClientRule, Level, rules};
+use super::rules::rules;
 use crate::hidden::digits;
+use crate::{Level, Requirement};
 use z3950_server::Peer;
 use z3950_server::metrics::SessionEnd;
 use z3950_server::transcript::format_time;
@@ -80,7 +81,7 @@ pub struct JudgedSession {
 #[non_exhaustive]
 pub struct ClientFinding {
     /// The rule that was broken.
-    pub rule: &'static ClientRule,
+    pub rule: &'static Requirement,
     /// The number of times the rule was broken.
     pub times: u64,
     /// The number of times the rule applied, including those in which it was broken.
@@ -111,7 +112,7 @@ impl ClientFinding {
             "rule": self.rule.name,
             "level": self.rule.level.as_str(),
             "section": self.rule.section,
-            "requirement": self.rule.requirement,
+            "requirement": self.rule.text,
             "verdict": self.verdict(),
             "times": self.times,
             "of": self.of,
@@ -223,7 +224,7 @@ impl ClientReport {
                     "rule": rule.name,
                     "level": rule.level.as_str(),
                     "section": rule.section,
-                    "requirement": rule.requirement,
+                    "requirement": rule.text,
                     "pass": count.pass,
                     "fail": count.fail,
                     "hint": count.hint,

@@ -91,7 +91,7 @@ fn put_finding(finding: &ClientFinding, text: &mut String) {
         rule.section,
         finding.times,
         finding.of,
-        rule.requirement,
+        rule.text,
         finding.came.escape_debug(),
     );
     if let Some(first) = finding.octets.get(..finding.octets.len().min(MAX_OCTETS))

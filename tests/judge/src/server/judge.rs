@@ -98,7 +98,7 @@ impl Judge {
             only.is_empty()
                 || only
                     .iter()
-                    .any(|name| check.name.starts_with(name.as_str()))
+                    .any(|name| check.requirement.name.starts_with(name.as_str()))
         };
         let chosen: Vec<_> = checks.filter(|(_, check)| is_wanted(check)).collect();
         let secrets = Secrets::of(&options);
@@ -218,7 +218,7 @@ impl Judge {
         let is_error = is_not_judged && (ledger.is_unreachable || (is_left_out && !self.has_error));
         self.has_error |= is_error;
         let mut finding = Finding {
-            check,
+            requirement: &check.requirement,
             verdict,
             is_error,
             time,

@@ -41,17 +41,17 @@ impl Report<'_> {
 
 /// Returns the service of a check: the first part of its name.
 fn service(finding: &Finding) -> &str {
-    let name = finding.check.name;
+    let name = finding.requirement.name;
     name.split_once('.').map_or(name, |(service, _)| service)
 }
 
 fn case(finding: &Finding) -> TestCase {
-    let check = finding.check;
+    let check = finding.requirement;
     let about = format!(
         "{} ({}): {}",
         check.section,
         check.level.as_str(),
-        check.requirement
+        check.text
     );
     let outcome = match &finding.verdict {
         Verdict::Pass => TestOutcome::Passed,

@@ -391,7 +391,7 @@ async fn carry_out(
             trial.hang_up();
             trial.ledger().is_silent = true;
             let came = format!("no end within {} s", time.as_secs());
-            Verdict::fail(check.requirement, came)
+            Verdict::fail(check.requirement.text, came)
         }
     };
     let has_ended = trial.leave().await;
