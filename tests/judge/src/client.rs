@@ -22,7 +22,6 @@
 
 mod checks;
 mod conversation;
-mod junit;
 mod knowledge;
 mod limits;
 mod octets;

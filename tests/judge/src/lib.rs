@@ -5,11 +5,10 @@
 //! The programs `z3950 probe --conformance` and `z3950d --judge` use these two modules.
 
 pub mod client;
-mod hidden;
-mod junit;
+mod report;
 pub mod server;
 
-pub use self::hidden::{HIDDEN, digits};
+pub use self::report::{HIDDEN, digits};
 
 /// The level of obligation of a requirement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

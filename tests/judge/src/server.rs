@@ -30,7 +30,6 @@ mod checks;
 mod exchange;
 mod finding;
 mod judge;
-mod junit;
 mod learn;
 mod ledger;
 mod offer;

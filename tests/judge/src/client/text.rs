@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::report::{ClientFinding, ClientReport, JudgedSession};
-use crate::hidden::{HIDDEN, digits};
+use crate::report::{HIDDEN, digits};
 use z3950_server::metrics::SessionEnd;
 
 /// The maximum number of octets of an APDU that are printed on a line.

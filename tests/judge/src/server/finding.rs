@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::ledger::Exchange;
 use super::verdict::Verdict;
-use crate::hidden::digits;
+use crate::report::digits;
 use crate::{Level, Requirement};
 
 /// The result of a check.

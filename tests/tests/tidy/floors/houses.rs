@@ -398,7 +398,6 @@ pub(super) const HOUSES: &[House] = &[
     House {
         package: "tests/judge",
         floors: &[
-            "server::junit",
             "server::judge",
             "server::schedule",
             "server::report",
@@ -429,7 +428,6 @@ pub(super) const HOUSES: &[House] = &[
             "client",
             "client::conversation",
             "client::checks",
-            "client::junit",
             "client::text",
             "client::sheet",
             "client::report",
@@ -438,8 +436,7 @@ pub(super) const HOUSES: &[House] = &[
             "client::knowledge",
             "client::octets",
             "client::limits",
-            "junit",
-            "hidden",
+            "report",
             "answers",
             "requests",
         ],
