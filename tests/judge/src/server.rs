@@ -47,11 +47,10 @@ pub use self::checks::{Permission, all as all_checks};
 pub use self::finding::Finding;
 pub use self::judge::Judge;
 pub use self::ledger::Exchange;
-pub use self::offer::{MissingPrerequisite, Offer};
+pub use self::offer::{MissingPrerequisite, Offer, ServerOffer, SruOffer};
 pub use self::options::{JudgeLimits, JudgeOptions};
-pub use self::report::{Count, Report, ServerOffer};
+pub use self::report::{Count, Report};
 pub use self::sru::checks::all as all_sru_checks;
-pub use self::sru::offer::SruOffer;
 pub use self::verdict::Verdict;
 
 #[cfg(test)]

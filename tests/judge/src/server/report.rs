@@ -5,9 +5,8 @@ use std::time::{Duration, SystemTime};
 use serde_json::{Value, json};
 
 use super::finding::Finding;
-use super::offer::{MissingPrerequisite, Offer};
+use super::offer::ServerOffer;
 use super::secrets::Secrets;
-use super::sru::offer::SruOffer;
 use super::verdict::Verdict;
 use crate::report::{Group, Outcome, service, timestamp, to_junit};
 
@@ -29,52 +28,10 @@ pub struct Report<'a> {
     /// The number of octets received.
     pub octets: u64,
     /// The server's offer.
-    pub offer: ServerOffer<'a>,
+    pub offer: &'a ServerOffer,
     /// The findings, in the order of the checks.
     pub findings: &'a [Finding],
     pub(super) secrets: &'a Secrets,
-}
-
-/// The offer of a server in the protocol in which it is judged.
-#[derive(Debug, Clone, Copy)]
-pub enum ServerOffer<'a> {
-    /// The offer of a Z39.50 server.
-    Z3950(&'a Offer),
-    /// The offer of an SRU server.
-    Sru(&'a SruOffer),
-}
-
-impl<'a> ServerOffer<'a> {
-    /// Returns whether the server answered any request.
-    pub fn has_answered(self) -> bool {
-        match self {
-            Self::Z3950(offer) => offer.init.is_some(),
-            Self::Sru(offer) => offer.has_answered,
-        }
-    }
-
-    /// Returns the preconditions of the judgement that the server does not meet.
-    pub fn missing(self) -> &'a [MissingPrerequisite] {
-        match self {
-            Self::Z3950(offer) => &offer.missing,
-            Self::Sru(offer) => &offer.missing,
-        }
-    }
-
-    /// Returns notes on features that could not be determined, with the reason.
-    pub fn notes(self) -> &'a [String] {
-        match self {
-            Self::Z3950(offer) => &offer.notes,
-            Self::Sru(offer) => &offer.notes,
-        }
-    }
-
-    fn used(self) -> Vec<(String, Value)> {
-        match self {
-            Self::Z3950(offer) => offer.used(),
-            Self::Sru(offer) => offer.used(),
-        }
-    }
 }
 
 /// The number of checks with each verdict.

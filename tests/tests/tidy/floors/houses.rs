@@ -409,7 +409,6 @@ pub(super) const HOUSES: &[House] = &[
             "server::checks",
             "server::check",
             "server::sru::trial",
-            "server::sru::offer",
             "server::sru::answer",
             "server::sru::model",
             "server::sru::tree",
