@@ -23,8 +23,6 @@
 mod checks;
 mod conversation;
 mod knowledge;
-mod limits;
-mod octets;
 mod reactions;
 mod report;
 mod rules;
@@ -41,7 +39,7 @@ use z3950_asn1::codec::frame::StreamError;
 use z3950_asn1::error::DecodeError;
 
 use self::conversation::Conversation;
-pub use self::limits::JudgeLimits;
+pub use self::conversation::JudgeLimits;
 pub use self::reactions::Reaction;
 pub use self::report::{ClientFinding, ClientReport, JudgedSession, RuleCount};
 pub use self::rules::rules;

@@ -433,8 +433,6 @@ pub(super) const HOUSES: &[House] = &[
             "client::rules",
             "client::reactions",
             "client::knowledge",
-            "client::octets",
-            "client::limits",
             "report",
             "answers",
             "requests",
