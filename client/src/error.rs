@@ -3,8 +3,7 @@
 
 mod detail;
 mod fault;
-mod gateway;
-mod proxy;
+mod intermediary;
 mod questions;
 mod report;
 mod route;
@@ -27,8 +26,7 @@ use crate::target::profile::{CredentialsError, ProfileError};
 use crate::url::{BuildError, UrlError};
 pub use detail::Detail;
 pub use fault::ProtocolFault;
-pub use gateway::GatewayError;
-pub use proxy::ProxyRefusal;
+pub use intermediary::{GatewayError, ProxyRefusal};
 pub use report::{Report, chain};
 #[cfg(feature = "proxy")]
 pub use route::ProxyError;
