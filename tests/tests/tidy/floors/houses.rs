@@ -327,7 +327,6 @@ pub(super) const HOUSES: &[House] = &[
             "transcript::player",
             "transcript::compose",
             "transcript::replay",
-            "transcript::source",
             "transcript::doubts",
             "transcript::lines",
             "transcript::http",
@@ -460,7 +459,6 @@ pub(super) const HOUSES: &[House] = &[
             "layout",
             "text",
             "trouble",
-            "lock",
         ],
     },
     House {
