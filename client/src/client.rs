@@ -2,7 +2,6 @@
 //! what requests share: options, profiles, and the pool of sessions.
 
 mod builder;
-mod demand;
 mod gopher;
 mod sessions;
 

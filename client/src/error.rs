@@ -3,9 +3,8 @@
 
 mod detail;
 mod fault;
-mod gateway;
+mod intermediary;
 pub(crate) mod notice;
-mod proxy;
 mod questions;
 mod report;
 mod route;
@@ -27,9 +26,8 @@ use crate::target::profile::{CredentialsError, ProfileError};
 use crate::url::{BuildError, UrlError};
 pub use detail::Detail;
 pub use fault::ProtocolFault;
-pub use gateway::GatewayError;
+pub use intermediary::{GatewayError, ProxyRefusal};
 use notice::PlanError;
-pub use proxy::ProxyRefusal;
 pub use report::{Report, chain};
 #[cfg(feature = "proxy")]
 pub use route::ProxyError;

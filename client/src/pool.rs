@@ -5,14 +5,13 @@ mod demand;
 mod idle;
 mod lease;
 mod opener;
-mod shared;
 
 use std::collections::HashMap;
 use std::ops::Add;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use z3950_asn1::apdu::IdAuthentication;
 use z3950_asn1::codec;
 
@@ -20,8 +19,8 @@ pub use self::demand::SessionDemand;
 use self::demand::{SessionsWanted, WaitingUser};
 use self::idle::IdleSessions;
 pub use self::lease::Lease;
+use self::lease::LentSession;
 use self::opener::Opener;
-use self::shared::SharedSessions;
 use crate::error::{Error, Phase};
 use crate::pace::Clock;
 use crate::protocol::session::{Session, SessionOptions, WeakSession};
@@ -302,6 +301,47 @@ impl Drop for Permit {
         self.0
             .taken
             .send_modify(|taken| *taken = taken.saturating_sub(1));
+    }
+}
+
+/// The sessions that have room for several users.
+#[derive(Default)]
+struct SharedSessions {
+    list: Mutex<Vec<Weak<LentSession>>>,
+    /// Notifies waiting users that a place has become free.
+    freed: Notify,
+}
+
+impl SharedSessions {
+    /// Allows other users to join a session.
+    fn offer(&self, session: &Arc<LentSession>) {
+        let mut list = lock(&self.list);
+        list.retain(|session| session.strong_count() > 0);
+        list.push(Arc::downgrade(session));
+        drop(list);
+        self.notify();
+    }
+
+    /// Notifies waiting users that a place is free.
+    fn notify(&self) {
+        self.freed.notify_waiters();
+    }
+
+    /// Waits for a free place in a session.
+    async fn join(&self, key: &Key) -> Lease {
+        loop {
+            let freed = self.freed.notified();
+            if let Some(lease) = self.free_place(key) {
+                return lease;
+            }
+            freed.await;
+        }
+    }
+
+    fn free_place(&self, key: &Key) -> Option<Lease> {
+        let list = lock(&self.list);
+        let mut sessions = list.iter().filter_map(Weak::upgrade);
+        sessions.find_map(|session| Lease::join(session, key))
     }
 }
 

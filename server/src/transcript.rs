@@ -15,7 +15,6 @@ mod player;
 mod redact;
 mod replay;
 mod sameness;
-mod source;
 
 use std::collections::HashSet;
 use std::fmt;

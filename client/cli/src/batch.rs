@@ -8,7 +8,7 @@
 //! | `progress` | the progress of a run, shown on a line of a terminal |
 //! | `repeats` | inputs that ask for the same as an earlier one, which are asked once |
 //! | `inputs` | lines of files and standard input, of bounded length; each input for each target |
-//! | `rows`, `column`, `utf16` | the rows of a table; one of its columns; text in UTF-16 |
+//! | `rows`, `column`, `text` | the rows of a table; one of its columns; text as spreadsheet programs save it |
 //! | `sinks` | one file, or a file for each input |
 //! | `report` | the report, from which a later run can resume |
 //! | `report/form` | a line for each answer, as a table or as JSON |
@@ -28,7 +28,6 @@ mod arguments;
 mod column;
 mod destination;
 mod inputs;
-mod line_ends;
 mod progress;
 mod repeats;
 mod report;
@@ -36,7 +35,7 @@ pub(crate) mod rows;
 mod run;
 mod sinks;
 mod sync;
-mod utf16;
+mod text;
 
 pub(crate) use self::arguments::Batch;
 pub(crate) use self::report::Tally;

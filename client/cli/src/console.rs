@@ -1,7 +1,6 @@
 //! Input, output, messages, exit codes and signals.
 
 pub(crate) mod exit;
-pub(crate) mod few;
 pub(crate) mod input;
 pub(crate) mod interrupt;
 pub(crate) mod logging;

@@ -43,7 +43,6 @@ mod request;
 mod result_set;
 mod server;
 mod service;
-mod tag;
 mod text;
 mod url;
 mod values;

@@ -24,8 +24,7 @@ use crate::error::{DamagedRecord, Error, guarded, made};
 use crate::exit::calling;
 use crate::marc::Numbered;
 use crate::pickled::{Reduced, reduced};
-use crate::tag::pattern_of;
-use crate::text::{Text, text_of};
+use crate::text::{Text, pattern_of, text_of};
 use crate::values::Holding;
 
 /// A record.

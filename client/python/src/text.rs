@@ -1,13 +1,17 @@
-//! Text that a program gives, and terms as text.
+//! Text that a program gives, tags among it, and terms as text.
 
 use std::borrow::Cow;
 use std::ops::Deref;
 
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use z3950::asn1::apdu::Term;
 use z3950::marc::charset::utf8_or_latin1;
+use z3950::marc::record::Tag;
+use z3950::marc::select::TagPattern;
+
+use crate::error::quoted;
 
 /// An argument that is text. Another type is named in the exception, as Python does it.
 pub(crate) struct Text<'a>(Cow<'a, str>);
@@ -47,6 +51,45 @@ pub(crate) fn text_of<'a>(value: &'a Bound<'_, PyAny>, expected: &str) -> PyResu
             Err(PyTypeError::new_err(format!("{expected}, not {given}")))
         }
     }
+}
+
+/// The tags by which the leader is known elsewhere.
+const LEADER: [&[u8]; 2] = [b"LDR", b"000"];
+
+/// Reads a tag.
+///
+/// # Errors
+/// A `TypeError` for what is no text, and a `ValueError` for other text than three letters and digits, and for the names of the leader.
+pub(crate) fn tag_of(tag: &Bound<'_, PyAny>) -> PyResult<Tag> {
+    let text = text_of(tag, "a tag is a str such as '245'")?;
+    if LEADER.contains(&text.as_bytes()) {
+        let words = format!("{text} is no field: the leader is record.leader");
+        return Err(PyValueError::new_err(words));
+    }
+    let octets: Option<[u8; 3]> = text.as_bytes().try_into().ok();
+    let octets = octets.filter(|octets| octets.iter().all(u8::is_ascii_alphanumeric));
+    octets.map(Tag).ok_or_else(|| {
+        PyValueError::new_err(format!(
+            "{} is not a tag of three letters or digits, such as '245', or '6XX' for any subject",
+            quoted(&text)
+        ))
+    })
+}
+
+/// Reads a tag to look for, in which an `X`, in either case, stands for any character.
+///
+/// # Errors
+/// Those of [`tag_of`].
+pub(crate) fn pattern_of(tag: &Bound<'_, PyAny>) -> PyResult<TagPattern> {
+    Ok(tag_of(tag)?.into())
+}
+
+/// Reads tags to look for.
+///
+/// # Errors
+/// Those of [`tag_of`].
+pub(crate) fn patterns_of(tags: &[Bound<'_, PyAny>]) -> PyResult<Vec<TagPattern>> {
+    tags.iter().map(pattern_of).collect()
 }
 
 /// Returns a term as text.

@@ -1,4 +1,4 @@
-//! Sessions with targets: from the pool, shared with other users, and outside the pool.
+//! Sessions with targets: from the pool, shared with other users, and outside the pool; and the demand for them.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use z3950_asn1::apdu::{IdAuthentication, InitializeRequest};
 use super::Client;
 use crate::error::Error;
 use crate::plan::id_pass;
-use crate::pool::{Lease, Sharing};
+use crate::pool::{Lease, PoolStatus, SessionDemand, Sharing};
 use crate::protocol::session::{Session, SessionOptions};
 use crate::target::profile::{ProfileError, Resolved};
 use crate::target::{Endpoint, TargetError};
@@ -135,5 +135,20 @@ impl Client {
         } else {
             session.close_now().await
         };
+    }
+
+    /// Returns the demand for sessions with the server at this endpoint.
+    pub fn demand(&self, endpoint: &Endpoint) -> SessionDemand {
+        SessionDemand(self.pool.server(endpoint))
+    }
+
+    /// Returns how many sessions of the client are in use or idle, and how many users wait for one.
+    ///
+    /// ```
+    /// let client = z3950::Client::new();
+    /// assert_eq!(client.pool_status().in_use, 0);
+    /// ```
+    pub fn pool_status(&self) -> PoolStatus {
+        self.pool.status()
     }
 }

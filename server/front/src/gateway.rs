@@ -28,6 +28,7 @@ use z3950::target::Endpoint;
 use z3950::transport::{Resolve, Routes, SystemResolver};
 use z3950::url::{DEFAULT_GOPHER_PORT, DEFAULT_PORT, GopherUrl, Host, Z3950Url};
 use z3950::{Client, ClientOptions, Record, Timeouts};
+use z3950_server::lock;
 use z3950_server::web::http::header::{ACCEPT, CACHE_CONTROL, HeaderValue, VARY};
 use z3950_server::web::http::request::Parts;
 use z3950_server::web::http::{Method, Response, StatusCode};
@@ -43,7 +44,6 @@ use self::negotiate::Representation;
 use self::slots::RequestSlots;
 use crate::choices::{Catalogues, SearchForm};
 use crate::layout::{PageLayout, redirect, style};
-use crate::lock::lock;
 use crate::own::{admitted, own_client};
 use crate::text::{chain, clean, encoded};
 

@@ -15,7 +15,6 @@ pub mod engine;
 mod files;
 pub mod gateway;
 mod layout;
-mod lock;
 mod own;
 pub mod page;
 pub mod remote;

@@ -4,8 +4,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use tokio::time::Instant;
-
-use crate::lock::lock;
+use z3950_server::lock;
 
 /// The least time between two lines about failures.
 const QUIET: Duration = Duration::from_secs(60);

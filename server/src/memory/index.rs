@@ -11,8 +11,7 @@
 
 mod browse;
 mod dictionary;
-mod find;
-pub(super) mod mask;
+pub(super) mod find;
 mod notes;
 mod phrase;
 mod postings;

@@ -12,7 +12,7 @@ pub use super::attributes::{Look, LookTarget, TextRange, WordOrder, WrittenTerm}
 use super::attributes::{infos, look, scan_start, sort_index};
 pub use super::fields::{EntryKind, IndexId};
 use super::fields::{Fields, SUBFIELD_MARK};
-pub use super::index::mask::{ANY_NUMBER, AT_MOST_ONE, EXACTLY_ONE};
+pub use super::index::find::{ANY_NUMBER, AT_MOST_ONE, EXACTLY_ONE};
 pub use super::index::{Edge, Edges, Pattern, Terms};
 use super::{AccessPoints, DocidField, Kind, Profile, forms, scan, sort, update, words};
 use crate::backend::AttributeInfo;

@@ -8,8 +8,8 @@ use z3950_asn1::apdu::{
 };
 use z3950_asn1::codec;
 
+use super::lines::RecordedOctets;
 use super::replay::RecordPlace;
-use super::source::RecordedOctets;
 use crate::diagnostic::Diagnostic;
 
 /// Records in order, as many as fit into a message.

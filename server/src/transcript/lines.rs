@@ -1,13 +1,16 @@
-//! The lines of a transcript: their contents, and a reader for files of any size.
+//! The lines of a transcript: their contents, a reader for files of any size, and the octets of an APDU when a replay needs them.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
+use std::sync::Mutex;
 
+use bytes::Bytes;
 use serde_json::Value;
 use z3950_files::input::open_regular;
 
 use super::{CLOSED, FORMAT_VERSION, HttpEntry, OPENED, RecordingError, TranscriptEntry};
+use crate::lock::lock;
 use crate::metrics::SessionEnd;
 
 /// The reason why a recording cannot be replayed.
@@ -149,4 +152,50 @@ pub(super) fn read_lines(
         at = at.saturating_add(count as u64);
     }
     Ok((file, None))
+}
+
+/// The source of recorded octets: memory, or a file from which a line is read when it is needed.
+#[derive(Debug)]
+pub(super) enum RecordedOctets {
+    Memory(Vec<Bytes>),
+    File(Mutex<File>),
+}
+
+impl Default for RecordedOctets {
+    fn default() -> Self {
+        Self::Memory(Vec::new())
+    }
+}
+
+impl RecordedOctets {
+    pub(super) fn is_file(&self) -> bool {
+        matches!(self, Self::File(_))
+    }
+
+    /// Returns the octets of the APDU at this place.
+    ///
+    /// # Errors
+    /// The file cannot be read, or has been changed.
+    pub(super) fn octets(&self, place: Place) -> io::Result<Bytes> {
+        let changed = || io::Error::new(io::ErrorKind::InvalidData, "the file was changed");
+        match self {
+            Self::Memory(all) => {
+                let index = usize::try_from(place.at).map_err(|_| changed())?;
+                all.get(index).cloned().ok_or_else(changed)
+            }
+            Self::File(file) => {
+                let mut line = String::new();
+                let mut file = lock(file);
+                file.seek(SeekFrom::Start(place.at))?;
+                (&mut *file)
+                    .take(u64::from(place.length))
+                    .read_to_string(&mut line)?;
+                drop(file);
+                match Line::read(&line) {
+                    Ok(Line::Apdu(entry)) => Ok(entry.octets),
+                    _ => Err(changed()),
+                }
+            }
+        }
+    }
 }

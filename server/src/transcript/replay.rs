@@ -8,9 +8,8 @@ use z3950_asn1::apdu::{Apdu, Record, Records, ReferenceId};
 use z3950_asn1::codec::frame::Header;
 
 use super::doubts::TranscriptCheck;
-use super::lines::{Line, LineEvent, MAX_LINE, Place, ReplayError, read_lines};
+use super::lines::{Line, LineEvent, MAX_LINE, Place, RecordedOctets, ReplayError, read_lines};
 use super::sameness::{AskedOfSets, AskedRecords, Identity, Origins};
-use super::source::RecordedOctets;
 use super::{Direction, Recording, RecordingError, TranscriptEntry};
 use crate::lock::lock;
 

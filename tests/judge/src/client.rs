@@ -22,10 +22,7 @@
 
 mod checks;
 mod conversation;
-mod junit;
 mod knowledge;
-mod limits;
-mod octets;
 mod reactions;
 mod report;
 mod rules;
@@ -42,10 +39,10 @@ use z3950_asn1::codec::frame::StreamError;
 use z3950_asn1::error::DecodeError;
 
 use self::conversation::Conversation;
-pub use self::limits::JudgeLimits;
+pub use self::conversation::JudgeLimits;
 pub use self::reactions::Reaction;
 pub use self::report::{ClientFinding, ClientReport, JudgedSession, RuleCount};
-pub use self::rules::{ClientRule, Level, rules};
+pub use self::rules::rules;
 use z3950_server::{Observer, Peer, SessionTotals};
 
 /// Judges the messages of clients, as an [`Observer`] of all sessions. Neither HTTP sessions nor sessions of the server with

@@ -5,11 +5,10 @@
 //! The programs `z3950 probe --conformance` and `z3950d --judge` use these two modules.
 
 pub mod client;
-mod hidden;
-mod junit;
+mod report;
 pub mod server;
 
-pub use self::hidden::{HIDDEN, digits};
+pub use self::report::{HIDDEN, digits};
 
 /// The level of obligation of a requirement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,6 +30,20 @@ impl Level {
             Self::Practice => "practice",
         }
     }
+}
+
+/// A requirement or recommendation for servers or clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Requirement {
+    /// The name of the requirement, `service.subject`, which does not change between versions.
+    pub name: &'static str,
+    /// The level of obligation.
+    pub level: Level,
+    /// The source of the requirement.
+    pub section: &'static str,
+    /// The requirement, in one sentence.
+    pub text: &'static str,
 }
 
 /// APDUs for the tests of both modules.

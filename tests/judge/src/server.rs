@@ -16,7 +16,7 @@
 //! judge.learn().await;
 //! while let Some(finding) = judge.next().await {
 //!     if let Verdict::Fail { wanted, came } = &finding.verdict {
-//!         println!("{} ({}): wanted {wanted}, but {came} came", finding.check.name, finding.check.section);
+//!         println!("{} ({}): wanted {wanted}, but {came} came", finding.requirement.name, finding.requirement.section);
 //!     }
 //! }
 //! std::fs::write("report.xml", judge.report("localhost:2100").to_junit())?;
@@ -30,7 +30,6 @@ mod checks;
 mod exchange;
 mod finding;
 mod judge;
-mod junit;
 mod learn;
 mod ledger;
 mod offer;
@@ -43,16 +42,15 @@ mod sru;
 mod trial;
 mod verdict;
 
-pub use self::check::{Check, Level};
+pub use self::check::Check;
 pub use self::checks::{Permission, all as all_checks};
 pub use self::finding::Finding;
 pub use self::judge::Judge;
 pub use self::ledger::Exchange;
-pub use self::offer::{MissingPrerequisite, Offer};
+pub use self::offer::{MissingPrerequisite, Offer, ServerOffer, SruOffer};
 pub use self::options::{JudgeLimits, JudgeOptions};
-pub use self::report::{Count, Report, ServerOffer};
+pub use self::report::{Count, Report};
 pub use self::sru::checks::all as all_sru_checks;
-pub use self::sru::offer::SruOffer;
 pub use self::verdict::Verdict;
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use z3950_files::{Existing, Growing, same};
 
 use super::column::{ColumnReader, InputColumn};
 use super::inputs::{Inputs, record_form, refusal};
-use super::utf16;
+use super::text;
 use crate::answer::NameRecord;
 use crate::console::input::STANDARD;
 use crate::console::output::Failure;
@@ -143,7 +143,7 @@ impl Batch {
                 let lines = BufReader::new(io::stdin());
                 match &self.column {
                     Some(column) => {
-                        let lines = utf16::decoded_if_marked(lines);
+                        let lines = text::from_marked_utf16(lines);
                         let cells = ColumnReader::new(lines, column.clone(), is_lookup);
                         inputs.add_cells("standard input", cells);
                     }
@@ -160,7 +160,7 @@ impl Batch {
             // A file is checked before the run writes anything. A pipe is not, because reading its beginning may block.
             if is_file {
                 let begin = lines.fill_buf().map_err(unread)?;
-                is_utf16 = utf16::begins(begin);
+                is_utf16 = text::is_utf16(begin);
                 let has_records = names_records.is_some() && record_form(begin).is_some();
                 let words = refusal(begin).map(str::to_owned).filter(|_| !has_records);
                 let table = || is_table(path, begin).filter(|_| is_lookup && self.column.is_none());
@@ -177,7 +177,7 @@ impl Batch {
                 continue;
             };
             let lines = if is_utf16 {
-                utf16::decoded(lines)
+                text::from_utf16(lines)
             } else {
                 boxed(lines)
             };

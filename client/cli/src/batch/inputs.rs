@@ -9,9 +9,8 @@ use z3950_marc::MarcRecord;
 use z3950_marc::stream::{InputForm, RecordReader};
 
 use super::column::{ColumnCell, ColumnReader};
-use super::line_ends;
 use super::rows::{BYTE_ORDER_MARK, WORKBOOK, is_workbook, without_formula};
-use super::utf16;
+use super::text;
 use crate::answer::{Ask, MAX_INPUT, NameRecord, Origin};
 use crate::console::input::bounded_line;
 use crate::console::output::Failure;
@@ -22,7 +21,7 @@ pub(crate) fn refusal(begin: &[u8]) -> Option<&'static str> {
     if is_workbook(begin) {
         return Some(WORKBOOK);
     }
-    if utf16::begins(begin) {
+    if text::is_utf16(begin) {
         return None;
     }
     let has = |octets: &[u8]| begin.iter().any(|octet| octets.contains(octet));
@@ -38,7 +37,7 @@ const PEEKED: usize = 4096;
 /// Returns the form of the records in a file that begins with these octets; `None` if it has one input per line.
 pub(crate) fn record_form(begin: &[u8]) -> Option<InputForm> {
     let begin = begin.get(..PEEKED).unwrap_or(begin);
-    if utf16::begins(begin) && !begins_with_element(begin.get(2..).unwrap_or_default()) {
+    if text::is_utf16(begin) && !begins_with_element(begin.get(2..).unwrap_or_default()) {
         return None;
     }
     match InputForm::guess(begin)? {
@@ -342,13 +341,13 @@ impl Source {
                 begin.drain(..BYTE_ORDER_MARK.len());
             }
         }
-        let is_utf16 = utf16::begins(&begin);
-        let is_of_returns = line_ends::has_lone_return(&begin);
+        let is_utf16 = text::is_utf16(&begin);
+        let is_of_returns = text::has_lone_return(&begin);
         let all: Box<dyn BufRead + Send> = Box::new(Cursor::new(begin).chain(rest));
         self.contents = match form {
             Some(form) => SourceContents::Records(Box::new(RecordReader::new(all, form))),
-            None if is_utf16 => SourceContents::Lines(line_ends::normalised(utf16::decoded(all))),
-            None if is_of_returns => SourceContents::Lines(line_ends::normalised(all)),
+            None if is_utf16 => SourceContents::Lines(text::with_line_feeds(text::from_utf16(all))),
+            None if is_of_returns => SourceContents::Lines(text::with_line_feeds(all)),
             None => SourceContents::Lines(all),
         };
         Ok(())

@@ -4,7 +4,7 @@ use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 
 use csv_core::{ReadFieldResult, Reader, ReaderBuilder};
 
-use super::utf16;
+use super::text;
 
 /// The UTF-8 byte order mark, which may precede the contents of a file.
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
@@ -225,8 +225,8 @@ pub(crate) const WORKBOOK: &str = "it is a workbook (.xlsx, .ods) or another zip
 
 /// Returns the text of a table in UTF-8, which may be in UTF-16.
 pub(crate) fn text_of_table(mut input: BufReader<Box<dyn Read>>) -> io::Result<Box<dyn BufRead>> {
-    Ok(if utf16::begins(input.fill_buf()?) {
-        Box::new(utf16::reader(input))
+    Ok(if text::is_utf16(input.fill_buf()?) {
+        Box::new(text::utf16_reader(input))
     } else {
         Box::new(input)
     })

@@ -12,7 +12,8 @@ use z3950_marc::charset::{Charset, Unencodable};
 
 use crate::console::waiting::WaitingLine;
 use crate::render::{
-    Document, Format, Rendered, Style, as_message, escape_controls, with_short_words, wrapped,
+    Document, Format, Rendered, Style, as_message, counted, escape_controls, with_short_words,
+    wrapped,
 };
 
 /// The two output streams of the program.
@@ -313,6 +314,51 @@ impl Output {
         } else {
             writeln!(words, "{label}: {message}")
         };
+    }
+}
+
+/// The most messages of one kind that are printed. A damaged file may have a fault every octet.
+const MOST_MESSAGES: u64 = 20;
+
+/// Messages that an input may cause any number of times: the first of each kind are printed; the others are counted, and logged with
+/// `-v`.
+#[derive(Debug, Default)]
+pub(crate) struct FewMessages {
+    notes: u64,
+    warnings: u64,
+    errors: u64,
+}
+
+impl FewMessages {
+    /// Prints a message, or only counts and logs it if there were [`MOST_MESSAGES`] of its kind.
+    pub(crate) fn say(&mut self, words: Words, output: &Output) {
+        let (count, message) = match &words {
+            Words::Note(message) => (&mut self.notes, message),
+            Words::Warning(message) => (&mut self.warnings, message),
+            Words::Error(message) => (&mut self.errors, message),
+        };
+        *count += 1;
+        if *count <= MOST_MESSAGES {
+            output.say(&[words]);
+        } else {
+            tracing::info!("{message}");
+        }
+    }
+
+    /// Prints how many messages of each kind were not.
+    pub(crate) fn end(&self, output: &Output) {
+        let counts = [
+            (self.notes, "note"),
+            (self.warnings, "warning"),
+            (self.errors, "error"),
+        ];
+        for (count, kind) in counts {
+            let more = count.saturating_sub(MOST_MESSAGES);
+            if more > 0 {
+                let words = counted(more, &format!("more {kind}"));
+                output.note(&format!("{words}; -v shows all"));
+            }
+        }
     }
 }
 

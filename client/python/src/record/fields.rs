@@ -12,7 +12,7 @@ use crate::error::quoted;
 use crate::marc::{
     INDICATORS, check_new_code, check_subfields, check_text, field_of, indicators_of, subfields_of,
 };
-use crate::tag::{pattern_of, patterns_of, tag_of};
+use crate::text::{pattern_of, patterns_of, tag_of};
 
 /// The leader of a new record: a book, described by AACR2, in UTF-8.
 pub(super) const BOOK: &str = "00000nam a2200000 a 4500";

@@ -4,7 +4,7 @@ mod families;
 
 use std::fmt::{Display, Write};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use futures_util::future::join_all;
@@ -17,7 +17,7 @@ use z3950_server::backend::Backend;
 use z3950_server::memory::JournalTotals;
 use z3950_server::metrics::{ConnectionRefusal, OperationKind, OperationOutcome, SessionEnd};
 use z3950_server::tls::Tls;
-use z3950_server::{MemoryBackend, ServerHandle};
+use z3950_server::{MemoryBackend, ServerHandle, lock};
 
 use self::families::Family;
 
@@ -98,11 +98,7 @@ impl Status {
             &self.refused_reloads
         };
         count.fetch_add(1, Ordering::Relaxed);
-        let mut last = self.last_reload.lock();
-        let last = last.as_deref_mut();
-        if let Ok(last) = last {
-            *last = Some((SystemTime::now(), has_succeeded));
-        }
+        *lock(&self.last_reload) = Some((SystemTime::now(), has_succeeded));
     }
 
     /// Returns the page `/metrics`.
@@ -234,8 +230,8 @@ impl Status {
             "outcome",
             outcomes.map(|(outcome, count)| (outcome, count.load(Ordering::Relaxed))),
         );
-        let last = self.last_reload.lock();
-        if let Some((time, has_succeeded)) = *last.unwrap_or_else(PoisonError::into_inner) {
+        let last = *lock(&self.last_reload);
+        if let Some((time, has_succeeded)) = last {
             page.single(families::LAST_RELOAD_SUCCESSFUL, u8::from(has_succeeded));
             page.single(families::LAST_RELOAD_TIMESTAMP_SECONDS, seconds(time));
         }
@@ -340,10 +336,6 @@ fn of_journals(journals: &[JournalTotals], page: &mut Page) {
         let samples = samples.filter_map(|journal| Some((&*journal.database, value(journal)?)));
         page.each(family, "database", samples);
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn seconds(time: SystemTime) -> f64 {

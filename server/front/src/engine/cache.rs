@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Mutex;
 
+use z3950_server::lock;
+
 use super::records::HeldRecord;
-use crate::lock::lock;
 
 /// The octets of the records that a database keeps until they are retrieved.
 const CACHE_OCTETS: usize = 16 << 20;

@@ -4,9 +4,9 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use tokio::time::Instant;
+use z3950_server::lock;
 
 use super::answer::AskError;
-use crate::lock::lock;
 use crate::trouble::Trouble;
 
 /// A server of an engine, and how often it did not answer.

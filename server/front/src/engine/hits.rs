@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use z3950_server::backend::{HitList, Hits, RecordId};
+use z3950_server::lock;
 
 use super::answer::{EngineAnswer, Hit};
 use super::cache::RecordCache;
 use super::clause::{Clause, Leaf};
 use super::plan::OrderBy;
 use super::records::HeldRecord;
-use crate::lock::lock;
 
 /// Sets of at most this many records keep their identifiers.
 pub(super) const MOST_KEPT: usize = 1000;

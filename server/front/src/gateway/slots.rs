@@ -5,8 +5,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 
 use z3950_server::backend::Caller;
-
-use crate::lock::lock;
+use z3950_server::lock;
 
 /// The requests in progress.
 #[derive(Debug)]

@@ -5,9 +5,9 @@ use std::sync::Mutex;
 
 use z3950::Record;
 use z3950_server::Diagnostic;
+use z3950_server::lock;
 
 use super::form::SourceForm;
-use crate::lock::lock;
 
 /// The cached records, up to a number of octets; beyond it, the oldest are dropped. A record with holdings can be used for all
 /// forms. A failure is kept for one retrieval.

@@ -13,12 +13,12 @@ use z3950_server::asn1::record::is_marc;
 use z3950_server::asn1::record::opac::OpacRecord;
 use z3950_server::asn1::sru::root_of;
 use z3950_server::backend::Composition;
+use z3950_server::lock;
 use z3950_server::marc::marcxml;
 use z3950_server::memory::forms;
 use z3950_server::{Diagnostic, diagnostic};
 
 use super::failure::foreign;
-use crate::lock::lock;
 
 /// The form in which records are requested from a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,8 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use tokio::sync::oneshot;
 use z3950_server::backend::Caller;
-
-use crate::lock::lock;
+use z3950_server::lock;
 
 /// The sessions with a target, numbered from 0, and the operations that wait for a session.
 pub(super) struct Queue(Mutex<QueueState>);

@@ -7,8 +7,7 @@ use std::time::Duration;
 use tokio::sync::OnceCell;
 use tokio::time::Instant;
 use z3950_server::Diagnostic;
-
-use crate::lock::lock;
+use z3950_server::lock;
 
 /// The searches of a target that can be shared.
 pub(super) struct SharedSearches<T> {

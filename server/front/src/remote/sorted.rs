@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex};
 use futures_util::future::join_all;
 use z3950::Record;
 use z3950_server::asn1::bib1::diagnostics::Condition;
+use z3950_server::lock;
 use z3950_server::memory::{RecordOrder, SortValues};
 use z3950_server::{Diagnostic, diagnostic};
 
 use super::failure;
-use crate::lock::lock;
 
 /// The number of records of a target that are read beyond its next one. They show whether the target files the next record under
 /// another key.

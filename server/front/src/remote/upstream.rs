@@ -20,6 +20,7 @@ use z3950_server::asn1::bib1::diagnostics::Condition;
 use z3950_server::asn1::codec::encode_value;
 use z3950_server::asn1::format::facets::FacetList;
 use z3950_server::backend::Caller;
+use z3950_server::lock;
 
 use super::cache::RecordCache;
 use super::facets::terms::bounded;
@@ -30,7 +31,6 @@ use super::set::{HeldSet, RemoteSet, TargetQuery};
 use super::shared::{MAX_SHARED, MAX_SHARED_FACETS, SharedSearches};
 use super::via::load::{ChainLoad, ChainOperation};
 use super::{RemoteOptions, after};
-use crate::lock::lock;
 
 /// A target of a remote database.
 pub(super) struct Upstream {

@@ -15,12 +15,12 @@ use z3950_server::Diagnostic;
 use z3950_server::asn1::apdu::{Query, RpnQuery};
 use z3950_server::asn1::codec::encode_value;
 use z3950_server::asn1::via::Via;
+use z3950_server::lock;
 
 use self::load::{BusyChains, ChainLoad, MAX_CHAINS, too_many};
 use super::cache::RecordCache;
 use super::upstream::Upstream;
 use super::{RemoteOptions, failure};
-use crate::lock::lock;
 
 /// The targets of a database, separately for each chain of servers that passes searches on.
 pub(super) struct Chains {

@@ -2,7 +2,7 @@
 //! 104).
 
 use crate::memory::index::Pattern;
-use crate::memory::index::mask::{ANY_NUMBER, AT_MOST_ONE, EXACTLY_ONE, MOST_MASK_CHARACTERS};
+use crate::memory::index::find::{ANY_NUMBER, AT_MOST_ONE, EXACTLY_ONE, MOST_MASK_CHARACTERS};
 use crate::memory::words::words;
 
 impl Pattern {
@@ -92,7 +92,7 @@ fn wanted(word: &str) -> Option<Pattern> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::index::mask::fits;
+    use crate::memory::index::find::fits;
 
     fn shown(wanted: &Pattern) -> String {
         match wanted {

@@ -4,13 +4,11 @@ use std::collections::BTreeMap;
 use std::time::{Instant, SystemTime};
 
 use z3950_asn1::apdu::{Apdu, InitializeRequest};
-use z3950_asn1::codec::frame::StreamError;
+use z3950_asn1::codec::frame::{Header, StreamError};
 use z3950_asn1::error::DecodeError;
 
 use super::checks;
 use super::knowledge::{Knowledge, Stage, reference};
-use super::limits::JudgeLimits;
-use super::octets;
 use super::reactions::Reactions;
 use super::report::JudgedSession;
 use super::rules::RuleId;
@@ -20,6 +18,31 @@ use z3950_server::metrics::SessionEnd;
 
 /// The maximum number of characters of a client's name.
 const MAX_NAME: usize = 200;
+
+/// Limits on the data that a judge keeps about sessions. Beyond them, sessions and findings are only counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct JudgeLimits {
+    /// The number of sessions that are reported individually: 500.
+    pub sessions: usize,
+    /// The number of octets that are kept of the message with which a session first breaks a rule: 1024.
+    pub octets: usize,
+    /// The number of faults and reactions that are kept for a session: 100.
+    pub faults: usize,
+    /// The number of result sets, of requests in progress, and of earlier requests that are remembered for a session: 256 each.
+    pub remembered: usize,
+}
+
+impl Default for JudgeLimits {
+    fn default() -> Self {
+        Self {
+            sessions: 500,
+            octets: 1024,
+            faults: 100,
+            remembered: 256,
+        }
+    }
+}
 
 /// A session that is being judged.
 #[derive(Debug)]
@@ -68,7 +91,7 @@ impl Conversation {
         let is_first = self.requests.is_empty();
         *self.requests.entry(name).or_default() += 1;
         let message = self.message(name, octets);
-        let unknown = octets::unknown_tag(octets);
+        let unknown = unknown_tag(octets);
         self.sheet
             .mark(message, RuleId::ApduKnown, unknown.is_none(), || {
                 format!("the tag {}", unknown.unwrap_or_default())
@@ -137,7 +160,7 @@ impl Conversation {
 
     /// Records that octets of later requests arrived before the answer to an earlier request was sent.
     pub(super) fn pipelined(&mut self, later: &[u8]) {
-        if self.known.client_closed || octets::may_overtake(later) {
+        if self.known.client_closed || may_overtake(later) {
             return;
         }
         let message = self.message("octets", later);
@@ -242,7 +265,7 @@ impl Conversation {
 
     /// Checks the order of requests: those in progress at the same time, and their referenceIds (Z39.50-2003 §3.1.2, §3.4, §3.5).
     fn in_order(&mut self, message: Message<'_>, request: &Apdu) {
-        if self.known.client_closed || octets::may_overtake(message.octets) {
+        if self.known.client_closed || may_overtake(message.octets) {
             return;
         }
         let concurrent = self.may_be_concurrent();
@@ -297,4 +320,18 @@ impl Conversation {
             .mark(message, RuleId::InitAlone, true, String::new);
         self.known.stage = Stage::InInit;
     }
+}
+
+/// Returns the tag of octets that begin like an APDU, if the standard does not define an APDU with this tag.
+fn unknown_tag(octets: &[u8]) -> Option<u32> {
+    let header = Header::read(octets).ok()??;
+    Apdu::name_of_tag(header.tag)
+        .is_none()
+        .then_some(header.tag)
+}
+
+/// Returns whether a request may be sent while another one is in progress: a Close, or a request about the one in progress.
+fn may_overtake(octets: &[u8]) -> bool {
+    let header = Header::read(octets).ok().flatten();
+    header.is_some_and(|header| [29, 31, 32, 48].contains(&header.tag))
 }

@@ -1,4 +1,4 @@
-//! The findings of a judge, as values and as a JSON object.
+//! The findings of a judge, as values, JSON and XML of JUnit.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
@@ -6,8 +6,9 @@ use std::time::{Duration, SystemTime};
 use serde_json::{Map, Value, json};
 
 use super::reactions::Reaction;
-use super::rules::{ClientRule, Level, rules};
-use crate::hidden::digits;
+use super::rules::rules;
+use crate::report::{Group, HIDDEN, Outcome, digits, to_junit};
+use crate::{Level, Requirement};
 use z3950_server::Peer;
 use z3950_server::metrics::SessionEnd;
 use z3950_server::transcript::format_time;
@@ -80,7 +81,7 @@ pub struct JudgedSession {
 #[non_exhaustive]
 pub struct ClientFinding {
     /// The rule that was broken.
-    pub rule: &'static ClientRule,
+    pub rule: &'static Requirement,
     /// The number of times the rule was broken.
     pub times: u64,
     /// The number of times the rule applied, including those in which it was broken.
@@ -111,7 +112,7 @@ impl ClientFinding {
             "rule": self.rule.name,
             "level": self.rule.level.as_str(),
             "section": self.rule.section,
-            "requirement": self.rule.requirement,
+            "requirement": self.rule.text,
             "verdict": self.verdict(),
             "times": self.times,
             "of": self.of,
@@ -120,6 +121,16 @@ impl ClientFinding {
             "length": self.length,
             "octets": digits(&self.octets),
         })
+    }
+
+    fn outcome(&self) -> Outcome<'_> {
+        let octets = digits(&self.octets).unwrap_or_else(|| HIDDEN.to_owned());
+        Outcome::NotMet {
+            requirement: self.rule,
+            advice: "hint",
+            message: format!("{} of {} times; first: {}", self.times, self.of, self.came),
+            evidence: format!("{} of {} octets: {octets}", self.message, self.length),
+        }
     }
 }
 
@@ -176,6 +187,41 @@ impl JudgedSession {
             "faults left out": self.reactions_left_out,
         })
     }
+
+    fn group(&self) -> Group<'_> {
+        let requests = self.requests.iter();
+        let requests: Vec<String> = requests
+            .map(|(name, count)| format!("{name} {count}"))
+            .collect();
+        let end = self.end.map_or("open", SessionEnd::name);
+        let mut properties = vec![
+            ("version".to_owned(), self.version.to_string()),
+            ("requests".to_owned(), requests.join(", ")),
+            ("end".to_owned(), end.to_owned()),
+        ];
+        properties.extend(self.reactions.iter().map(|fault| {
+            let reaction = format!("{}: {}", fault.request, fault.reaction);
+            (format!("fault: {}", fault.rule), reaction)
+        }));
+        let passed = self.passed.iter().map(|name| (*name, Outcome::Met));
+        let findings = self.findings.iter();
+        let findings = findings.map(|finding| (finding.rule.name, finding.outcome()));
+        let not_seen = self.not_seen.iter();
+        let not_seen = not_seen.map(|name| (*name, Outcome::Skipped("not seen".to_owned())));
+        let results = passed.chain(findings).chain(not_seen);
+        Group {
+            name: format!("session {}: {}", self.number, self.client()),
+            host: self.peer.to_string(),
+            begun: self.begun,
+            time: self.time,
+            properties,
+            class: "z3950.client",
+            // The time of each rule is not measured.
+            results: results
+                .map(|(name, outcome)| (name, Duration::ZERO, outcome))
+                .collect(),
+        }
+    }
 }
 
 impl ClientReport {
@@ -223,7 +269,7 @@ impl ClientReport {
                     "rule": rule.name,
                     "level": rule.level.as_str(),
                     "section": rule.section,
-                    "requirement": rule.requirement,
+                    "requirement": rule.text,
                     "pass": count.pass,
                     "fail": count.fail,
                     "hint": count.hint,
@@ -240,5 +286,11 @@ impl ClientReport {
             "sessions": sessions,
             "rules": counts,
         })
+    }
+
+    /// Returns the report as XML of JUnit: a test suite for each session, and a test case for each rule.
+    pub fn to_junit(&self) -> String {
+        let sessions = self.sessions.iter().map(JudgedSession::group);
+        to_junit("z3950d --judge", self.time, sessions)
     }
 }

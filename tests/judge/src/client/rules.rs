@@ -1,23 +1,9 @@
 //! The rules for clients, with their sources.
 
-pub use crate::Level;
-
-/// A requirement or recommendation for clients.
-#[derive(Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ClientRule {
-    /// The name of the rule, which does not change between versions.
-    pub name: &'static str,
-    /// The level of obligation.
-    pub level: Level,
-    /// The source of the rule.
-    pub section: &'static str,
-    /// The requirement, in one sentence.
-    pub requirement: &'static str,
-}
+use crate::{Level, Requirement};
 
 /// Returns all rules, grouped by service.
-pub fn rules() -> &'static [ClientRule] {
+pub fn rules() -> &'static [Requirement] {
     RULES
 }
 
@@ -29,12 +15,12 @@ macro_rules! rules {
             $($id,)*
         }
 
-        const RULES: &[ClientRule] = &[
-            $(ClientRule {
+        const RULES: &[Requirement] = &[
+            $(Requirement {
                 name: $name,
                 level: Level::$level,
                 section: $section,
-                requirement: $requirement,
+                text: $requirement,
             },)*
         ];
     };

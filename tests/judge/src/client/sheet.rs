@@ -2,7 +2,8 @@
 //! it.
 
 use super::report::{ClientFinding, RuleCount};
-use super::rules::{Level, RuleId, rules};
+use super::rules::{RuleId, rules};
+use crate::Level;
 use z3950_server::transcript::redacted_request;
 
 /// The maximum number of characters in the description of a finding.

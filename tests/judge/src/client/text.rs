@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::report::{ClientFinding, ClientReport, JudgedSession};
-use crate::hidden::{HIDDEN, digits};
+use crate::report::{HIDDEN, digits};
 use z3950_server::metrics::SessionEnd;
 
 /// The maximum number of octets of an APDU that are printed on a line.
@@ -91,7 +91,7 @@ fn put_finding(finding: &ClientFinding, text: &mut String) {
         rule.section,
         finding.times,
         finding.of,
-        rule.requirement,
+        rule.text,
         finding.came.escape_debug(),
     );
     if let Some(first) = finding.octets.get(..finding.octets.len().min(MAX_OCTETS))

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-pub use crate::Level;
+use crate::Requirement;
 
 use super::sru::trial::SruTrial;
 use super::trial::Trial;
@@ -11,14 +11,8 @@ use z3950::transport::BoxFuture;
 
 /// A requirement, and the procedure that checks whether a server meets it.
 pub struct Check {
-    /// The name of the check, `service.subject`, which does not change between versions.
-    pub name: &'static str,
-    /// The level of obligation of the requirement.
-    pub level: Level,
-    /// The source of the requirement.
-    pub section: &'static str,
-    /// The requirement, in one sentence.
-    pub requirement: &'static str,
+    /// The requirement.
+    pub requirement: Requirement,
     pub(super) run: Procedure,
 }
 
@@ -46,7 +40,7 @@ impl Check {
             "The rest ",
         ];
         let ends = [" as well.", " too.", " is not."];
-        let text = self.requirement;
+        let text = self.requirement.text;
         !leans.iter().any(|words| text.starts_with(words))
             && !ends.iter().any(|words| text.ends_with(words))
     }
@@ -54,7 +48,7 @@ impl Check {
 
 impl fmt::Debug for Check {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name)
+        f.write_str(self.requirement.name)
     }
 }
 
@@ -62,10 +56,12 @@ impl fmt::Debug for Check {
 macro_rules! checks {
     ($($name:literal $level:ident $section:tt: $requirement:literal => $run:ident $(($($argument:expr),*))?;)*) => {
         &[$($crate::server::check::Check {
-            name: $name,
-            level: $crate::Level::$level,
-            section: $section,
-            requirement: $requirement,
+            requirement: $crate::Requirement {
+                name: $name,
+                level: $crate::Level::$level,
+                section: $section,
+                text: $requirement,
+            },
             run: $crate::server::check::Procedure::Z3950(
                 |trial| Box::pin($run(trial $($(, $argument)*)?)),
             ),

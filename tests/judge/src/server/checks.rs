@@ -74,19 +74,23 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_requirements_cite_their_source() {
-        let mut names: Vec<&str> = all().map(|(_, check)| check.name).collect();
+        let mut names: Vec<&str> = all().map(|(_, check)| check.requirement.name).collect();
         let count = names.len();
         assert!(count >= 120, "{count}");
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), count);
         for (_, check) in all() {
-            assert!(check.name.contains('.'), "{}", check.name);
+            assert!(
+                check.requirement.name.contains('.'),
+                "{}",
+                check.requirement.name
+            );
             assert!(
                 check.stands_alone(),
                 "{}: {}",
-                check.name,
-                check.requirement
+                check.requirement.name,
+                check.requirement.text
             );
             let sources = [
                 "Z39.50-2003 §",
@@ -100,8 +104,12 @@ mod tests {
             ];
             let is_cited = sources
                 .iter()
-                .any(|source| check.section.starts_with(source));
-            assert!(is_cited, "{}: {}", check.name, check.section);
+                .any(|source| check.requirement.section.starts_with(source));
+            assert!(
+                is_cited,
+                "{}: {}",
+                check.requirement.name, check.requirement.section
+            );
         }
     }
 }

@@ -4,17 +4,17 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::check::{Check, Level};
 use super::ledger::Exchange;
 use super::verdict::Verdict;
-use crate::hidden::digits;
+use crate::report::digits;
+use crate::{Level, Requirement};
 
 /// The result of a check.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Finding {
-    /// The check.
-    pub check: &'static Check,
+    /// The requirement that was checked.
+    pub requirement: &'static Requirement,
     /// The verdict on the server.
     pub verdict: Verdict,
     /// Whether an error prevented the check: no session could be opened, or the judgement ended early. If an error prevents
@@ -29,7 +29,7 @@ pub struct Finding {
 impl Finding {
     /// Returns whether a requirement of the standard is not met: `fail`, at the level `shall`.
     pub fn is_violation(&self) -> bool {
-        self.check.level == Level::Shall && matches!(self.verdict, Verdict::Fail { .. })
+        self.requirement.level == Level::Shall && matches!(self.verdict, Verdict::Fail { .. })
     }
 
     /// Returns the finding as JSON; `octets` adds the octets of each APDU in hexadecimal.
@@ -54,10 +54,10 @@ impl Finding {
         });
         let exchanges: Vec<Value> = exchanges.collect();
         let object = json!({
-            "check": self.check.name,
-            "level": self.check.level.as_str(),
-            "section": self.check.section,
-            "requirement": self.check.requirement,
+            "check": self.requirement.name,
+            "level": self.requirement.level.as_str(),
+            "section": self.requirement.section,
+            "requirement": self.requirement.text,
             "verdict": self.verdict.as_str(),
             "wanted": wanted,
             "came": came,

@@ -12,10 +12,10 @@ use super::checks::{Permission, all};
 use super::finding::Finding;
 use super::learn::learn;
 use super::ledger::{Ledger, Pacer};
-use super::offer::MissingPrerequisite;
+use super::offer::{MissingPrerequisite, ServerOffer};
 use super::options::{JudgeOptions, JudgedServer};
-use super::report::{Report, ServerOffer};
-use super::schedule::{CheckResult, JudgedOffer, Schedule};
+use super::report::Report;
+use super::schedule::{CheckResult, Schedule};
 use super::secrets::Secrets;
 use super::sru;
 use super::trial::QUIET;
@@ -27,7 +27,7 @@ use z3950::url::Host;
 pub struct Judge {
     server: Arc<JudgedServer>,
     secrets: Secrets,
-    known: JudgedOffer,
+    offer: ServerOffer,
     schedule: Schedule,
     findings: Vec<Finding>,
     begun: SystemTime,
@@ -70,8 +70,8 @@ impl Judge {
             .into_iter()
             .fold(Options::default(), Options::union);
         (init.preferred_message_size, init.exceptional_record_size) = (SIZE, SIZE);
-        let known = JudgedOffer::Z3950(Arc::default());
-        Self::prepared(connector, host, port, options, known, all())
+        let offer = ServerOffer::Z3950(Arc::default());
+        Self::prepared(connector, host, port, options, offer, all())
     }
 
     /// Prepares a judgement of an SRU server. The first database is the path of its URL.
@@ -81,8 +81,8 @@ impl Judge {
         port: u16,
         options: JudgeOptions,
     ) -> Self {
-        let known = JudgedOffer::Sru(Arc::default());
-        Self::prepared(connector, host, port, options, known, sru::checks::all())
+        let offer = ServerOffer::Sru(Arc::default());
+        Self::prepared(connector, host, port, options, offer, sru::checks::all())
     }
 
     fn prepared(
@@ -90,7 +90,7 @@ impl Judge {
         host: Host,
         port: u16,
         options: JudgeOptions,
-        known: JudgedOffer,
+        offer: ServerOffer,
         checks: impl Iterator<Item = (Permission, &'static Check)>,
     ) -> Self {
         let is_wanted = |check: &Check| {
@@ -98,7 +98,7 @@ impl Judge {
             only.is_empty()
                 || only
                     .iter()
-                    .any(|name| check.name.starts_with(name.as_str()))
+                    .any(|name| check.requirement.name.starts_with(name.as_str()))
         };
         let chosen: Vec<_> = checks.filter(|(_, check)| is_wanted(check)).collect();
         let secrets = Secrets::of(&options);
@@ -113,7 +113,7 @@ impl Judge {
             schedule: Schedule::new(Arc::clone(&server), chosen),
             server,
             secrets,
-            known,
+            offer,
             findings: Vec::new(),
             begun: SystemTime::now(),
             started: Instant::now(),
@@ -122,7 +122,7 @@ impl Judge {
     }
 
     /// Determines the server's offer. This is needed once, before the first check. If a database is missing, no checks are run.
-    pub async fn learn(&mut self) -> ServerOffer<'_> {
+    pub async fn learn(&mut self) -> &ServerOffer {
         let server = Arc::clone(&self.server);
         let limit = server.options.limits.check_time + server.options.pause * 100;
         let hide = |notes: &mut Vec<String>| {
@@ -130,14 +130,14 @@ impl Judge {
             notes.iter_mut().for_each(|note| secrets.hide_in(note));
         };
         let began = Instant::now();
-        let ledger = match &mut self.known {
-            JudgedOffer::Z3950(offer) => {
+        let ledger = match &mut self.offer {
+            ServerOffer::Z3950(offer) => {
                 let (mut found, ledger) = learn(&server, limit).await;
                 hide(&mut found.notes);
                 *offer = Arc::new(found);
                 ledger
             }
-            JudgedOffer::Sru(offer) => {
+            ServerOffer::Sru(offer) => {
                 let (mut found, ledger) = sru::learn::learn(&server, limit).await;
                 hide(&mut found.notes);
                 *offer = Arc::new(found);
@@ -145,15 +145,15 @@ impl Judge {
             }
         };
         self.count(&ledger, began);
-        let lacks = |kind| self.offered().missing().contains(&kind);
+        let lacks = |kind| self.offer.missing().contains(&kind);
         if lacks(MissingPrerequisite::Database) {
             self.schedule
                 .leave_out("a database to judge is not available");
         } else if !lacks(MissingPrerequisite::Answer) && !lacks(MissingPrerequisite::Session) {
             let most = self.useful_sessions();
-            self.schedule.find_sessions(&self.known, most).await;
+            self.schedule.find_sessions(&self.offer, most).await;
         }
-        self.offered()
+        &self.offer
     }
 
     fn count(&mut self, ledger: &Ledger, began: Instant) {
@@ -174,18 +174,10 @@ impl Judge {
         useful.min(options.sessions).min(self.remaining())
     }
 
-    /// Returns the server's offer.
-    fn offered(&self) -> ServerOffer<'_> {
-        match &self.known {
-            JudgedOffer::Z3950(offer) => ServerOffer::Z3950(offer),
-            JudgedOffer::Sru(offer) => ServerOffer::Sru(offer),
-        }
-    }
-
     /// Returns the result of the next check, in the order of the checks; `None` after the last check. Later checks run in the
     /// meantime. If the future is dropped, checks that have begun continue at the next call.
     pub async fn next(&mut self) -> Option<&Finding> {
-        let result = self.schedule.next(&self.known).await?;
+        let result = self.schedule.next(&self.offer).await?;
         self.add(result);
         self.findings.last()
     }
@@ -208,7 +200,7 @@ impl Judge {
         } = result;
         let is_left_out = match &verdict {
             Verdict::NotJudged { reason } => {
-                let missing = self.offered().missing();
+                let missing = self.offer.missing();
                 self.schedule.stopped() == Some(reason)
                     || missing.contains(&MissingPrerequisite::Answer)
             }
@@ -218,7 +210,7 @@ impl Judge {
         let is_error = is_not_judged && (ledger.is_unreachable || (is_left_out && !self.has_error));
         self.has_error |= is_error;
         let mut finding = Finding {
-            check,
+            requirement: &check.requirement,
             verdict,
             is_error,
             time,
@@ -242,7 +234,7 @@ impl Judge {
             time: self.started.elapsed(),
             requests: cost.requests,
             octets: cost.octets,
-            offer: self.offered(),
+            offer: &self.offer,
             findings: &self.findings,
             secrets: &self.secrets,
         }

@@ -1,8 +1,13 @@
-//! The offer of a server, determined before it is judged: a session, a database, a query with hits, record syntaxes.
+//! The offer of a server, determined before it is judged: a database, a query with hits, and what else the checks need in the
+//! protocol.
+
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 use z3950_asn1::apdu::{DatabaseName, InitializeResponse, Options, RpnQuery};
 use z3950_asn1::oid::Oid;
+use z3950_asn1::sru::Version;
+use z3950_asn1::sru::zeerex::{ZeeRex, ZeeRexIndex, ZeeRexMap};
 
 /// Words that occur in most catalogues, in several languages; the last ones are for test servers.
 pub(super) const WORDS: [&str; 14] = [
@@ -13,6 +18,7 @@ pub(super) const WORDS: [&str; 14] = [
 pub(super) const FEW: std::ops::RangeInclusive<i64> = 3..=20;
 /// The message if the server did not answer while its offer was being determined.
 pub(super) const TOO_LATE: &str = "the server did not answer in time";
+
 /// A precondition of the judgement that the server does not meet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -31,7 +37,50 @@ pub enum MissingPrerequisite {
     Updates,
 }
 
-/// The features that a server offers, as determined before it is judged.
+/// The offer of a server in the protocol in which it is judged.
+#[derive(Debug, Clone)]
+pub enum ServerOffer {
+    /// The offer of a Z39.50 server.
+    Z3950(Arc<Offer>),
+    /// The offer of an SRU server.
+    Sru(Arc<SruOffer>),
+}
+
+impl ServerOffer {
+    /// Returns whether the server answered any request.
+    pub fn has_answered(&self) -> bool {
+        match self {
+            Self::Z3950(offer) => offer.init.is_some(),
+            Self::Sru(offer) => offer.has_answered,
+        }
+    }
+
+    /// Returns the preconditions of the judgement that the server does not meet.
+    pub fn missing(&self) -> &[MissingPrerequisite] {
+        match self {
+            Self::Z3950(offer) => &offer.missing,
+            Self::Sru(offer) => &offer.missing,
+        }
+    }
+
+    /// Returns notes on features that could not be determined, with the reason.
+    pub fn notes(&self) -> &[String] {
+        match self {
+            Self::Z3950(offer) => &offer.notes,
+            Self::Sru(offer) => &offer.notes,
+        }
+    }
+
+    /// Returns the server's properties and the values used to judge it, with their names.
+    pub(super) fn used(&self) -> Vec<(String, Value)> {
+        match self {
+            Self::Z3950(offer) => offer.used(),
+            Self::Sru(offer) => offer.used(),
+        }
+    }
+}
+
+/// The features that a Z39.50 server offers, as determined before it is judged.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Offer {
@@ -60,8 +109,7 @@ pub struct Offer {
 }
 
 impl Offer {
-    /// Returns the server's properties and the values used to judge it, with their names.
-    pub(super) fn used(&self) -> Vec<(String, Value)> {
+    fn used(&self) -> Vec<(String, Value)> {
         let databases: Vec<Value> = self
             .databases
             .iter()
@@ -90,6 +138,86 @@ impl Offer {
         ]
         .map(|(name, value)| (name.to_owned(), value))
         .into()
+    }
+}
+
+/// The features that an SRU server offers, as determined before it is judged.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct SruOffer {
+    /// Whether the server sent an SRU answer in any version.
+    pub has_answered: bool,
+    /// The path of the database.
+    pub path: String,
+    /// The versions that the server supports, earliest first.
+    pub versions: Vec<Version>,
+    /// Whether the server supports 2.0 only if the request has the parameter `version`, which does not exist in 2.0.
+    pub names_version: bool,
+    /// The server's description of itself; `None` if it does not send one.
+    pub description: Option<ZeeRex>,
+    /// A CQL query with hits or, if none was found, the first query tried.
+    pub query: Option<String>,
+    /// The number of hits of the query.
+    pub hits: u64,
+    /// Whether the server really searches: it has no hits for a word that does not occur anywhere.
+    pub has_index: bool,
+    /// A clause for scanning an index with terms.
+    pub scan_clause: Option<String>,
+    /// The preconditions of the judgement that the server does not meet.
+    pub missing: Vec<MissingPrerequisite>,
+    /// Notes on features that could not be determined, with the reason.
+    pub notes: Vec<String>,
+}
+
+impl SruOffer {
+    fn used(&self) -> Vec<(String, Value)> {
+        let versions: Vec<&str> = self.versions.iter().map(|one| one.as_str()).collect();
+        let implementation = self.description.as_ref().and_then(|description| {
+            let found = description.database.implementation.as_ref()?;
+            Some(
+                format!("{} {}", found.title, found.version)
+                    .trim()
+                    .to_owned(),
+            )
+        });
+        let schemas: Vec<&str> = self
+            .description
+            .iter()
+            .flat_map(|description| description.schemas.iter().map(|schema| &*schema.name))
+            .collect();
+        [
+            ("implementation", json!(implementation)),
+            ("versions", json!(versions)),
+            ("databases", json!([self.path])),
+            ("query", json!(self.query)),
+            ("hits", json!(self.hits)),
+            ("scan", json!(self.scan_clause)),
+            ("schemas", json!(schemas)),
+            ("notes", json!(self.notes)),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into()
+    }
+
+    /// Returns the CQL names, with prefixes, of the indexes in the description for which `keeps` returns true; one name per
+    /// index.
+    pub(super) fn indexes(&self, keeps: impl Fn(&ZeeRexIndex) -> bool) -> Vec<String> {
+        let indexes = self.description.iter().flat_map(|one| &one.indexes);
+        let names = indexes.filter(|index| keeps(index)).filter_map(|index| {
+            index.maps.iter().find_map(|map| match map {
+                ZeeRexMap::Name { set, name } if set.is_empty() => Some(name.clone()),
+                ZeeRexMap::Name { set, name } => Some(format!("{set}.{name}")),
+                ZeeRexMap::Attributes(_) => None,
+            })
+        });
+        names.collect()
+    }
+
+    /// Returns the last word of the query, which is its term.
+    pub(super) fn term(&self) -> &str {
+        let query = self.query.as_deref().unwrap_or_default();
+        let word = query.rsplit(['=', ' ']).next().unwrap_or_default();
+        word.trim_matches(['"', '(', ')'])
     }
 }
 

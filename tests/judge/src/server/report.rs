@@ -1,15 +1,14 @@
-//! The findings of a judgement, as values and as a JSON object.
+//! The findings of a judgement, as values, JSON and XML of JUnit.
 
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
-use z3950_files::moment::Moment;
 
 use super::finding::Finding;
-use super::offer::{MissingPrerequisite, Offer};
+use super::offer::ServerOffer;
 use super::secrets::Secrets;
-use super::sru::offer::SruOffer;
 use super::verdict::Verdict;
+use crate::report::{Group, Outcome, service, timestamp, to_junit};
 
 /// The version of the JSON form.
 const VERSION: u32 = 1;
@@ -29,52 +28,10 @@ pub struct Report<'a> {
     /// The number of octets received.
     pub octets: u64,
     /// The server's offer.
-    pub offer: ServerOffer<'a>,
+    pub offer: &'a ServerOffer,
     /// The findings, in the order of the checks.
     pub findings: &'a [Finding],
     pub(super) secrets: &'a Secrets,
-}
-
-/// The offer of a server in the protocol in which it is judged.
-#[derive(Debug, Clone, Copy)]
-pub enum ServerOffer<'a> {
-    /// The offer of a Z39.50 server.
-    Z3950(&'a Offer),
-    /// The offer of an SRU server.
-    Sru(&'a SruOffer),
-}
-
-impl<'a> ServerOffer<'a> {
-    /// Returns whether the server answered any request.
-    pub fn has_answered(self) -> bool {
-        match self {
-            Self::Z3950(offer) => offer.init.is_some(),
-            Self::Sru(offer) => offer.has_answered,
-        }
-    }
-
-    /// Returns the preconditions of the judgement that the server does not meet.
-    pub fn missing(self) -> &'a [MissingPrerequisite] {
-        match self {
-            Self::Z3950(offer) => &offer.missing,
-            Self::Sru(offer) => &offer.missing,
-        }
-    }
-
-    /// Returns notes on features that could not be determined, with the reason.
-    pub fn notes(self) -> &'a [String] {
-        match self {
-            Self::Z3950(offer) => &offer.notes,
-            Self::Sru(offer) => &offer.notes,
-        }
-    }
-
-    fn used(self) -> Vec<(String, Value)> {
-        match self {
-            Self::Z3950(offer) => offer.used(),
-            Self::Sru(offer) => offer.used(),
-        }
-    }
 }
 
 /// The number of checks with each verdict.
@@ -124,7 +81,7 @@ impl Report<'_> {
         json!({
             "v": VERSION,
             "server": self.name,
-            "begun": self.timestamp(),
+            "begun": format!("{}Z", timestamp(self.begun)),
             "seconds": self.time.as_secs_f64(),
             "requests": self.requests,
             "octets": self.octets,
@@ -152,12 +109,62 @@ impl Report<'_> {
         used
     }
 
-    /// Returns the time at which the judgement began, in UTC (RFC 3339).
-    pub(super) fn timestamp(&self) -> String {
-        let begun = Moment::from(self.begun);
-        format!(
-            "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z",
-            begun.year, begun.month, begun.day, begun.hour, begun.minute, begun.second
+    /// Returns the report as XML of JUnit: a test suite for each service, and a test case for each check.
+    pub fn to_junit(&self) -> String {
+        let services = self
+            .findings
+            .chunk_by(|one, next| service(one.requirement.name) == service(next.requirement.name));
+        let name = format!("z3950 probe --conformance {}", self.name);
+        to_junit(
+            &name,
+            self.time,
+            services.map(|findings| self.group(findings)),
         )
     }
+
+    fn group<'a>(&self, findings: &'a [Finding]) -> Group<'a> {
+        let name = findings.first().map_or("", |one| one.requirement.name);
+        let used = self.used().into_iter();
+        let properties = used.map(|(key, value)| match value.as_str() {
+            Some(text) => (key, text.to_owned()),
+            None => (key, value.to_string()),
+        });
+        let results = findings.iter();
+        Group {
+            name: service(name).to_owned(),
+            host: self.name.clone(),
+            begun: self.begun,
+            time: findings.iter().map(|one| one.time).sum(),
+            properties: properties.collect(),
+            class: "z3950",
+            results: results
+                .map(|one| (one.requirement.name, one.time, outcome(one)))
+                .collect(),
+        }
+    }
+}
+
+fn outcome(finding: &Finding) -> Outcome<'_> {
+    match &finding.verdict {
+        Verdict::Pass => Outcome::Met,
+        Verdict::Fail { wanted, came } => Outcome::NotMet {
+            requirement: finding.requirement,
+            advice: "advice",
+            message: format!("wanted {wanted}, but {came} came"),
+            evidence: conversation(finding),
+        },
+        Verdict::NotJudged { reason } if finding.is_error => Outcome::Error(reason),
+        Verdict::NotOffered { reason } | Verdict::NotJudged { reason } => {
+            Outcome::Skipped(format!("{}: {reason}", finding.verdict.as_str()))
+        }
+    }
+}
+
+/// Formats the messages of a check, with one line per APDU.
+fn conversation(finding: &Finding) -> String {
+    let lines = finding.exchanges.iter().map(|exchange| {
+        let mark = if exchange.is_sent { ">" } else { "<" };
+        format!("{mark} {}\n", exchange.summary)
+    });
+    lines.collect()
 }

@@ -15,10 +15,9 @@ use tokio::time::{Instant, sleep, timeout};
 use super::check::{Check, Procedure};
 use super::checks::Permission;
 use super::ledger::Ledger;
-use super::offer::Offer;
+use super::offer::ServerOffer;
 use super::options::JudgedServer;
 use super::sru;
-use super::sru::offer::SruOffer;
 use super::sru::trial::SruTrial;
 use super::trial::{MAX_UNASKED, Trial, seconds};
 use super::verdict::{Checked, Verdict, counted};
@@ -32,23 +31,6 @@ const ACCEPTANCE: Duration = Duration::from_secs(2);
 
 /// The maximum time that a server may take to notice that sessions have ended.
 const SETTLING: Duration = Duration::from_secs(1);
-
-/// The server's offer in either protocol.
-#[derive(Clone)]
-pub(super) enum JudgedOffer {
-    Z3950(Arc<Offer>),
-    Sru(Arc<SruOffer>),
-}
-
-impl JudgedOffer {
-    fn trial(&self, server: &Arc<JudgedServer>) -> AnyTrial {
-        let server = Arc::clone(server);
-        match self {
-            Self::Z3950(offer) => AnyTrial::Z3950(Trial::new(server, Arc::clone(offer))),
-            Self::Sru(offer) => AnyTrial::Sru(SruTrial::new(server, Arc::clone(offer))),
-        }
-    }
-}
 
 /// The checks of a judgement, in order.
 pub(super) struct Schedule {
@@ -139,14 +121,14 @@ impl Schedule {
 
     /// Determines the number of concurrent sessions that the server accepts, up to `most`, and sets the number of parallel checks
     /// accordingly. If the server has a limit, only half of it is used, which leaves room for other clients.
-    pub(super) async fn find_sessions(&mut self, known: &JudgedOffer, most: usize) {
+    pub(super) async fn find_sessions(&mut self, offer: &ServerOffer, most: usize) {
         if most < 2 {
             return;
         }
         let began = Instant::now();
         let mut open = Vec::new();
         while open.len() < most && !self.has_limit {
-            let mut trial = known.trial(&self.server);
+            let mut trial = AnyTrial::new(&self.server, offer);
             let is_accepted = timeout(ACCEPTANCE, trial.begin()).await == Ok(true);
             // A full server may end the session that has been idle longest, so that session is checked. An HTTP server may not
             // keep any connection.
@@ -211,7 +193,7 @@ impl Schedule {
 
     /// Returns the result of the next check; `None` after the last check. If the future is dropped, checks are suspended until
     /// the next call, but their time limits continue.
-    pub(super) async fn next(&mut self, known: &JudgedOffer) -> Option<CheckResult> {
+    pub(super) async fn next(&mut self, offer: &ServerOffer) -> Option<CheckResult> {
         loop {
             match self.ended.remove(&self.returned) {
                 Some(result) if result.is_doubtful() && self.stopped.is_none() => {
@@ -225,9 +207,9 @@ impl Schedule {
             }
             let is_in_question = self.unanswered >= MAX_UNANSWERED && self.stopped.is_none();
             if !is_in_question {
-                self.begin(known);
+                self.begin(offer);
             } else if self.running.is_empty() {
-                self.ask_again(known).await;
+                self.ask_again(offer).await;
                 continue;
             }
             if !self.ended.contains_key(&self.returned) {
@@ -252,7 +234,7 @@ impl Schedule {
     }
 
     /// Starts as many checks as may run now.
-    fn begin(&mut self, known: &JudgedOffer) {
+    fn begin(&mut self, offer: &ServerOffer) {
         loop {
             let number = self.repeated.unwrap_or(self.begun);
             let Some((permission, check)) = self.checks.get(number).copied() else {
@@ -281,7 +263,7 @@ impl Schedule {
             };
             let carried_out = carry_out(
                 Arc::clone(&self.server),
-                known.trial(&self.server),
+                AnyTrial::new(&self.server, offer),
                 check,
                 self.sessions,
             );
@@ -342,9 +324,9 @@ impl Schedule {
     }
 
     /// Leaves out the remaining checks if the server has stopped answering searches.
-    async fn ask_again(&mut self, known: &JudgedOffer) {
+    async fn ask_again(&mut self, offer: &ServerOffer) {
         let began = Instant::now();
-        let mut trial = known.trial(&self.server);
+        let mut trial = AnyTrial::new(&self.server, offer);
         let mut is_answered = trial.is_answered().await;
         if !is_answered && !trial.ledger().is_silent {
             // The server may have been full, so it is asked once more.
@@ -391,7 +373,7 @@ async fn carry_out(
             trial.hang_up();
             trial.ledger().is_silent = true;
             let came = format!("no end within {} s", time.as_secs());
-            Verdict::fail(check.requirement, came)
+            Verdict::fail(check.requirement.text, came)
         }
     };
     let has_ended = trial.leave().await;
@@ -412,6 +394,14 @@ enum AnyTrial {
 }
 
 impl AnyTrial {
+    fn new(server: &Arc<JudgedServer>, offer: &ServerOffer) -> Self {
+        let server = Arc::clone(server);
+        match offer {
+            ServerOffer::Z3950(offer) => Self::Z3950(Trial::new(server, Arc::clone(offer))),
+            ServerOffer::Sru(offer) => Self::Sru(SruTrial::new(server, Arc::clone(offer))),
+        }
+    }
+
     fn ledger(&mut self) -> &mut Ledger {
         match self {
             Self::Z3950(trial) => &mut trial.ledger,

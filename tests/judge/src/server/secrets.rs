@@ -248,7 +248,7 @@ mod tests {
         for (length, shown) in [(8, "... sesa"), (9, "... ****")] {
             let (_, check) = all().next().expect("a check");
             let mut finding = Finding {
-                check,
+                requirement: &check.requirement,
                 verdict: Verdict::fail("sesame", "no sesame"),
                 is_error: false,
                 time: Duration::ZERO,

@@ -4,7 +4,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `checks` | the checks, in one file per subject |
-//! | `offer` | the server's offer, which `learn` determines |
+//! | `learn` | determines what the server offers |
 //! | `trial` | a check in progress: requests and their answers |
 //! | `answer` | an answer: its numbers, records, terms and diagnostics |
 //! | `model` | the children of each element, and their order |
@@ -16,7 +16,6 @@ mod answer;
 pub(super) mod checks;
 pub(super) mod learn;
 mod model;
-pub(super) mod offer;
 pub(super) mod parameters;
 mod tap;
 mod tree;

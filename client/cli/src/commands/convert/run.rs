@@ -24,10 +24,9 @@ use super::source::{FoundRecord, Source};
 use super::stats;
 use crate::answer::Envelope;
 use crate::console::exit::Exit;
-use crate::console::few::FewMessages;
 use crate::console::input::readable;
 use crate::console::interrupt::{Interrupt, Stopped};
-use crate::console::output::{Failure, Output, Words};
+use crate::console::output::{Failure, FewMessages, Output, Words};
 use crate::render::{Style, counted, not_encoded, shown, undecoded};
 
 /// A conversion.

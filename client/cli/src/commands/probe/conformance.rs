@@ -9,10 +9,8 @@ use serde_json::Value;
 use tokio::time::timeout_at;
 use z3950_asn1::query::parse_pqf;
 use z3950_files::{Existing, Whole, is_named_pipe};
-use z3950_judge::server::{
-    Finding, Judge, JudgeOptions, Level, MissingPrerequisite, Report, Verdict,
-};
-use z3950_judge::{HIDDEN, digits};
+use z3950_judge::server::{Finding, Judge, JudgeOptions, MissingPrerequisite, Report, Verdict};
+use z3950_judge::{HIDDEN, Level, digits};
 
 use super::Probe;
 use crate::answer::Envelope;
@@ -352,7 +350,7 @@ fn print(
         object.append(&mut finding.to_json(octets));
         return Envelope::from(Value::Object(object)).write(output);
     }
-    let check = finding.check;
+    let check = finding.requirement;
     let verdict = match finding.verdict {
         Verdict::Fail { .. } if !finding.is_violation() => "advice",
         _ => finding.verdict.as_str(),
@@ -374,7 +372,7 @@ fn print(
                 .find(|exchange| exchange.is_sent);
             let sent = sent.map_or("", |exchange| exchange.summary.as_str());
             let details = vec![
-                format!("required: {}", check.requirement),
+                format!("required: {}", check.text),
                 format!("sent:     {sent}"),
                 format!("wanted:   {wanted}"),
                 format!("came:     {came}"),

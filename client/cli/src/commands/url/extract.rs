@@ -13,9 +13,8 @@ use z3950_marc::stream::{GUESS_OCTETS, InputForm, RecordReader};
 use super::Redaction;
 use crate::answer::Envelope;
 use crate::console::exit::Exit;
-use crate::console::few::FewMessages;
 use crate::console::input::{STANDARD, open};
-use crate::console::output::{Failure, Output, Words};
+use crate::console::output::{Failure, FewMessages, Output, Words};
 use crate::render;
 
 /// The maximum size of text or page, in octets. There is no limit for files of records.

@@ -15,6 +15,7 @@ use z3950_server::backend::{
     Search, Sort,
 };
 use z3950_server::diagnostic;
+use z3950_server::lock;
 use z3950_server::memory::forms;
 
 use super::dialect::Dialect;
@@ -28,7 +29,6 @@ use crate::engine::link::reading::ReadLink;
 use crate::engine::plan::Page;
 use crate::engine::search::{self, EngineDatabase, clause_of};
 use crate::engine::{pages, sort};
-use crate::lock::lock;
 
 /// How long what is known of an index holds: fields may be renamed, and an alias may get another index.
 const FRESH: Duration = Duration::from_secs(60);

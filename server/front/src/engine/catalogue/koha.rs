@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use z3950_server::Diagnostic;
+use z3950_server::lock;
 
 use self::analysis::{Analysis, Needs};
 use self::mapping::KnownIndex;
@@ -27,7 +28,6 @@ use crate::engine::elastic;
 use crate::engine::elastic::listing::around;
 use crate::engine::elastic::request::search;
 use crate::engine::link::reading::{ReadLink, Reading};
-use crate::lock::lock;
 
 /// The most records from the first to the last one of a page (`index.max_result_window`).
 pub(super) const WINDOW: usize = 10_000;

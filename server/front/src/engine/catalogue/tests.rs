@@ -14,6 +14,7 @@ use z3950_server::asn1::bib1::diagnostics::Condition;
 use z3950_server::asn1::oid::BIB_1;
 use z3950_server::asn1::query::parse_pqf;
 use z3950_server::backend::{Backend, Operand, Scan, Update, UpdateAction, UpdateRecord};
+use z3950_server::lock;
 
 use super::koha::WINDOW;
 use super::*;
@@ -21,7 +22,6 @@ use crate::engine::asking::{
     self, body, changed, number, outcome, presented, record, refused, searched, with_set,
 };
 use crate::engine::link::fake::{FakeAnswer, FakeNode, FakeRequest};
-use crate::lock::lock;
 
 fn database(node: &FakeNode, is_strict: bool) -> CatalogueDatabase {
     let text = CatalogueMap::shipped("koha").expect("a map");

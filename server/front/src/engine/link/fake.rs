@@ -7,9 +7,9 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWrite
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
 use tokio_rustls::TlsAcceptor;
+use z3950_server::lock;
 
 use super::address::ClusterAddress;
-use crate::lock::lock;
 
 /// A request as the server got it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -21,11 +21,11 @@ use tokio::time::{Instant, timeout, timeout_at};
 use z3950::transport::{BoxStream, Connect, RouteError};
 use z3950::url::Mode;
 use z3950::{Endpoint, Host, Routes, Timeouts};
+use z3950_server::lock;
 
 use super::address::{ClusterAccess, ClusterAddress};
 use super::{Draft, Failure, refused};
 use crate::engine::health::ServerCounts;
-use crate::lock::lock;
 use crate::trouble::Trouble;
 
 /// How long a server that failed is asked after all others.

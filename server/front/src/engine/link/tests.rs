@@ -10,11 +10,11 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 use z3950::Pem;
+use z3950_server::lock;
 
 use super::server::PAUSE;
 use super::*;
 use crate::engine::link::fake::{FakeAnswer, FakeNode, FakeRequest};
-use crate::lock::lock;
 
 /// Longer than any answer takes.
 const LONG: Duration = Duration::from_secs(60);

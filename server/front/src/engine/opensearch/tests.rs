@@ -9,6 +9,7 @@ use z3950_server::asn1::apdu::DatabaseName;
 use z3950_server::asn1::bib1::diagnostics::Condition;
 use z3950_server::asn1::query::parse_pqf;
 use z3950_server::backend::{Backend, Search};
+use z3950_server::lock;
 use z3950_server::memory::{AccessPoints, DocidField, Profile};
 
 use super::search::MOST_WINDOW;
@@ -18,7 +19,6 @@ use crate::engine::asking::{
 };
 use crate::engine::link::fake::{FakeAnswer, FakeNode, FakeRequest};
 use crate::engine::{EngineLayout, IndexUses};
-use crate::lock::lock;
 
 fn database(node: &FakeNode, is_strict: bool) -> ClusterDatabase {
     let (points, uses) = (AccessPoints::default(), IndexUses::default());

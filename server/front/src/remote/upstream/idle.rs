@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use tokio::time::{Instant, interval};
 use z3950_server::backend::Caller;
+use z3950_server::lock;
 
 use super::{HeldSet, SessionSlot, SlotState, Upstream};
-use crate::lock::lock;
 
 /// The time after which an idle session is closed and an unused result set is deleted at the target.
 const IDLE: Duration = Duration::from_secs(60);

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use z3950_server::Diagnostic;
+use z3950_server::lock;
 
-use crate::lock::lock;
 use crate::remote::failure;
 
 /// The number of operations in progress, by the number of the chain.

@@ -1,15 +1,17 @@
 //! Rules about the values of Init (Z39.50-2003 §3.2.1.1).
 
 use z3950_asn1::apdu::InitializeRequest;
+use z3950_asn1::codec::frame::{CONSTRUCTED, Header, Length};
 use z3950_files::hex;
 
 use super::Judged;
-use crate::client::octets;
 use crate::client::rules::RuleId;
 
 /// The positions of the options defined by the standard; 9 is reserved.
 const OPTIONS: std::ops::RangeInclusive<u8> = 0..=21;
 const RESERVED: u8 = 9;
+/// The tags of the bit strings in Init: protocolVersion and options.
+const BIT_STRINGS: [u32; 2] = [3, 4];
 
 impl Judged<'_> {
     pub(super) fn init(&mut self, init: &InitializeRequest) {
@@ -34,7 +36,7 @@ impl Judged<'_> {
         self.mark(RuleId::InitOptionsKnown, unknown.is_none(), || {
             format!("option {}", unknown.unwrap_or_default())
         });
-        let bad = octets::bad_bit_strings(self.message.octets);
+        let bad = bad_bit_strings(self.message.octets);
         self.mark(RuleId::InitBitStrings, bad.is_empty(), || {
             let first = bad.first().copied().unwrap_or_default();
             if first.is_empty() {
@@ -52,4 +54,36 @@ impl Judged<'_> {
             "neither implementationName nor implementationId".to_owned()
         });
     }
+}
+
+/// Returns the bit strings in an initRequest whose first octet is not a valid number of unused bits (X.690 §8.6.2). Only
+/// the octets show them.
+fn bad_bit_strings(octets: &[u8]) -> Vec<&[u8]> {
+    let mut bad = Vec::new();
+    let mut rest = contents(octets);
+    while let Ok(Some(header)) = Header::read(rest) {
+        let Length::Definite(length) = header.length else {
+            break;
+        };
+        let end = header.octets.saturating_add(length);
+        let Some(value) = rest.get(header.octets..end) else {
+            break;
+        };
+        let is_primitive = header.class & CONSTRUCTED == 0;
+        if is_primitive
+            && BIT_STRINGS.contains(&header.tag)
+            && value.first().is_none_or(|unused| *unused > 7)
+        {
+            bad.push(value);
+        }
+        rest = rest.get(end..).unwrap_or_default();
+    }
+    bad
+}
+
+fn contents(octets: &[u8]) -> &[u8] {
+    let header = Header::read(octets).ok().flatten();
+    header.map_or(&[], |header| {
+        octets.get(header.octets..).unwrap_or_default()
+    })
 }

@@ -100,10 +100,12 @@ macro_rules! sru_checks {
     (@any $name:literal $level:ident $kind:ident $what:literal $requirement:literal
         $run:ident $(($($argument:expr),*))?) => {
         &[Check {
-            name: $name,
-            level: $crate::Level::$level,
-            section: source!(any $kind $what),
-            requirement: $requirement,
+            requirement: $crate::Requirement {
+                name: $name,
+                level: $crate::Level::$level,
+                section: source!(any $kind $what),
+                text: $requirement,
+            },
             run: $crate::server::check::Procedure::Sru(|trial| Box::pin(async move {
                 let version = trial.main()?;
                 $run(trial, version $($(, $argument)*)?).await
@@ -113,10 +115,12 @@ macro_rules! sru_checks {
     (@one $version:ident $suffix:literal $name:literal $level:ident $kind:ident $what:literal $requirement:literal
         $run:ident $(($($argument:expr),*))?) => {
         Check {
-            name: concat!($name, $suffix),
-            level: $crate::Level::$level,
-            section: source!($version $kind $what),
-            requirement: $requirement,
+            requirement: $crate::Requirement {
+                name: concat!($name, $suffix),
+                level: $crate::Level::$level,
+                section: source!($version $kind $what),
+                text: $requirement,
+            },
             run: $crate::server::check::Procedure::Sru(|trial| Box::pin(async move {
                 let version = z3950_asn1::sru::Version::$version;
                 trial.offered(version)?;
@@ -157,7 +161,7 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_requirements_cite_their_source() {
-        let mut names: Vec<&str> = all().map(|(_, check)| check.name).collect();
+        let mut names: Vec<&str> = all().map(|(_, check)| check.requirement.name).collect();
         let count = names.len();
         assert!(count >= 180, "{count}");
         names.sort_unstable();
@@ -177,14 +181,22 @@ mod tests {
             ];
             let is_cited = sources
                 .iter()
-                .any(|source| check.section.starts_with(source));
-            assert!(is_cited, "{}: {}", check.name, check.section);
-            assert!(check.name.contains('.'), "{}", check.name);
+                .any(|source| check.requirement.section.starts_with(source));
+            assert!(
+                is_cited,
+                "{}: {}",
+                check.requirement.name, check.requirement.section
+            );
+            assert!(
+                check.requirement.name.contains('.'),
+                "{}",
+                check.requirement.name
+            );
             assert!(
                 check.stands_alone(),
                 "{}: {}",
-                check.name,
-                check.requirement
+                check.requirement.name,
+                check.requirement.text
             );
         }
     }

@@ -8,14 +8,16 @@ use z3950_asn1::sru::zeerex::ZeeRex;
 use z3950_asn1::sru::{Response, SruLimits, Version};
 
 use super::answer::JudgedReply;
-use super::offer::{SruOffer, VERSIONS};
 use super::parameters::SruParameters;
 use super::trial::{SentRequest, SruTrial};
 use crate::server::ledger::Ledger;
-use crate::server::offer::{FEW, MissingPrerequisite, TOO_LATE, WORDS, is_better};
+use crate::server::offer::{FEW, MissingPrerequisite, SruOffer, TOO_LATE, WORDS, is_better};
 use crate::server::options::JudgedServer;
 use crate::server::requests::NOWHERE;
 use crate::server::verdict::{Checked, Verdict};
+
+/// The versions of SRU, earliest first.
+const VERSIONS: [Version; 3] = [Version::V1_1, Version::V1_2, Version::V2_0];
 
 /// Determines the server's offer within a time limit. Also returns the cost.
 pub(in crate::server) async fn learn(

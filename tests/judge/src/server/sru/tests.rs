@@ -176,7 +176,7 @@ async fn verdicts(judge: &mut Judge) -> Vec<(&'static str, Verdict)> {
     judge.learn().await;
     let mut found = Vec::new();
     while let Some(finding) = judge.next().await {
-        found.push((finding.check.name, finding.verdict.clone()));
+        found.push((finding.requirement.name, finding.verdict.clone()));
     }
     found
 }
@@ -200,7 +200,7 @@ async fn the_server_of_this_project_passes_all() {
 
 /// Returns the names of the checks in a row of the tables: of one version if the row names it, otherwise of all versions.
 fn named(name: &str) -> BTreeSet<&'static str> {
-    let all = all().map(|(_, check)| check.name);
+    let all = all().map(|(_, check)| check.requirement.name);
     let found: BTreeSet<_> = all
         .filter(|check| {
             let version = check.strip_prefix(name);
@@ -233,7 +233,7 @@ async fn each_check_fails_at_the_server_that_it_is_about() {
         }
     }
     let never: BTreeSet<_> = NEVER.iter().flat_map(|name| named(name)).collect();
-    let left = all().map(|(_, check)| check.name);
+    let left = all().map(|(_, check)| check.requirement.name);
     let left: Vec<_> = left
         .filter(|name| !failing.contains(name) && !never.contains(name))
         .collect();

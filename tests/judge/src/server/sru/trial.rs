@@ -18,12 +18,11 @@ use tokio::time::timeout;
 use z3950_asn1::sru::Version;
 
 use super::answer::{HttpReply, JudgedReply, shortened};
-use super::offer::SruOffer;
 use super::parameters::SruParameters;
 use super::tap::{LoggedStream, PassedOctets, SharedLog};
 use super::tree::XmlTree;
 use crate::server::ledger::Ledger;
-use crate::server::offer::MissingPrerequisite;
+use crate::server::offer::{MissingPrerequisite, SruOffer};
 use crate::server::options::{JudgeOptions, JudgedServer};
 use crate::server::trial::{QUIET, seconds};
 use crate::server::verdict::{Checked, Preparation, Verdict, counted};

@@ -15,7 +15,7 @@ async fn findings(judge: &mut Judge) -> Vec<(&'static str, Verdict, bool)> {
     let mut found = Vec::new();
     while let Some(finding) = judge.next().await {
         found.push((
-            finding.check.name,
+            finding.requirement.name,
             finding.verdict.clone(),
             finding.is_error,
         ));

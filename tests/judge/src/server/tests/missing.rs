@@ -13,7 +13,7 @@ use crate::server::{MissingPrerequisite, Offer};
 /// Returns the offer of a Z39.50 server.
 async fn learned(judge: &mut Judge) -> Offer {
     match judge.learn().await {
-        ServerOffer::Z3950(offer) => offer.clone(),
+        ServerOffer::Z3950(offer) => (**offer).clone(),
         ServerOffer::Sru(_) => panic!("a server of Z39.50"),
     }
 }

@@ -9,10 +9,10 @@ use bytes::Bytes;
 use hyper::Method;
 use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout};
+use z3950_server::lock;
 
 use super::IndexChange;
 use crate::engine::link::{BLOCK, Draft, Failure, Link, NDJSON, shortened};
-use crate::lock::lock;
 
 /// The octets of changes after which a request is sent.
 const BATCH_OCTETS: usize = 5 << 20;

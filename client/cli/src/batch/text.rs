@@ -1,21 +1,21 @@
-//! Converts text in UTF-16 to UTF-8. Spreadsheet programs write UTF-16 when they save a table as "Unicode text".
+//! Text as spreadsheet programs save it: in UTF-16, as "Unicode text", and with lines that end with CR alone, as old ones do.
 
 use std::io::{self, BufRead, BufReader, Read};
 
 use encoding_rs::{Decoder, UTF_16LE};
 
 /// Returns whether text begins with a UTF-16 byte order mark.
-pub(super) fn begins(begin: &[u8]) -> bool {
+pub(super) fn is_utf16(begin: &[u8]) -> bool {
     begin.starts_with(b"\xFF\xFE") || begin.starts_with(b"\xFE\xFF")
 }
 
 /// Returns the text in UTF-8, without its byte order mark. Both byte orders are accepted.
-pub(super) fn decoded(input: impl BufRead + Send + 'static) -> Box<dyn BufRead + Send> {
-    Box::new(reader(input))
+pub(super) fn from_utf16(input: impl BufRead + Send + 'static) -> Box<dyn BufRead + Send> {
+    Box::new(utf16_reader(input))
 }
 
 /// Returns a reader of the text in UTF-8.
-pub(super) fn reader<R: BufRead>(input: R) -> impl BufRead {
+pub(super) fn utf16_reader<R: BufRead>(input: R) -> impl BufRead {
     BufReader::new(Utf16Reader {
         input,
         // A byte order mark overrides this byte order.
@@ -27,7 +27,7 @@ pub(super) fn reader<R: BufRead>(input: R) -> impl BufRead {
 }
 
 /// Returns the text in UTF-8, whatever its byte order mark says. Nothing is read before the first octet is needed.
-pub(super) fn decoded_if_marked(input: impl BufRead + Send + 'static) -> Box<dyn BufRead + Send> {
+pub(super) fn from_marked_utf16(input: impl BufRead + Send + 'static) -> Box<dyn BufRead + Send> {
     Box::new(BufReader::new(MarkedReader {
         input: Some(Box::new(input)),
         text: Box::new(io::empty()),
@@ -44,14 +44,14 @@ struct MarkedReader {
 impl Read for MarkedReader {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
         if let Some(mut input) = self.input.take() {
-            let is_utf16 = match input.fill_buf() {
-                Ok(begin) => begins(begin),
+            let is_marked = match input.fill_buf() {
+                Ok(begin) => is_utf16(begin),
                 Err(error) => {
                     self.input = Some(input);
                     return Err(error);
                 }
             };
-            self.text = if is_utf16 { decoded(input) } else { input };
+            self.text = if is_marked { from_utf16(input) } else { input };
         }
         self.text.read(to)
     }
@@ -94,6 +94,55 @@ impl<R: BufRead> Read for Utf16Reader<R> {
     }
 }
 
+/// Returns whether text that begins like this has a CR without LF.
+pub(super) fn has_lone_return(begin: &[u8]) -> bool {
+    let mut pairs = begin.windows(2);
+    pairs.any(|pair| matches!(pair, [b'\r', next] if *next != b'\n'))
+}
+
+/// Returns the text with LF at the end of each line, whatever ends them.
+pub(super) fn with_line_feeds(input: impl BufRead + Send + 'static) -> Box<dyn BufRead + Send> {
+    let ended_with_return = false;
+    Box::new(BufReader::new(LineEnds {
+        input,
+        ended_with_return,
+    }))
+}
+
+struct LineEnds<R> {
+    input: R,
+    /// Whether the last octet was CR, which LF may follow.
+    ended_with_return: bool,
+}
+
+impl<R: BufRead> Read for LineEnds<R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let mut written = 0;
+        // A lone LF after CR leaves nothing to give, which must not look like the end.
+        while written == 0 && !to.is_empty() {
+            let held = self.input.fill_buf()?;
+            let Some(first) = held.first() else {
+                return Ok(0);
+            };
+            let skipped = usize::from(self.ended_with_return && *first == b'\n');
+            self.ended_with_return = false;
+            let rest = held.get(skipped..).unwrap_or_default();
+            let mut used = skipped;
+            for (from, slot) in rest.iter().zip(to.iter_mut()) {
+                used += 1;
+                written += 1;
+                *slot = if *from == b'\r' { b'\n' } else { *from };
+                if *from == b'\r' {
+                    self.ended_with_return = true;
+                    break;
+                }
+            }
+            self.input.consume(used);
+        }
+        Ok(written)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,21 +161,21 @@ mod tests {
                     }
                 })
                 .collect();
-            assert!(begins(&octets));
+            assert!(is_utf16(&octets));
             for capacity in [1, 3, 8192] {
                 let octets = io::Cursor::new(octets.clone());
                 let mut found = String::new();
-                let mut input = decoded(BufReader::with_capacity(capacity, octets));
+                let mut input = from_utf16(BufReader::with_capacity(capacity, octets));
                 input.read_to_string(&mut found).expect("in memory");
                 assert_eq!(found, text);
             }
             for (octets, expected) in [(octets, text), (text.into(), text), (Vec::new(), "")] {
                 let mut found = String::new();
-                let mut input = decoded_if_marked(io::Cursor::new(octets));
+                let mut input = from_marked_utf16(io::Cursor::new(octets));
                 input.read_to_string(&mut found).expect("in memory");
                 assert_eq!(found, expected);
             }
         }
-        assert!(!begins(b"ISBN"));
+        assert!(!is_utf16(b"ISBN"));
     }
 }
