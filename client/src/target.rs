@@ -304,7 +304,7 @@ pub fn redacted(text: &str) -> String {
     let is_address = scheme
         .split_once(':')
         .is_some_and(|(name, behind)| behind.is_empty() && generic::names_addresses(name));
-    // A path may contain an `@`, and so may the databases after it, so nothing is redacted.
+    // A path and the databases after it may contain an `@`, so nothing is redacted.
     if is_address || scheme == "unix:" && (rest.starts_with(['/', '.']) || !rest.contains(':')) {
         return text.to_owned();
     }

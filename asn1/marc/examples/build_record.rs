@@ -10,7 +10,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (number, title, author) = ("b158", "Emma & co. $a1", "Jane Austen");
     let subjects = ["Villages", "Großbritannien"];
 
-    // Values go in as they are; text in one line has `$` before each code.
+    // Values are stored unchanged; in a field given as one line, `$` precedes each subfield code.
     let mut record = MarcRecord::builder()
         .leader("00000nam a2200000 i 4500")
         .control("001", number)

@@ -91,7 +91,7 @@ impl Words {
     /// Begins a word, if the last one has ended.
     fn divide(&mut self, is_ideograph: bool) {
         let is_divided = std::mem::take(&mut self.is_divided);
-        // The marks of voiced kana are no letters.
+        // The voicing marks of kana are not letters, but belong to the word.
         let is_joined =
             |last| is_written_without_blanks(last) || matches!(last, '\u{3099}' | '\u{309a}');
         let follows_ideograph = is_ideograph && self.text.ends_with(is_joined);

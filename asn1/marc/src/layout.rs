@@ -136,7 +136,7 @@ fn map(leader: &mut Leader) {
 /// How many indicators all data fields have, as a digit; the usual count if they differ.
 fn indicators(record: &MarcRecord) -> u8 {
     let mut fields = record.fields.iter();
-    // Nearly every record has a field with two.
+    // Nearly every record has a field with two indicators, so this quick check is usually enough.
     if fields.any(|field| field.body.get(2) == Some(&SUBFIELD_DELIMITER)) {
         return USUAL;
     }

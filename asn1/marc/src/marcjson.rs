@@ -175,7 +175,7 @@ impl Reading<'_> {
                 }
             }
         }
-        // JSON of another kind may have an array of that name.
+        // Other JSON may also have an array with that name.
         if written.is_none() && fields.is_empty() {
             return Err(shape("leader", "a string of 24 octets"));
         }
@@ -279,7 +279,7 @@ impl Reading<'_> {
                     if !rest.is_empty() {
                         self.loss(shape(&path, "one character"))?;
                     }
-                    // Only the last ones can be missing.
+                    // Only the last indicators can be missing.
                     body.put_bytes(b' ', std::mem::take(&mut empty));
                     body.put_slice(one);
                 }

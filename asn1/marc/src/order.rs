@@ -214,7 +214,7 @@ fn without_marked(body: &Bytes) -> Option<Bytes> {
     while let Some(begin) = rest.find(['\u{98}', '\u{88}']) {
         let (before, marked) = rest.split_at_checked(begin)?;
         kept.extend_from_slice(before.as_bytes());
-        // Without its end, the mark itself is all that is left out.
+        // If the end mark is missing, only the start mark is left out.
         let end = marked.find(['\u{9C}', '\u{89}', '\u{1F}']).unwrap_or(0);
         rest = marked.get(end..)?;
         if !rest.starts_with('\u{1F}') {

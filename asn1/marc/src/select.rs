@@ -104,7 +104,7 @@ impl FromStr for Place {
 /// Returns the part with this name.
 fn part(name: &str) -> Option<Part> {
     match content(name) {
-        // These are of the file, or of copies, not of the record.
+        // These columns describe the file or the copies, not the record.
         Some(Content::OfCopies(_) | Content::Named("source" | "input" | "input_record")) => {
             return None;
         }

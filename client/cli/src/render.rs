@@ -209,7 +209,7 @@ pub(crate) fn render(
             let members = described(&whole.citation(), origin.source, &whole.holdings());
             other::json(&record, members)
         }
-        // With fields of its own, the record is no longer what the server sent.
+        // With local fields added, the record is no longer what the server sent.
         Format::Text if style.has_local() => {
             within(&record, style, context).unwrap_or_else(|| other::text(&record, charset))
         }
@@ -351,7 +351,7 @@ fn written(
     let mut octets = Vec::new();
     let failure = match style.write(record, context, &mut octets) {
         Ok(written) => {
-            // A reader of text sees all of it, even what a program would take for structure.
+            // A person reads all of the text, even parts that a program would take for structure.
             if !style.format().is_to_read() {
                 is_loss |= written.is_loss;
                 notes.extend(written.notes);

@@ -101,7 +101,7 @@ impl Retrieved {
         let (tape, mut options) = (Tape::default(), ClientOptions::default());
         options.awaits_close = true;
         options.plan.strategy = arguments.request.strategy;
-        // The port is not connected to, because all hosts and ports lead to the built-in server.
+        // No connection is made to this port, because all hosts and ports lead to the built-in server.
         options.plan.allow_reserved_port = true;
         let routes = Routes::fixed(Tcp::new(server));
         let client = Client::with_routes(options, tape.on(routes));

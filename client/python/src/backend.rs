@@ -257,7 +257,7 @@ impl Backend for PythonBackend {
         Box::pin(async move {
             let record = match given.await {
                 Ok(given) => in_syntax(given, syntax, &element_set),
-                // The exception is about this record alone.
+                // The exception concerns only this record.
                 Err(error) => Err(error),
             };
             Ok(Retrieved::new(database, record))

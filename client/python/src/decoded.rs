@@ -29,7 +29,7 @@ pub(crate) fn in_utf8(
     if !(incomplete || guessed || converted.is_loss()) {
         return Ok((converted.record, None));
     }
-    // Notes about a record that is sound apart from them are left out.
+    // Notes about a record that is otherwise valid are left out.
     let notes = notes.into_iter().filter(|_| incomplete || guessed);
     let problems = converted.problems.iter();
     let problems = problems.filter(|found| found.problem.kind.is_undecoded());

@@ -178,7 +178,7 @@ impl Input {
             let file = file.map_err(|error| of_file(py, &path, error))?;
             Octets::File(BufReader::new(file))
         } else if source.hasattr("as_marc")? || source.try_iter().is_ok() {
-            // A single record, which may be iterable itself, or several, also those of other packages.
+            // The source is a single record, which may itself be iterable, or several records, perhaps of other packages.
             let each = py.import("z3950._common")?.getattr("each_record")?;
             return Ok(Self::Objects(each.call1((source,))?.try_iter()?.unbind()));
         } else {
@@ -225,7 +225,7 @@ impl Input {
                     match guarded(|| detached(py, read))? {
                         Next::Record(record) => return Ok(Some(Py::new(py, record)?)),
                         Next::End => return Ok(None),
-                        // Many damaged records may follow each other.
+                        // Many damaged records may follow each other, so check for signals.
                         Next::Damaged(_) if *damage == OnDamage::Skip => py.check_signals()?,
                         Next::Damaged(words) => return Err(Error::new_err(words)),
                     }

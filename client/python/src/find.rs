@@ -87,7 +87,7 @@ impl Events {
         match finding.try_lock() {
             Ok(mut finding) => drop(finding.take()),
             Err(_) => {
-                // A request that was cancelled still has it.
+                // A cancelled request still holds the lock.
                 let finding = Arc::clone(finding);
                 shared
                     .runtime

@@ -74,7 +74,7 @@ impl Numbered {
         self.next += 1;
         let inserted = self.record_mut().insert_ordered(field);
         inserted.map_err(|error| PyValueError::new_err(error.to_string()))?;
-        // It is the last one with its tag.
+        // The new field is the last one with its tag.
         let fields = self.record.fields.iter();
         let place = fields.rev().position(|other| other.tag == tag);
         let place = self.numbers.len() - place.unwrap_or(0);
@@ -111,7 +111,7 @@ pub(crate) fn field_of(tag: Tag, indicators: &[u8], subfields: &[(String, String
 /// Refuses what would be structure in ISO 2709, and codes of another length than the leader says.
 pub(crate) fn check_subfields(subfields: &[(String, String)], code_length: usize) -> PyResult<()> {
     for (index, (code, text)) in subfields.iter().enumerate() {
-        // The text before the first subfield has no code; it is kept.
+        // The text before the first subfield has no code, and is kept.
         let is_before = index == 0 && code.is_empty();
         if !is_before && (code.chars().count() != code_length || !is_plain(code)) {
             let words = format!(

@@ -221,7 +221,7 @@ impl Options {
     /// The target contains a user name or a password: they would not be sent, and those of the target's profile would not be sent
     /// either. Or an option cannot be applied.
     pub(crate) fn client(&self, py: Python<'_>, target: &str) -> PyResult<Client> {
-        // An invalid target is refused when it is connected to.
+        // An invalid target is refused later, when the connection is opened.
         let parsed = target.parse::<Target>();
         if parsed.is_ok_and(|parsed| parsed.userinfo.is_some()) {
             let words =
@@ -256,7 +256,7 @@ impl Options {
         };
         let shared = shared(py)?;
         let profiles = shared.usual_client(py)?.profiles();
-        // An invalid target is refused when it is connected to.
+        // An invalid target is refused later, when the connection is opened.
         let endpoints = targets.iter().map(|target| profiles.resolve(target));
         let has_tls =
             |endpoint: &Endpoint| matches!(endpoint, Endpoint::Tls(..) | Endpoint::Https(..));

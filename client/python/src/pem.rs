@@ -38,7 +38,7 @@ impl<'py> FromPyObject<'_, 'py> for Pem {
         }
         let path = calling(given.py(), || given.extract::<PathBuf>())
             .map_err(|_| PyTypeError::new_err("PEM is bytes, a str, or the path of a file"))?;
-        // This may be a key, which an error about a file would show.
+        // The text may be a key, which an error about a file would reveal.
         let text = path.to_string_lossy();
         if text.contains(BEGIN) || text.contains(char::is_control) {
             let words = format!("this is no path of a file, and PEM is a str with {BEGIN} in it");
@@ -123,7 +123,7 @@ impl ListenerPem {
             None => ClientCertificates::default(),
         };
         let tls = match (certificate, key) {
-            // Then messages name the file that is at fault.
+            // With paths, error messages name the faulty file.
             (Pem::File(certificate), Pem::File(key)) => Tls::load(certificate, key, &clients),
             _ => Tls::from_pem(&certificate.read(py)?, &key.read(py)?, &clients),
         };

@@ -51,7 +51,7 @@ impl Kinds {
 
     /// Lets [`restored`] know the classes.
     pub(crate) fn register(self) {
-        // A module that is imported again has the same classes.
+        // If the module is imported again, its classes are the same.
         let _ = KINDS.set(self.0);
     }
 }

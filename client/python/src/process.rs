@@ -64,7 +64,7 @@ impl Shared {
         if way.is_usual() {
             return Ok(usual.clone());
         }
-        // The GIL is held, so no other thread makes the same client.
+        // The GIL is held, so no other thread can create the same client meanwhile.
         if let Some(client) = self.others().get(way) {
             return Ok(client.clone());
         }
@@ -122,7 +122,7 @@ fn close(py: Python<'_>) {
         }
         if let Some(Driver { stop, thread }) = shared.take_driver() {
             drop(stop);
-            // A panic of the thread was reported when it happened.
+            // A panic of the thread was already reported when it happened.
             let _ = thread.join();
         }
     });

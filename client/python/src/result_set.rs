@@ -93,7 +93,7 @@ impl Held {
             return Ok(None);
         };
         let mut page = vec![record.clone()];
-        // An error is raised when the record in whose place it occurred is read.
+        // An error is raised only when its own record is read.
         while let Some(Ok(record)) = records.next().await {
             page.push(record);
         }

@@ -54,7 +54,7 @@ fn start() -> io::Result<Driver> {
     let drive = move || {
         // An error means that the runtime has no more users.
         let _ = runtime.block_on(ended);
-        // A name that is still being looked up is not waited for.
+        // Do not wait for a host name that is still being resolved.
         runtime.shutdown_background();
     };
     thread::Builder::new().name("z3950".into()).spawn(drive)?;

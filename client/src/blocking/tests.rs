@@ -47,7 +47,7 @@ fn audit_r_l13_records_are_iterated() {
     let records = records_of(&client).expect("records");
     let positions = records.map(|record| record.expect("a record").position());
     assert!(positions.eq((1..=30).map(Some)));
-    // The session went back to the client.
+    // The session has returned to the client.
     drop(records_of(&client).expect("a search in the same session"));
     client.close_all();
 }

@@ -172,7 +172,7 @@ impl Identifier {
         if is_bare {
             return vec![of(rest)];
         }
-        // A record number of eight digits is no LCCN for certain.
+        // A record number of eight digits is not certain to be an LCCN.
         if kind.is_none() && kind_of_part == Kind::Lccn {
             return Vec::new();
         }
@@ -242,7 +242,7 @@ impl Identifier {
                         "{text} looks like an {name} with a wrong check digit ({digit} expected)"
                     )
                 };
-                // The hint names the ISSN if nothing is found.
+                // If nothing is found, the hint names the ISSN.
                 if Issn::parse(text).is_some() {
                     return None;
                 }

@@ -421,7 +421,7 @@ impl Pager {
                         && self.options.takes_refusals
                         && has_any(&diagnostics, &OF_ONE_RECORD) =>
                 {
-                    // The diagnostic takes the place of the record; only one has room there.
+                    // The diagnostic takes the place of the record, and there is room for only one.
                     let mut diagnostics = diagnostics.0;
                     let own = diagnostics.iter().position(is_of_one_record);
                     let diagnostic = diagnostics.swap_remove(own.unwrap_or_default());

@@ -320,7 +320,7 @@ impl SruExchange {
         let mut count = count.min(MAX_PAGE);
         let mut tried = Vec::new();
         let mut candidates: Option<std::vec::IntoIter<String>> = None;
-        // An answer without data stands if no other schema has any.
+        // An answer without data is used if no other schema has data.
         let mut blank = None;
         let response = loop {
             if let Some(refused) = self.sets.schemas.refused_before(set, start, count) {
@@ -341,7 +341,7 @@ impl SruExchange {
             };
             if count == 0 && response.number_of_records.is_none_or(|hits| hits == 0) && takes_none()
             {
-                // Some servers refuse a request for no records, so one record is requested.
+                // Some servers refuse to send no records, so one record is requested.
                 count = 1;
                 continue;
             }

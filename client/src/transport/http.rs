@@ -193,7 +193,7 @@ impl HttpClient {
                 return self.receive(phase, response, timeouts).await;
             };
             let location = String::from_utf8_lossy(location.as_bytes()).into_owned();
-            // The body of a redirection is not worth reading.
+            // The body of a redirection is not needed.
             self.kept = None;
             self.follow(phase, &location, &mut request)?;
         }

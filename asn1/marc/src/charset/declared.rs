@@ -64,7 +64,7 @@ mod tests {
                 &[marc8, utf8],
                 Some("501 is in UTF-8, but the record is in MARC-8"),
             ),
-            // In neither set.
+            // The octets are not valid in either set.
             (b' ', &[b"\xFF\xFF", utf8], None),
             (b' ', &[unimarc, b"Gr\xC9un"], None),
             (b' ', &[unimarc, utf8], Some("100 $a does not say so")),

@@ -378,7 +378,7 @@ mod tests {
     fn audit_r_y1_what_is_true_is_not_overwritten() {
         let title = Field::data(b"200", "1 ", [("a", "Littérature")]);
         for (kind, before, after) in [
-            // Cut off before the sets, or within them.
+            // The data ends before or within the character sets.
             (b'a', "19840619a18741875", "19840619a18741875"),
             (b'a', "19840619d18741875km y0fr", "19840619d18741875km y0fr"),
             (
@@ -401,7 +401,7 @@ mod tests {
                 "19840619d18741875km y0frey0103",
                 "19840619d18741875km y0frey50  ",
             ),
-            // Octets that name no additional sets.
+            // These octets do not name additional sets.
             (
                 b'a',
                 "19840619d18741875km y0frey50  ----ba",

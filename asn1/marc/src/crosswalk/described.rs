@@ -311,14 +311,14 @@ impl Description {
 
     fn origin(&mut self, origin: &Element) {
         let dates = ["dateIssued", "copyrightDate", "dateCreated", "dateOther"];
-        // A date as it is printed comes first.
+        // Dates as printed come before coded dates.
         let dates = dates.into_iter().flat_map(|name| {
             let is_coded = |date: &&Element| !date.attribute("encoding").is_empty();
             let printed = origin.all(name).filter(move |date| !is_coded(date));
             printed.chain(origin.all(name).filter(is_coded))
         });
         let date = dates.map(Element::words).find(|date| !date.is_empty());
-        // The year that 008/07-10 has in MARC.
+        // The year that MARC has in 008/07-10.
         let mut coded = origin.all("dateIssued");
         let coded = coded.find(|date| date.attribute("encoding") == "marc");
         if let Some(year) = coded.map(Element::words).filter(|year| year.len() == 4)

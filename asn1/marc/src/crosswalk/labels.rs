@@ -60,7 +60,7 @@ impl Label {
             }
             value.push_str(&data);
         }
-        // Remove punctuation that leads to a part that is not shown.
+        // Remove punctuation that introduces a part that is not shown.
         let shown = value.trim_end_matches([' ', '/', ':', ';', ',', '=']).len();
         value.truncate(shown);
         value

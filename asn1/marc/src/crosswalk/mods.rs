@@ -23,7 +23,7 @@ pub fn to_mods(record: &MarcRecord) -> String {
     if let Some(kind) = kind_of_resource(record.leader.octet(6)) {
         put(&mut text, &["typeOfResource"], kind);
     }
-    // One element for all parts, because they belong together.
+    // All parts share one `originInfo` element, because they belong together.
     let parts = [("publisher", "publisher"), ("date", "dateIssued")];
     let mut origin = String::new();
     for (name, tag) in parts {
@@ -52,7 +52,7 @@ pub fn to_mods(record: &MarcRecord) -> String {
         text.push_str("</recordIdentifier></recordInfo>\n");
     }
     if text.len() == BEGIN.len() {
-        // The schema demands an element.
+        // The schema requires a `titleInfo` element.
         put(&mut text, &["titleInfo", "title"], "");
     }
     text.push_str(END);
@@ -78,7 +78,7 @@ fn element(text: &mut String, name: &str, value: &str) {
             text.push_str("</subject>\n");
         }
         "description" => put(text, &["note"], value),
-        // The others are the type of the resource.
+        // DCMI types are the type of the resource, not its genre.
         "type" if !is_dcmi_type(value) => put(text, &["genre"], value),
         "format" => put(text, &["physicalDescription", "extent"], value),
         "identifier" => identifier(text, value),

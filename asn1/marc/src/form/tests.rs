@@ -98,7 +98,7 @@ fn audit_r_a1_the_writer_decides_the_structure_of_the_leader() {
         let mut record = record("Noia 7 / B");
         record.leader = Leader::padded(leader.as_bytes());
         let stated = record.clone();
-        // As the readers do.
+        // The readers do the same.
         record.mend_code_length();
         for (input, form) in INPUTS {
             let found = read(&document(form, &record), input);
@@ -184,7 +184,7 @@ fn audit_r_a6_all_octets_in_all_positions_of_the_leader() {
                 assert_eq!(shown, format!("leader: {end}"));
             }
             let mut converted = converted.record;
-            // As the readers do.
+            // The readers do the same.
             converted.mend_code_length();
             for (input, form) in INPUTS {
                 let found = read(&document(form, &converted), input);
@@ -195,7 +195,7 @@ fn audit_r_a6_all_octets_in_all_positions_of_the_leader() {
                 assert!(leader.iter().all(|octet| matches!(octet, b' '..=b'~')));
                 written += 1;
             }
-            // Also when nobody has converted the record before.
+            // This also holds if the record has not been converted before.
             for form in [Form::MarcXml, Form::MarcXchange] {
                 let document = String::from_utf8(document(form, &record)).expect("text");
                 let (_, leader) = document.split_once("<leader>").expect("a leader");
@@ -269,7 +269,7 @@ fn audit_r_a4_separators_in_text_are_no_structure() {
             let again = iso2709::parse(&octets.into()).expect("a record");
             assert_eq!(again.record.fields, found.fields);
         }
-        // In names, indicators and the leader.
+        // The separators are in names, in indicators and in the leader.
         let odd = [
             xml("A").replace("ind1='1'", &format!("ind1='{separator}'")),
             xml("A").replace("code='a'", &format!("code='{separator}'")),
@@ -315,7 +315,7 @@ fn audit_r_a4_every_control_character_goes_out_whole_or_is_told() {
             let found = read(&written, input);
             let is_told = remarks.is_loss || found.incomplete;
             let found = title(&found.record.expect("a record"), &what);
-            // In lines, the end of a line is shown as an escape.
+            // In line format, a line end within a value is shown as an escape.
             let is_shown = form == Form::Line && found.starts_with("War\\x0");
             assert!(is_told || found == text || is_shown, "{what}: {found:?}");
             kept += usize::from(found == text);
@@ -360,7 +360,7 @@ fn audit_r_a4_every_control_character_comes_in_whole_or_is_told() {
         if number < 0x80 {
             inputs.push((InputForm::Mrk, mrk(&format!("War{{x{number:02X}}}bPeace"))));
         }
-        // Where a line ends, the field does.
+        // A line end also ends the field, so it cannot be part of the text.
         if !matches!(control, '\n' | '\r') {
             inputs.extend([(InputForm::Mrk, mrk(&raw)), (InputForm::Line, line(&raw))]);
         }
@@ -369,9 +369,9 @@ fn audit_r_a4_every_control_character_comes_in_whole_or_is_told() {
             let found = read(text.as_bytes(), form);
             let is_told = found.incomplete;
             let title = title(&found.record.expect("a record"), &what);
-            // XML 1.0 §2.11: a carriage return that is not a reference is the end of a line.
+            // XML 1.0 §2.11: a carriage return that is not written as a reference is a line end.
             let is_line_end = control == '\r' && title == "War\nbPeace";
-            // A reference to a character that XML does not have stays as it is written.
+            // A reference to a character that XML does not allow is kept as written.
             let is_reference = text.contains("&#") && title.starts_with("War&#");
             assert!(
                 is_told || title == raw || is_line_end || is_reference,

@@ -103,7 +103,7 @@ fn is_number_code(code: u8, after: &[u8]) -> bool {
 
 fn put_subfield(body: &mut BytesMut, code: u8, text: &[u8]) {
     let text = text.trim_ascii();
-    // Nothing stands before the first mark.
+    // There is no text before the first mark.
     if !text.is_empty() {
         body.put_slice(&[SUBFIELD_DELIMITER, code]);
         body.put_slice(text);

@@ -292,7 +292,7 @@ mod tests {
                 attributes.collect::<Vec<_>>().join(" ")
             })
         };
-        // The second of the same name is none of them.
+        // The second entry with the same name is ignored.
         let names: Vec<_> = properties.names("index").collect();
         assert_eq!(names, ["dc.Title", "gils.*", "dc.all"]);
         for (category, name, expected) in [

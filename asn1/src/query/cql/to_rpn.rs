@@ -351,7 +351,7 @@ impl<'a> Translator<'a> {
         };
         match self.uri(prefix) {
             Some(uri) => Ok((uri, name)),
-            // Files of properties without context sets name indexes as they are written.
+            // Properties without context sets give index names in full.
             None if self
                 .properties
                 .attributes(&format!("index.{}", index.text))

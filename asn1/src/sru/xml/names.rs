@@ -47,8 +47,8 @@ impl NamespaceScope {
             None => return Ok(()),
         };
         let namespace = unescape(value).unwrap_or(value.into());
-        // xml has its own namespace and no other prefix may have it; xmlns may not be declared; a prefix always stands for something (§3,
-        // §5).
+        // `xml` has its own namespace, which no other prefix may have; `xmlns` may not be declared; a prefix cannot be bound to
+        // an empty name (§3, §5).
         let is_right = match (prefix, &*namespace) {
             ("xml", XML) => true,
             ("xml" | "xmlns", _) | (_, XML | XMLNS) => false,

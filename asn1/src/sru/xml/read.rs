@@ -331,7 +331,7 @@ impl<'a> XmlReader<'a> {
                 XmlError::Unfinished
             }
             error => {
-                // Names in the document are a part of the words.
+                // The message may contain names from the document, so its length is limited.
                 let words: String = error.to_string().chars().take(MAX_FAULT).collect();
                 XmlError::Syntax {
                     offset: self.reader.error_position(),

@@ -55,7 +55,7 @@ impl Program {
         if !words.is_empty() {
             let mut text = Vec::new();
             if self.completions(words, &mut text).is_ok() {
-                // The shell may have gone.
+                // The shell may have stopped reading, which is not an error.
                 let _ = io::stdout().write_all(&text);
             }
         }

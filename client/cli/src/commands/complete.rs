@@ -55,7 +55,7 @@ pub(crate) fn index() -> ArgValueCompleter {
 pub(crate) fn sort_key() -> ArgValueCompleter {
     ArgValueCompleter::new(|typed: &OsStr| {
         let mut found = indexes(typed, "");
-        // The direction is offered when a name is complete.
+        // The sort direction is offered once the name is complete.
         if let [_] = found.as_slice() {
             found.extend(indexes(typed, ":desc"));
         }
@@ -231,7 +231,7 @@ const MAX_FILE: u64 = 1 << 20;
 
 /// Returns the targets that are built in and those of a file. Of a file with a wrong profile, the names are known.
 fn known_targets(file: Option<PathBuf>) -> Vec<(String, Option<String>, Vec<String>)> {
-    // A pipe might never have a writer.
+    // Reading a pipe that has no writer would block.
     let file = file.filter(|path| path.is_file());
     let read = |path: &PathBuf| Profiles::built_in().with_file(path).ok();
     let whole = file.as_ref().and_then(read);

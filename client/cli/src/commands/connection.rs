@@ -232,7 +232,7 @@ impl Setup {
 pub(crate) fn timeouts(options: &Network) -> Timeouts {
     let mut timeouts = Timeouts::default().with_answer(options.timeout.0);
     timeouts.connect = options.connect_timeout.0;
-    // The jobs of a batch wait for each other's sessions.
+    // The jobs of a batch wait for each other's sessions, so this wait has no timeout.
     timeouts.session = None;
     timeouts.deadline = options.deadline.0.map(|wait| Instant::now() + wait);
     timeouts

@@ -54,7 +54,7 @@ fn from_terminal(user: &str) -> io::Result<Option<String>> {
     tcsetattr(&terminal, OptionalActions::Now, &before)?;
     let line = match line {
         Ok(line) => line?,
-        // The signal ends the program as soon as the command looks for it.
+        // The signal ends the program as soon as the command checks for it.
         Err(Stopped(_)) => return Ok(None),
     };
     if line.len() > MAX_PASSWORD {

@@ -210,7 +210,7 @@ impl Style {
                 syntax: context.opac.map(|_| syntax(Some(OPAC))),
                 rest: context.opac.map(without_record),
             };
-            // Writing to memory cannot fail, nor can a serializer of ours.
+            // Writing to memory cannot fail, and neither can the project's own serializers.
             drop(serde_json::to_writer(&mut *out, &line));
             out.push(b'\n');
             return Ok(Remarks::default());

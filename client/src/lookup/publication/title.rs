@@ -54,7 +54,7 @@ impl Title {
         let [mut proper, mut rest, mut whole] = [const { String::new() }; 3];
         for (part, data) in parts {
             let text = text(data);
-            // A statement of responsibility is no part of the title.
+            // The statement of responsibility is not part of the title.
             let text = text
                 .find(" / ")
                 .and_then(|end| text.get(..end))
@@ -299,7 +299,7 @@ mod tests {
                 "Pride and prejudice",
             ),
             ("The war of the worlds.", 4, "eng", "war of the worlds"),
-            // An indicator that does not fit is not followed.
+            // An indicator that does not fit is ignored.
             ("The war of the worlds", 3, "eng", "The war of the worlds"),
             ("The war", 9, "eng", "The war"),
             ("L'étranger", 2, "fre", "étranger"),

@@ -43,7 +43,7 @@ pub(crate) fn inform(
             DiagRec::DefaultFormat(diagnostic) => DiagnosticFormat::of(diagnostic).to_external(),
             DiagRec::ExternallyDefined(external) => Ok(external),
         };
-        // Errors: what was decoded can be encoded.
+        // Encoding cannot fail, because the value was decoded before.
         information
             .0
             .extend(external.ok().map(|external| OtherInformationUnit {

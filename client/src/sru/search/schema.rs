@@ -53,7 +53,7 @@ impl SruExchange {
             .await;
         let record = match answer {
             Ok(Response::Explain(answer)) => answer.record,
-            // Without a description, only the usual names are left.
+            // Without a description, only the usual names remain.
             _ => None,
         };
         let described =

@@ -39,7 +39,7 @@ async fn audit_r_c1_records_without_data_are_none() {
                 }
                 whole => whole,
             };
-            // Another schema has them.
+            // Another schema has the records.
             let replies = [blank.clone(), refused(4, ""), found(2, 1..=2)];
             let peer = Peer::new(replies);
             let connection = peer.connect().await;
@@ -86,18 +86,18 @@ async fn audit_r_c2_the_same_page_again_ends_a_download() {
             "protocol error during Present: the server sends the records from {before} on again in place of those from {start} on"
         )
     };
-    // The server ignores startRecord, and honours the number of records.
+    // The server ignores startRecord but respects the number of records.
     let peer = Peer::new([unplaced(50, 1..=2), unplaced(50, 1..=20)]);
     let connection = peer.connect().await;
     let all = titles(&connection, 2).await.expect("titles");
     assert_eq!(all, ["Title 1", "Title 2", &again(1, 3)]);
-    // It sends one record at a time: the third shows it.
+    // The server sends one record at a time, which the third answer reveals.
     let one = || unplaced(50, [1]);
     let peer = Peer::new([one(), one(), one(), one(), one()]);
     let connection = peer.connect().await;
     let all = titles(&connection, 1).await.expect("titles");
     assert_eq!(all, ["Title 1", "Title 1", &again(2, 3)]);
-    // Records of other positions are others, whether they have positions or not.
+    // Records at other positions are different records, whether or not the server numbers them.
     let peer = Peer::new([unplaced(4, 1..=2), unplaced(4, 3..=4)]);
     let connection = peer.connect().await;
     let all = titles(&connection, 2).await.expect("titles");
@@ -153,14 +153,14 @@ async fn audit_r_c4_servers_of_unimarc_alone_are_asked_for_it() {
     ] {
         let refusals = std::iter::repeat_n(refused(66, ""), refusals);
         let mut replies: Vec<Reply> = refusals.chain([found(1, [1])]).collect();
-        // The description comes after the first.
+        // The description is requested after the first refusal.
         replies.insert(1, refused(4, ""));
         let peer = Peer::new(replies);
         let connection = peer.connect().await;
         assert_eq!(titles(&connection, 1).await.expect("titles"), ["Title 1"]);
         assert_eq!(schemas(&peer).last().map(String::as_str), Some(name));
     }
-    // A refused schema is not asked for again in the name of another record syntax.
+    // A refused schema is not requested again under the name of another record syntax.
     let peer = Peer::new(std::iter::repeat_n(refused(66, ""), 40));
     let targets = "[targets.lib]\nhost = \"lib.example\"\ndatabases = [\"db\"]\nsru = {}\n";
     let client = peer.client_with(Timeouts::default(), targets);
@@ -251,7 +251,7 @@ async fn audit_r_a7_an_ampersand_that_is_not_escaped_is_text() {
             let connection = peer.connect().await;
             let all = titles(&connection, 2).await.expect("titles");
             assert_eq!(all, [expected, "Title 2"], "{title}");
-            // As XML, the record is XML.
+            // If XML is requested, the record is XML.
             let peer = Peer::new(std::iter::repeat_n(answer, 3));
             let form = RecordForm::new(Some(oid::XML), None);
             let connection = peer.connect().await.with_form(form);

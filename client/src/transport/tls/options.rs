@@ -136,7 +136,7 @@ impl ReadPem {
     /// Returns the certificates, at least one.
     pub(super) fn certificates(&self) -> Result<Vec<CertificateDer<'static>>, TlsError> {
         let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&self.octets).collect();
-        // A section without an end may be read as one with the section after it.
+        // A section without an end may have been read as one section together with the next.
         match (found, self.first_fault()) {
             (_, Some((line, fault))) => Err(self.damaged_in(line, &fault)),
             (Err(fault), None) => Err(self.damaged_in(1, &fault)),
@@ -182,7 +182,7 @@ impl ReadPem {
         let lines: Vec<&[u8]> = self.octets.split(|octet| *octet == b'\n').collect();
         let begins = |line: &[u8]| line.starts_with(b"-----BEGIN ");
         let mut first = 1;
-        // Each section is read by itself, because one without an end would otherwise reach into the next.
+        // Each section is read separately, because a section without an end would otherwise extend into the next.
         for section in lines.chunk_by(|_, next| !begins(next)) {
             let octets = section.join(&b'\n');
             let mut items = CertificateDer::pem_slice_iter(&octets);

@@ -79,7 +79,7 @@ fn audit_r_l11_a_field_is_changed() {
             |field| field.set_value("CR").map(drop),
             "=FMT  CR",
         ),
-        // What has no subfields gets the indicators that it lacks with the first one.
+        // A field without subfields gets its missing indicators together with its first subfield.
         (
             "=500  1",
             |field| field.push("a", "x").map(drop),
@@ -196,7 +196,7 @@ fn audit_r_l11_what_would_be_something_else_is_refused() {
     for (before, change, words) in cases {
         check(before, change, Err(words));
     }
-    // Text without a delimiter would be taken for indicators before a new one.
+    // If a subfield were added, the text without a delimiter would be read as indicators.
     let mut record = MarcRecord::default();
     record.fields.push(Field::control(b"500", "10No"));
     let pushed = record
@@ -292,7 +292,7 @@ fn audit_r_l11_a_record_that_cannot_be_converted_keeps_its_octets() {
         "{inserted:?}"
     );
     assert_eq!(record, source);
-    // A field of the same set goes in, but not into a record in UTF-8.
+    // A field in the same character set can be inserted, but not into a record in UTF-8.
     let latin = Field::data(b"500", "  ", [("a", &b"Gr\xE8un"[..])]);
     record.insert_ordered(latin.clone()).expect("the same set");
     let mut utf8 = MarcRecord::default();
@@ -365,7 +365,7 @@ fn audit_r_l11_records_are_built() {
         (builder().control("245", "x"), "245 is a data field"),
         (builder().control("FMT", "\u{1F}ax"), "FMT has the control"),
         (builder().field("no field"), "is not a field such as"),
-        // The first of several faults.
+        // Of several faults, only the first is reported.
         (
             builder().control("1", "x").data("2", "1", a),
             "\"1\" is not a tag",

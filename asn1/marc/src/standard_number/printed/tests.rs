@@ -226,7 +226,7 @@ fn what_is_written_is_a_part_of_the_text() {
             assert!(text.contains(one.written), "{text:?}");
             let again = numbers(*kind, one.written);
             let again = again.first().map(|again| again.normal.clone());
-            // The prefix of OCLC is not written.
+            // OCLC numbers are written without their prefix, so they are not recognised again.
             if *kind != NumberKind::Oclc {
                 assert_eq!(again, Some(one.normal), "{text:?}");
             }

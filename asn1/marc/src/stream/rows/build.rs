@@ -74,7 +74,7 @@ impl<'a> RowRecord<'a> {
         let headings = self.headings;
         let mut pairs: Vec<(&Column, String)> =
             headings.columns.iter().zip(texts.iter().cloned()).collect();
-        // Whole fields come before the parts of them, and codes that were given before those that follow from others.
+        // Whole fields come before their parts, and given codes come before inferred codes.
         pairs.sort_by_key(|(column, _)| match column.place {
             Place::Leader | Place::Control(_) => 0,
             Place::Positions(..) => 1,
@@ -161,7 +161,7 @@ impl<'a> RowRecord<'a> {
         let values = match self.headings.separator.as_str() {
             "" => vec![text],
             whole if whole == separator => text.split(separator).collect(),
-            // With blanks around it, the separator may stand at the end of a cell.
+            // The separator has blanks around it, so it may be the last thing in a cell.
             whole => text.trim().split(whole).collect(),
         };
         let values = values.into_iter().map(str::trim);
@@ -220,7 +220,7 @@ impl<'a> RowRecord<'a> {
         if kind == Kind::Language {
             return self.put_languages(tag, &self.values(text));
         }
-        // A title may have the separator in it, and a record has one title.
+        // A record has only one title, and a title may contain the separator.
         let values = match kind {
             Kind::Title => vec![text.trim().to_owned()],
             _ => self.values(text),
@@ -287,7 +287,7 @@ impl<'a> RowRecord<'a> {
                 }
                 Kind::Plain | Kind::Language => {
                     let number = self.next(tag, code);
-                    // A dash stands for what a copy does not have.
+                    // In the column of copies, a dash stands for a missing value.
                     if tag != COPIES || value != "-" {
                         self.add(tag, number, code, value, true);
                     }
@@ -305,7 +305,7 @@ impl<'a> RowRecord<'a> {
                 language::code_of(value).map(str::to_owned)
             }
         };
-        // A table also has the language of 008 as a value.
+        // A table repeats the language of 008 among the values, so repeated values are dropped.
         let mut distinct: Vec<&String> = Vec::new();
         for value in values {
             if !distinct.contains(&value) {

@@ -436,7 +436,7 @@ fn one_octet_that_is_not_utf8_spoils_no_other_record() {
     {
         assert!(text.contains(part), "{part}: {text}");
     }
-    // An answer in which nothing is UTF-8 is in Latin-1.
+    // An answer without any valid UTF-8 is read as Latin-1.
     let found = answer(&[b"M\xFCller", b"caf\xE9"]);
     assert!(
         found[0].contains("Müller") && found[1].contains("café"),

@@ -100,7 +100,7 @@ mod tests {
         let names = header.trim_start_matches('\u{feff}').trim_end();
         let own = format!("{header}1,t,\"=\"\"0141439513\"\"\",delivered,0,1,ISBN,,b1,,,,12,100\n");
         for saved in [
-            // Commas and CR LF, with the byte order mark and without it.
+            // Commas and CR LF, with and without a byte order mark.
             format!(
                 "\u{feff}{names}\r\n{}\r\n",
                 ROW.replace("=\"\"0141439513\"\"", "0141439513")
@@ -109,7 +109,7 @@ mod tests {
                 "{names}\r\n{}\r\n",
                 ROW.replace("=\"\"0141439513\"\"", "\"=\"\"0141439513\"\"\"")
             ),
-            // Semicolons; all cells in quotation marks; more columns than there are.
+            // Semicolons, all cells in quotation marks, and more columns than expected.
             format!(
                 "{names}\n{}\n",
                 ROW.replace("=\"\"0141439513\"\"", "0141439513")
@@ -119,7 +119,7 @@ mod tests {
                 "{names},,\n{},,\n",
                 ROW.replace("=\"\"0141439513\"\"", "\"0141439513\"")
             ),
-            // A report of an earlier version.
+            // A report written by an earlier version.
             format!(
                 "{names}\n{}\n",
                 ROW.replace("=\"\"0141439513\"\"", "0141439513")

@@ -43,7 +43,7 @@ impl Reading {
         let is_record = ask.origin.as_ref().is_some_and(|origin| origin.is_record);
         match &ask.record {
             Some(record) => self.of_record(record).map_err(|words| {
-                // Such a record cannot match anything.
+                // A record without an identifier cannot match anything.
                 (Exit::NoMatch, format!("{ask}: {words}"))
             }),
             None if is_record => Err((Exit::FaultsFound, ask.to_string())),

@@ -128,7 +128,7 @@ fn find(text: &str) -> Option<Comparison<'_>> {
     let name = name.rsplit('.').next().unwrap_or_default();
     let (index, use_value) = match named(name) {
         Some(index) => (name, index.use_value),
-        // A number without an index is most often a year.
+        // A number without an index is usually a year.
         None if is_year(term) => ("year", YEARS),
         None => return None,
     };

@@ -263,7 +263,7 @@ async fn described(arguments: &Add, output: &mut Output) -> Result<Result<Profil
     };
     Ok(match description {
         Ok(description) => {
-            // Another profile of the same server may have indexes of its own, which are not those of the description.
+            // Another profile of the same server may have its own indexes, which the description does not list.
             let mut profile = place.resolved.profile.clone();
             if let Some(sru) = &mut profile.sru {
                 sru.indexes.clear();

@@ -141,7 +141,7 @@ fn own_remarks(range: Range<usize>, lines: &[&str], owned: &mut [bool]) {
     let precedes_header = lines.get(range.end).is_some_and(|line| is_header(line));
     for index in range.clone() {
         let is_at_last_key = first_blank.map_or(!precedes_header, |blank| index < blank);
-        // A comment at the top of the file is about the file.
+        // A comment at the top of the file describes the file.
         let is_at_first_key = last_blank.map_or(range.start > 0, |blank| index > blank);
         let is_own = match (above, below) {
             (Some(true), Some(true)) => true,
@@ -206,7 +206,7 @@ mod tests {
             "[targets.a]\nhost = \"h\"\n# about b\n[targets.b]\nhost = \"i\"\n",
             Some("[targets.a]\nhost = \"h\"\n"),
         );
-        // A comment at the top of the file is about the file.
+        // A comment at the top of the file describes the file.
         check("# mine\n[targets.b]\nhost = \"h\"\n", Some("# mine\n"));
         check(
             "\u{feff}[targets.b]\r\nhost = \"h\"\r\n\r\n[targets.a]\r\nhost = \"i\"\r\n\r\n",

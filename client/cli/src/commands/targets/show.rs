@@ -72,7 +72,7 @@ fn in_words(value: &Value) -> Option<String> {
             let texts: Vec<&str> = values.iter().filter_map(Value::as_str).collect();
             (!texts.is_empty()).then(|| texts.join(", "))
         }
-        // A record syntax.
+        // An object with a name and an OID is a record syntax.
         Value::Object(parts) => match (parts.get("name"), parts.get("oid")) {
             (Some(Value::String(name)), Some(Value::String(oid))) => {
                 Some(format!("{name} ({oid})"))
