@@ -360,7 +360,8 @@ impl Drop for TestServer {
         }
         let unfired = self.unfired_rules();
         for rule in unfired.iter().filter(|_| !self.is_reported) {
-            // Written past the capture of tests, because a test that passes would hide it; a failure to write is no failure.
+            // Write past the output capture of the test harness, which hides the output of passing tests; a failed write does
+            // not matter.
             let _ = writeln!(
                 io::stderr(),
                 "warning: the rule `{rule}` of a test server never fired"

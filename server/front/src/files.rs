@@ -121,7 +121,7 @@ impl FileFormat {
                     _ => iso2709::encode(&marc).map_err(|error| error.to_string()),
                 };
             }
-            // The losses are inherent in the format of the file, so they are not reported.
+            // These losses are unavoidable in this file format, so they are not reported.
             FileWriter::Marc(form) => {
                 let lost = form.write(&marc()?, &mut octets);
                 lost.map_err(|error| error.to_string())?;

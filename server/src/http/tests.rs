@@ -160,7 +160,7 @@ async fn each_request_gets_its_status() {
     let host = "Host: lib.example\r\n";
     for (request, status, of_head, of_body) in [
         (get(&format!("/cat?{WAR}")), "200", xml, found),
-        // Pages of other sites may read it.
+        // Pages of other sites may read the answer.
         (
             get(&format!("/cat?{WAR}")),
             "200",

@@ -344,8 +344,8 @@ pub(super) fn with_elements(mut whole: MarcRecord, elements: MarcRecord) -> Marc
         };
         let first = whole.fields.iter().position(|field| field.tag == tag);
         let behind = || whole.fields.iter().position(|field| field.tag > tag);
-        // The fields take the place of the first field with this tag or, if there is none, come before the first field with a
-        // higher tag.
+        // The fields replace the first field with this tag or, if there is none, come before the first field with a higher
+        // tag.
         let at = first.or_else(behind).unwrap_or(whole.fields.len());
         whole.fields.retain(|field| field.tag != tag);
         whole.fields.splice(at..at, group.iter().cloned());

@@ -158,7 +158,7 @@ pub(super) fn start(scan: &ScanRequest, most: usize) -> Result<AttributesPlusTer
             let is_exact = is_exact(&clause);
             let query = cql::to_rpn(&clause, &PROPERTIES).map_err(refused)?;
             let mut start = single(query).ok_or_else(several)?;
-            // The other attributes say how a search compares terms, which does not apply to a scan.
+            // The other attributes control how a search compares terms, which does not apply to a scan.
             start.attributes.retain(|one| one.attribute_type == USE);
             if is_exact {
                 let whole = AttributeElement::numeric(STRUCTURE, STRUCTURE_PHRASE);

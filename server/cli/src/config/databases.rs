@@ -56,7 +56,7 @@ pub(super) fn read(top: &Section<'_>, config: &mut Config) {
             section.note("a database of this name already exists");
         }
         if is_in_engine && table.cluster.options.addresses.is_empty() {
-            // Why there is none was noted.
+            // The missing address has already been reported.
             return;
         }
         if is_in_engine && section.has("catalogue") {

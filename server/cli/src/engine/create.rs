@@ -30,7 +30,7 @@ pub(super) fn run(
     let created = runtime.block_on(async {
         let (name, is_new) = index.create().await?;
         match index.check().await {
-            // Shards may take a moment, and nothing has been loaded.
+            // Shards may need a moment to start, and nothing has been loaded yet.
             Ok(_) | Err(IndexError::Incomplete(_)) => Ok((name, is_new)),
             Err(error) => Err(error),
         }

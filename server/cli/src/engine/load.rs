@@ -137,7 +137,7 @@ impl LoadRun<'_> {
             } => LoadWork::Reload(Leftover::Replace),
             LoadArguments { state: None, .. } => LoadWork::Reload(Leftover::Refuse),
             _ if is_noted => LoadWork::Reload(Leftover::Continue),
-            // A reload that was killed before it could note anything has not loaded anything either.
+            // A reload that was killed before its first note has not loaded anything.
             _ => LoadWork::Reload(Leftover::ReplaceIfEmpty),
         }
     }
@@ -211,7 +211,7 @@ impl LoadRun<'_> {
                     outcome = Err(Failure::usage(words));
                 }
                 Err(error) => {
-                    // Without an answer, it may have taken its place.
+                    // Without an answer, the new index may have replaced the old one.
                     is_kept |= !error.is_refusal();
                     outcome = Err(failed(&error));
                 }

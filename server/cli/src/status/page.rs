@@ -206,7 +206,7 @@ impl Status {
             let catalogues = join_all(catalogues.iter().map(|one| one.count_records()));
             tokio::join!(clusters, catalogues)
         };
-        // The page shows what is known then.
+        // If the count takes too long, the page shows the counts that are known.
         let _ = timeout(COUNT_TIME, counts).await;
     }
 

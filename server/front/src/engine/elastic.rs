@@ -143,7 +143,7 @@ fn hits(answer: &Value) -> Result<(&[Value], Option<String>), AskError> {
 /// Returns the total of an answer, and whether it is exact.
 pub(super) fn total(answer: &Value) -> (usize, bool) {
     let total = answer.pointer("/hits/total");
-    // As before Elasticsearch 7, which counts all.
+    // Before Elasticsearch 7, the total is a plain number, and always exact.
     if let Some(value) = total.and_then(number) {
         return (value, true);
     }
@@ -209,7 +209,7 @@ pub(super) fn terms(answer: &Value) -> Result<ReadTerms, AskError> {
     });
     let terms: Option<Vec<_>> = terms.collect();
     Ok(ReadTerms {
-        // Without any shard, there are none.
+        // If no shard has answered, there are no terms.
         terms: terms.ok_or(AskError::Malformed("terms"))?,
         missing,
     })

@@ -77,7 +77,7 @@ impl<D: EngineDatabase> Pages<'_, D> {
     ) -> Result<Counted, Diagnostic> {
         let (mut below, mut above) = ((0, 0), (last.saturating_add(1), self.hits.count));
         let window = self.database.window();
-        // The middle of those from which the page can be had.
+        // Aim for the middle of the positions from which the page can be reached.
         let aim = start.saturating_sub((window - rows) / 2);
         for turn in 0..MOST_GUESSES {
             if start - below.1 + rows <= window {

@@ -177,7 +177,7 @@ mod tests {
         };
         let uses = IndexUses::default();
         let first = layout(shelf("900$a", &[]), "001", &uses).fingerprint();
-        // What is asked for does not matter.
+        // The Use attributes do not affect the fingerprint.
         let same = layout(shelf("900$a", &[9000]), "001", &uses);
         assert_eq!(same.fingerprint(), first);
         let in_another_order = fewer(|uses| uses.scan.reverse());

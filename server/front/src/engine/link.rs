@@ -216,7 +216,7 @@ impl Link {
         let read = |answer| answers_of(answer, searches.len());
         let lacks_records = |answers: &Vec<Value>| answers.iter().any(lost_a_node);
         match self.ask_until_settled(&draft, read, lacks_records).await {
-            // The request itself has an answer, so no other server was asked.
+            // The busy response ended the first attempt, so other servers have not been asked yet.
             Err(Failure::TooBusy { .. }) => self.ask_in_turn(&draft).await.and_then(read),
             outcome => outcome,
         }
@@ -393,14 +393,14 @@ const MOST_WORDS: usize = 300;
 /// Returns the failure of a request that a server refused, with what its answer says.
 fn refused(place: String, status: u16, answer: &Value, retry_after: Option<Duration>) -> Failure {
     let error = answer.get("error").unwrap_or(&Value::Null);
-    // The root cause has the words of a shard; those above it only say that all shards failed.
+    // The root cause quotes a shard; the causes above it only say that all shards failed.
     let root = error.pointer("/root_cause/0").unwrap_or(error);
     let text = |name: &str| {
         let value = root.get(name).or_else(|| error.get(name));
         let text = value.and_then(Value::as_str).or_else(|| error.as_str());
         shortened(text.unwrap_or_default())
     };
-    // Solr has its words elsewhere.
+    // Solr has its message in another place.
     let reason = || match error.get("msg").and_then(Value::as_str) {
         Some(words) => shortened(words),
         None => text("reason"),

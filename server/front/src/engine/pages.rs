@@ -35,7 +35,7 @@ pub(super) async fn fetch<D: EngineDatabase>(
     let cache = &database.sets().cache;
     let positions = wanted.records.iter();
     let positions = positions.filter_map(|record| position_of(*record));
-    // One that did not come may do so now, if its part of the index did not answer.
+    // If a shard did not answer, its records may come with this request.
     let is_here = |at: &u32| hits.first(*at).is_some() || cache.has((hits.number, *at));
     let mut missing: Vec<u32> = positions.filter(|at| !is_here(at)).collect();
     missing.sort_unstable();
@@ -147,7 +147,7 @@ impl<'a, D: EngineDatabase> Pages<'a, D> {
         }
         let clause = self.database.identified(Arc::clone(&ids));
         let plan = Plan {
-            // Two records with the same identifier are as good as impossible; neither hides others.
+            // It is practically impossible that two records have the same identifier, but each of them would be found.
             page: Page::first(ids.len() + 1),
             ..Plan::count(&clause, self.database.deadline())
         };

@@ -211,7 +211,7 @@ async fn find_by<D: EngineDatabase>(
     };
     let answer = database.ask(&plan, None).await;
     let answer = answer.map_err(|error| database.failure(&error))?;
-    // A part of an index that does not answer is told; its fields may take long to come.
+    // If a shard is missing, that is reported, and its fields are not checked, which could take long.
     let index = answer.index.as_deref();
     if answer.missing.is_none() && database.has_changed(reader, index).await? {
         return Ok(None);

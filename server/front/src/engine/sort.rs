@@ -71,7 +71,7 @@ async fn order_of<D: EngineDatabase>(
     };
     let missing = match &key.missing_value_action {
         None => MissingValue::Last,
-        // As an empty value, which comes before all others.
+        // A missing value counts as an empty value, which comes before all others.
         Some(MissingValueAction::Null) if descending => MissingValue::Last,
         Some(MissingValueAction::Null) => MissingValue::First,
         Some(MissingValueAction::MissingValueData(value)) => {

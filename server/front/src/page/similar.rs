@@ -58,7 +58,7 @@ impl SimilarTerms {
         let is_whole = term.len() >= self.fixed;
         TermStep {
             distance: distance.filter(|distance| is_whole && *distance <= self.most),
-            // Every similar term is between this term and the next one.
+            // This is the next text after the term, so no similar term is skipped.
             next: Some(term.into_iter().chain(['\0']).collect()),
         }
     }
@@ -104,7 +104,7 @@ impl SimilarTerms {
             let mut following = (u32::from(present)..).skip(1).take(0x1000);
             return following.find_map(char::from_u32);
         }
-        // One more difference is too much, so only characters of the word can follow.
+        // No further difference is allowed, so only letters of the word can follow.
         let letters = row.iter().zip(&self.word);
         let letters = letters.filter(|(distance, _)| **distance <= self.most);
         let letters = letters.map(|(_, letter)| *letter);
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn the_way_through_a_list_finds_what_a_comparison_of_all_its_terms_finds() {
-        // All words of up to four of three letters.
+        // All words with up to four letters from a set of three.
         let mut words = vec![String::new()];
         for length in 0..4 {
             let longer: Vec<String> = words

@@ -126,7 +126,7 @@ pub(super) fn converted(
     }
     let not_available = || diagnostic(Condition::NOT_AVAILABLE_IN_SYNTAX, wanted.to_string());
     let Some(marc) = record.marc() else {
-        // Brief records are as good as the target's own, and Dublin Core may be it.
+        // Brief records need not be converted, and Dublin Core from the target can be sent unchanged.
         let is_dublin_core = || {
             let mut known = [OAI_DC, SRW_DC].into_iter();
             known.any(|namespace| is_element(record, namespace, "dc"))

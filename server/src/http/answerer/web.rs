@@ -72,7 +72,7 @@ impl Answerer<'_> {
         };
         let is_missing = match answered.answer.status {
             StatusCode::NOT_FOUND => true,
-            // Parameters that SRU does not know are refused before the database is looked for.
+            // Requests with parameters that SRU does not know are refused before the database is checked.
             StatusCode::OK => !self.context.target.has_database(database),
             _ => false,
         };

@@ -60,7 +60,7 @@ fn audit_r_e6_targets_of_other_schemes_are_refused() {
         ("HTTPS://lib.example/cat", true, false, false),
         ("ftp://lib.example/cat", false, false, true),
         ("ftp://lib.example/cat", true, false, true),
-        // A gateway says why it does not carry it out.
+        // The gateway itself explains why it does not fetch the URL.
         ("ftp://lib.example/cat", false, true, false),
         ("z39.50r://lib.example/cat?id7", false, true, false),
         ("z39.50r://lib.example/cat?id7", false, false, true),

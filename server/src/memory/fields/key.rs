@@ -164,7 +164,7 @@ fn oclc(text: &str) -> Option<String> {
     let digits = text.trim();
     let is_bare = !digits.is_empty() && digits.bytes().all(|octet| octet.is_ascii_digit());
     let bare = || some(digits.trim_start_matches('0').to_owned()).filter(|_| is_bare);
-    // Another text is in no record.
+    // Other text occurs in no record.
     let other = || some(alphanumeric(text));
     first(NumberKind::Oclc, text).or_else(bare).or_else(other)
 }
@@ -197,7 +197,7 @@ fn standard(text: &str) -> Option<String> {
         let valid = found.first().filter(|one| one.is_valid)?;
         Some(key_of(kind, &valid.normal))
     };
-    // The records have other numbers as they are written, too.
+    // Records also contain other numbers as they were written.
     let known = [
         NumberKind::Isbn,
         NumberKind::Issn,
@@ -384,7 +384,7 @@ mod tests {
             ("978-0-306-40615-7", Some("9780306406157")),
             ("080442957X", Some("9780804429573")),
             ("0‐8044‐2957‐x", Some("9780804429573")),
-            // A wrong check digit may be a typing error: the number is kept as written.
+            // A wrong check digit may be a typing error, so the number is kept as written.
             ("0306406153", Some("0306406153")),
             ("X", Some("X")),
             ("123X567890", Some("123X567890")),

@@ -99,7 +99,7 @@ impl CatalogueDatabase {
         let found = found.map_err(|failure| CatalogueError::of_fields(&failure, &self.index))?;
         let (offer, missing) = Offer::new(&self.map, Some(&found));
         if let Err(what) = offer.usable() {
-            // The next search compares it again: by what is known of it, hidden records would be found.
+            // Compare the index again before the next search: with the outdated comparison, hidden records would be found.
             self.doubt();
             return Err(CatalogueError::Foreign {
                 index: self.index.clone(),
@@ -183,7 +183,7 @@ impl CatalogueDatabase {
         }
         match self.check().await {
             Ok(_) => Ok(self.current()),
-            // The search itself tells what is wrong.
+            // The search itself reports the problem.
             Err(error) if compared.is_some() && !error.is_mismatch() => Ok(self.current()),
             Err(error) => Err(self.unusable(&error)),
         }

@@ -66,7 +66,7 @@ impl Dialect {
     pub(super) fn is_in_doubt(&self, index: Option<&str>) -> bool {
         match self {
             Self::Koha(koha) => koha.is_in_doubt(index),
-            // Its fields take many requests.
+            // Solr needs many requests to list its fields.
             Self::Solr(_) => false,
         }
     }

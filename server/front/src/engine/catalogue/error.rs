@@ -72,7 +72,7 @@ impl CatalogueError {
             {
                 Self::Denied(words)
             }
-            // Solr says so in HTML.
+            // Solr reports this error in HTML.
             Failure::Refused { status: 404, .. } | Failure::NotJson { status: 404, .. } => {
                 Self::Absent(index.to_owned())
             }

@@ -164,7 +164,7 @@ impl Leaf for CatalogueLeaf {
     fn octets(&self) -> usize {
         let range = |(from, to): &TextRange| bound_octets(from) + bound_octets(to);
         match &self.wanted {
-            // The identifiers are those of a set that counts them.
+            // The set of identifiers already counts their octets.
             Wanted::Exists | Wanted::Sortable | Wanted::Identifiers(_) => 0,
             Wanted::Words { words, .. } | Wanted::OpenKeys(words) => {
                 words.iter().map(Word::octets).sum()

@@ -465,7 +465,7 @@ impl Reader<'_> {
         let Some(suffix) = self.suffixes.0.get(role.key()) else {
             return Ok(Vec::new());
         };
-        // An index has one field to list or to sort by.
+        // Only the first field is used for listing and sorting.
         let most = if role.is_searched() { fields.len() } else { 1 };
         let fields = fields.iter().take(most).map(|name| {
             let names = suffix.get_ref().split(OR).map(str::trim);

@@ -8,7 +8,7 @@ use super::leaf::{Word, WordPart};
 pub(super) fn open_words(text: &str, (left, right): (bool, bool), in_order: bool) -> Vec<Word> {
     let has_text = |word: &&str| word.chars().any(char::is_alphanumeric);
     let is_open = left || right;
-    // A word of punctuation alone says nothing, and is not a word to truncate.
+    // A word that is only punctuation matches nothing, so it is not truncated.
     let words = text
         .split_whitespace()
         .filter(|word| !is_open || has_text(word));
@@ -63,7 +63,7 @@ fn belongs(character: char, before: Option<char>, after: Option<char>) -> bool {
         '\'' | '\u{2019}' | '.' | '\u{b7}' => is_letter(before) && is_letter(after),
         ',' => is_digit(before) && is_digit(after),
         '_' => true,
-        // Marks are combined with the letters before them.
+        // Combining marks belong to the letters before them.
         other => other.is_alphanumeric() || is_mask(other) || !other.is_ascii() && is_mark(other),
     }
 }
@@ -88,7 +88,7 @@ pub(super) fn one_word(word: &str) -> Option<Word> {
                 continue;
             }
         };
-        // Two of these are one.
+        // Two adjacent masks for any text are the same as one.
         if mask != WordPart::Any || parts.last() != Some(&WordPart::Any) {
             parts.push(mask);
         }

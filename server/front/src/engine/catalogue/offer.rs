@@ -202,10 +202,10 @@ impl Comparison<'_> {
         let identifier = place("identifier", &record.identifier, |_| true);
         let order = place("order", &record.order, |has| has.sorts);
         let field = place("record", &record.field, |has| has.stored);
-        // Without it, records far from the first cannot be had, as in older versions.
+        // Without this field, records far from the first cannot be read, as in older versions.
         let number = record.number.as_ref();
         let number = number.and_then(|number| self.choose("", "number", number, |has| has.counts));
-        // A form of records that an older version does not know does not occur in its index.
+        // If an older version does not know a form of records, its index does not contain that form.
         let mut optional = |role: &str, field: &Option<Field>| {
             self.choose("", role, field.as_ref()?, |has| has.stored)
         };

@@ -47,7 +47,7 @@ impl CatalogueDatabase {
             return refused(Condition::TRUNCATION, TRUNCATION);
         }
         let structure = written.value(STRUCTURE);
-        // The engine lists values, and no words.
+        // The engine lists whole values, not words.
         if point.kind == Kind::Text && structure.is_some_and(|one| OF_WORDS.contains(&one)) {
             return refused(Condition::STRUCTURE, STRUCTURE);
         }

@@ -246,7 +246,7 @@ impl Reading<'_, '_> {
         let is_open = |word: Option<&Word>, at: fn(&Word) -> Option<&WordPart>| {
             word.and_then(at) == Some(&WordPart::Any)
         };
-        // A truncated end touches no edge, so it may be a beginning of the value that is truncated.
+        // A truncated end does not touch the edge of the value, so the term may be the beginning of a truncated value.
         let is_beginning = first && is_open(words.last(), |word| word.0.last());
         let whole = self.point.has(Role::Whole);
         let can = match (first, last) {
@@ -344,7 +344,7 @@ impl Reading<'_, '_> {
         if !self.point.has(Role::Keys) && !self.point.has(Role::Words) {
             return Err(self.without_fields());
         }
-        // Where the term is no number of the kind, nothing is found, as in memory.
+        // If the term is not a number of this kind, nothing is found, as in the memory backend.
         let Some(key) = self.written.key() else {
             return Ok(Clause::Nothing);
         };
@@ -373,7 +373,7 @@ impl Reading<'_, '_> {
             text.chars().filter(is_part).collect::<String>()
         };
         match self.written.masked() {
-            // Placeholders are letters.
+            // The placeholders of masks are letters, so they count as text.
             Some(text) => one_word(&part(&text)),
             None => {
                 let text = part(&self.written.text);

@@ -53,7 +53,7 @@ fn mapping(fields: &[&str]) -> Value {
 }
 
 fn hit(number: usize) -> Value {
-    // Koha's base64 ends in a line end.
+    // Koha's base64 text ends with a line end.
     let octets = STANDARD.encode(record(number)) + "\n";
     let source = json!({ "marc_format": "base64ISO2709", "marc_data": octets });
     json!({ "_index": "koha_1", "_id": number.to_string(), "_source": source, "sort": [number] })
@@ -81,7 +81,7 @@ fn held(request: &FakeRequest, total: usize) -> FakeAnswer {
     {
         let ids = ids.iter().filter_map(|id| id.as_str()?.parse().ok());
         let mut ids: Vec<usize> = ids.filter(|id| *id < total).collect();
-        // Not in the order that was asked for.
+        // Answer in an order that differs from the requested order.
         ids.reverse();
         return FakeAnswer::Json(200, answer(ids.len(), ids));
     }
@@ -110,7 +110,7 @@ async fn an_index_is_compared_before_the_first_search() {
         .collect();
     let search = "/books/_search?allow_partial_search_results=true";
     assert_eq!(paths, [("GET", "/books/_mapping"), ("POST", search)]);
-    // Only what the index has is offered.
+    // Only fields that exist in the index are offered.
     for (pqf, expected) in [
         ("@attr 1=7 0306406152", Err(114)),
         ("@attr 1=63 @attr 3=1 x", Err(119)),
@@ -222,14 +222,14 @@ async fn a_small_set_keeps_its_records() {
     let found = searched(&database, "@attr 1=4 war").await.expect("found");
     let next = presented(&database, &found.hits, &[20, 49]).await;
     assert_eq!(next, Ok(vec![Ok(20), Ok(49)]));
-    // Its identifiers are known now. Other records do not move them, and one that is gone is told in its place.
+    // The identifiers of the set are known now: new records do not move them, and a missing record is reported in its place.
     *lock(&total) = 49;
     let again = presented(&database, &found.hits, &[30, 49]).await;
     assert_eq!(
         again,
         Ok(vec![Ok(30), Err(Condition::SYSTEM_ERROR_PRESENTING.0)])
     );
-    // Records that were added before its identifiers are known.
+    // Here, records are added before the identifiers of the set are known.
     let found = searched(&database, "@attr 1=4 war").await.expect("found");
     *lock(&total) = 52;
     let changed = presented(&database, &found.hits, &[30]).await;
@@ -254,7 +254,7 @@ async fn an_earlier_set_is_an_operand() {
         asked["query"]["bool"]["filter"][0]["bool"]["filter"],
         expected
     );
-    // That of another database is none.
+    // A result set of another database does not exist here.
     let other = database(&node, false);
     let refused = with_set(&other, pqf, Some(&found.hits)).await;
     let expected = Some(Condition::RESULT_SET_DOES_NOT_EXIST.0);

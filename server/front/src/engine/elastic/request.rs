@@ -140,7 +140,7 @@ fn facet_of<F: Fields>(
     json!({ "terms": {
         "field": fields.counted(&facet.terms),
         "size": most,
-        // Each shard returns more, so that few counts are estimates.
+        // Each shard returns more terms than needed, so that few counts are estimates.
         "shard_size": most.saturating_mul(2) + 1_000,
         "order": order,
     } })
@@ -316,7 +316,7 @@ pub(in crate::engine) fn places<W>(
     let mut pairs = Vec::new();
     for one in &left {
         for other in &right {
-            // Only in order: the engine misses some of those in any order.
+            // Each order is searched separately, because an unordered search in the engine misses some pairs.
             let slop = most.saturating_sub(1);
             pairs.push(near(vec![one.clone(), other.clone()], slop));
             if !ordered {

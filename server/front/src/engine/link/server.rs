@@ -106,7 +106,7 @@ impl Server {
         let busy = || Failure::Busy {
             place: self.place.clone(),
         };
-        // The permits are never closed.
+        // The semaphore is never closed, so this error does not occur.
         let permit = timeout_at(deadline, self.permits.acquire()).await;
         let permit = permit.map_err(|_| busy())?.map_err(|_| busy())?;
         let late = || Failure::Late {
@@ -146,7 +146,7 @@ impl Server {
     fn note_failure(&self, why: &Failure) {
         self.failures.fetch_add(1, Ordering::Relaxed);
         *lock(&self.failed) = Some(Instant::now());
-        // Requests that wait for a free connection should not get one that hangs.
+        // A request that waits for a connection should not get one that may hang.
         lock(&self.free).clear();
         let server = &*self.place;
         if let Some(requests) = self.trouble.failed() {
@@ -168,7 +168,7 @@ impl Server {
         _permit: SemaphorePermit<'_>,
         draft: &Draft,
     ) -> Result<Value, Failure> {
-        // One that was kept may have been closed meanwhile, which only the next request finds out.
+        // A pooled connection may have been closed meanwhile, which only the next request reveals.
         while let Some(mut kept) = self.kept() {
             if kept.sender.ready().await.is_err() {
                 continue;
@@ -203,7 +203,7 @@ impl Server {
         draft: &Draft,
     ) -> Result<Value, Failure> {
         let (head, body) = answer.into_parts();
-        // A refusal may be longer than the answer that was asked for.
+        // A refusal may be longer than the expected answer.
         let limit = draft.limit.max(MOST_HEAD);
         let body = Limited::new(body, limit).collect().await;
         let body = body.map_err(|error| match error.downcast::<hyper::Error>() {
@@ -279,7 +279,7 @@ impl Server {
         builder.max_buf_size(MOST_HEAD);
         let shaken = builder.handshake(TokioIo::new(stream)).await;
         let (sender, connection) = shaken.map_err(|error| self.unreachable(error))?;
-        // The request in progress reports errors.
+        // The request in progress reports errors, so the result of this task is dropped.
         let task = tokio::spawn(async move { drop(connection.await) }).abort_handle();
         Ok(Connection { sender, task })
     }

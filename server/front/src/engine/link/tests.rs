@@ -112,7 +112,7 @@ async fn answers_that_are_none_are_failures_that_no_other_server_is_asked_about(
         ),
     ] {
         let described = format!("{answer:.100?}");
-        // A server that answers anything else is not gone.
+        // A server that answers something else is not considered gone.
         let first = FakeNode::start(move |request| match &*request.path {
             "/" => sound(request),
             _ => answer.clone(),
@@ -270,7 +270,7 @@ async fn audit_r_l1_a_search_is_sent_until_the_cluster_has_noticed_that_a_node_i
         assert_eq!(name(&asked(&link(&[&node], LONG)).await), expected);
         assert_eq!(node.asked().len(), unsettled + usize::from(is_answered));
     }
-    // A shard that refuses a search does so again.
+    // A shard that refuses a search would refuse it again.
     let refused = json!([{ "type": "illegal_argument_exception", "reason": "no" }]);
     let mut error = without_shards();
     error["error"]["root_cause"] = refused;
@@ -342,7 +342,7 @@ async fn an_answer_that_is_late_or_slow_is_asked_for_once_more() {
         assert_eq!(name(&late), "Late");
         assert_eq!(third.asked().len(), 0);
         assert_eq!(name(&asked(&link(&[&first, &third], SHORT)).await), "Ok");
-        // A change may have been made.
+        // The change may have been made, so it is not sent again.
         let change = Draft {
             time: Some(SHORT),
             ..Draft::change(Method::PUT, "/books", &json!({}))
@@ -486,7 +486,7 @@ async fn certificates_are_checked() {
             expected,
             "{name_in_certificate} {year} {answer:?}"
         );
-        // Without trust, the server learns nothing.
+        // If the certificate is not trusted, nothing is sent to the server.
         assert_eq!(node.asked().is_empty(), expected != "Ok");
     }
     let plain = FakeNode::start(sound).await;
@@ -494,7 +494,7 @@ async fn certificates_are_checked() {
     address.is_secure = true;
     let access = ClusterAccess::default();
     let link = Link::with_access(&[address], &access, 1, LONG);
-    // Where the system trusts nobody, that is the error.
+    // If the system has no trusted authorities, that is the error.
     if let Ok(link) = link {
         assert_eq!(name(&asked(&link).await), "Unreachable");
     }

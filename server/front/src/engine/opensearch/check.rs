@@ -503,7 +503,7 @@ mod tests {
                 false,
                 "books-0 was replaced",
             ),
-            // Something else has the name.
+            // The name belongs to an index that no reload has made.
             (
                 ("/books-replaced", 200, json!({ "books-replaced": {} })),
                 true,
@@ -519,7 +519,7 @@ mod tests {
         let node = FakeNode::start(html).await;
         let error = checked(&[&node]).await.expect_err("no engine");
         assert!(matches!(error, IndexError::Malformed(_)), "{error}");
-        // Settings and health are not for every client.
+        // Not every client may read settings and health.
         let denied = ["/_cluster/settings", "/_cluster/health"];
         let denied = denied.map(|path| (path, 403, refused("security_exception")));
         let node = FakeNode::start(answering(&denied)).await;
@@ -548,7 +548,7 @@ mod tests {
             .await
             .expect_err("two clusters");
         assert!(matches!(error, IndexError::Clusters(..)), "{error}");
-        // One that does not answer may belong to it.
+        // A server that does not answer may belong to the cluster.
         let gone = FakeNode::start(answering(&[])).await;
         let addresses = vec![gone.address(), one.address()];
         drop(gone);

@@ -309,7 +309,7 @@ impl ClusterIndex {
                 "number_of_shards": self.shards,
                 "number_of_replicas": self.replicas,
                 "codec": "best_compression",
-                // Without a value, the first search after half a minute without any would wait for a refresh.
+                // Without this setting, the first search after 30 seconds without searches would wait for a refresh.
                 "refresh_interval": REFRESH,
                 "analysis": EngineLayout::analysis(),
             } },
@@ -322,14 +322,15 @@ impl ClusterIndex {
     /// # Errors
     /// See [`IndexError`].
     pub async fn create(&self) -> Result<(String, bool), IndexError> {
-        // The number comes first: if another program creates the index in between, the state shows its alias, or the name is taken.
+        // The number comes first: if another program creates the index in between, either the state shows its alias, or the
+        // name is taken.
         let index = self.next_index().await?;
         if let Some(state) = self.state().await? {
             return Ok((state.index, false));
         }
         match self.create_as(&index, &self.name).await {
             Ok(()) => Ok((index, true)),
-            // Another program was faster.
+            // Another program created the index first.
             Err(error) => match self.state().await? {
                 Some(state) => Ok((state.index, false)),
                 None => Err(error),

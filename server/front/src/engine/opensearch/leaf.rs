@@ -92,7 +92,7 @@ impl Leaf for IndexLeaf {
             }
             Self::Pattern(_, pattern) => pattern_octets(pattern),
             Self::Spans(_, spans) => spans.octets(),
-            // The numbers are those of a set that counts them.
+            // The set of numbers already counts its octets.
             Self::Numbers(_) | Self::Exists(_) | Self::Sortable(_) => 0,
         }
     }

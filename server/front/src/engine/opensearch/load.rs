@@ -128,7 +128,7 @@ impl ClusterIndex {
             });
         }
         state.check_open()?;
-        // An index that was made by hand lacks it.
+        // An index that was created by hand does not have this alias.
         if !self.has_write_alias(&state.index).await? {
             let add = json!({ "add": { "index": state.index, "alias": state.write_name() } });
             let actions = json!({ "actions": [add] });
@@ -234,7 +234,7 @@ impl IndexLoad {
                     match step {
                         LaneStep::Batch(batch) => bulk.send(batch, &mut part).await?,
                         LaneStep::Mark(reached) => {
-                            // If nobody waits for it, the load has failed.
+                            // If nobody waits for the result, the load has failed.
                             let _ = reached.send(std::mem::take(&mut part));
                         }
                     }
@@ -340,7 +340,7 @@ impl IndexLoad {
         self.lanes.clear();
         let mut outcome = Ok(());
         while let Some(ended) = self.tasks.join_next().await {
-            // A panic was reported by the task itself.
+            // The task has already reported its panic.
             outcome = outcome.and(ended.unwrap_or(Err(IndexLoadError::Lost)));
         }
         outcome.err().unwrap_or(IndexLoadError::Lost)

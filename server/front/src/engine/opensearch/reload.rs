@@ -38,7 +38,7 @@ impl ClusterIndex {
             return Ok(None);
         };
         match self.delete(&replaced.index).await {
-            // Another load was faster.
+            // Another load replaced the index first.
             Err(error) => match self.replaced().await? {
                 Some(_) => Err(error),
                 None => Ok(None),
@@ -53,7 +53,7 @@ impl ClusterIndex {
         if let Some(replaced) = &replaced {
             let mark = replaced.mapping.pointer("/_meta/z3950d");
             mark.ok_or_else(|| IndexError::Foreign(replaced.index.clone()))?;
-            // An index that a reload has filled belongs to the database that it was filled for.
+            // An index filled by a reload belongs to the database for which it was filled.
             let is_of = |alias: &String| {
                 let rest = replaced.index.strip_prefix(alias.as_str());
                 let number = rest.and_then(|rest| rest.strip_prefix('-'));
@@ -71,7 +71,8 @@ impl ClusterIndex {
                 });
             }
         }
-        // The number comes first: of two reloads that begin at once, one then finds what the other creates, or its name is taken.
+        // The number comes first: if two reloads begin at once, one of them either finds the index of the other, or finds
+        // that its name is taken.
         let index = self.next_index().await?;
         let left = self.filling().await?;
         let is_kept = match (&left, leftover) {
@@ -174,14 +175,14 @@ impl IndexLoad {
         let mut kept = None;
         if let Some(old) = &self.replaced {
             let old_index = &old.index;
-            // What else the index was called.
+            // The new index takes over the other aliases of the old index.
             let others = { old.aliases.iter() }.filter(|alias| **alias != old.write_name());
             for alias in others {
                 actions.push(json!({ "add": { "index": new, "alias": alias } }));
                 actions.push(json!({ "remove": { "index": old_index, "alias": alias } }));
             }
             if *old_index == home.name {
-                // An alias cannot have the name of an index that is there.
+                // An alias cannot have the name of an existing index, so that index is removed.
                 actions.push(json!({ "remove_index": { "index": old_index } }));
             } else {
                 let replaced = home.replaced_name();

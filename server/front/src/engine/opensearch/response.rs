@@ -27,7 +27,7 @@ fn hit(plan: &Plan<'_>, hit: &Value) -> Option<Hit<u64>> {
     Some(Hit {
         id: number.unwrap_or(NO_NUMBER),
         record: record.map(|record| HeldRecord::Iso2709(octets_of(record))),
-        // Those in the order of numbers are found by them.
+        // Hits in the order of numbers are found by their number.
         place: if plan.order.is_empty() {
             String::new()
         } else {

@@ -122,7 +122,7 @@ async fn incomplete_and_strange_answers_are_told_apart() {
         ),
         (with(&[("/_shards/failed", json!(1))]), Ok((2, 1)), Err(109)),
         (with(&[("/timed_out", json!(true))]), Ok((2, 1)), Err(109)),
-        // A part of the index that takes the query for too large has not found a subset.
+        // A shard that refuses the query as too large has not found a part of the records.
         (with(&[("/_shards", failures)]), Err(31), Err(31)),
         (
             refused(500, "runtime_exception", "field[t] exceeds maxClauseCount"),
@@ -156,13 +156,13 @@ async fn incomplete_and_strange_answers_are_told_apart() {
             Err(109),
         ),
         (with(&[("/hits/hits", json!({}))]), Err(109), Err(109)),
-        // Records of several indexes are no set.
+        // Records from several indexes do not form a result set.
         (
             with(&[("/hits/hits/0/_index", json!("other"))]),
             Err(109),
             Err(109),
         ),
-        // Another program has put the first one there.
+        // Another program has stored the first record.
         (
             with(&[
                 ("/hits/hits/0/sort", json!([-5])),
@@ -240,11 +240,11 @@ async fn a_small_set_keeps_its_records() {
     );
     let next = presented(&database, &found.hits, &[20, 49]).await;
     assert_eq!(next, Ok(vec![Ok(20), Ok(49)]));
-    // Its numbers are known now, and other records do not move them.
+    // The numbers of the set are known now, and new records do not move them.
     *lock(&total) = 51;
     let again = presented(&database, &found.hits, &[30]).await;
     assert_eq!(again, Ok(vec![Ok(30)]));
-    // Records that were added before its numbers are known.
+    // Here, records are added before the numbers of the set are known.
     let found = searched(&database, "@attr 1=4 war").await.expect("found");
     *lock(&total) = 52;
     let changed = presented(&database, &found.hits, &[30]).await;
@@ -265,7 +265,7 @@ async fn an_earlier_set_is_an_operand() {
         { "term": { "y_title": "peace" } },
     ] } });
     assert_eq!(body(asked.last().expect("a request"))["query"], expected);
-    // That of another database is none.
+    // A result set of another database does not exist here.
     let other = FakeNode::start(|request| held(request, 3)).await;
     let other = self::database(&other, false);
     let refused = with_set(&other, pqf, Some(&found.hits)).await;
@@ -300,7 +300,7 @@ async fn audit_r_l1_a_set_is_of_one_index() {
     *lock(&is_there) = false;
     let gone = presented(&database, &found.hits, &[30]).await;
     assert_eq!(gone, Err(Condition::RESULT_SET_DELETED.0));
-    // What came with the search is still here.
+    // The records that came with the search are still here.
     assert_eq!(
         presented(&database, &found.hits, &[0]).await,
         Ok(vec![Ok(0)])

@@ -82,10 +82,10 @@ impl ClusterDatabase {
         }
         let (body, sent) = lines(changes, &states);
         let link = Arc::clone(&self.link);
-        // Another index may have taken its place, in which records have other versions.
+        // The alias may now point to another index, where the records have different versions.
         let alias = write_name(index.as_ref().unwrap_or(&self.index));
         let path = format!("/{alias}/_bulk?refresh=wait_for&require_alias=true");
-        // Goes on to its end if the client goes away.
+        // The update continues to its end even if the client goes away.
         let filling = filling_name(&self.index);
         let written = tokio::spawn(async move { write(&link, path, body, sent, &filling).await });
         let unknown = |_| Err(WriteError::Unknown);
@@ -226,7 +226,7 @@ fn lines(
             (Some(_), Some(unchanged)) => json!({ "index": unchanged }),
             (Some(_), None) => json!({ "create": { "_id": id } }),
             (None, Some(unchanged)) => json!({ "delete": unchanged }),
-            // It was created and deleted by the same update.
+            // The same update created and deleted the record.
             (None, None) => continue,
         };
         sent += 1;

@@ -126,7 +126,7 @@ impl Edition {
         keys.extend(marked("lccn", &lccns));
         keys.extend(marked("oclc", &oclc));
         let (author, years) = (author(record, tags), years(record, tags, is_marc_21));
-        // The longest name and the year find editions whose titles differ by a slip.
+        // The longest name together with the year finds editions whose titles differ by a typing error.
         if let Some(name) = author.iter().max_by_key(|name| name.len()) {
             keys.extend(years.iter().map(|year| format!("by {name} {year}")));
         }

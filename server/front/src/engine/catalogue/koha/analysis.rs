@@ -259,7 +259,7 @@ pub(super) async fn ask(
     Needs(needs): Needs,
     known: &KnownFields,
 ) -> Result<Analysis, AskError> {
-    // Fields that fold alike need one request.
+    // Fields with the same folding need only one request.
     let mut texts: BTreeMap<(Folding, &str), Vec<&(Folding, String)>> = BTreeMap::new();
     for need @ (folding, text) in &needs {
         let alike = match folding {

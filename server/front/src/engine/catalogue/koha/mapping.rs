@@ -35,7 +35,7 @@ pub(super) fn read(answer: &Value) -> Result<(FieldsFound, KnownIndex), FieldsEr
     }
     let only = answer.as_object().and_then(|indexes| indexes.iter().next());
     if let Some(mappings) = only.and_then(|(_, index)| index.get("mappings")) {
-        // Elasticsearch before 7 has a type between the two.
+        // Before Elasticsearch 7, the name of a type stands between `mappings` and `properties`.
         let typed = mappings.as_object().and_then(|types| types.values().next());
         let typed = typed.filter(|typed| typed.get("properties").is_some());
         let mappings = if mappings.get("properties").is_some() {
@@ -74,7 +74,7 @@ fn properties(
         for (part, field) in more.into_iter().flatten() {
             note(&format!("{name}.{part}"), field, found, folding);
         }
-        // The parts of a record that is JSON are many, and are not searched.
+        // A record in JSON has many parts, which are not searched.
         if field.get("properties").is_some() && !name.starts_with("marc_data_array") {
             properties(field, &format!("{name}."), found, folding);
         }
@@ -172,7 +172,7 @@ mod tests {
         let mapping = json!({ "dynamic": "true", "properties": properties });
         for answer in [
             json!({ "koha_1": { "mappings": mapping } }),
-            // As before Elasticsearch 7.
+            // The response has the form used before Elasticsearch 7.
             json!({ "koha_1": { "mappings": { "data": mapping } } }),
         ] {
             let (found, known) = read(&answer).expect("one index");

@@ -53,7 +53,7 @@ pub(super) async fn found(link: &ReadLink, map: &CatalogueMap) -> Result<Known, 
         }
     }
     let counted = counted(link, &patterned).await?;
-    // A pattern fits names that nothing was ever indexed by.
+    // The pattern also matches field names that no record has used.
     for name in unfilled(&counted, &patterned) {
         fields.remove(name);
     }
@@ -88,7 +88,7 @@ async fn counted(link: &ReadLink, names: &[&str]) -> Result<Value, Failure> {
 
 /// Returns those of the fields that no record has.
 fn unfilled<'n>(counted: &Value, names: &[&'n str]) -> Vec<&'n str> {
-    // An index without any records says nothing about its fields, and neither does a part of one.
+    // An index without records, or a part of an index, does not show which fields are used.
     let has_records =
         counted.pointer("/response/numFound") != Some(&json!(0)) && missing(counted).is_none();
     let is_unfilled =
@@ -152,7 +152,7 @@ impl<'a> Schema<'a> {
         Abilities {
             words: indexed && has('T') && !is_whole,
             keys: indexed && is_whole,
-            // Strings, which Solr does not fold.
+            // Solr does not fold string fields.
             compares: indexed && class.ends_with("StrField"),
             stored: has('S') || with_values,
             lists: indexed && is_text,

@@ -417,7 +417,7 @@ fn forms(word: &Word) -> Option<Vec<String>> {
             }
         }
     }
-    // The parser would take these words for operators.
+    // The parser would read these words as operators.
     for form in &mut forms {
         if ["AND", "OR", "NOT"].contains(&&**form) {
             form.insert(0, '\\');

@@ -209,7 +209,7 @@ fn facet_of(facet: &FacetOf) -> Value {
         "field": facet.terms,
         "limit": facet.most.max(1),
         "overrequest": OVERREQUEST,
-        // Counts are exact, also those of values that are not among the first of a shard.
+        // This makes all counts exact, even of values that are not among the first of a shard.
         "refine": true,
         "sort": order,
     })

@@ -48,7 +48,7 @@ pub(super) fn read(offer: &Offer, plan: &Plan<'_>, answer: &Value) -> Result<Ans
     let missing = missing(answer);
     let found = match answer.get("response") {
         Some(found) => found,
-        // Solr may leave out what is incomplete.
+        // Solr may omit the parts that are incomplete.
         None if missing.is_some() => &Value::Null,
         None => return Err(AskError::Malformed("response")),
     };
@@ -59,7 +59,7 @@ pub(super) fn read(offer: &Offer, plan: &Plan<'_>, answer: &Value) -> Result<Ans
     }
     let total = total.unwrap_or_default();
     let hits = hits.into_iter().flatten();
-    // In the order of identifiers, one is a place after which a page can begin.
+    // If hits are in the order of identifiers, a page can begin after any identifier.
     let has_places = plan.order.is_empty() && offer.record.order == offer.record.identifier;
     let hits = hits.map(|document| {
         let mut hit = hit(offer, plan.page.with_records, document)?;

@@ -151,7 +151,7 @@ impl List<'_> {
             };
             let listed = self.list(&stretch).await?;
             if listed.terms.len() == most {
-                // What was seen is not looked at again.
+                // Terms already received are not requested again.
                 early = listed.terms.last().cloned().unwrap_or(from);
             } else if listed.terms.len() >= wanted || from.is_empty() {
                 return Ok(listed);
@@ -283,7 +283,7 @@ fn between(early: &str, late: &str) -> Option<String> {
         .and_then(char::from_u32);
     match middle {
         Some(middle) if Some(middle) != low && middle != '\0' => Some(format!("{common}{middle}")),
-        // The next character is the same in all that is between; one more tells them apart.
+        // All values in between have the same next character, so they are divided by the character after it.
         _ => {
             let early_rest = early.get(common.len()..)?;
             let second = early_rest.chars().nth(1).map_or(0, u32::from);

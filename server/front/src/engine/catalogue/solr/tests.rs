@@ -98,7 +98,7 @@ async fn nothing_is_written() {
         "@prox 0 3 1 2 k 2 @attr 1=1016 a @attr 1=1016 hostile",
         "@attr 1=12 hostile",
     ] {
-        // The fake folds nothing, so distances are refused.
+        // The fake server does not fold terms, so distances are refused.
         let _ = searched(&database, pqf).await;
     }
     let names = [DatabaseName::from("town")];
@@ -111,7 +111,7 @@ async fn nothing_is_written() {
         .scan(Scan::new(&names, BIB_1, start))
         .await
         .expect("scanned");
-    // A value without records is left out.
+    // A value that matches no records is left out.
     assert_eq!(scanned.after.len(), 1);
     for request in node.asked() {
         let path = request.path.split('?').next().unwrap_or_default();
@@ -205,7 +205,7 @@ async fn incomplete_and_strange_answers_are_told_apart() {
     for (answer, is_strict, expected) in cases {
         let shown = format!("{answer:?}");
         let node = FakeNode::start(move |request| {
-            // The comparison of the map with the core has no filter.
+            // The request that compares the map with the core has no filter.
             if request.path.starts_with("/books/select") && request.body.contains("filter") {
                 answer.clone()
             } else {

@@ -291,7 +291,7 @@ fn words_count_for_each_of_their_fields() {
 fn queries_of_known_clients_are_answered() {
     let offer = koha();
     for pqf in [
-        // The import forms of library systems.
+        // These queries come from the import forms of library systems.
         "@attr 1=7 0306406152",
         "@attr 1=8 1234-5679",
         "@attr 1=9 {  67012345 }",
@@ -304,7 +304,7 @@ fn queries_of_known_clients_are_answered() {
         "@or @attr 1=1 @attr 4=1 {tolstoy, leo} @attr 1=2 {academy of sciences}",
         "@attr 1=7 @attr 4=2 0306406152",
         "@attr 1=1003 @attr 4=6 {tolstoy leo}",
-        // Connection files of reference managers: all six attributes.
+        // Connection files of reference managers send all six attributes.
         "@attr 1=1003 @attr 2=3 @attr 3=3 @attr 4=2 @attr 5=1 @attr 6=1 tolst",
         "@attr 1=4 @attr 2=3 @attr 3=1 @attr 4=1 @attr 5=1 @attr 6=1 {war and}",
         "@attr 1=4 @attr 2=3 @attr 3=3 @attr 4=1 @attr 5=100 @attr 6=1 {war and peace}",
@@ -312,7 +312,7 @@ fn queries_of_known_clients_are_answered() {
         "@attr 1=7 @attr 2=3 @attr 3=1 @attr 4=2 @attr 5=100 @attr 6=1 0306406152",
         "@attr 1=1016 @attr 2=3 @attr 3=3 @attr 4=6 @attr 5=1 @attr 6=1 {war peac}",
         "@and @attr 1=1003 austen @not @attr 1=4 emma @attr 1=31 @attr 2=4 1990",
-        // The Bath profile (levels 0 and 1).
+        // These queries follow the Bath profile (levels 0 and 1).
         "@attr 1=1003 @attr 2=3 @attr 3=3 @attr 4=2 @attr 5=100 @attr 6=1 austen",
         "@attr 1=1003 @attr 2=3 @attr 3=1 @attr 4=1 @attr 5=100 @attr 6=1 {austen, jane}",
         "@attr 1=4 @attr 2=3 @attr 3=1 @attr 4=1 @attr 5=100 @attr 6=3 {emma}",
@@ -320,7 +320,7 @@ fn queries_of_known_clients_are_answered() {
         "@attr 1=1031 @attr 2=3 @attr 3=1 @attr 4=2 @attr 5=100 @attr 6=1 BK",
         "@attr 1=54 @attr 2=3 @attr 3=3 @attr 4=2 @attr 5=100 @attr 6=1 eng",
         "@attr 1=1012 @attr 2=4 @attr 4=5 20050101",
-        // What CQL becomes.
+        // CQL is translated into these queries.
         "@attr 1=4 @attr 4=108 {war and peace}",
         "@attr 1=1003 @attr 4=6 @attr 5=104 {tolst?}",
         "@attr 1=1032 @attr 4=108 5",

@@ -30,7 +30,7 @@ async fn incomplete_and_strange_answers_are_told_apart() {
             Err(109),
         ),
         (refused(401, "security_exception", "x"), Err(109), Err(109)),
-        // As Elasticsearch says it, which has other words for some of these.
+        // Elasticsearch sends this error, with other words for some parts.
         (with(&[("/hits/total", json!(2))]), Ok((2, 0)), Ok((2, 0))),
         (
             refused(400, "too_many_clauses", "maxClauseCount is set to 1024"),
@@ -75,7 +75,7 @@ async fn incomplete_and_strange_answers_are_told_apart() {
             Err(109),
             Err(109),
         ),
-        // As a proxy says it.
+        // A proxy sends this error.
         (
             FakeAnswer::with("502 Bad Gateway", "Content-Type: text/html\r\n", "<html>"),
             Err(109),

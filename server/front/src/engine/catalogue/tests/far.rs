@@ -14,7 +14,7 @@ async fn a_large_set_has_pages_as_far_as_the_engine_allows() {
     assert_eq!(far, Err(Condition::OUT_OF_RANGE.0));
     let last = presented(&database, &found.hits, &[window - 2, window - 1]).await;
     assert_eq!(last, Ok(vec![Ok(WINDOW - 2), Ok(WINDOW - 1)]));
-    // What follows a page can be reached from it.
+    // Records that follow a page can be reached from that page.
     let next = presented(&database, &found.hits, &[window, window + 100]).await;
     assert_eq!(next, Ok(vec![Ok(WINDOW), Ok(WINDOW + 100)]));
 }

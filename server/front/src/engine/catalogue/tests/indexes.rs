@@ -66,10 +66,10 @@ async fn an_alias_of_two_indexes_is_refused() {
 #[tokio::test]
 async fn an_index_in_the_place_of_another_is_noticed_at_once() {
     for (total, index, fields, expected, compared) in [
-        // Nothing is found in a field that is not there.
+        // If the field does not exist, nothing is found in it.
         (0, "koha_1", &["title"][..], Err(114), 2),
         (0, "koha_1", &["title", "author"], Ok(0), 2),
-        // Other fields find something, but the index is another one.
+        // Records are found in other fields, but the alias points to another index.
         (3, "koha_2", &["title"], Err(114), 2),
         (3, "koha_2", &["title", "author"], Ok(3), 2),
         (3, "koha_1", &["title", "author"], Ok(3), 1),
@@ -126,7 +126,7 @@ async fn renamed_fields_are_noticed() {
         .await
         .map(|found| found.hits.len());
     assert_eq!(refused, Err(114));
-    // The set was found with the field, and still is.
+    // The set was found with the field, so its records can still be read.
     presented(&database, &found.hits, &[1_500])
         .await
         .expect("records");
@@ -154,7 +154,7 @@ async fn an_index_that_lost_the_field_of_hidden_records_is_refused() {
     let database = database(&node, false);
     for (total, field, expected) in [
         (3, "suppress", Ok(3)),
-        // It is looked for when nothing is found, and from then on.
+        // The missing field is noticed when nothing is found, and from then on.
         (0, "renamed", Err(109)),
         (3, "renamed", Err(109)),
         (3, "suppress", Ok(3)),

@@ -67,7 +67,7 @@ fn queries_are_bounded() {
     for (query, expected) in [
         (joined(Operator::And, MOST_LEAVES, word), 0),
         (joined(Operator::And, MOST_LEAVES + 1, word), exhausted),
-        // Terms of one index are one leaf.
+        // Terms in the same index form one leaf.
         (joined(Operator::Or, 10_000, word), 0),
         (joined(Operator::Or, 10_000, in_turn), 0),
         (joined(Operator::AndNot, MOST_LEAVES + 1, word), exhausted),

@@ -176,7 +176,7 @@ impl Bulk {
         batch: Batch,
         part: &mut LoadPart,
     ) -> Result<(), IndexLoadError> {
-        // Those that were replaced are as good as stored.
+        // Records that were replaced count as stored.
         part.changed += batch.replaced;
         part.replaced += batch.replaced;
         let begun = Instant::now();
@@ -250,7 +250,7 @@ impl Bulk {
             content_type: NDJSON,
             body: Bytes::from(body),
             time: Some(BULK_TIME),
-            // The same change twice is the same as once.
+            // Repeating this change does no harm.
             ..Draft::read(&*self.path, MOST_ANSWER)
         }
     }

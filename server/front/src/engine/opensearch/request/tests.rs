@@ -111,7 +111,7 @@ fn words_and_phrases() {
             "@attr 1=4 @attr 6=3 {on war}",
             json!({ "term": { "x_title": "on war" } }),
         ),
-        // `any` has no whole entries.
+        // The index `any` does not have whole entries.
         (
             "@attr 1=1016 @attr 6=3 war",
             json!({ "span_near": {
@@ -190,7 +190,7 @@ fn regular_expressions() {
             "@attr 1=4 @attr 4=3 @attr 5=102 {on w.*}",
             regexp("x_title", "on\\ w.*"),
         ),
-        // Anchors and boundaries.
+        // Anchors and word boundaries.
         ("@attr 1=4 @attr 5=102 ^war", json!("120 102")),
         ("@attr 1=4 @attr 5=102 \"war\\\\b\"", json!("120 102")),
     ]);
@@ -294,7 +294,7 @@ fn proximity() {
             "@prox 0 500 1 2 k 2 @attr 1=4 a @attr 1=4 @attr 5=1 b",
             near(&[at("a"), matching("b[^‹›]*")], 499),
         ),
-        // Nested ones are phrases with gaps.
+        // Nested proximity becomes phrases with gaps.
         (
             "@prox 0 5 1 2 k 2 @prox 0 2 1 2 k 2 @attr 1=4 a @attr 1=4 b @attr 1=4 c",
             either(&[

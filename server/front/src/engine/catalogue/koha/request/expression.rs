@@ -35,7 +35,7 @@ pub(super) fn of_word<'w>(
 /// Adds a literal text.
 pub(super) fn push(expression: &mut String, text: &str) {
     for character in text.chars() {
-        // An escaped letter would be a class.
+        // An escaped letter would be read as a character class.
         if character.is_ascii() && !character.is_ascii_alphanumeric() && !character.is_control() {
             expression.push('\\');
         }

@@ -103,7 +103,7 @@ impl LeafReader<'_> {
         if !all {
             return Ok(any_of(queries));
         }
-        // A word of which the engine leaves nothing finds all, so one of which it leaves something has to be found.
+        // If the engine drops all characters of a word, the word matches everything, so at least one word must be left.
         if exact.len() == words.len() {
             queries.push(some_word(fields, &exact.join(" ")));
         }
@@ -294,7 +294,7 @@ impl LeafReader<'_> {
             };
             let from = match from {
                 Bound::Included(text) => Bound::Included(written(text)),
-                // After all that begins so.
+                // Start after all values that begin with this text.
                 Bound::Excluded(text) => Bound::Included(written(text) + BEHIND_DIGITS),
                 Bound::Unbounded => Bound::Included("0".to_owned()),
             };

@@ -190,7 +190,7 @@ fn truncation_and_masks() {
     check("@attr 1=4 @attr 5=3 War", &regexp("title", ".*war.*"));
     check("@attr 1=4 @attr 5=104 {WÓ#N?}", &regexp("title", "wo.n.*"));
     check("@attr 1=4 @attr 5=104 {WÓ?2N}", &regexp("title", "wo.?.?n"));
-    // The engine sees two words.
+    // The engine splits this term into two words.
     check(
         "@attr 1=4 @attr 5=1 e-Mail",
         &json!({ "span_near": { "clauses": [
@@ -198,9 +198,9 @@ fn truncation_and_masks() {
             { "span_multi": { "match": { "prefix": { "title": "mail" } } } },
         ], "slop": 0, "in_order": true } }),
     );
-    // It leaves nothing of the word.
+    // The engine drops all characters of this word.
     check("@attr 1=4 @attr 5=104 {½#}", &json!({ "match_none": {} }));
-    // The beginning of a word has no synonyms.
+    // Synonyms do not apply to the beginning of a word.
     check(
         "@attr 1=4 @attr 5=1 TV",
         &json!({ "prefix": { "title": "tv" } }),
@@ -257,7 +257,7 @@ fn distances() {
             0,
         ),
     );
-    // The engine leaves nothing of an operand.
+    // The engine drops all characters of one operand.
     let nothing = "@prox 0 3 1 2 k 2 @attr 1=4 War @attr 1=4 @attr 5=104 {½#}";
     check(nothing, &json!({ "match_none": {} }));
 }

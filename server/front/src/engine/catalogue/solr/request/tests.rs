@@ -82,7 +82,7 @@ fn asked(pqf: &str) -> Result<(Value, Vec<String>), i64> {
     let body = request.map_err(|why| why.condition)?.body();
     let texts = body["params"].as_object().expect("texts").values();
     let texts = texts.map(|text| text.as_str().expect("a text").to_owned());
-    // The last two are those of the filters.
+    // The last two texts come from the filters.
     let texts: Vec<String> = texts.collect();
     let (own, filters) = texts.split_at(texts.len() - 2);
     assert_eq!(filters, ["A b", "Closed"]);
@@ -140,7 +140,7 @@ fn masks_are_escaped() {
         format,
         &["a\\:b\\ \\(c\\)\\**"],
     );
-    // Words in capitals are no operators.
+    // Words in capitals are not operators.
     check("@attr 1=1031 @attr 5=101 OR", format, &["\\OR"]);
     check("@attr 1=1031 @attr 5=104 NOT", format, &["\\NOT"]);
     for (pqf, condition) in [
@@ -213,13 +213,13 @@ fn whole_values_and_their_beginnings() {
         "{!field f=author_whole v=$z0}",
         &["Wells, H. G."],
     );
-    // As the field has folded them; before it is asked, as they were written.
+    // The term is sent as the field folds it, or unchanged if the folding is not known yet.
     check(
         "@attr 1=1003 @attr 3=1 @attr 5=1 {Wells, H}",
         "{!prefix f=author_whole v=$z0}",
         &["Wells, H"],
     );
-    // A blank is after the last word, if the value goes on.
+    // If the value continues, a blank follows the last word.
     check(
         "@attr 1=1003 @attr 3=1 Wells",
         "({!prefix f=author_whole v=$z0} {!term f=author_whole v=$z1})",

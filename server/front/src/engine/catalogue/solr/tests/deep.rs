@@ -89,7 +89,7 @@ async fn records_are_read_on_from_those_that_were_presented() {
         let found = presented(&database, &hits, start..start + 10).await;
         assert_eq!(found, expected(start..start + 10), "{start}");
     }
-    // What follows a page is not counted to again.
+    // The records after a page can be read without counting up to them again.
     let counted = |start: usize| {
         let offset = format!("\"offset\":{start},");
         node.asked()
