@@ -43,14 +43,15 @@ const FOR_TESTS: &[&str] = &[
     "-Xms384m",
     "-Xmx384m",
     "-XX:+UseSerialGC",
-    // The slower compiler would take longer than the tests.
+    // The optimising compiler would take longer than the tests.
     "-XX:TieredStopAtLevel=1",
 ];
 /// Nodes that answer fast.
 const FOR_MEASURING: &[&str] = &[
     "-Xms768m",
     "-Xmx768m",
-    // As OpenSearch is distributed: with another collector, nodes take garbage for memory that is in use, and refuse requests.
+    // These are the settings of the OpenSearch distribution. With another collector, nodes count garbage as memory in use,
+    // and refuse requests.
     "-XX:+UseG1GC",
     "-XX:G1ReservePercent=25",
     "-XX:InitiatingHeapOccupancyPercent=30",
@@ -223,7 +224,7 @@ impl Cluster {
         let numbered = (1..).zip(&ports);
         let mut cluster = Self {
             program: program.clone(),
-            // The nodes remove it: a value that lives until the program ends is not dropped.
+            // The nodes remove the folder, because a value that lives until the program ends is never dropped.
             folder: folder.expect("a folder").keep(),
             nodes: numbered
                 .map(|(number, port)| EngineNode {
@@ -396,7 +397,7 @@ impl Cluster {
                 "-Djna.nosys=true",
                 "-Dio.netty.noUnsafe=true",
                 "-Dlog4j2.disable.jmx=true",
-                // The log has what goes wrong in the node, such as requests that it cannot carry out.
+                // The log shows problems in the node, such as requests that it cannot carry out.
                 "-Dlog4j2.level=WARN",
             ])
             .args([
@@ -469,7 +470,7 @@ impl Drop for Cluster {
         for node in 0..self.nodes.len() {
             self.kill(node);
         }
-        // What is left in the folder of temporary files does not matter.
+        // Files left in the temporary folder do no harm.
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }

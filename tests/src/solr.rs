@@ -40,7 +40,7 @@ const FOR_TESTS: &[&str] = &[
     "-Xms384m",
     "-Xmx512m",
     "-XX:+UseSerialGC",
-    // The slower compiler would take longer than the tests.
+    // The optimising compiler would take longer than the tests.
     "-XX:TieredStopAtLevel=1",
 ];
 /// Nodes that answer fast, with the collector of garbage with which Solr is distributed.
@@ -128,7 +128,7 @@ impl SolrNodes {
             Some(folder) => PathBuf::from(folder),
             None => prepared("solr", "solr/prepare", &[], None)?,
         };
-        // The nodes remove it.
+        // The nodes remove the folder.
         let folder = tempfile::tempdir().expect("a folder").keep();
         let log = File::create(folder.join("log")).expect("a log");
         let pairs = pairs_of_ports(number + 1);
@@ -365,7 +365,7 @@ fn security() -> Value {
 
 impl Drop for SolrNodes {
     fn drop(&mut self) {
-        // They end when their standard input closes.
+        // The nodes end when their standard input closes.
         drop(self.commands.take());
         let _ = self.child.wait();
     }

@@ -28,7 +28,7 @@ use z3950_tests::program::Daemon;
 use self::filled::Filled;
 use self::records::{QuerySample, made_up, number_of, samples};
 
-// In one thread, so that no time is spent in waking others of this program.
+// The runtime has a single thread, so that no time is spent on waking other threads.
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
     let folder = tempfile::tempdir().expect("a folder");

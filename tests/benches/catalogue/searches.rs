@@ -46,7 +46,7 @@ pub(crate) async fn measure(
             let body = database.statement(&query, FIRST).expect("a search");
             let request = wire::search(query, FIRST as i64);
             let (mut response, mut answer) = (Bytes::new(), Vec::new());
-            // They take turns in going first, because the second finds everything in caches.
+            // The two programs take turns in going first, because the second finds everything in caches.
             for turn in 0..2 {
                 let begun = Instant::now();
                 if (at + turn).is_multiple_of(2) {
@@ -91,7 +91,7 @@ async fn path_of(
         relay.forget();
         let found = connection.search_first(query, FIRST as u64).await;
         assert!(found.expect("found").count() > 0, "{name}");
-        // The program may still compare the index with the map.
+        // The server may first compare the index with the map, so look for the request that contains the query.
         let mut sent = relay.requests().into_iter();
         let (sent_to, _) = { sent.find(|(_, body)| body == statement.as_bytes()) }.expect(name);
         path = sent_to;

@@ -45,7 +45,7 @@ pub(crate) async fn far_positions_and_scans(
     let middle = (hits.count() as f64 * PART) as u64;
     let mut times = Times::default();
     for at in 0..TIMES {
-        // Apart, so that none is among the records that are fetched with another.
+        // The positions are far apart, so that no record is fetched together with another.
         let position = middle + at as u64 * (hits.count() / 2_000);
         relay.forget();
         let wanted = record(&other_hits, position).await;

@@ -105,7 +105,7 @@ impl KohaDocument {
             let leader = String::from_utf8_lossy(&self.record.leader.0).into_owned();
             values.extend(place.part(&leader));
         }
-        // Koha goes from field to field of the record, and not from place to place.
+        // Koha goes through the fields of the record, not through the places of the mapping.
         for marc in &self.record.fields {
             let (tag, is_linked) = tag(marc);
             for place in places.iter().filter(|place| place.tag == tag) {

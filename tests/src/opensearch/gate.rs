@@ -125,7 +125,7 @@ fn serve<S: Read + Write>(
             Some(answer) if passage == Passage::Through => answer.write(client.get_mut())?,
             _ => {
                 let line = request.head.lines().next().unwrap_or_default();
-                // Nobody waits for it if the test has ended.
+                // Sending fails if the test has ended and nobody waits any longer.
                 let _ = held.send(line.to_owned());
                 client.read_to_end(&mut Vec::new())?;
                 return Ok(());

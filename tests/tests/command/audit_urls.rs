@@ -136,7 +136,7 @@ fn audit_r_d4_a_wrapped_url_is_read_as_the_url() {
         let plain = z3950(arguments.iter().chain(&[url]));
         let ran = z3950(arguments.iter().chain(&[wrapped]));
         assert_eq!(ran.code, Some(0), "{arguments:?}: {ran:?}");
-        // `check` names each URL as it was given, so the names are made equal.
+        // `check` shows each URL as it was given, so the two forms are made equal before the comparison.
         assert_eq!(ran.stdout.replace(wrapped, url), plain.stdout);
     }
     let ran = z3950_fed(["url", "check", "--input", "-"], format!("{wrapped}\n"));

@@ -349,7 +349,7 @@ fn r_b9_a_run_by_title_is_resumed() {
         assert_eq!(files.lines(&COLUMNS), EXPECTED, "{end}");
         assert_eq!(fs::read(&files.output).expect("an output"), output, "{end}");
     }
-    // A target that does not answer is asked again.
+    // A request is repeated if the target does not answer.
     let files = Files::of(&mrk_of("o1 | Wells, H. G. | The war of the worlds | 1898"));
     let gone = serving(CATALOGUE);
     let target = format!("{}/cat", gone.addr());

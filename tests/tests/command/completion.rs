@@ -41,7 +41,7 @@ impl Settings {
             .env("PATH", format!("{programs}:{inherited}"))
             .env("HOME", self.folder.path())
             .env("XDG_CONFIG_HOME", self.folder.path().join("config"))
-            // Nothing may be read from a network.
+            // Completion must not read anything from a network.
             .env("ALL_PROXY", "http://127.0.0.1:9");
         command
     }
@@ -266,7 +266,7 @@ fn completes(session: &mut OsSession) {
         session.send("\t\t").expect("the terminal takes it");
         for word in expected {
             let before = typed.rsplit(' ').next().unwrap_or_default();
-            // A shell shows only what is added to the only completion.
+            // If there is only one completion, the shell prints only the characters that it adds.
             let added = word.strip_prefix(before).filter(|_| expected.len() == 1);
             shows(session, added.unwrap_or(word));
         }

@@ -30,7 +30,7 @@ fn audit_d13_r_f12_the_short_help_of_every_command_fits_a_screen() {
             brief.stdout
         );
         for line in &lines {
-            // A URL is not broken.
+            // A URL is not wrapped.
             let is_word = !line.trim().contains(' ');
             assert!(is_word || line.chars().count() <= columns, "{name}: {line}");
         }

@@ -96,23 +96,23 @@ fn read_commands() -> Vec<Command> {
 
 /// The options whose values differ from command to command, and why.
 const SEVERAL_VALUES: [(&str, &[&str]); 9] = [
-    // All terms of an index would be a download.
+    // Requesting all terms of an index would amount to a download.
     ("count", &["NUMBER", "NUMBER|all"]),
-    // A name, a name with its files, and the path of a URL.
+    // The value is a name, a name with its files, or the path of a URL.
     ("database", &["NAME", "NAME=PATH", "PATH"]),
-    // The records of a search engine that the input names, and fields of the records.
+    // The value is nothing, because the input names the records of a search engine, or fields of the records.
     ("delete", &["", "FIELD,..."]),
-    // A docid, the field that holds it, and the attributes that find it.
+    // The value is a docid, the field that holds it, or the attributes that find it.
     ("docid", &["ATTRIBUTES", "ID", "TAG[$c]"]),
-    // What is read: the form of a file, a server, and the kind of a text.
+    // The value is the form of a file, a server, or the kind of a text.
     ("from", &["FORM", "URL", "WHAT"]),
-    // Of an identifier, and of a URL.
+    // The value is the kind of an identifier, or the kind of a URL.
     ("kind", &["KIND", "session|retrieval"]),
-    // A batch may write a file for each input.
+    // A batch can write a file for each input.
     ("output", &["FILE", "FILE|FOLDER/", "FOLDER"]),
-    // The columns of a table, and what a server sorts by.
+    // The value names columns of a table, or keys by which a server sorts.
     ("sort", &["KEY,...", "KEY[:desc]"]),
-    // Of records, and of the items of a Gopher search.
+    // The query is for records, or for the items of a Gopher search.
     ("query", &["QUERY", "TERM"]),
 ];
 

@@ -42,7 +42,7 @@ fn audit_r_b3_a_record_without_the_number_is_delivered_with_a_warning() {
     assert!(ran.stdout.contains("001 title"), "{ran:?}");
     let words = "isbn:0306406152: record 1 does not hold this number";
     assert!(ran.stderr.contains(words), "{ran:?}");
-    // The report has it too.
+    // The report also contains the warning.
     std::fs::write(path("in"), "isbn:0306406152\n").expect("written");
     let (input, report, output) = (path("in"), path("r.json"), path("o.mrc"));
     let batch = ["--input", &input, "--report", &report, "--output", &output];
@@ -73,10 +73,10 @@ fn audit_r_b3_the_best_record_holds_the_number() {
     ];
     let ran = z3950(best);
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    // The other record has more fields, and would be better in all else.
+    // The other record has more fields, and would be better by every other criterion.
     assert!(ran.stdout.contains("001 holder"), "{ran:?}");
     assert!(!ran.stderr.contains("does not hold"), "{ran:?}");
-    // A target whose record does not hold the number does not end the search of the next.
+    // If the record of one target does not hold the number, the next target is searched too.
     let (first, second) = RECORDS.split_once("\n\n").expect("two records");
     let (without, with) = (serving(first), serving(second));
     let targets = by_title(folder.path(), &without);

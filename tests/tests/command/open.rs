@@ -393,7 +393,7 @@ fn r_f9_help_begins_with_the_usual_commands() {
         (Some(0), Some("prefix")),
         "{ran:?}"
     );
-    // A script cannot be asked for a password.
+    // A script cannot answer a password prompt.
     let ran = demo(url, "authentication ada\nauthentication ada secret\n", &[]);
     assert_eq!(
         ran.stderr.matches("no password given").count(),
@@ -504,7 +504,7 @@ fn audit_r_y4_the_prompt_asks_for_marc_21_first() {
     let server = catalogue().start();
     ask(&server, "show 1\n");
     assert_eq!(syntaxes(&server), [Some(oid::USMARC)]);
-    // Then what there is.
+    // If that syntax is refused, the client asks for other syntaxes.
     let refused = Fault::Fails(diagnostic(Condition::RECORD_SYNTAX, ""));
     let server = catalogue()
         .fault(When::present().syntax(oid::USMARC), refused)
@@ -516,7 +516,7 @@ fn audit_r_y4_the_prompt_asks_for_marc_21_first() {
         asked.len() > 1 && asked[1..].iter().all(|syntax| *syntax != asked[0]),
         "{asked:?}"
     );
-    // What was set, and nothing else.
+    // After the user has set a format, only that syntax is requested.
     let server = catalogue().start();
     ask(&server, "format xml\nshow 1\n");
     assert_eq!(syntaxes(&server), [Some(oid::XML)]);

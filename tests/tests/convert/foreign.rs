@@ -127,7 +127,7 @@ fn mods_is_valid_to_others() {
     for octets in &records {
         let parsed = iso2709::parse(&octets.clone().into()).expect("a record");
         let readable = to_utf8(&parsed.record, &Options::default());
-        // The schema is of 3.4; what we write has been the same since.
+        // The schema has version 3.4, and the elements in use have not changed since.
         document.push_str(&to_mods(&readable.record).replace("\"3.7\"", "\"3.4\""));
     }
     document.push_str("</modsCollection>\n");
@@ -202,12 +202,12 @@ fn audit_r_a6_leaders_of_all_octets_are_valid_to_others() {
         let from = convert(&source, input, &[0, 8]);
         for form in FORMS {
             let path = convert(&from, form, &[0, 8]);
-            // In lines, yaz-marcdump knows a leader by its look.
+            // In lines, yaz-marcdump recognises a leader only by its appearance.
             if form != "line" {
                 by_yaz(form, &path, expected, &mut counts);
             }
             by_schema(form, &path, &mut counts);
-            // Other readers of MARCMaker text know no mnemonics in the leader.
+            // Other readers of MARCMaker text do not decode mnemonics in the leader.
             if form != "mrk" {
                 written.push(Written {
                     form,
@@ -251,7 +251,7 @@ fn control_characters_are_valid_to_others() {
         for form in FORMS.into_iter().chain(["csv"]) {
             let path = convert(&from, form, &[0, 8]);
             by_schema(form, &path, &mut counts);
-            // Other readers of MARCMaker text take some controls for the end of a line.
+            // Other readers of MARCMaker text treat some control characters as line ends.
             if form != "mrk" {
                 written.push(Written {
                     form,

@@ -47,7 +47,7 @@ fn r_f15_records_are_chosen_by_their_fields() {
         let ran = convert(&["--select", condition], BOOKS);
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{ran:?}");
     }
-    // A check looks at the chosen records only.
+    // `--check` examines only the selected records.
     let faulty = format!("{BOOKS}=LDR  00000cam a2200000 a 4500\n=001  d\n=245  1$anone\n\n");
     let checked = |condition: &str| convert(&["--check", "--select", condition], &faulty).code;
     assert_eq!((checked("001=d"), checked("!001=d")), (Some(8), Some(0)));
@@ -86,7 +86,7 @@ fn r_f15_fields_are_deleted_and_added() {
             "=852  \\\\$aAnnex",
         ]
     );
-    // A field without contents is removed, too. A field that no record has is reported, because it may be a slip.
+    // A field without contents is also removed. A field that no record has is reported, because it may be a typing error.
     let ran = convert(&["--to", "mrk", "--delete", "852$x,777,88X"], BOOKS);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(

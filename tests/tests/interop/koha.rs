@@ -40,7 +40,7 @@ fn opened(index: &KohaIndex<'_>) -> CatalogueDatabase {
     let map = CatalogueMap::parse(text).expect("a map");
     let address = ClusterAddress::of_catalogue(&index.address()).expect("an address");
     let mut options = CatalogueOptions::new("town", vec![address]);
-    // On a busy machine too, all parts of the index are read.
+    // The long limit lets all shards answer even on a busy machine.
     options.answer_time = Duration::from_secs(120);
     CatalogueDatabase::new(options, Arc::new(map)).expect("no certificates")
 }
@@ -86,7 +86,7 @@ async fn page(
 /// Creates an index like another one, and with its documents, in which some fields are missing.
 fn without_fields<'c>(index: &KohaIndex<'c>, fields: &[&str]) -> KohaIndex<'c> {
     let mut body = settings(Edition::Current, 2);
-    // Fields that the mapping does not have would be added by documents that have them.
+    // Otherwise documents would add fields that are missing from the mapping.
     body["mappings"]["dynamic"] = json!(false);
     let properties = body["mappings"]["properties"].as_object_mut();
     let properties = properties.expect("fields");

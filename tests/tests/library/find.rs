@@ -508,7 +508,7 @@ async fn r_b9_a_publication_is_looked_up_by_title() {
         ],
     )
     .await;
-    // With a fallback, the other target is asked exactly before the first is asked more broadly.
+    // With a fallback, the second target gets the exact search before the first target gets a broader search.
     let fallback = wanted().fallback(Fallback::ALL);
     let searches = |server: &TestServer| {
         let names = server.names();
@@ -534,7 +534,7 @@ async fn r_b9_a_publication_is_looked_up_by_title() {
     )
     .await;
     assert_eq!(searches(&one) - before, 3);
-    // A search that is refused, and records that are refused.
+    // One search is refused, and in another case only the records are refused.
     let refusing = serving(all.clone(), &["on search: fail 114"]);
     check(
         &client,

@@ -38,7 +38,7 @@ fn the_picture_of_the_prompt_is_current() {
     shown(&mut person, PROMPT);
     for (typed, last) in SAID {
         person.enters(typed);
-        // The line that is typed is written again with each key.
+        // The editor redraws the typed line with each key.
         shown(&mut person, typed);
         shown(&mut person, "\r\n");
         if !last.is_empty() {

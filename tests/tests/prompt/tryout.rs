@@ -32,7 +32,7 @@ fn tries(columns: u16, home: &Path) -> (Person, Vec<String>) {
     let shown = person.sees("z3950> ");
     // The line editor has prepared the line of the prompt.
     let shown = shown.rsplit_once('\n').map_or("", |(lines, _)| lines);
-    // On a busy machine, words about waiting stand there until they are erased.
+    // On a busy machine, a waiting message may appear, which is erased later.
     let seen = |line: &str| {
         let seen = line.rsplit("\u{1b}[2K").next().unwrap_or_default();
         seen.trim_end_matches('\r').to_owned()

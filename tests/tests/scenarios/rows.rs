@@ -326,7 +326,7 @@ async fn z_7_2_docids_are_exact() {
         (two(), "cat", 1),
         (two(), "Default", 2),
         (two(), "dEFAULT", 2),
-        // A database of that name is no other than itself.
+        // A database with the name Default hides the union of all databases.
         (two().database("Default", one()), "Default", 1),
     ] {
         let server = server.start();

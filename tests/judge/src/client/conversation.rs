@@ -194,7 +194,7 @@ impl Conversation {
                 .mark(message, RuleId::CloseLast, true, String::new);
             return;
         }
-        // A connection that was not ended by the client says nothing about the client.
+        // A connection that was not ended by the client reveals nothing about the client.
         if !is_open || !client_left {
             return;
         }

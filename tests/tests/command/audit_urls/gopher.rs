@@ -296,7 +296,7 @@ fn audit_r_e8_terms_and_answers_are_refused_where_they_do_not_apply() {
     let ran = z3950(["get", "--query", "x", "--input", "/dev/null"]);
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert_eq!(server.requests(), Vec::<String>::new());
-    // A malformed URL is refused for its own fault.
+    // A malformed URL is refused because of its own fault.
     let ran = z3950(["get", "--query", "x", "gopher://h.example/7%zz"]);
     assert!(
         ran.code == Some(2) && ran.stderr.contains("hexadecimal"),

@@ -66,7 +66,7 @@ fn r_b8_a_repeated_number_is_asked_once() {
         assert_eq!(lines(&text(&folder, "report.tsv")), EXPECTED);
         let written = fs::read(&output).expect("an output");
         assert_eq!(written.iter().filter(|octet| **octet == 0x1D).count(), 2);
-        // One search for each number that was found, and four for the docid that was not.
+        // One search for each number that is found, and four for the docid that is not found.
         assert_eq!(searches(&server), 6);
     }
 }
@@ -174,7 +174,7 @@ fn r_b8_a_resumed_run_agrees() {
             assert!(ran.stderr.contains("; 4 repeat earlier ones; "), "{ran:?}");
             assert!(searches(&server) - before <= 6);
         }
-        // Nothing is left to ask.
+        // All inputs have been answered, so nothing is sent.
         let before = searches(&server);
         let ran = run("out.mrc");
         assert!(
@@ -282,7 +282,7 @@ fn r_b8_thousands_of_equal_inputs_are_one_search() {
             .count(),
         1
     );
-    // Queries and URLs are asked as often as they stand there.
+    // Repeated queries and URLs are sent as often as they occur.
     let ran = z3950_fed(
         ["search", &target, "--input", "-", "--count", "0"],
         "emma\nemma\n",

@@ -105,7 +105,7 @@ impl Shell {
     /// Carries out a command in the shell, and waits for its end.
     pub(super) fn runs(&mut self, text: &str) -> Ended {
         let file = self.paste(text);
-        // The exit code stays that of the command, for a reader who asks for it in the next one.
+        // The exit code of the command is kept, in case the next command of the documentation reads it.
         self.writes(&format!(
             ". {file} </dev/null; code=$?; printf '{MARK}%d\\n' $code; (exit $code)\n"
         ));
@@ -224,7 +224,7 @@ fn bash(folder: &Path, aside: &Path) -> Command {
         )
         .env("HOME", aside.join("home"))
         .env("ASIDE", aside);
-    // Whatever is not on this machine is asked for in vain.
+    // Requests to other machines fail at once, because nothing listens at this proxy.
     for name in ["ALL_PROXY", "HTTPS_PROXY", "http_proxy"] {
         shell.env(name, "http://127.0.0.1:9");
     }

@@ -107,7 +107,7 @@ async fn hostile_text_is_inert_in_every_place() {
     let all = hits(&engine, "@attr 1=1016 @attr 2=103 x").await;
     let mut wrong = Vec::new();
     for term in HOSTILE {
-        // Numbers, codes, dates, identifiers, and distances. Nothing of it is a part of a record.
+        // These access points hold numbers, codes, dates, identifiers and distances. No hostile term occurs in a record.
         for attributes in [
             "1=7",
             "1=8",
@@ -140,7 +140,7 @@ async fn hostile_text_is_inert_in_every_place() {
         {
             wrong.push(format!("{near}: {condition}"));
         }
-        // Where a list begins, and what stands for a value to sort by.
+        // The term is also used as the start of a list, and as the replacement for a missing sort value.
         let pqf = format!("@attr 4=1 {}", Asked::new(1003, term).pqf());
         let start = parse_pqf(&pqf).expect("a term");
         let mut scan = Scan::new(&names, start.attribute_set, operand(&start));
@@ -164,7 +164,7 @@ async fn hostile_text_is_inert_in_every_place() {
             }
         }
     }
-    // Octets that are no text: surrogates, the halves of a character, a length that is too long.
+    // Octets that are not UTF-8: surrogates, halves of characters, an overlong sequence.
     for octets in [
         &b"\xED\xA0\x80"[..],
         b"war\xED\xB0\x80",

@@ -13,8 +13,8 @@ use super::{all_numbers, found, opened};
 /// A row of the responder's table for bibliographic records (`etc/z3950/attribute_mappings.yaml` in Koha): the Use attribute, and the fields
 /// of the index that it stands for there. Where the table has a name of Koha's query builder, this is the field behind it.
 const RESPONDER: [(i64, &[&str]); 27] = [
-    // The table has `author` for these three: with statements of responsibility, and with each other's names. Here they have the meaning
-    // of Bib-1.
+    // The table uses `author` for these three, including statements of responsibility and each other's names. Here they have the
+    // meaning of Bib-1.
     (1, &["personal-name"]),
     (2, &["corporate-name"]),
     (3, &["conference-name"]),
@@ -104,7 +104,7 @@ async fn each_attribute_of_kohas_own_table_finds_as_much() {
         for (access, fields) in RESPONDER.into_iter().chain([CONTROL_NUMBER]) {
             for field in fields {
                 let values = shown(&index).flat_map(|document| document.values(field));
-                // What is only punctuation or blanks finds nothing there either.
+                // Text that is only punctuation or blanks finds nothing there either.
                 let values = values.filter(|value| value.chars().any(char::is_alphanumeric));
                 let values: BTreeSet<&String> = values.collect();
                 assert!(!values.is_empty(), "nothing is in {field}");
@@ -125,7 +125,7 @@ async fn each_attribute_of_kohas_own_table_finds_as_much() {
                                 ));
                             }
                         }
-                        // What is no date is refused, as by the backend in memory.
+                        // A term that is not a date is refused, as in the memory backend.
                         Err(126) if is_no_date(access, value) => {}
                         Err(condition) => wrong.push(format!("{pqf}: {condition}")),
                     }

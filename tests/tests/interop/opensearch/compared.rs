@@ -179,7 +179,7 @@ impl Both {
                 continue;
             };
             finding += usize::from(!one.hits.is_empty());
-            // That the counts are the same says much; which records they are is looked at now and then.
+            // Equal counts are usually convincing enough; the records themselves are compared only sometimes.
             if finding % 10 == 0 {
                 let ids = [
                     retrieved(&self.engine, &one.hits, 0..30).await,

@@ -134,7 +134,7 @@ fn audit_r_l1_a_set_from_before_a_reload_is_told_to_be_gone() {
         let [asked, untouched] = [search(&title, None), search(&title, None)];
         let present = |hits: &Hits, start| runtime.block_on(present(&database, hits, start));
         assert_eq!(present(&asked, 100), Ok(()));
-        // The same records once more, so that nothing but the index differs.
+        // Load the same records again, so that only the index differs.
         assert_ran(&home.run(&["load", "--reload", "all.mrc"]), 0, &[]);
         for hits in [&asked, &untouched] {
             assert_eq!(present(hits, 0), Ok(()));

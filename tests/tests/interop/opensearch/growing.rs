@@ -120,7 +120,7 @@ fn audit_r_l1_scans_and_sorts_tell_of_a_part_that_is_gone() {
         let sorted = runtime.block_on(database.sort(Sort::new(&hits, &keys)));
         sorted.map(|hits| hits.len()).map_err(|why| why.condition)
     };
-    // The numbers in the titles, and the word.
+    // The terms are the 300 numbers in the titles, and one word.
     assert_eq!(runtime.block_on(scanned(&database)), (301, false));
     assert_eq!(sorted(), Ok(300));
     cluster.kill(1);

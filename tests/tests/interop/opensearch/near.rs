@@ -88,7 +88,7 @@ impl Operand {
 
 impl Near {
     fn random(random: &mut Random, levels: usize) -> Self {
-        // Those from the fourth on are refused.
+        // Relations from the fourth on are refused.
         let relations = if levels == 1 && random.below(8) == 0 {
             6
         } else {

@@ -42,7 +42,7 @@ impl Pause {
                 if let Some(fewer) = left.checked_sub(1) {
                     *left = fewer;
                 } else if tell.send(()).is_ok() {
-                    // It may be told before, or the test has ended.
+                    // The receiver may have been told already, or the test may have ended.
                     let _ = told.recv();
                 }
             }
@@ -130,7 +130,7 @@ fn audit_r_l1_loads_and_reloads_do_not_mix() {
     );
     let load = home.run(&["load", "new.mrc"]);
     assert_ran(&load, 2, &["is being filled to replace"]);
-    // A client learns why its update is refused, and what to do.
+    // The client learns why its update is refused, and what to do about it.
     let (name, records) = (DatabaseName::from("books"), [record("new", "peace")]);
     let database = opened(&home, false);
     let update = database.update(Update::new(&name, UpdateAction::Insert, &records));
@@ -149,7 +149,7 @@ fn audit_r_l1_loads_and_reloads_do_not_mix() {
         2,
         &["is being filled to replace", "--overwrite begins anew"],
     );
-    // A second one that begins anew ends the first one, whose records do not get into its index.
+    // A second reload that begins anew ends the first reload, whose records do not reach its index.
     let second = home.run(&["load", "--reload", "--overwrite", "new.mrc"]);
     assert_ran(&second, 0, &["500 records in"]);
     assert_ran(&pause.end(reload), 1, &["the index was changed meanwhile"]);
@@ -201,7 +201,7 @@ fn audit_r_l1_a_disk_that_fills_up_ends_a_load_that_goes_on_later() {
         &settings["number_of_replicas"],
     ];
     assert_eq!(restored, [&json!("1s"), &json!("1")]);
-    // In a reload, the old index answers meanwhile.
+    // During a reload, the old index answers.
     write_files(&home, "peace");
     std::fs::remove_file(home.file("state")).expect("removed");
     let arguments = [&["load", "--reload", "--state", "state"], &FILES[..]].concat();

@@ -129,7 +129,7 @@ async fn audit_r_l1_hostile_queries_are_answered_or_refused() {
         if found != expected {
             wrong.push(format!("{name}: {found:?} instead of {expected:?}"));
         }
-        // The nodes are all there.
+        // All nodes are still running.
         let all = answer(&database, term("@attr 1=4 war")).await;
         assert_eq!(all, Ok(20), "{name}");
     }
@@ -170,7 +170,7 @@ async fn audit_r_l1_hostile_texts_are_texts() {
     });
     let octets = records.flat_map(|record| iso2709::encode(&record).expect("fits"));
     let mut octets: Vec<u8> = octets.collect();
-    // Half a pair of UTF-16, which is no character of UTF-8.
+    // Half of a UTF-16 surrogate pair, which is not a character in UTF-8.
     let broken = mrk::parse_all(
         "=LDR  00000nam a2200000 a 4500\n=001  broken\n=245  10$aPlace\n=500  \\\\$aXXX halves\n\n",
     );

@@ -92,7 +92,7 @@ fn audit_r_l1_certificates_that_cannot_be_trusted_are_told() {
         let gate = Gate::open_tls(cluster.ports()[0], tls, |_| panic!("no request is sent"));
         let ca = if is_trusted { own } else { other };
         set(&home, &gate, &ca, Some("user:pass word\n"));
-        // The node may become another one, so that prevents no start, but the check fails.
+        // The node may be replaced later, so the server can start, but the check fails.
         let checked = home.run(&["--check"]);
         assert_ran(&checked, 2, &[words]);
         let loaded = home.run(&["load", "all.mrc"]);
@@ -111,7 +111,7 @@ fn audit_r_l1_credentials_that_others_can_read_are_warned_of() {
     home.write("all.mrc", "war", 1..=20);
     fs::write(home.file("engine.password"), "user:pass word\n").expect("written");
     let gate = Gate::open(cluster.ports()[0], only(BASIC));
-    // To connect with this address means to connect with the own machine, but it is not that of its loopback.
+    // A connection to this address reaches this machine, but the address is not a loopback address.
     for (host, is_exposed) in [("127.0.0.1", false), ("0.0.0.0", true)] {
         let url = format!("http://{host}:{}/{}", gate.port, home.index);
         let text = format!(

@@ -123,7 +123,7 @@ fn passwords_and_certificates_are_used_and_told() {
         home.set(urls, &lines);
         check(&home.check().stderr, &["the search engine denies access"]);
     }
-    // A certificate that nobody is known to have signed.
+    // This certificate was not signed by a trusted authority.
     let (_, other) = certified("127.0.0.1", 4000);
     let home = Home::new(&secure, &format!("{lines}\nca = \"ca.pem\""));
     home.write("ca.pem", &other);

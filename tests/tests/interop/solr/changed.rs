@@ -44,7 +44,7 @@ fn records_that_are_deleted_leave_their_places() {
     let path = path.expect("a path") + "/update?commit=true";
     let delete = format!("http://127.0.0.1:{}{path}", nodes.ports()[0]);
     let body = json!({ "delete": ["r003", "r022"] });
-    // Places are kept from the first Present beyond the first page on.
+    // After the first Present beyond the first page, the positions are kept.
     let commands = format!(
         "find @attr 1=4 war\nformat usmarc\nshow 12\n! curl --silent --output /dev/null --header Content-Type:application/json --data '{body}' '{delete}'\n\
          show 22+3\nfind @attr 1=4 war"
@@ -149,7 +149,7 @@ fn records_of_every_length_and_kind_are_given_or_told() {
         .as_object_mut()
         .expect("a document")
         .remove("fullrecord");
-    // Of a text in another encoding, replacement characters are left.
+    // A text that was decoded in the wrong encoding has replacement characters.
     documents[5]["fullrecord"] = json!(
         RecordForm::Iso2709
             .written(&records[5])
@@ -176,7 +176,7 @@ fn records_of_every_length_and_kind_are_given_or_told() {
         ];
         check(&printed, &expected);
     }
-    // A response has room for one that long, or for others.
+    // A response has room for either one record of this length or several others.
     for (start, number, expected) in [
         (2, 1, &["numberOfRecords>7<", ">r001<"][..]),
         (

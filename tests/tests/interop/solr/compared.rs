@@ -139,7 +139,7 @@ impl Maker<'_> {
     }
 
     fn masked(&mut self, access: &Access, masks: &[&str]) -> (String, Outcome) {
-        // Punctuation is not looked for.
+        // Tokens that contain punctuation are not used.
         let mut token = self.token(masks);
         while !token.chars().all(char::is_alphanumeric) {
             token = self.token(masks);
@@ -176,7 +176,7 @@ impl Maker<'_> {
             "@attr 1={} @attr 5={truncation} {{{text}}}",
             access.use_value
         );
-        // A text that the fields split is refused, since no word of theirs begins with it.
+        // The truncation is refused if the fields split the text, because none of their words begins with it.
         let is_split = |part: &&String| {
             let mut masks = masks.iter();
             let splits = |field: &&str| self.naive.query_words(field, part).len() > 1;
@@ -215,7 +215,7 @@ impl Maker<'_> {
     /// Joins queries by operators.
     fn joined(&mut self, accesses: &[Access], levels: usize) -> (String, Outcome) {
         if levels == 0 {
-            // What is refused is left out, since an operand that does not matter is not looked at.
+            // Refused terms are left out, because an operand that does not affect the result is not evaluated.
             loop {
                 let access = self.random.pick(accesses);
                 let (pqf, found) = self.term(access);

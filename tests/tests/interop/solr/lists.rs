@@ -81,7 +81,7 @@ async fn records_are_sorted_and_paged() {
                 } else {
                     one.cmp(&other)
                 };
-                // Records without a value are at the end in both directions, unless an empty value stands for theirs.
+                // Records without a value come last in both directions, unless a missing value counts as empty.
                 let by_absence = one.is_none().cmp(&other.is_none());
                 let by_absence = if is_first {
                     by_absence.reverse()
@@ -135,7 +135,7 @@ async fn scans_and_facets_count_what_brute_force_does() {
                 });
                 terms.collect::<Vec<_>>()
             };
-            // A final point is no part of a value.
+            // A final full stop is not part of a value.
             let folded = filled.naive.query_words(field, start);
             let folded = folded.first().map_or(start, |token| &*token.text);
             let place = terms.partition_point(|(term, _)| &**term < folded);
@@ -211,7 +211,7 @@ async fn what_cannot_be_listed_or_sorted_is_refused() {
     };
     let town = Town::open(&filled, shape);
     for (pqf, condition) in [
-        // Only whole values are listed, and not of every index.
+        // Only whole values can be listed, and only for some indexes.
         ("@attr 1=4 @attr 4=2 war", Condition::STRUCTURE),
         ("@attr 1=5 @attr 4=1 war", Condition::MALFORMED_SCAN),
         ("@attr 1=63 @attr 4=1 war", Condition::USE),

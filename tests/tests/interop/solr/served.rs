@@ -203,7 +203,7 @@ fn solr_gets_requests_that_only_read() {
             line.starts_with("INFO ") && is_read && line.contains(" status=0 "),
             "{line}"
         );
-        // What is parsed names parameters, whose texts are in another part of the body.
+        // The parsed part only names parameters; their texts are in another part of the body.
         let query = line
             .split("\"query\":")
             .skip(1)

@@ -173,10 +173,10 @@ async fn words_with_synonyms_find_what_the_field_says() {
         ("@attr 1=4 automobile", found(&[0, 1, 2, 4, 5])),
         ("@attr 1=4 @attr 4=1 {motor car}", found(&[0, 1, 2, 4, 5])),
         ("@attr 1=4 @attr 4=1 {red automobile}", found(&[0])),
-        // Only the synonym is looked for.
+        // Only the synonym is searched for.
         ("@attr 1=4 soldier", found(&[3])),
         ("@attr 1=4 @attr 5=1 sold", found(&[4])),
-        // The beginning of a word has no synonyms.
+        // Synonyms do not apply to the beginning of a word.
         ("@attr 1=4 @attr 5=1 automobile", found(&[2])),
         (
             "@prox 0 2 0 2 k 2 @attr 1=4 red @attr 1=4 car",
@@ -210,7 +210,7 @@ async fn stop_words_find_no_record() {
         ("@or @attr 1=4 the @attr 1=4 war", found(&[0, 1])),
         ("@not @attr 1=4 war @attr 1=4 the", found(&[0, 1])),
         ("@not @attr 1=4 the @attr 1=4 war", found(&[])),
-        // Any word may stand in place of the one that is left out.
+        // The stop word is left out, so any word matches in its place.
         ("@attr 1=4 @attr 4=1 {war in the worlds}", found(&[1])),
         ("@attr 1=4 @attr 5=1 th", found(&[])),
         (

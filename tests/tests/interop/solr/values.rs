@@ -187,7 +187,7 @@ async fn hostile_terms_are_text() {
                 };
                 let is_equal = match &found {
                     Ok(count) => *count == expected.len(),
-                    // Terms without letters.
+                    // The term contains no letters.
                     Err(why) => why.condition == Condition::MALFORMED_TERM.0 && expected.is_empty(),
                 };
                 if !is_equal {
@@ -195,7 +195,7 @@ async fn hostile_terms_are_text() {
                 }
             }
         }
-        // Keys, identifiers and masks, which none of the records has.
+        // Keys, identifiers and masks that none of the records has.
         for attributes in [
             "1=12",
             "1=7",

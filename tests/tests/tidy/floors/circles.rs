@@ -11,9 +11,9 @@ const PYTHON: &str = "client/python";
 
 /// The circles that exist. The list can only shrink: a circle that no longer exists must be removed from it.
 const KNOWN: &[(&str, &[&str])] = &[
-    // A query holds trees, whose operands are those of queries.
+    // A query contains trees, and the operands of a tree can contain queries.
     ("asn1", &["apdu::query", "apdu::rpn"]),
-    // A parser by recursive descent.
+    // This is a recursive-descent parser.
     (
         "asn1",
         &[

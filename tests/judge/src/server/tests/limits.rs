@@ -54,7 +54,7 @@ async fn a_server_that_dies_is_an_error_of_the_report() {
                 .iter()
                 .any(|(_, verdict, _)| *verdict == Verdict::Pass)
         );
-        // One of them needs a permission, and is not begun at all.
+        // This check needs a permission, and is not started at all.
         let begun = |(name, _, _): &&(&str, Verdict, bool)| *name != "scan.position.omitted";
         let (_, last, is_error) = found.iter().rfind(begun).expect("findings");
         assert_eq!(reason(last.clone()), "no search is answered any more");

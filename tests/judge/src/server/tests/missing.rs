@@ -97,7 +97,7 @@ async fn a_query_that_was_given_is_not_replaced() {
         let beside = verdict(&mut judge).await;
         match missing {
             MissingPrerequisite::Hits => assert_eq!(beside, Verdict::Pass),
-            // A query that is refused says nothing about the database.
+            // A refused query does not show whether the database exists.
             _ => assert!(reason(beside).starts_with("the query was refused")),
         }
         assert!(matches!(
