@@ -1,5 +1,4 @@
-//! Messages about the sources of a search whose records come from several sources: the sources that failed, and remarks
-//! of the server.
+//! Messages about the sources of a search that combines several sources: failed sources, and remarks of the server.
 
 use std::collections::HashSet;
 use std::fmt::Display;

@@ -1,14 +1,14 @@
-//! Lines that end with CR alone, as old spreadsheet programs save them, as lines that end with LF.
+//! Converts lines that end with CR alone, as old spreadsheet programs save them, to lines that end with LF.
 
 use std::io::{self, BufRead, BufReader, Read};
 
-/// Whether text that begins like this has a CR without LF.
+/// Returns whether text that begins like this has a CR without LF.
 pub(super) fn has_lone_return(begin: &[u8]) -> bool {
     let mut pairs = begin.windows(2);
     pairs.any(|pair| matches!(pair, [b'\r', next] if *next != b'\n'))
 }
 
-/// The text with LF at the end of each line, whatever ends them.
+/// Returns the text with LF at the end of each line, whatever the line ends were.
 pub(super) fn normalised(input: impl BufRead + Send + 'static) -> Box<dyn BufRead + Send> {
     let ended_with_return = false;
     Box::new(BufReader::new(LineEnds {
@@ -19,7 +19,7 @@ pub(super) fn normalised(input: impl BufRead + Send + 'static) -> Box<dyn BufRea
 
 struct LineEnds<R> {
     input: R,
-    /// Whether the last octet was CR, which LF may follow.
+    /// Whether the last octet was CR, so that an LF may follow.
     ended_with_return: bool,
 }
 

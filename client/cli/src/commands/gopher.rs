@@ -111,7 +111,7 @@ impl Arguments {
         })
     }
 
-    /// Returns whether an option is given that applies to Gopher URLs of some kind only.
+    /// Returns whether an option is given that applies only to some kinds of Gopher URLs.
     pub(crate) fn has_input(&self) -> bool {
         self.query.is_some() || !self.answers.is_empty()
     }

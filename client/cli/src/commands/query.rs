@@ -365,7 +365,8 @@ pub(crate) fn pointed_out(error: &QueryError, text: &str) -> String {
     }
 }
 
-/// Returns the message for an invalid query in a language, which shows how a comparison is written in it, if there is one.
+/// Returns the message for an invalid query. If the query contains a comparison, the message shows how it is written
+/// in this language.
 fn refused(error: &QueryError, language: Language, text: &str) -> String {
     let words = pointed_out(error, text);
     match comparisons::form(language, text).filter(|form| !text.contains(form)) {

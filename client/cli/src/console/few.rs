@@ -1,12 +1,13 @@
-//! Messages that an input may cause any number of times: the first of each kind are printed; the others are counted, and logged with `-v`.
+//! Messages that an input may cause any number of times. The first messages of each kind are printed; further
+//! messages are counted, and logged with `-v`.
 
 use crate::console::output::{Output, Words};
 use crate::render::counted;
 
-/// The most messages of one kind that are printed. A damaged file may have a fault every octet.
+/// The maximum number of messages of one kind that are printed. A damaged file may have a fault at every octet.
 pub(crate) const MOST_MESSAGES: u64 = 20;
 
-/// How many messages of each kind there were.
+/// The number of messages of each kind.
 #[derive(Debug, Default)]
 pub(crate) struct FewMessages {
     notes: u64,
@@ -15,7 +16,7 @@ pub(crate) struct FewMessages {
 }
 
 impl FewMessages {
-    /// Prints a message, or only counts and logs it if there were [`MOST_MESSAGES`] of its kind.
+    /// Prints a message. If [`MOST_MESSAGES`] of its kind have been printed, only counts and logs it.
     pub(crate) fn say(&mut self, words: Words, output: &Output) {
         let (count, message) = match &words {
             Words::Note(message) => (&mut self.notes, message),
@@ -30,7 +31,7 @@ impl FewMessages {
         }
     }
 
-    /// Prints how many messages of each kind were not.
+    /// Prints how many messages of each kind were not printed.
     pub(crate) fn end(&self, output: &Output) {
         let counts = [
             (self.notes, "note"),
