@@ -154,7 +154,7 @@ pub enum TargetError {
     /// A URL is given where only a host is expected.
     #[error("give the host alone, with or without a port, in place of {0}")]
     UrlForHost(String),
-    /// `sru:` is not followed by a URL.
+    /// `sru:` is followed by text that is not a URL.
     #[error("an address of SRU is written http://host/database, or sru:post:http://host/database")]
     NoUrl,
     /// An SRU URL contains the parameters of a request.

@@ -48,7 +48,7 @@ impl Client {
         Ok(Connection::new(connection, &self.runtime))
     }
 
-    /// Connects to a target with credentials or time limits of its own; see
+    /// Connects to a target with separate credentials or time limits; see
     /// [`Client::connect_with`](crate::Client::connect_with).
     ///
     /// # Errors
@@ -118,7 +118,7 @@ impl Client {
 }
 
 impl From<crate::Client> for Client {
-    /// Creates a client with the options, profiles, routes and idle sessions of another.
+    /// Creates a client with the options, profiles, routes and idle sessions of an asynchronous client.
     fn from(client: crate::Client) -> Self {
         Self {
             client,

@@ -63,7 +63,7 @@ fn searched() -> Turn {
     send(found(3, Vec::new()))
 }
 
-/// The stream of a search, with nothing else that keeps the connection.
+/// Returns the stream of a search; nothing else keeps the connection open.
 async fn stream_of(client: &Client) -> Result<Records, Error> {
     let cat = client.connect("lib.example/cat").await?;
     let hits = cat.search(Query::title("emma")).await?;
@@ -104,14 +104,14 @@ async fn audit_r_l8_a_stream_outlives_the_function_that_made_it() {
     }
 }
 
-/// Sends a record slowly, so that a reader can give up before it has come.
+/// Sends a record slowly, so that a reader can give up before the record has arrived.
 fn slowly() -> Turn {
     let record = ResponseRecords::ResponseRecords(vec![marc()]);
     let answer = presented(PresentStatus::SUCCESS, Some(record));
     Turn::Trickle(encode(&answer.into()))
 }
 
-/// Waits for the next record until the server has its request number `requests`, and gives up.
+/// Waits for the next record until the server has received `requests` requests, and then gives up.
 async fn give_up<T>(next: impl Future<Output = T>, transcript: &Transcript, requests: usize) {
     let mut next = pin!(next);
     while transcript.text().matches("present").count() < requests {

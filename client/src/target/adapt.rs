@@ -161,7 +161,7 @@ impl Resolved {
         self.complete(query)
     }
 
-    /// Does the same as [`Self::adapt`], but leaves the index of each operand as it is.
+    /// Does the same as [`Self::adapt`], but does not change the index of each operand.
     pub(crate) fn complete(&self, query: &mut RpnQuery) -> Result<(), UnencodableText> {
         self.profile.attributes.add_missing(query);
         if let Some(charset) = self.profile.query_charset {

@@ -1,4 +1,4 @@
-//! Tests of what ends a wait: limits of calls, the wait for a session, and an answer that is no longer awaited.
+//! Tests of the ends of waits: limits of calls, the wait for a session, and an answer that nobody awaits any longer.
 
 use std::time::Duration;
 

@@ -1,11 +1,11 @@
-//! Downloads that meet servers without data, servers that begin again, and servers that are busy.
+//! Tests of downloads from servers that send no data, start again from the first record, or are busy.
 
 use tokio::time::Instant;
 use z3950_asn1::sru::XmlElement;
 
 use super::*;
 
-/// An answer with two hits, and this as the data of each.
+/// Builds an answer with two hits, each of which has this data.
 fn two(data: &str) -> Reply {
     let records = record_xml(data, Some(1)) + &record_xml(data, Some(2));
     ok(answer_xml(&format!(
@@ -13,7 +13,7 @@ fn two(data: &str) -> Reply {
     )))
 }
 
-/// The schemas that were asked for.
+/// Returns the schemas that were requested.
 fn schemas(peer: &Peer) -> Vec<String> {
     let asked = peer.asked().into_iter();
     let named = asked.filter_map(|line| Some(line.split_once("recordSchema=")?.1.to_owned()));
@@ -69,7 +69,7 @@ async fn audit_r_c1_records_without_data_are_none() {
     );
 }
 
-/// An answer whose records have no positions.
+/// Builds an answer whose records have no positions.
 fn unplaced(total: u64, numbers: impl IntoIterator<Item = u64>) -> Reply {
     let records = numbers.into_iter();
     let records = records.map(|number| record_xml(&marc(&number.to_string()), None));
@@ -113,7 +113,7 @@ async fn audit_r_c2_the_same_page_again_ends_a_download() {
     }
 }
 
-/// The answer of a server that asks to wait.
+/// Builds the answer of a server that asks the client to wait.
 fn busy(status: &str, seconds: &str) -> Reply {
     let head = format!("HTTP/1.1 {status}\r\nRetry-After: {seconds}\r\nContent-Length: 0\r\n\r\n");
     Reply::Octets(head.into_bytes())
@@ -221,7 +221,7 @@ async fn audit_r_d3_diagnostics_beside_records_are_kept() {
     }
 }
 
-/// A record with this in its title, in an answer with a sound one, in both packings.
+/// Builds an answer with a record that has this text in its title, and a valid record, in both packings.
 fn with_title(title: &str) -> [Reply; 2] {
     [false, true].map(|is_packed| {
         let packed = |xml: String| {
