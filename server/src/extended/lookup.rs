@@ -65,7 +65,7 @@ impl OwnDatabase {
         }
     }
 
-    /// Finds the records that match the query, in list order; their texts are in lower case.
+    /// Finds the records that match the query, in list order; the texts of the records must be in lower case.
     ///
     /// A text matches if it has the given relation to the term, by default equality regardless of case; with right truncation, it
     /// must begin with the term. Position, structure and completeness are ignored, because each text is a single value.

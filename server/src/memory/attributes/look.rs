@@ -226,7 +226,7 @@ impl<'q> TermReader<'_, 'q> {
         self.term.text.chars().any(char::is_alphanumeric)
     }
 
-    /// The lookup of a docid, whole or by its beginning.
+    /// Returns the lookup of a docid, either complete or by its beginning.
     fn docid(&self) -> Result<LookTarget<'q>, Diagnostic> {
         if self.term.attributes.truncation != bib1::TRUNCATION_RIGHT {
             return Ok(LookTarget::Docid(self.term.octets));

@@ -54,8 +54,8 @@ fn numbers(index: &Index, hits: &HitSet<'_>) -> Vec<usize> {
     hits.iter().map(number).collect()
 }
 
-/// Returns more work than a query needs, because a regular expression is charged by its running time, in which other tests run
-/// too.
+/// Returns more work than a query needs, because a regular expression is charged for elapsed time, during which other tests
+/// run too.
 fn work() -> Work {
     Work::new(1_000_000_000)
 }

@@ -1,4 +1,4 @@
-//! Tests of records loaded from memory and from files of every format, sound and damaged.
+//! Tests of records loaded from memory and from files of every format, valid and damaged.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Tests that a backend which blocks a thread delays nobody else.
+//! Tests that a backend which blocks a thread does not delay other sessions.
 
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
