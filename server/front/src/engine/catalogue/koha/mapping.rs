@@ -1,4 +1,4 @@
-//! The fields of an index, as its mapping describes them.
+//! The fields of an index, as described by its mapping.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,24 +7,25 @@ use serde_json::Value;
 
 use crate::engine::catalogue::offer::{Abilities, FieldsError, FieldsFound};
 
-/// How fields fold words: the analyzer or normalizer of each. Fields with the same one fold words alike.
+/// The analyzer or normalizer of each field, which folds its words. Fields with the same one fold words in the same
+/// way.
 pub(super) type KnownFields = Arc<HashMap<String, String>>;
 
-/// What is known of an index.
+/// The properties of an index.
 #[derive(Clone, Debug, Default)]
 pub(super) struct KnownIndex {
-    /// Its own name, which is not that of an alias.
+    /// The real name of the index, not that of an alias.
     pub(super) index: String,
     pub(super) folding: KnownFields,
 }
 
-/// The identifier of a document, which no mapping describes.
+/// The identifier of a document, which is not described in any mapping.
 const ID: &str = "_id";
 
-/// Reads a mapping: what each field can be used for, and how it folds words.
+/// Parses a mapping: the possible uses of each field, and how it folds words.
 ///
 /// # Errors
-/// The mapping is that of several indexes behind an alias. The numbers of their records would be the same.
+/// The mapping belongs to several indexes behind an alias, in which different records would have the same numbers.
 pub(super) fn read(answer: &Value) -> Result<(FieldsFound, KnownIndex), FieldsError> {
     let mut found = FieldsFound::new();
     let mut folding = HashMap::new();

@@ -1,4 +1,5 @@
-//! A database in front of a fake node of Solr: what the node is asked, and what its answers mean to a client.
+//! Tests of a database in front of a fake Solr node: the requests that the node receives, and the results of its
+//! answers for a client.
 
 mod deep;
 
@@ -15,7 +16,7 @@ use crate::engine::asking::{outcome, searched};
 use crate::engine::catalogue::{CatalogueDatabase, CatalogueMap, CatalogueOptions};
 use crate::engine::link::fake::{FakeAnswer, FakeNode, FakeRequest};
 
-/// The number of records and of sources that failed, or a condition.
+/// The number of records and of failed sources, or a condition.
 type Outcome = Result<(usize, usize), i64>;
 
 fn database(node: &FakeNode, is_strict: bool) -> CatalogueDatabase {
@@ -52,7 +53,7 @@ fn schema() -> Value {
     } })
 }
 
-/// Answers as a core with two records, which folds texts to small letters.
+/// Answers like a core with two records, which folds texts to lower case.
 fn held(request: &FakeRequest) -> FakeAnswer {
     let path = request.path.split('?').next().unwrap_or_default();
     FakeAnswer::Json(
@@ -69,7 +70,7 @@ fn held(request: &FakeRequest) -> FakeAnswer {
     )
 }
 
-/// An answer with two records, and this in its header.
+/// Returns an answer with two records and this header.
 fn found(header: &Value) -> Value {
     let record =
         |id: &str, format: &str| json!({ "id": id, "record_format": format, "fullrecord": "x" });
@@ -80,7 +81,7 @@ fn found(header: &Value) -> Value {
     })
 }
 
-/// Nothing that a client asks makes Solr change anything, and none of it is a part of an address.
+/// No request of a client makes Solr change anything, and no text of a client becomes a part of a URL.
 #[tokio::test]
 async fn nothing_is_written() {
     let node = FakeNode::start(held).await;
@@ -126,7 +127,7 @@ async fn nothing_is_written() {
     }
 }
 
-/// An answer without a count or records is not one that finds nothing.
+/// An answer without a count or records must not be taken for an answer that finds nothing.
 #[tokio::test]
 async fn answers_of_other_shapes_are_refused() {
     for response in [
@@ -166,7 +167,7 @@ async fn fields_that_the_core_does_not_have_are_not_offered() {
     }
 }
 
-/// What answers mean: the number of records and of sources that failed, or a condition.
+/// The results of answers: the number of records and of failed sources, or a condition.
 #[tokio::test]
 async fn incomplete_and_strange_answers_are_told_apart() {
     let error = |status: u16, words: &str| {
@@ -229,7 +230,8 @@ async fn a_core_that_is_not_there_is_told() {
     assert_eq!(refused.to_string(), "there is no index books");
 }
 
-/// A field that is gone fails one search; what its index can do without it is found out before the next.
+/// If a field is missing, one search fails; before the next one, the database finds out what the index supports
+/// without it.
 #[tokio::test]
 async fn a_field_that_is_renamed_is_missed_at_once() {
     let is_renamed = Arc::new(AtomicBool::new(false));

@@ -1,4 +1,4 @@
-//! Queries as Solr gets them: what is asked, and the texts that it refers to.
+//! Tests of queries as they are sent to Solr: the query, and the texts to which it refers.
 
 use std::ops::Bound;
 
@@ -95,7 +95,7 @@ fn check(pqf: &str, query: &str, texts: &[&str]) {
     assert_eq!(own, texts, "{pqf}");
 }
 
-/// The text of a client is nowhere but in a parameter.
+/// The client's text only occurs in a parameter.
 #[test]
 fn words_go_as_they_were_written() {
     check(
@@ -245,7 +245,7 @@ fn whole_values_and_their_beginnings() {
     }
 }
 
-/// A page far from the first begins after an identifier, in the order of identifiers only.
+/// A page at a high position begins after an identifier, and only in the order of identifiers.
 #[test]
 fn pages_begin_after_a_record() {
     let offer = offer();
@@ -322,7 +322,8 @@ fn bounds_are_written_as_numbers() {
     );
 }
 
-/// What excludes is never a part of the string that includes: a word of which nothing is left would turn it into nearly all records.
+/// An excluding part is never in the same string as an including part: if a word were dropped, the string would match
+/// nearly all records.
 #[test]
 fn operators_are_objects() {
     let offer = offer();

@@ -1,4 +1,4 @@
-//! Pages far from the first record.
+//! Tests of pages at high positions.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use crate::engine::link::fake::{FakeAnswer, FakeNode};
 /// The number of records of a core.
 const RECORDS: usize = 120_000;
 
-/// Returns the page that a search asks for, in the order of identifiers.
+/// Returns the page that a search requests, in the order of identifiers.
 fn page(body: &str) -> Value {
     let body: Value = serde_json::from_str(body).expect("JSON");
     let number = |name: &str| {
