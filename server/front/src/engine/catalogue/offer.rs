@@ -1,4 +1,5 @@
-//! What a catalogue can be asked: the map, compared with the fields that the engine says its index has. What is missing is not offered.
+//! The searches that a catalogue supports: the map, compared with the fields that the engine reports for its index.
+//! Attributes whose fields are missing are not offered.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -16,12 +17,12 @@ use super::map::{
 };
 use crate::engine::link::Failure;
 
-/// What a field of an engine's index can be used for.
+/// The possible uses of a field in an engine's index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Abilities {
     /// Its text is analysed into words.
     pub(super) words: bool,
-    /// Its values are searched as they are.
+    /// Its values can be searched without analysis.
     pub(super) keys: bool,
     /// Its values are compared by the order of their octets.
     pub(super) compares: bool,
@@ -51,10 +52,10 @@ impl Abilities {
 /// The fields of an engine's index, by name.
 pub(super) type FieldsFound = HashMap<String, Abilities>;
 
-/// Why the fields of an index are not known.
+/// The reason why the fields of an index are not known.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub(super) enum FieldsError {
-    /// The request has no answer.
+    /// The request failed.
     #[error("{0}")]
     Failed(#[from] Failure),
     /// The name stands for this number of indexes.
@@ -67,13 +68,13 @@ pub(super) enum FieldsError {
 pub struct MissingField {
     /// The line of the map.
     pub line: usize,
-    /// The index of the map; empty for the record and for what is hidden.
+    /// The index in the map; empty for the fields of the record and for hidden records.
     pub index: String,
     /// The use of the field: the key of the map.
     pub role: String,
     /// The field, with its other names.
     pub field: String,
-    /// Whether the index is not offered at all now.
+    /// Whether the index is no longer offered at all.
     pub is_lost: bool,
 }
 
@@ -97,22 +98,22 @@ impl fmt::Display for MissingField {
     }
 }
 
-/// What a catalogue can be asked.
+/// The searches that a catalogue supports.
 #[derive(Debug)]
 pub(in crate::engine) struct Offer {
     pub(super) engine: CatalogueEngine,
     pub(super) indexes: IndexMap,
     points: Vec<Arc<Point>>,
     pub(super) record: RecordPlace,
-    /// Field and value of the records that are never found.
+    /// The fields and values of the records that can never be found.
     pub(super) hidden: Vec<(String, String)>,
-    /// Field and value of the records that can be found.
+    /// The fields and values of the records that can be found.
     pub(super) only: Vec<(String, String)>,
-    /// A missing field by which records would be hidden. Solr knows some fields only if a record has them.
+    /// A missing field by which records would be hidden. Solr only knows some fields if a record has them.
     unhidden: Option<MissingField>,
 }
 
-/// Where a record is, and what identifies it.
+/// The fields with the record and its identifier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RecordPlace {
     pub(super) identifier: String,
@@ -130,7 +131,7 @@ pub(super) struct Point {
     pub(super) name: String,
     pub(super) kind: Kind,
     fields: BTreeMap<Role, Vec<String>>,
-    /// The codes that users know, with the values that the engine has.
+    /// The codes that users enter, with the corresponding values in the engine.
     pub(super) table: Option<Arc<BTreeMap<String, String>>>,
 }
 
@@ -145,7 +146,7 @@ impl Point {
         }
     }
 
-    /// Returns the fields of a role; none if the index cannot be used so.
+    /// Returns the fields of a role; empty if the index cannot be used for it.
     pub(super) fn fields(&self, role: Role) -> &[String] {
         self.fields.get(&role).map_or(&[], Vec::as_slice)
     }
@@ -162,13 +163,13 @@ impl Point {
 
 /// The comparison of a map with an index.
 struct Comparison<'a> {
-    /// The fields of the index; `None` before anything is known of it.
+    /// The fields of the index; `None` if they are not known yet.
     found: Option<&'a FieldsFound>,
     missing: Vec<MissingField>,
 }
 
 impl Comparison<'_> {
-    /// Returns the name of a field that the index has, and that can be used as is needed. A field that is missing is noted.
+    /// Returns the name of a field that the index has and that supports the use. A missing field is recorded.
     fn choose(
         &mut self,
         index: &str,
@@ -194,7 +195,7 @@ impl Comparison<'_> {
         chosen
     }
 
-    /// Returns where records are; what is missing is empty.
+    /// Returns the fields of records; the names of missing fields are empty.
     fn record(&mut self, record: &RecordFields) -> RecordPlace {
         let mut place = |role: &str, field: &Field, is: fn(Abilities) -> bool| {
             self.choose("", role, field, is).unwrap_or_default()
@@ -220,8 +221,8 @@ impl Comparison<'_> {
         }
     }
 
-    /// Returns fields and values by which records are left out. A missing field stays among them, so that no record is found by mistake: Solr
-    /// knows some fields only if a record has them, and refuses searches in others.
+    /// Returns fields and values by which records are excluded. A missing field is kept, so that no record is found by mistake:
+    /// Solr only knows some fields if a record has them, and refuses searches in others.
     fn values(&mut self, role: &str, values: &[FieldValue]) -> Vec<(String, String)> {
         let values = values.iter().map(|value| {
             let chosen = self.choose("", role, &value.field, |has| has.keys || has.words);
@@ -250,7 +251,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// Notes that an index has lost all of its fields.
+    /// Records that an index has lost all of its fields.
     fn lose(&mut self, index: &str) {
         let fields = self.missing.iter_mut();
         for field in fields.filter(|field| field.index == index) {
@@ -260,8 +261,8 @@ impl Comparison<'_> {
 }
 
 impl Offer {
-    /// Compares a map with the fields of an index; `None` offers all of the map, before anything is known of the index. Also returns what
-    /// is missing.
+    /// Compares a map with the fields of an index; with `None`, everything in the map is offered, because the fields are not
+    /// known yet. Also returns the missing fields.
     pub(super) fn new(
         map: &CatalogueMap,
         found: Option<&FieldsFound>,
@@ -334,7 +335,7 @@ impl Offer {
         self.points.iter()
     }
 
-    /// Returns the attributes that a query may have, for Explain: those that at least one index honours.
+    /// Returns the attributes that a query may have, for Explain: the attributes that at least one index supports.
     pub(super) fn attributes(&self) -> Vec<AttributeInfo> {
         let has = |roles: &[Role]| {
             let mut points = self.points.iter();
@@ -358,10 +359,10 @@ impl Offer {
         all
     }
 
-    /// Returns whether records can be found and given.
+    /// Checks that records can be found and returned.
     ///
     /// # Errors
-    /// What is missing.
+    /// A description of what is missing.
     pub(super) fn usable(&self) -> Result<(), String> {
         let place = &self.record;
         if place.field.is_empty() {
@@ -384,7 +385,7 @@ impl Offer {
     }
 }
 
-/// The indexes that access points always have: those of identifiers and of everything.
+/// The indexes that access points always have: identifiers, and everything.
 const FIXED: [(&str, Kind); 2] = [(IDENTIFIER, Kind::Octets), ("any", Kind::Text)];
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! A database in front of a fake node with an index as Koha makes it: what the node is asked, and what its answers mean to a client.
+//! Tests of a database in front of a fake node with an index like Koha's: the requests that the node receives, and
+//! the results of its answers for a client.
 
 mod answers;
 mod far;
@@ -63,7 +64,7 @@ fn answer(total: usize, numbers: impl IntoIterator<Item = usize>) -> Value {
     asking::answer(total, numbers.into_iter().map(hit))
 }
 
-/// Answers as an index whose records have the numbers from 0 on; it folds words to lower case.
+/// Answers like an index whose records are numbered from 0; it folds words to lower case.
 fn held(request: &FakeRequest, total: usize) -> FakeAnswer {
     if request.path.ends_with("/_mapping") {
         return FakeAnswer::Json(200, mapping(&["title", "author", "note"]));
@@ -129,7 +130,7 @@ async fn an_index_is_compared_before_the_first_search() {
     assert_eq!(uses, [4, 12, 63, 1003, 1016, 1017, 1032, 1035, 1036]);
 }
 
-/// Nothing that a client asks makes the engine change anything.
+/// No request of a client makes the engine change anything.
 #[tokio::test]
 async fn nothing_is_written() {
     let node = FakeNode::start(|request| held(request, 2_000)).await;
@@ -165,7 +166,8 @@ async fn nothing_is_written() {
     }
 }
 
-/// All of Koha's analyzers fold letters and digits of ASCII alike, so the beginning of such a word needs no question.
+/// All of Koha's analyzers fold ASCII letters and digits in the same way, so the beginning of such a word needs no
+/// analysis request.
 #[tokio::test]
 async fn the_beginning_of_a_word_of_ascii_needs_one_request() {
     for (pqf, asks, expected) in [
@@ -198,7 +200,7 @@ async fn the_beginning_of_a_word_of_ascii_needs_one_request() {
     }
 }
 
-/// Records of a usual size are fetched together, and long ones as many as fit an answer.
+/// Records of the usual size are fetched together; of long records, as many as fit in an answer.
 #[tokio::test]
 async fn a_large_present_of_short_records_is_one_request() {
     let node = FakeNode::start(|request| held(request, 2_000)).await;
@@ -261,7 +263,7 @@ async fn an_earlier_set_is_an_operand() {
     assert_eq!(refused.err(), expected);
 }
 
-/// The engine lists values: from a start that it folds, and before it.
+/// The engine lists values, both after a start that it folds and before it.
 #[tokio::test]
 async fn values_are_listed() {
     let values = ["adams", "dickens", "twain"];

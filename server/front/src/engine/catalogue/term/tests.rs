@@ -1,5 +1,5 @@
-//! What terms become with Koha's map, and what they are refused with. Words are shown as they were written, with `*`, `.` and `?` for
-//! masks, and `^` and `$` for the edges of a value.
+//! Tests of the meaning of terms with Koha's map, and of the diagnostics for unsupported ones. Words are shown unchanged, with
+//! `*`, `.` and `?` for masks, and `^` and `$` for the edges of a value.
 
 use std::ops::Bound;
 
@@ -19,7 +19,7 @@ fn koha() -> Offer {
     offer(CatalogueMap::shipped("koha").expect("a map"))
 }
 
-/// Returns what a query becomes, or its diagnostic.
+/// Returns a description of the clause for a query, or its diagnostic.
 fn read(offer: &Offer, pqf: &str) -> String {
     let query = parse_pqf(pqf).unwrap_or_else(|error| panic!("{pqf}: {error}"));
     let none = |name: &[u8]| Err(diagnostic(Condition::RESULT_SET_DOES_NOT_EXIST, name));
@@ -114,7 +114,7 @@ fn spans_shown(spans: &Spans) -> String {
     }
 }
 
-/// Text is kept as it was written; each attribute has its meaning.
+/// The text is kept unchanged; each attribute has its meaning.
 #[test]
 fn terms_keep_their_text_and_their_attributes() {
     let offer = koha();
@@ -186,7 +186,7 @@ fn terms_keep_their_text_and_their_attributes() {
     }
 }
 
-/// What the fields cannot say is refused with the diagnostic of its attribute.
+/// If the fields do not support an attribute, the search is refused with the diagnostic of that attribute.
 #[test]
 fn what_the_fields_cannot_say_is_refused() {
     let offer = koha();
@@ -254,7 +254,7 @@ fn distances_are_those_of_words_in_one_value() {
 const SMALL: &str =
     "engine = \"koha\"\n[record]\nidentifier = \"_id\"\norder = \"o\"\nfield = \"r\"\n";
 
-/// Codes that users know become the values of the engine.
+/// Codes that users enter are converted to the values in the engine.
 #[test]
 fn codes_have_a_table() {
     let offer = offer(&format!(
@@ -271,7 +271,7 @@ fn codes_have_a_table() {
     }
 }
 
-/// The same query cannot become larger than an engine takes.
+/// A query is refused if it becomes larger than the engine allows because words are searched in several fields.
 #[test]
 fn words_count_for_each_of_their_fields() {
     let offer = koha();
@@ -286,7 +286,7 @@ fn words_count_for_each_of_their_fields() {
     assert!(read(&offer, &of(most + 1)).starts_with("31 "));
 }
 
-/// What the search forms and connection files of well-known clients send is answered.
+/// Queries in the search forms and connection files of well-known clients are answered.
 #[test]
 fn queries_of_known_clients_are_answered() {
     let offer = koha();

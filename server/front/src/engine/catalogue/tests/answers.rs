@@ -1,8 +1,8 @@
-//! What answers of OpenSearch and Elasticsearch mean to a client.
+//! Tests of the results of OpenSearch's and Elasticsearch's answers for a client.
 
 use super::*;
 
-/// What answers mean: the number of records and of sources that failed, or a condition.
+/// The results of answers: the number of records and of failed sources, or a condition.
 #[tokio::test]
 async fn incomplete_and_strange_answers_are_told_apart() {
     let with = |changes: &[(&str, Value)]| changed(answer(2, [1, 2]), changes);

@@ -1,4 +1,4 @@
-//! Records far from the first.
+//! Tests of records at high positions.
 
 use super::*;
 
@@ -19,12 +19,12 @@ async fn a_large_set_has_pages_as_far_as_the_engine_allows() {
     assert_eq!(next, Ok(vec![Ok(WINDOW), Ok(WINDOW + 100)]));
 }
 
-/// The number of the record at a place: some are missing, and there is a great gap.
+/// Returns the number of the record at a position: some numbers are missing, and there is a large gap.
 fn number_at(place: usize) -> usize {
     place * 3 + place / 7_000 * 5_000_000
 }
 
-/// Answers as an index whose records have such numbers.
+/// Answers like an index whose records have such numbers.
 fn numbered(request: &FakeRequest, total: usize) -> FakeAnswer {
     if request.path.ends_with("/_mapping") {
         let mut mapping = mapping(&["title"]);
@@ -54,7 +54,7 @@ fn numbered(request: &FakeRequest, total: usize) -> FakeAnswer {
     FakeAnswer::Json(200, answer(total - start, places))
 }
 
-/// Where the order has numbers, any record can be had: few numbers are asked about.
+/// If the order has numbers, any record can be retrieved with few requests for numbers.
 #[tokio::test]
 async fn any_page_is_found_by_numbers() {
     for total in [WINDOW + 500, 100_000] {
