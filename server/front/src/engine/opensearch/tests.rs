@@ -1,4 +1,5 @@
-//! A database in front of a fake node: what the node is asked, and what its answers mean to a client.
+//! Tests of a database in front of a fake node: the requests that the node receives, and the results of its answers
+//! for a client.
 
 use std::sync::{Arc, Mutex};
 
@@ -38,7 +39,7 @@ fn answer(total: usize, numbers: impl IntoIterator<Item = usize>) -> Value {
     asking::answer(total, numbers.into_iter().map(hit))
 }
 
-/// Answers as an index whose records have the numbers from 0 on.
+/// Answers like an index whose records are numbered from 0.
 fn held(request: &FakeRequest, total: usize) -> FakeAnswer {
     let body = body(request);
     if let Some(numbers) = body
@@ -57,7 +58,7 @@ fn held(request: &FakeRequest, total: usize) -> FakeAnswer {
     FakeAnswer::Json(200, answer(total, (0..total).skip(skip).take(rows)))
 }
 
-/// The part of the index that does not answer is named after the database, and counted in words that fit the number.
+/// The missing part of the index is named after the database, with a count in correct grammatical number.
 #[tokio::test]
 async fn audit_missing_parts_are_named() {
     for (successful, expected) in [
@@ -82,7 +83,7 @@ async fn audit_missing_parts_are_named() {
     }
 }
 
-/// The records are counted once, whatever the answer; those of an incomplete index are not known.
+/// The records are counted once, whatever the answer; the number is not known if the index is incomplete.
 #[tokio::test]
 async fn audit_all_records_are_counted_for_the_metrics() {
     let whole = answer(7, []);
@@ -103,7 +104,7 @@ async fn audit_all_records_are_counted_for_the_metrics() {
     }
 }
 
-/// What answers mean: the number of records and of sources that failed, or a condition.
+/// The results of answers: the number of records and of failed sources, or a condition.
 #[tokio::test]
 async fn incomplete_and_strange_answers_are_told_apart() {
     let with = |changes: &[(&str, Value)]| changed(answer(2, [1, 2]), changes);
@@ -186,7 +187,7 @@ async fn incomplete_and_strange_answers_are_told_apart() {
     }
 }
 
-/// None of the engine's words reach a client.
+/// The engine's messages are not sent to clients.
 #[tokio::test]
 async fn words_of_the_engine_stay_in_the_log() {
     let node = FakeNode::start(|_| {
@@ -273,7 +274,7 @@ async fn an_earlier_set_is_an_operand() {
     assert_eq!(refused.err(), expected);
 }
 
-/// The records of a set come from the index that was searched, also after another one has taken its place.
+/// The records of a set come from the index that was searched, even after another index has replaced it.
 #[tokio::test]
 async fn audit_r_l1_a_set_is_of_one_index() {
     let is_there = Arc::new(Mutex::new(true));

@@ -1,4 +1,5 @@
-//! Queries as the engine gets them. `‹` and `›` stand for the edges of a subfield, and `‹›` in a class for both.
+//! Tests of queries as they are sent to the engine. `‹` and `›` stand for the edges of a subfield, and `‹›` in a
+//! class for both.
 
 use std::time::Duration;
 
@@ -21,7 +22,7 @@ fn layout() -> EngineLayout {
     made.expect("indexes")
 }
 
-/// The JSON of a query, or its diagnostic.
+/// Returns the JSON of a query, or its diagnostic.
 fn translated(layout: &EngineLayout, pqf: &str) -> Value {
     let rpn = parse_pqf(pqf).unwrap_or_else(|error| panic!("{pqf}: {error}"));
     let of_set = |name: &[u8]| match name {
@@ -319,7 +320,7 @@ fn proximity() {
     ]);
 }
 
-/// Nothing that a client sends becomes anything but a text.
+/// Everything that a client sends remains plain text in a query.
 #[test]
 fn hostile_terms_are_texts() {
     check(&[
@@ -343,7 +344,7 @@ fn hostile_terms_are_texts() {
     ]);
 }
 
-/// A long word is searched as it is kept; a long expression is refused.
+/// A long word is searched in its truncated form; a long expression is refused.
 #[test]
 fn limits_of_terms() {
     let layout = layout();
