@@ -28,11 +28,11 @@ use crate::engine::health::ServerCounts;
 use crate::lock::lock;
 use crate::trouble::Trouble;
 
-/// How long a server that failed is asked after all others.
+/// The time for which a server that failed is used after all others.
 pub(super) const PAUSE: Duration = Duration::from_secs(10);
-/// The longest wait for a connection.
+/// The maximum time to wait for a connection.
 const OPENING_TIME: Duration = Duration::from_secs(3);
-/// The most octets of an answer's head, and the size of the buffer of a connection.
+/// The maximum number of octets of an answer's head, and the size of the buffer of a connection.
 const MOST_HEAD: usize = 64 << 10;
 const AGENT: &str = concat!("z3950d/", env!("CARGO_PKG_VERSION"));
 
@@ -44,13 +44,13 @@ pub(super) struct Server {
     authorization: Option<HeaderValue>,
     free: Mutex<Vec<Connection>>,
     permits: Semaphore,
-    /// When it failed, unless it has answered since.
+    /// The time of the last failure, if the server has not answered since.
     failed: Mutex<Option<Instant>>,
     failures: AtomicU64,
     trouble: Trouble,
 }
 
-/// An open connection. Dropping it closes the socket, so that the server ends what it was asked for.
+/// An open connection. Dropping it closes the socket, so that the server cancels the request.
 struct Connection {
     sender: SendRequest<Full<Bytes>>,
     task: AbortHandle,
@@ -86,7 +86,7 @@ impl Server {
         &self.place
     }
 
-    /// Returns whether it failed lately.
+    /// Returns whether it failed recently.
     pub(super) fn has_failed(&self) -> bool {
         lock(&self.failed).is_some_and(|failed| failed.elapsed() < PAUSE)
     }
@@ -126,7 +126,8 @@ impl Server {
         answer
     }
 
-    /// Returns whether it answers no request at all. A server that is being killed may still accept connections for a moment.
+    /// Returns whether the server no longer answers any requests. A server that is being killed may still accept
+    /// connections for a moment.
     pub(super) async fn is_gone(&self) -> bool {
         let asked = async {
             let mut connection = self.open().await?;
@@ -137,7 +138,7 @@ impl Server {
         !matches!(timeout(OPENING_TIME, asked).await, Ok(Ok(_)))
     }
 
-    /// Returns whether a connection is kept for further requests, and still open.
+    /// Returns whether a connection is kept for further requests and is still open.
     #[cfg(test)]
     pub(super) fn is_connected(&self) -> bool {
         lock(&self.free).iter().any(|kept| !kept.sender.is_closed())
@@ -195,7 +196,7 @@ impl Server {
         }
     }
 
-    /// Receives the body of an answer. The connection is kept for further requests if nothing is wrong with the answer.
+    /// Receives the body of an answer. The connection is kept for further requests if the answer is valid.
     async fn receive(
         &self,
         connection: Connection,
@@ -328,7 +329,7 @@ fn route(
     Ok((connector, host, address.port))
 }
 
-/// Returns an error and its causes.
+/// Formats an error with its causes.
 fn words_of(error: &dyn std::error::Error) -> String {
     let mut words = error.to_string();
     let mut source = error.source();
@@ -343,7 +344,7 @@ fn words_of(error: &dyn std::error::Error) -> String {
     words
 }
 
-/// Returns the time that a server asks to wait (RFC 9110 §10.2.3), if it says so in seconds.
+/// Returns the delay that a server requests (RFC 9110 §10.2.3), if it is given in seconds.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?;
     text.trim().parse().ok().map(Duration::from_secs)

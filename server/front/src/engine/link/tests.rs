@@ -1,4 +1,4 @@
-//! Answers of servers that are wrong in every way, servers that fail, and what the others get then.
+//! Tests of invalid answers, of servers that fail, and of the requests that other servers get then.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -16,9 +16,9 @@ use super::*;
 use crate::engine::link::fake::{FakeAnswer, FakeNode, FakeRequest};
 use crate::lock::lock;
 
-/// Longer than any answer takes.
+/// A time limit that no answer in the tests exceeds.
 const LONG: Duration = Duration::from_secs(60);
-/// Shorter than any test waits.
+/// A time limit that is over before any answer arrives.
 const SHORT: Duration = Duration::from_millis(50);
 const LIMIT: usize = 100_000;
 
@@ -177,7 +177,7 @@ async fn a_server_with_too_much_to_do_is_followed_by_one_other() {
     assert_eq!((retry_after, status), (Some(Duration::from_secs(7)), 429));
 }
 
-/// What a node answers while the shards of a lost one move to others.
+/// Returns the answer of a node while the shards of a lost node move to other nodes.
 fn without_shards() -> Value {
     json!({
         "error": {
@@ -212,7 +212,7 @@ async fn a_search_that_no_shard_answers_goes_to_one_other_server() {
     assert_eq!((lost.asked().len(), last.asked().len()), (2, 2));
 }
 
-/// An answer that lacks records of a node that was lost while it searched, or before.
+/// Returns an answer that lacks the records of a node that was lost during the search, or before it.
 fn without_a_node(kind: &str) -> Value {
     json!({ "_shards": {
         "total": 3, "successful": 2, "failed": 1,
@@ -251,7 +251,8 @@ async fn audit_r_l1_a_search_that_lost_a_node_on_the_way_is_sent_once_more() {
     assert_eq!((lost.asked().len(), sound.asked().len()), (1, 1));
 }
 
-/// A cluster needs a moment to notice that a node is lost; until then, no shard may answer at any server.
+/// A cluster needs a moment to notice the loss of a node; until then, it is possible that no shard answers, whichever
+/// server is used.
 #[tokio::test]
 async fn audit_r_l1_a_search_is_sent_until_the_cluster_has_noticed_that_a_node_is_lost() {
     tokio::time::pause();
@@ -321,7 +322,7 @@ async fn a_server_that_is_killed_while_it_answers_is_followed_by_another() {
     assert_eq!(name(&link.ask(&change).await), "Ok");
 }
 
-/// The system accepts connections for a program that is being ended, for a moment.
+/// The system may still accept connections for a moment for a program that is being killed.
 #[tokio::test]
 async fn a_server_that_accepts_connections_and_answers_none_is_followed_by_another() {
     let first = FakeNode::start(|_: &FakeRequest| FakeAnswer::Cut(Vec::new())).await;
@@ -353,7 +354,7 @@ async fn an_answer_that_is_late_or_slow_is_asked_for_once_more() {
     }
 }
 
-/// It says more than those of servers that were not.
+/// This failure says more than the failures of servers that were not reached.
 #[tokio::test]
 async fn audit_r_l1_the_failure_of_a_server_that_was_reached_is_told() {
     let hanging = FakeNode::start(|_: &FakeRequest| FakeAnswer::Hang(Vec::new())).await;
