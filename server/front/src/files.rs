@@ -1,5 +1,5 @@
-//! File formats for records, which both the page and the gateway offer, and the text of a file before, between and after its
-//! records.
+//! File formats for records, which both the page and the gateway offer, and the text before, between and after the records
+//! of a file.
 
 use z3950::Record;
 use z3950::asn1::record::RetrievedRecord;

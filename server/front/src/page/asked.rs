@@ -98,7 +98,7 @@ fn in_words(identifier: &Identifier) -> String {
     }
 }
 
-/// The identifiers that a text is, if it were some.
+/// Returns the identifiers in the text, on the assumption that it consists of identifiers.
 fn identifiers(text: &str) -> Vec<Identifier> {
     Identifier::read_all(text, None).unwrap_or_default()
 }

@@ -1,13 +1,13 @@
-//! Terms similar to a word, found in a sorted list of terms without reading all of it: after each term, the least text is computed at
-//! which the next similar term may be, as when a dictionary is intersected with a Levenshtein automaton.
+//! Finds terms similar to a word in a sorted list of terms without reading all of it: after each term, it computes the least text
+//! that the next similar term can have, as when a dictionary is intersected with a Levenshtein automaton.
 //!
-//! The distance is the number of characters that are inserted, removed, replaced, or exchanged with their neighbour (Damerau and
-//! Levenshtein's, where no character is changed twice).
+//! The distance is the number of characters that are inserted, removed, replaced, or exchanged with their neighbour (the
+//! Damerau-Levenshtein distance, in which no character is changed twice).
 
-/// The word, and how far a term may be from it.
+/// The word, and the maximum distance of a term from it.
 pub(super) struct SimilarTerms {
     word: Vec<char>,
-    /// The greatest distance.
+    /// The maximum distance.
     most: usize,
     /// The number of characters at the beginning that a term must have in common with the word.
     fixed: usize,
@@ -63,7 +63,8 @@ impl SimilarTerms {
         }
     }
 
-    /// Returns the distances between the beginnings of the word and the text that the rows belong to with another character.
+    /// Returns the row for an additional character: the distances between the beginnings of the word and the text to
+    /// which the rows belong, with this character appended.
     fn row(&self, rows: &[Vec<usize>], before: Option<char>, one: char) -> Vec<usize> {
         let above = rows.last().map(Vec::as_slice).unwrap_or_default();
         let two_above = rows.iter().rev().nth(1);
@@ -96,7 +97,7 @@ impl SimilarTerms {
         })
     }
 
-    /// Returns the least character after that of the term at a place with which a similar term may continue.
+    /// Returns the least character, greater than that of the term at a place, with which a similar term can continue.
     fn next_letter(&self, term: &[char], rows: &[Vec<usize>], place: usize) -> Option<char> {
         let row = rows.get(place)?;
         let present = *term.get(place)?;

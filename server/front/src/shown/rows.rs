@@ -37,8 +37,8 @@ const AFTER_LANGUAGE: [&str; 9] = [
     "Identifier",
 ];
 
-/// Returns the labelled values of a record; `search` returns the link to a search, if there can be any. A record without language
-/// codes in a field of their own has the one of 008/35-37.
+/// Returns the labelled values of a record; `search` returns the link to a search, if there can be any. For a record without
+/// language codes in a separate field, the language is read from 008/35-37.
 pub(crate) fn rows(marc: &MarcRecord, search: Option<&dyn Fn(&str) -> String>) -> Vec<ShownRow> {
     let mut rows: Vec<ShownRow> = Vec::new();
     for one in labelled(marc) {

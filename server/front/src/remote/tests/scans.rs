@@ -272,7 +272,7 @@ async fn a_result_set_is_not_scanned() {
     assert!(words.contains("228"), "{words}");
 }
 
-/// Scan and Sort are in the description of a database until one of its targets has not granted them.
+/// Scan and Sort are in the description of a database unless one of its targets has refused them.
 #[tokio::test]
 async fn audit_explain_offers_what_all_targets_grant() {
     for (granted, expected) in [
