@@ -1,4 +1,4 @@
-//! The settings given on the command line. Each setting that declares an option has one there.
+//! The settings given on the command line. Each setting that declares an option can be given there.
 
 use std::mem;
 use std::path::PathBuf;

@@ -10,7 +10,7 @@ use crate::args::CreateArguments;
 use crate::config::ClusterSettings;
 use crate::failure::{Exit, Failure, note};
 
-/// Creates the index, or prints what it would be.
+/// Creates the index, or prints its description.
 pub(super) fn run(
     arguments: &CreateArguments,
     index: &ClusterIndex,
