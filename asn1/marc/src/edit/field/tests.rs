@@ -1,4 +1,4 @@
-//! Tests of fields that are changed, and of those that are made of text.
+//! Tests of fields that are changed, and of fields created from text.
 
 use super::*;
 use crate::charset::{Charset, to_charset};
@@ -9,7 +9,7 @@ fn record(lines: &str) -> MarcRecord {
     mrk::parse_all(&text).expect("a record").remove(0)
 }
 
-/// The fields as lines, without the leader.
+/// Returns the fields as lines, without the leader.
 fn lines(record: &MarcRecord) -> String {
     let text = mrk::to_mrk(record);
     let (_, fields) = text.split_once('\n').expect("a leader");
@@ -18,7 +18,8 @@ fn lines(record: &MarcRecord) -> String {
 
 type Change = fn(&mut FieldMut<'_>) -> Result<(), EditError>;
 
-/// Changes the first field of a record that is given as lines, and expects lines, or words of an error and no change.
+/// Changes the first field of a record given as lines, and expects these lines, or a part of an error message and no
+/// change.
 fn check(before: &str, change: Change, expected: Result<&str, &str>) {
     let mut record = record(before);
     let unchanged = record.clone();
@@ -226,7 +227,7 @@ fn audit_r_l11_codes_are_as_long_as_the_leader_says() {
 
 type RecordChange = fn(&mut MarcRecord) -> Result<(), EditError>;
 
-/// A record in another set, with `Grün`.
+/// Returns a record in another set, with `Grün`.
 fn foreign(set: Charset) -> MarcRecord {
     let lines = match set {
         Charset::Iso5426 => {

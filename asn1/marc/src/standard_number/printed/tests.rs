@@ -1,9 +1,10 @@
-//! Numbers in every shape that catalogues print them.
+//! Tests of numbers in every form in which catalogues print them.
 
 use super::*;
 use crate::random::{Random, rounds};
 
-/// A kind, a text, and the normal forms of the numbers in it, separated by blanks; those with a wrong check digit have `?`.
+/// A kind, a text, and the normal forms of the numbers in it, separated by spaces; numbers with a wrong check digit
+/// have `?`.
 const SHAPES: &[(NumberKind, &str, &str)] = &[
     // ISBN
     (NumberKind::Isbn, "0306406152", "9780306406157"),

@@ -1,4 +1,4 @@
-//! Tests of records from rows: where columns go, and what is written as a table and read back.
+//! Tests of records from rows: the places of columns, and tables that are written and read back.
 
 use super::*;
 use crate::mrk;
