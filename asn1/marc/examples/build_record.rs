@@ -1,4 +1,4 @@
-//! Builds a record from nothing, as from a row of somebody's table, and writes it in ISO 2709 and as people read it.
+//! Builds a new record, as if from the row of a table, and writes it in ISO 2709 and as readable text.
 //!
 //! Run it with `cargo run --example build_record`.
 

@@ -72,7 +72,8 @@ fn text_is_that_of_yaz_marcdump() {
     eprintln!("{compared} records compared with yaz-marcdump");
 }
 
-/// Every record in MARC-8 and ISO 5426 converts back to the same octets in every field and the same leader.
+/// Tests that every record in MARC-8 and ISO 5426 converts back to the same octets in every field and the same
+/// leader.
 #[test]
 fn octets_come_back() {
     let mut same = 0;

@@ -1,5 +1,5 @@
-//! A MARC record in MODS 3, by the elements that it shares with Dublin Core (MODS User Guidelines, version 3; the mapping of each
-//! field is that of [`dublin_core`](super::dublin_core)).
+//! Converts a MARC record to MODS 3, from the elements that it has in common with Dublin Core (MODS User Guidelines, version 3;
+//! the mapping of each field is that of [`dublin_core`](super::dublin_core)).
 
 use super::described::kind_of_number;
 use super::dublin_core::{coded_date, elements};
@@ -10,10 +10,10 @@ use crate::xmltext::{put_attribute, put_content};
 const BEGIN: &str = "<mods xmlns=\"http://www.loc.gov/mods/v3\" version=\"3.7\">\n";
 const END: &str = "</mods>\n";
 
-/// The record as a `mods` element of MODS 3.7, with a newline.
+/// Returns the record as a `mods` element of MODS 3.7, with a newline.
 ///
-/// Fields in another script (880) make elements of their own. Octets that are not UTF-8 are shown as `\xNN`, control
-/// characters become blanks.
+/// Fields in another script (880) become separate elements. Octets that are not UTF-8 are shown as `\xNN`, and
+/// control characters become spaces.
 pub fn to_mods(record: &MarcRecord) -> String {
     let elements = elements(record);
     let mut text = BEGIN.to_owned();
@@ -59,7 +59,7 @@ pub fn to_mods(record: &MarcRecord) -> String {
     text
 }
 
-/// An element of Dublin Core in the words of MODS.
+/// Writes an element of Dublin Core as elements of MODS.
 fn element(text: &mut String, name: &str, value: &str) {
     match name {
         "title" => put(text, &["titleInfo", "title"], value),
@@ -102,7 +102,7 @@ fn element(text: &mut String, name: &str, value: &str) {
     }
 }
 
-/// A number with its type; the control number is in `recordInfo`.
+/// Writes a number with its type; the control number is written in `recordInfo`.
 fn identifier(text: &mut String, value: &str) {
     if !(value.starts_with("urn:") || value.contains("://")) {
         return;
@@ -119,7 +119,7 @@ fn identifier(text: &mut String, value: &str) {
     text.push_str("</identifier>\n");
 }
 
-/// The value within these elements, the outermost first.
+/// Writes a value within these elements, the outermost first.
 fn put(text: &mut String, names: &[&str], value: &str) {
     for name in names {
         text.push_str(&format!("<{name}>"));
@@ -137,7 +137,7 @@ fn put_attribute_of(text: &mut String, name: &str, value: &str) {
     text.push('"');
 }
 
-/// The `typeOfResource` for leader/06.
+/// Returns the `typeOfResource` for leader/06.
 fn kind_of_resource(kind: u8) -> Option<&'static str> {
     Some(match kind {
         b'a' | b't' => "text",

@@ -1,4 +1,4 @@
-//! What the forms say of a record: text as it is, a leader of 24 characters, and no structure from text.
+//! Tests of the remarks of each form: unchanged text, a leader of 24 characters, and separators in text.
 
 use super::*;
 use crate::charset::{Options, to_utf8};
@@ -126,7 +126,7 @@ fn audit_r_a1_the_writer_decides_the_structure_of_the_leader() {
     assert_eq!(remarks, Ok(Remarks::default()));
 }
 
-/// The codes of MARCXML and of JSON are explicit, so that a leader of longer codes is wrong.
+/// The codes in MARCXML and JSON are explicit, so a leader that states longer codes is wrong.
 #[test]
 fn audit_r_a1_explicit_codes_correct_the_leader() {
     let xml = "<record><leader>00000nam a2300000 a 4500</leader><datafield tag=\"020\" ind1=\" \" ind2=\" \">\
@@ -146,7 +146,7 @@ fn audit_r_a1_explicit_codes_correct_the_leader() {
     }
 }
 
-/// An indicator of several octets would move the codes and the text behind it.
+/// An indicator of several octets would shift the codes and the text after it.
 #[test]
 fn audit_r_a6_an_indicator_that_is_not_ascii_is_a_blank() {
     let xml = "<record><leader>00000nam a2200000 a 4500</leader><datafield tag=\"245\" ind1=\"é\" ind2=\"0\">\
@@ -287,13 +287,13 @@ fn audit_r_a4_separators_in_text_are_no_structure() {
     }
 }
 
-/// Every control of ASCII and Latin-1 but the separators of ISO 2709.
+/// Returns every control character of ASCII and Latin-1 except the separators of ISO 2709.
 fn controls() -> impl Iterator<Item = char> {
     let all = (0..0x20).chain(0x7F..0xA0).filter_map(char::from_u32);
     all.filter(|control| !matches!(control, '\u{1D}'..='\u{1F}'))
 }
 
-/// The text of the only subfield of 245.
+/// Returns the text of the only subfield of 245.
 fn title(record: &MarcRecord, what: &str) -> String {
     assert_eq!(record.fields.len(), 2, "{what}: {record:?}");
     let subfields: Vec<_> = record.fields[1].subfields().collect();

@@ -1,4 +1,4 @@
-//! Tests with hand-written sound and damaged records, and tests that the reader reads what the writer wrote.
+//! Tests with hand-written valid and damaged records, and tests that the reader reads what the writer wrote.
 
 use proptest::prelude::*;
 
@@ -413,7 +413,7 @@ fn omitted_octets_are_a_loss_and_others_a_guess() {
     }
 }
 
-/// A record as programs write it that do not check whether numbers have room.
+/// Returns a record as written by programs that do not check whether numbers fit.
 fn unchecked(fields: &[(&str, usize)]) -> Vec<u8> {
     let (mut directory, mut body) = (String::new(), String::new());
     for (tag, length) in fields {
