@@ -1,4 +1,4 @@
-//! What happens to an index while it is served: records go, it is built anew, or fields are renamed.
+//! Tests of changes to an index while it is served: records are deleted, the index is rebuilt, or fields are renamed.
 
 use serde_json::json;
 use z3950_tests::koha::{Edition, KohaIndex, made_up, shared_node};
@@ -9,7 +9,7 @@ use super::brute::shown;
 use super::served::Home;
 use super::{all_records, hits, number, opened, page, without_fields};
 
-/// Gives an index a name that another one may have had, which is deleted.
+/// Gives an index an alias; another index that had the alias is deleted.
 fn name(cluster: &Cluster, alias: &str, old: Option<&KohaIndex<'_>>, new: &KohaIndex<'_>) {
     let old = old.map(|old| json!({ "remove_index": { "index": old.name } }));
     let new = json!({ "add": { "index": new.name, "alias": alias } });
@@ -28,7 +28,8 @@ fn behind<'c>(cluster: &'c Cluster, alias: &str) -> KohaIndex<'c> {
     }
 }
 
-/// A record that is deleted after records were presented is a diagnostic in its place, and others keep their places.
+/// A record that is deleted after records were presented is replaced by a diagnostic, and other records keep their
+/// positions.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_record_that_is_gone_is_a_diagnostic_in_its_place() {
     let Some(cluster) = shared_node() else {
@@ -56,7 +57,7 @@ async fn a_record_that_is_gone_is_a_diagnostic_in_its_place() {
     }
 }
 
-/// An index that is built anew takes the place of the old one under result sets; they are answered from the new one.
+/// A rebuilt index replaces the old one while result sets exist; they are answered from the new index.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_alias_may_move_to_an_index_that_is_built_anew() {
     let Some(cluster) = shared_node() else {
@@ -92,7 +93,7 @@ async fn an_alias_may_move_to_an_index_that_is_built_anew() {
     assert_eq!(outcomes, left);
 }
 
-/// A field that is no longer there is not taken for one in which nothing is found.
+/// A missing field must not be treated as a field in which nothing is found.
 #[test]
 fn fields_may_be_renamed_while_the_server_runs() {
     let Some(cluster) = shared_node() else {

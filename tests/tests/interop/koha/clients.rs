@@ -1,4 +1,5 @@
-//! What the clients of other programs send. Each query is answered, or refused as by the backend in memory.
+//! Tests of queries that other client programs send. Each query is answered, or refused with the same diagnostic as
+//! by the memory backend.
 
 use z3950_asn1::apdu::RpnQuery;
 use z3950_asn1::query::cql::{self, Properties};
@@ -136,8 +137,8 @@ const QUERIES: [(&str, &[&str]); 9] = [
     ),
 ];
 
-/// What is in the table of differences: identifiers are Koha's numbers, and not those of field 001; item types are Koha's own; a field is a
-/// subfield to the index; words have no order; and there are no regular expressions.
+/// The queries in the table of differences: identifiers are Koha's numbers, not those of field 001; item types are specific to
+/// Koha; the index does not distinguish fields and subfields; words are not ordered; and there are no regular expressions.
 const DIFFERENT: [(&str, Result<bool, i64>); 12] = [
     ("@attr 1=12 \"7\"", Ok(false)),
     ("@attr 1=12 @attr 4=6 \"7\"", Ok(false)),
@@ -156,7 +157,7 @@ const DIFFERENT: [(&str, Result<bool, i64>); 12] = [
     ("@attr 1=4 @attr 4=2 @attr 2=2 \"war\"", Err(117)),
 ];
 
-/// The queries in CQL, as programs for SRU send them.
+/// The queries in CQL, as sent by SRU programs.
 const CQL: &[&str] = &[
     // Zotero and other programs look for a number or a title.
     "bath.isbn=0471000000",

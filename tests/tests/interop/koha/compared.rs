@@ -1,6 +1,6 @@
-//! Compares the database with brute force over the records, query by query: every combination of attributes in random samples, operators,
-//! proximity, scans, sorts, facets and counts. What is refused is refused with the diagnostic of the backend in memory, or stands in the table of
-//! differences.
+//! Compares the database with brute force over the records, query by query: every combination of attributes in random samples,
+//! operators, proximity, scans, sorts, facets and counts. A refused query must have the diagnostic of the memory backend, or be
+//! in the table of differences.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,10 +15,11 @@ use z3950_tests::random::Random;
 use super::brute::{ACCESS, Asked, Brute, NOTE, Near, Numbers, Tree};
 use super::{all_numbers, opened};
 
-/// What a query is answered: the number of records, with the numbers of the records if they are few, or the condition of the diagnostic.
+/// The answer to a query: the number of records, with the numbers of the records if there are few, or the condition
+/// of the diagnostic.
 type Outcome = Result<(usize, Numbers), i64>;
 
-/// The most records whose numbers are compared.
+/// The maximum number of records whose numbers are compared.
 const FEW: usize = 40;
 
 async fn outcome(backend: &dyn Backend, pqf: &str) -> Outcome {
@@ -50,7 +51,7 @@ async fn count(backend: &dyn Backend, pqf: &str) -> Result<usize, i64> {
         .map_err(|why| why.condition)
 }
 
-/// Returns random terms with random attributes, each type with half of the terms.
+/// Returns random terms with random attributes; each attribute type is on half of the terms.
 fn combinations(
     random: &mut Random,
     values: &BTreeMap<i64, Vec<String>>,
@@ -80,7 +81,8 @@ fn combinations(
     asked
 }
 
-/// Returns a term: a part of a value of the access point or other words, whole or cut, as written or in capitals.
+/// Returns a term: a part of a value of the access point or other words, complete or truncated, as written or in
+/// capitals.
 fn term(random: &mut Random, values: &[String]) -> String {
     let value = match random.below(6) {
         0 => random.pick(&WORDS).to_owned().to_owned(),
@@ -156,7 +158,7 @@ impl<'i, 'c> Compared<'i, 'c> {
         }
     }
 
-    /// Compares the answers to a term; returns what differs, and whether it was answered.
+    /// Compares the answers to a term; returns the difference, and whether the query was answered.
     async fn compare(&self, asked: &Asked) -> (Option<String>, bool) {
         let pqf = asked.pqf();
         let engine = outcome(&*self.engine, &pqf).await;

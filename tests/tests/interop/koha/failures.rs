@@ -1,4 +1,4 @@
-//! A node of a cluster that is killed: what is missing is told, or the search is refused.
+//! Tests of a cluster in which a node is killed: missing records are reported, or the search is refused.
 
 use std::sync::Arc;
 
@@ -42,7 +42,8 @@ async fn found(database: &CatalogueDatabase, pqf: &str) -> Result<(usize, bool),
     Ok((found.hits.len(), !words.is_empty()))
 }
 
-/// Presents the records of a set one by one: whether each arrives, or is told to be gone or to be in a part that does not answer.
+/// Presents the records of a set one by one; returns whether each was returned. The diagnostic of each other record
+/// must say that it is gone, or in a part that does not answer.
 async fn presented(database: &CatalogueDatabase, hits: &Hits) -> Vec<bool> {
     let composition = Composition::full(None);
     let mut arrived = Vec::new();

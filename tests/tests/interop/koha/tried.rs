@@ -1,4 +1,4 @@
-//! What somebody reads who looks at an index for the first time, and the exit codes.
+//! Tests of the output for somebody who examines an index for the first time, and of the exit codes.
 
 use serde_json::json;
 use z3950_tests::koha::{Edition, KohaIndex, made_up, shared_node};
@@ -9,7 +9,7 @@ use z3950_tests::solr::{SolrNodes, SolrShape};
 
 use super::served::{Home, check};
 
-/// Checks the exit code, and that texts are printed in this order.
+/// Checks the exit code, and that these texts are printed in this order.
 fn told(ran: &Ran, code: i32, expected: &[&str]) {
     assert_eq!(ran.code, Some(code), "{ran:?}");
     let printed = if code == 2 { &ran.stderr } else { &ran.stdout };

@@ -1,4 +1,4 @@
-//! Tests of loads: updates, deletions, records that are refused, loads at the same time, and an index that takes no changes.
+//! Tests of loads: updates, deletions, refused records, concurrent loads, and an index that refuses changes.
 
 use std::process::Stdio;
 
@@ -135,7 +135,7 @@ fn two_loads_at_once_lose_nothing() {
     assert_eq!(restored, (&json!("1s"), &json!("1")));
 }
 
-/// A node whose disk is nearly full makes its indexes take no changes.
+/// If the disk of a node is nearly full, its indexes refuse changes.
 #[test]
 fn an_index_that_takes_no_changes_is_named() {
     let Some(cluster) = Cluster::shared() else {

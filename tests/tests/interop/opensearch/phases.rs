@@ -1,5 +1,5 @@
-//! Tests of reloads that are killed at a certain request: the database answers the old or the new records as a whole, what is left
-//! behind is told, and the same command goes on or begins anew.
+//! Tests of reloads that are killed at a certain request: the database returns either all old or all new records, remains are
+//! reported, and the same command can continue or start again.
 
 use std::process::Stdio;
 use std::sync::Mutex;
@@ -10,20 +10,20 @@ use z3950_tests::opensearch::gate::{Gate, Passage};
 
 use super::{Home, assert_ran};
 
-/// A request at which a reload is killed, and what comes then.
+/// A request at which a reload is killed, and the results.
 struct Phase {
-    /// What the first line of the request has; `-2` stands for the new index.
+    /// A part of the first line of the request; `-2` stands for the new index.
     request: &'static str,
-    /// How many such requests there are before it.
+    /// The number of such requests before it.
     turn: usize,
     passage: Passage,
     /// Whether searches find the new records.
     is_moved: bool,
-    /// What `--check` says.
+    /// The output of `--check`.
     checked: &'static str,
-    /// The exit code of an update, and what it says.
+    /// The exit code and the output of an update.
     updated: (i32, &'static str),
-    /// What the same command says when it is run again.
+    /// The output when the same command is run again.
     again: &'static str,
 }
 

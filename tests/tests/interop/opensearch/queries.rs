@@ -1,4 +1,5 @@
-//! Tests of queries and records that are made to break something: each is answered or refused, and no node is lost by it.
+//! Tests of queries and records that are designed to break something: each is answered or refused, and no node
+//! crashes.
 
 use z3950_asn1::apdu::{Operator, RpnQuery, RpnRpnOp, RpnStructure};
 use z3950_asn1::query::parse_pqf;
@@ -18,7 +19,7 @@ fn pair(op: Operator, rpn1: RpnStructure, rpn2: RpnStructure) -> RpnStructure {
     RpnStructure::RpnRpnOp(Box::new(RpnRpnOp { rpn1, rpn2, op }))
 }
 
-/// Returns terms joined by an operator, as a tree of little depth.
+/// Returns terms joined by an operator, as a tree of small depth.
 fn joined(op: &Operator, mut terms: Vec<RpnStructure>) -> RpnStructure {
     while terms.len() > 1 {
         let mut rest = terms.into_iter();
@@ -33,7 +34,7 @@ fn joined(op: &Operator, mut terms: Vec<RpnStructure>) -> RpnStructure {
     terms.pop().expect("a term")
 }
 
-/// Returns a nest of operators that cannot be flattened, which finds what has the word.
+/// Returns nested operators that cannot be flattened, which find the records with the word.
 fn nest(levels: usize) -> RpnStructure {
     (0..levels).fold(term("@attr 1=4 war"), |inner, level| {
         if level % 2 == 0 {
@@ -137,7 +138,7 @@ async fn audit_r_l1_hostile_queries_are_answered_or_refused() {
     cluster.wait_for_green();
 }
 
-/// Each text is found as what it is, and finds nothing else.
+/// Each text is treated literally, and finds nothing else.
 #[tokio::test(flavor = "multi_thread")]
 async fn audit_r_l1_hostile_texts_are_texts() {
     let Some(cluster) = Cluster::shared() else {

@@ -1,4 +1,4 @@
-//! Tests of loads and reloads that are killed or interrupted, and go on.
+//! Tests of loads and reloads that are killed or interrupted, and continued.
 
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -103,7 +103,7 @@ fn interrupt(load: &Child) {
     assert!(sent.expect("sh starts").success());
 }
 
-/// What is left of a reload that was killed, and that nothing is lost by it.
+/// Tests the remains of a reload that was killed, and that nothing is lost by it.
 #[test]
 fn a_reload_that_is_killed_goes_on_or_begins_anew() {
     let Some(cluster) = Cluster::shared() else {

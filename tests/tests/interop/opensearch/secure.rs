@@ -1,4 +1,4 @@
-//! Tests of nodes behind TLS and passwords: right and wrong credentials, and certificates that are not to be trusted.
+//! Tests of nodes behind TLS and passwords: right and wrong credentials, and untrusted certificates.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use z3950_tests::program::{Daemon, z3950};
 
 use super::{Home, assert_ran};
 
-/// Lets those through who have this value of Authorization.
+/// Accepts requests with this value of Authorization.
 pub(in crate::interop) fn only(value: &'static str) -> impl Fn(&str) -> Passage {
     move |head| {
         let fields = head.lines().filter_map(|line| line.split_once(": "));
@@ -101,7 +101,8 @@ fn audit_r_l1_certificates_that_cannot_be_trusted_are_told() {
     assert_eq!(cluster.ask("GET", &format!("/{}", home.index), "").0, 404);
 }
 
-/// Whoever can listen on the way learns the credentials, which is told; on the own machine, nobody can.
+/// Anybody who can listen to the traffic learns the credentials, so there is a warning; within one machine, nobody
+/// can.
 #[test]
 fn audit_r_l1_credentials_that_others_can_read_are_warned_of() {
     let Some(cluster) = Cluster::shared() else {

@@ -1,4 +1,4 @@
-//! Tests of the nodes themselves, and of indexes that are created, or are not what the settings say.
+//! Tests of the nodes themselves, and of indexes that are created, or do not match the settings.
 
 use serde_json::{Value, json};
 use z3950_tests::opensearch::Cluster;

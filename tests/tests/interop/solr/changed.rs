@@ -1,4 +1,5 @@
-//! Indexes that change while clients use them, and records as other programs may leave them: long, damaged, of other kinds.
+//! Tests of indexes that change while clients use them, and of records that other programs may have stored: long,
+//! damaged, or of other kinds.
 
 use serde_json::{Value, json};
 use z3950_asn1::bib1::diagnostics::Condition;
@@ -27,7 +28,8 @@ fn documents(records: &[MarcRecord]) -> Vec<Value> {
         .collect()
 }
 
-/// Records that are deleted after they were found have a diagnostic in their place; the others keep theirs.
+/// Records that are deleted after they were found are replaced by diagnostics; the other records keep their
+/// positions.
 #[test]
 fn records_that_are_deleted_leave_their_places() {
     let Some(nodes) = SolrNodes::shared() else {
@@ -64,7 +66,7 @@ fn records_that_are_deleted_leave_their_places() {
     check(&printed, &expected);
 }
 
-/// A collection that is filled anew, whose alias then moves.
+/// A collection is filled again, and its alias is then moved.
 #[test]
 fn an_alias_moves_under_result_sets() {
     let Some(nodes) = SolrNodes::shared() else {
@@ -104,7 +106,8 @@ fn an_alias_moves_under_result_sets() {
     check(&printed, &expected);
 }
 
-/// Fields that are gone, since the alias has moved to a collection of another shape: a search is refused, and the next one tells why.
+/// Fields are missing because the alias was moved to a collection with another schema: one search is refused, and the
+/// next one reports the reason.
 #[tokio::test(flavor = "multi_thread")]
 async fn fields_that_are_gone_are_refused() {
     let Some(nodes) = SolrNodes::shared() else {
@@ -130,7 +133,8 @@ async fn fields_that_are_gone_are_refused() {
     assert_eq!(count("@attr 1=4 war").await, Ok(5));
 }
 
-/// A record of a megabyte, one that is not MARC, one of another kind, and one whose text was not UTF-8 when it was indexed.
+/// Tests a record of a megabyte, one that is not MARC, one of another kind, and one whose text was not UTF-8 when it
+/// was indexed.
 #[test]
 fn records_of_every_length_and_kind_are_given_or_told() {
     let Some(nodes) = SolrNodes::shared() else {
@@ -202,7 +206,7 @@ fn records_of_every_length_and_kind_are_given_or_told() {
     }
 }
 
-/// As many facets as a request may have, each with many terms, and from far down their lists.
+/// Tests as many facets as a request may have, each with many terms, and at high positions in their lists.
 #[tokio::test(flavor = "multi_thread")]
 async fn fifty_deep_facets_are_counted() {
     let shape = SolrShape::VuFind;

@@ -1,4 +1,5 @@
-//! What well-known clients of Z39.50 and SRU send: it is answered as in memory, or refused with the diagnostic of the table.
+//! Tests of queries from well-known Z39.50 and SRU clients: they are answered as by the memory backend, or refused
+//! with the diagnostic in the table.
 
 use z3950_asn1::apdu::RpnQuery;
 use z3950_asn1::bib1::diagnostics::Condition;
@@ -11,7 +12,7 @@ use z3950_tests::solr::SolrShape;
 use super::Filled;
 use super::town::Town;
 
-/// A query, and the conditions of VuFind's and Blacklight's index where those differ from memory.
+/// A query, and the conditions with VuFind's and Blacklight's index if those differ from the memory backend.
 struct Sent(&'static str, Option<Condition>, Option<Condition>);
 
 const USE: Option<Condition> = Some(Condition::USE);

@@ -1,4 +1,4 @@
-//! Compares what a catalogue in Solr finds with brute force over its records.
+//! Compares the results of a catalogue in Solr with brute force over its records.
 
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_tests::random::Random;
@@ -8,7 +8,7 @@ use super::naive::Naive;
 use super::town::{Outcome, Town};
 use super::{Filled, WORDS};
 
-/// An index of a map, with the fields that it should look into.
+/// An index in a map, with the fields that it should search.
 struct Access {
     use_value: i64,
     words: &'static [&'static str],
@@ -73,7 +73,7 @@ fn accesses(shape: SolrShape) -> &'static [Access] {
     }
 }
 
-/// Makes queries, and answers them by brute force.
+/// Creates queries, and answers them by brute force.
 struct Maker<'n> {
     naive: &'n Naive<'n>,
     random: Random,
@@ -86,7 +86,7 @@ impl Maker<'_> {
         words.join(" ")
     }
 
-    /// Returns a word as an index has it.
+    /// Returns a word as stored in an index.
     fn token(&mut self, fields: &[&str]) -> String {
         let terms = fields
             .iter()

@@ -1,4 +1,4 @@
-//! Sorts, pages, scans, facets, counts of terms, and the forms of records.
+//! Tests of sorts, pages, scans, facets, counts of terms, and the formats of records.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! `z3950d` in front of Solr, with other programs as clients; what Solr gets of them; and what a librarian runs first.
+//! Tests of `z3950d` in front of Solr, with other programs as clients; of the requests that Solr receives; and of the
+//! command that a librarian runs first.
 
 use z3950_tests::peer;
 use z3950_tests::program::run;
@@ -9,7 +10,8 @@ use super::Filled;
 use super::home::{Home, Served, check};
 use crate::interop::sru::installed;
 
-/// What clients ask of a shape: its titles, an author to list from with the one before, and its facets.
+/// The expected results for a schema: its titles, an author at which a list starts with the one before, and its
+/// facets.
 struct Expected {
     shape: SolrShape,
     titles: &'static [&'static str],
@@ -142,7 +144,7 @@ fn the_page_shows_records(served: &Served, peace: usize) {
     check(&page, &[&format!("{peace} records"), "Narrow the search"]);
 }
 
-/// Nothing that a client sends changes anything in a collection, and Solr reads nothing that a client wrote as a query.
+/// No request of a client changes anything in a collection, and Solr does not parse any text of a client as a query.
 #[test]
 fn solr_gets_requests_that_only_read() {
     const HOSTILE: [&str; 6] = [

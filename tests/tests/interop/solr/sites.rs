@@ -1,4 +1,5 @@
-//! What a site adds to a copy of a map: indexes of its own, whole titles, words with synonyms, and records that are not shown.
+//! Tests of additions by a site to a copy of a map: its own indexes, complete titles, words with synonyms, and hidden
+//! records.
 
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_tests::program::z3950;
@@ -9,7 +10,7 @@ use super::home::{Home, check};
 use super::town::{Outcome, Town, shipped};
 use super::{Filled, WORDS};
 
-/// An index of a site's own has a Use value, and with that a name in CQL.
+/// An index defined by a site has a Use value, and thereby a name in CQL.
 #[test]
 fn an_index_of_a_site_is_searched_scanned_and_counted() {
     let Some(filled) = Filled::new(SolrShape::VuFind, "own", 60) else {
@@ -57,14 +58,14 @@ fn an_index_of_a_site_is_searched_scanned_and_counted() {
     );
 }
 
-/// The text of the shipped map with other lines for titles.
+/// Returns the text of the built-in map with other lines for titles.
 fn with_titles(map: &str, lines: &str) -> String {
     let title = "masks = [\"title_full_unstemmed\"]\n";
     assert!(map.contains(title));
     map.replacen(title, &format!("{title}{lines}\n"), 1)
 }
 
-/// With a field of whole titles, completeness and position are answered; without, they are refused.
+/// With a field of complete titles, completeness and position are supported; without it, they are refused.
 #[tokio::test(flavor = "multi_thread")]
 async fn whole_titles_and_their_beginnings_are_found_in_a_field_for_them() {
     let shape = SolrShape::VuFind;
@@ -138,7 +139,7 @@ async fn whole_titles_and_their_beginnings_are_found_in_a_field_for_them() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// A word of a field with synonyms stands for them too, and several words at a distance or with masks are refused.
+/// A word in a field with synonyms also finds its synonyms; several words at a distance or with masks are refused.
 #[tokio::test(flavor = "multi_thread")]
 async fn words_with_synonyms_find_what_the_field_says() {
     let shape = SolrShape::VuFind;
@@ -189,7 +190,7 @@ async fn words_with_synonyms_find_what_the_field_says() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Words of which the fields leave nothing find nothing, and in a list they do not count.
+/// Words of which the fields leave nothing find nothing; in a list, they are ignored.
 #[tokio::test(flavor = "multi_thread")]
 async fn stop_words_find_no_record() {
     let shape = SolrShape::VuFind;
@@ -224,7 +225,7 @@ async fn stop_words_find_no_record() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Records with a value of a field are never found, counted or listed; or only those are.
+/// Records with a certain value of a field are never found, counted or listed; or only those records are.
 #[test]
 fn records_are_hidden_and_chosen_by_values() {
     let Some(filled) = Filled::new(SolrShape::VuFind, "hidden", 60) else {

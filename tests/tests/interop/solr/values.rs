@@ -1,4 +1,4 @@
-//! Numbers, codes and years; what is refused; and hostile terms.
+//! Tests of numbers, codes and years; of refused queries; and of hostile terms.
 
 use z3950_asn1::apdu::RpnStructure;
 use z3950_asn1::bib1::diagnostics::Condition;
@@ -14,7 +14,7 @@ const TEXTS: [(i64, &[&str]); 2] = [
     (1016, &["allfields"]),
 ];
 
-/// Whether a value is a year that a query asks for.
+/// Returns whether a value is a year for which a query searches.
 type IsYear = fn(&str) -> bool;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -93,7 +93,7 @@ async fn numbers_codes_and_years_are_found() {
     assert!(finding > 100, "{finding}");
 }
 
-/// What the fields of an index cannot say is refused as by a database in memory that does not know it.
+/// If the fields of an index do not support a query, it is refused as by a memory backend that does not support it.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_said_is_refused() {
     let shape = SolrShape::VuFind;
@@ -131,7 +131,7 @@ async fn what_cannot_be_said_is_refused() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Terms with what Solr's parsers read as operators, fields, macros and other parsers.
+/// Tests terms with text that Solr's parsers would treat as operators, fields, macros and other parsers.
 #[tokio::test(flavor = "multi_thread")]
 async fn hostile_terms_are_text() {
     const HOSTILE: [&str; 30] = [
