@@ -1,11 +1,12 @@
-//! Octets in reports. What may hold a password is replaced by asterisks: if that is all, it is said in words.
+//! Octets in reports. Octets that may contain a password are replaced by asterisks; if all octets are hidden, a
+//! message says so.
 
 use z3950_asn1::hex;
 
-/// Said in place of octets that are hidden altogether, such as those of an APDU that cannot be read.
+/// The text in place of octets that are hidden completely, such as those of an APDU that cannot be decoded.
 pub const HIDDEN: &str = "not shown, since they may hold a password";
 
-/// The octets in hexadecimal; `None` if all of them are hidden.
+/// Returns the octets in hexadecimal; `None` if all of them are hidden.
 pub fn digits(octets: &[u8]) -> Option<String> {
     let is_hidden = !octets.is_empty() && octets.iter().all(|octet| *octet == b'*');
     (!is_hidden).then(|| hex::digits(octets))

@@ -108,7 +108,8 @@ fn nothing_forbidden_is_sent_unless_allowed() {
     assert_eq!(updated.code, Some(5), "{updated:?}");
 }
 
-/// Metaproxy ends at a scan without a position, so it is sent only to servers that may be harmed.
+/// Metaproxy crashes on a scan without a position, so such a scan is only sent with permission to send hostile
+/// requests.
 #[test]
 fn audit_r_y6_a_scan_without_a_position_needs_a_permission() {
     for more in [&[][..], &["--hostile"]] {
@@ -140,7 +141,8 @@ fn audit_r_y6_a_scan_without_a_position_needs_a_permission() {
     }
 }
 
-/// A server that refuses sessions, or ends idle sessions for new ones, is judged in the sessions that it accepts.
+/// A server that refuses sessions, or closes idle sessions to accept new ones, is judged in the sessions that it
+/// accepts.
 #[test]
 fn a_limit_of_sessions_is_no_fault() {
     std::thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! Tests of `z3950 lookup --keep`: local fields of the records that are looked up stay in those that are found.
+//! Tests of `z3950 lookup --keep`: local fields of the input records are kept in the records found.
 
 use std::fs;
 

@@ -1,5 +1,5 @@
-//! One thing has one name: in all commands of `z3950` and `z3950d`, an option of a name takes the same value and has the same letter, and its
-//! other names are accepted everywhere.
+//! Tests that names are consistent: in all commands of `z3950` and `z3950d`, an option takes the same value and has the same
+//! letter, and its aliases are accepted everywhere.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -18,7 +18,7 @@ pub(super) fn ran(program: &str, line: &str) -> Ran {
 pub(super) struct HelpOption {
     pub(super) long: String,
     short: Option<String>,
-    /// What stands for its value, such as `FILE`.
+    /// The placeholder for its value, such as `FILE`.
     value: Option<String>,
 }
 
@@ -40,7 +40,7 @@ impl Command {
     }
 }
 
-/// Returns the option that a line of help begins with.
+/// Returns the option at the beginning of a line of help.
 fn option(line: &str) -> Option<HelpOption> {
     let line = line.trim_start();
     let (short, rest) = match line.strip_prefix("--") {
@@ -94,7 +94,7 @@ fn read_commands() -> Vec<Command> {
     all
 }
 
-/// The options whose values differ from command to command, and why.
+/// The options whose values differ between commands, with the reasons.
 const SEVERAL_VALUES: [(&str, &[&str]); 9] = [
     // Requesting all terms of an index would amount to a download.
     ("count", &["NUMBER", "NUMBER|all"]),
@@ -163,7 +163,8 @@ fn r_f10_an_option_of_a_name_is_the_same_in_all_commands() {
     }
 }
 
-/// A command, or nothing for all that have the option; the option; and another name of it, with a value if it takes one.
+/// A command, or an empty string for all commands with the option; the option; and an alias of it, with a value if it
+/// takes one.
 const OTHER_NAMES: [(&str, &str, &str); 23] = [
     ("", "format", "-f=json"),
     ("", "output", "-o=x"),

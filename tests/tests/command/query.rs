@@ -54,7 +54,7 @@ fn r_f2_years_are_compared() {
     );
 }
 
-/// Tests that whoever types a comparison in the form of another query language is shown that of this one.
+/// Tests that a comparison in the form of another query language is answered with the form of this language.
 #[test]
 fn r_f2_a_comparison_of_another_language_is_shown_in_this_one() {
     for (query, words) in [

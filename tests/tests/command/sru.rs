@@ -242,7 +242,8 @@ fn the_prompt_says_how_a_server_is_asked() {
     );
 }
 
-/// Servers that put text of their records into XML as it is: the records are kept, and the fault is reported with them.
+/// Servers may copy text of their records to XML without escaping it: the records are kept, and the fault is reported
+/// with them.
 #[test]
 fn audit_r_a7_an_ampersand_that_is_not_escaped_is_told() {
     let record = |position: u64, title: &str| {

@@ -371,7 +371,7 @@ fn r_f15_a_target_is_tried_before_it_is_added() {
     assert_eq!(std::fs::read_to_string(&file).expect("read"), text);
 }
 
-/// The queries of the searches that a server was sent, in PQF.
+/// Returns the queries of the searches that a server received, in PQF.
 fn queries(server: &TestServer) -> Vec<String> {
     let sent = server.transcript().into_iter();
     let sent = sent.filter_map(|entry| match entry.apdu? {
@@ -469,7 +469,8 @@ fn audit_r_b10_a_profile_is_added_with_its_indexes() {
     }
 }
 
-/// The profiles of the page on targets, for a server here: what is sent for a number is what the page says of each system.
+/// Tests the profiles in the documentation on targets with a local server: the requests for a number must be those
+/// that the page describes for each system.
 #[test]
 fn audit_r_b10_library_systems_are_asked_as_they_want() {
     let page = include_str!("../../../client/docs/targets.md");

@@ -1,4 +1,4 @@
-//! Tests of `z3950 update`: records are inserted, replaced and deleted, each with a result of its own.
+//! Tests of `z3950 update`: records are inserted, replaced and deleted, each with its own result.
 
 use serde_json::Value;
 use z3950_marc::iso2709;

@@ -108,7 +108,7 @@ fn audit_d15_the_name_of_a_target_may_be_mistyped_or_stand_alone() {
     assert!(ran.stderr.contains("did you mean search?"), "{ran:?}");
 }
 
-/// Tests that options before a word in the place of a command do not hide what is wrong with the word.
+/// Tests that an unknown word in place of a command is explained even after options.
 #[test]
 fn r_f14_a_word_in_the_place_of_a_command_is_explained() {
     for (line, words) in [

@@ -1,4 +1,4 @@
-//! Tests of records chosen, changed, sorted and counted by `z3950 convert`.
+//! Tests of records that `z3950 convert` selects, changes, sorts and counts.
 
 use std::io::Write;
 use std::process::Stdio;
@@ -169,7 +169,8 @@ fn r_f15_records_are_sorted() {
     );
 }
 
-/// A sort writes nothing before the last record is read, so an interrupted one leaves no file and an old one as it is.
+/// A sort does not write anything before the last record has been read, so an interrupted sort does not create a file
+/// or change an existing one.
 #[test]
 fn r_f15_an_interrupted_sort_leaves_the_output_as_it_is() {
     let folder = tempfile::tempdir().expect("a folder");

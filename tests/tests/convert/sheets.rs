@@ -1,4 +1,4 @@
-//! Tests of tables that `z3950 convert` reads as records.
+//! Tests of tables that `z3950 convert` converts to records.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -205,7 +205,7 @@ fn r_f15_tables_that_cannot_be_read_are_refused_in_words() {
     );
 }
 
-/// Converts a file to another one next to it, whose name says the form.
+/// Converts a file to another one next to it, whose extension determines the form.
 fn converted(from: &Path, to: &str, arguments: &[&str]) -> PathBuf {
     let to = from.with_file_name(to);
     let files = [from, Path::new("--overwrite"), Path::new("-o"), &to];
@@ -220,7 +220,7 @@ fn converted(from: &Path, to: &str, arguments: &[&str]) -> PathBuf {
     to
 }
 
-/// What we write as a table has the same values when it is read, and others read the records of it.
+/// Our tables can be read back with the same values, and other programs can read the records that result.
 #[test]
 fn r_f15_own_tables_are_read_back_with_the_same_values() {
     let folder = tempfile::tempdir().expect("a folder");

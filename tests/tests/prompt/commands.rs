@@ -1,4 +1,4 @@
-//! Tests of other commands than `open` in a terminal, where people read what they write.
+//! Tests of commands other than `open` in a terminal, with output for people.
 
 use expectrl::process::Termios;
 use expectrl::process::unix::Signal;
@@ -178,8 +178,7 @@ fn r_f11_lookup_is_terse_without_v() {
     assert!(text.contains("no record matches"), "{text}");
 }
 
-/// Tests that a set of many records is not fetched for a list that a person looks at, in a narrow terminal and in another locale as
-/// well.
+/// Tests that not all records of a large set are fetched for a list on the screen, in a narrow terminal and in another locale.
 #[test]
 fn r_f11_ten_thousand_hits_are_not_all_fetched() {
     const COUNT: usize = 10_000;

@@ -1,5 +1,5 @@
-//! Checks the structure of the code base: the permitted dependencies between packages, what each package is published with, the
-//! length of files, and the contents of the top folder.
+//! Checks the structure of the code base: the permitted dependencies between packages, the files published with each package,
+//! the length of files, and the contents of the top folder.
 
 mod floors;
 mod packages;

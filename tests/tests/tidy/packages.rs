@@ -1,4 +1,4 @@
-//! Checks that each package that is published has what its readers look for: in its manifest, and among its files.
+//! Checks that each published package has the metadata and files that its users need.
 
 use std::collections::BTreeSet;
 use std::process::Command;

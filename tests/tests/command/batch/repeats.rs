@@ -1,4 +1,4 @@
-//! Tests of inputs that stand more than once in a batch: they are asked once, and each has a line in the report.
+//! Tests of inputs that occur more than once in a batch: they are requested once, and each has a line in the report.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ use super::{folder, rows, text};
 const INPUTS: &str = "docid:pg84\n0141439513\ndocid:nosuch\nisbn:978-0-14-143951-8\n=\"0141439513\"\nisbn:\n\
                       docid:nosuch\nisbn:\n0141439513 (pbk.)\n";
 
-/// The number of searches that a server received.
+/// Returns the number of searches that a server received.
 fn searches(server: &TestServer) -> usize {
     let names = server.names();
     names
@@ -123,7 +123,7 @@ fn r_b8_each_target_is_asked_once() {
     }
 }
 
-/// A run that resumes after any line of its report ends with the same report.
+/// A run that is resumed after any line of its report ends with the same report.
 #[test]
 fn r_b8_a_resumed_run_agrees() {
     let server = TestServer::demo();
@@ -185,7 +185,8 @@ fn r_b8_a_resumed_run_agrees() {
     }
 }
 
-/// A number that had no answer has none in its repeats either, and `--resume` asks once for all of them.
+/// If an identifier was not answered, its repetitions are not answered either, and `--resume` sends one request for
+/// all of them.
 #[test]
 fn r_b8_repeats_of_an_unanswered_number_are_resumed() {
     let server = TestServer::builder()

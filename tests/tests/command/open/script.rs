@@ -6,7 +6,7 @@ use z3950_tests::program::z3950_fed;
 
 use super::demo;
 
-/// RFC 2056 §3: the session stays open for the user. If the server ends it, no command may be lost.
+/// RFC 2056 §3: the session stays open for the user. If the server ends the session, no command may be lost.
 #[test]
 fn audit_b1_commands_after_a_lost_session_are_carried_out_or_refused() {
     let server = TestServer::builder()
