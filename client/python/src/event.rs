@@ -202,7 +202,7 @@ impl Event {
         Ok((this.get_type().into_any(), state.into_pyobject(this.py())?))
     }
 
-    /// The error may have a traceback whose frames hold the event.
+    /// Visits the error, because the frames of its traceback may refer to the event.
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         visit.call(&self.error)?;
         visit.call(&self.record)

@@ -111,7 +111,7 @@ fn open(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// What to do with damaged records: those in which something is lost or guessed, including octets that are not text.
+/// The treatment of damaged records, in which data is lost or guessed, including octets that cannot be decoded.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum OnDamage {
     Raise,
@@ -238,7 +238,7 @@ impl Input {
 /// The next item in a file.
 enum Next {
     Record(Record),
-    /// A damaged record: where it is, and what is wrong with it.
+    /// A damaged record: its place and a description of the fault.
     Damaged(String),
     End,
 }
@@ -334,7 +334,7 @@ pub(crate) struct Converter {
     progress: Mutex<Progress>,
 }
 
-/// How much of the document has been written.
+/// The part of the document that has been written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Progress {
     Nothing,

@@ -8,13 +8,14 @@ use z3950::marc::select::TagPattern;
 use crate::error::quoted;
 use crate::text::text_of;
 
-/// The tags by which the leader is known elsewhere.
+/// Other names of the leader.
 const LEADER: [&[u8]; 2] = [b"LDR", b"000"];
 
-/// Reads a tag.
+/// Parses a tag.
 ///
 /// # Errors
-/// A `TypeError` for what is no text, and a `ValueError` for other text than three letters and digits, and for the names of the leader.
+/// A `TypeError` for a value that is not text, and a `ValueError` for text other than three letters and digits, and
+/// for the names of the leader.
 pub(crate) fn tag_of(tag: &Bound<'_, PyAny>) -> PyResult<Tag> {
     let text = text_of(tag, "a tag is a str such as '245'")?;
     if LEADER.contains(&text.as_bytes()) {
@@ -31,18 +32,18 @@ pub(crate) fn tag_of(tag: &Bound<'_, PyAny>) -> PyResult<Tag> {
     })
 }
 
-/// Reads a tag to look for, in which an `X`, in either case, stands for any character.
+/// Parses a tag to search for, in which an `X`, in either case, stands for any character.
 ///
 /// # Errors
-/// Those of [`tag_of`].
+/// The errors of [`tag_of`].
 pub(crate) fn pattern_of(tag: &Bound<'_, PyAny>) -> PyResult<TagPattern> {
     Ok(tag_of(tag)?.into())
 }
 
-/// Reads tags to look for.
+/// Parses tags to search for.
 ///
 /// # Errors
-/// Those of [`tag_of`].
+/// The errors of [`tag_of`].
 pub(crate) fn patterns_of(tags: &[Bound<'_, PyAny>]) -> PyResult<Vec<TagPattern>> {
     tags.iter().map(pattern_of).collect()
 }

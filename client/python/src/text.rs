@@ -1,4 +1,4 @@
-//! Text that a program gives, and terms as text.
+//! Text arguments of a program, and terms as text.
 
 use std::borrow::Cow;
 use std::ops::Deref;
@@ -9,7 +9,7 @@ use pyo3::types::PyString;
 use z3950::asn1::apdu::Term;
 use z3950::marc::charset::utf8_or_latin1;
 
-/// An argument that is text. Another type is named in the exception, as Python does it.
+/// An argument that is text. For another type, the exception names the type, as Python does.
 pub(crate) struct Text<'a>(Cow<'a, str>);
 
 impl<'a> FromPyObject<'a, '_> for Text<'a> {
@@ -38,7 +38,7 @@ impl Deref for Text<'_> {
     }
 }
 
-/// Returns the text of a string; for another value, an exception whose message begins with what is expected.
+/// Returns the text of a string; for another value, an exception whose message begins with the expected type.
 pub(crate) fn text_of<'a>(value: &'a Bound<'_, PyAny>, expected: &str) -> PyResult<Cow<'a, str>> {
     match value.cast::<PyString>() {
         Ok(text) => text.to_cow(),
