@@ -68,7 +68,7 @@ fn serve(folder: &Path, settings: &str) -> Daemon {
     Daemon::start(["--config", file.to_str().expect("text")])
 }
 
-/// Returns the address of the database that a server has.
+/// Returns the address of the server's database.
 fn books(daemon: &Daemon) -> String {
     format!("{}/books", daemon.address())
 }

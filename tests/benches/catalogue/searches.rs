@@ -17,11 +17,11 @@ use crate::relay::Relay;
 use crate::wire::{self, Wire};
 use crate::{books, serve};
 
-/// The records that come with a search.
+/// The number of records fetched with a search.
 const FIRST: usize = 10;
 
-/// Measures searches through `z3950d` and as requests to the engine; returns the path of these. Queries of other words come first, as
-/// engines are slow in their first minutes.
+/// Measures searches through `z3950d` and as requests to the engine; returns the path of the latter. Queries with other words are
+/// sent first, because engines are slow in their first minutes.
 pub(crate) async fn measure(
     index: &Filled,
     folder: &Path,
@@ -74,7 +74,7 @@ pub(crate) async fn measure(
     path
 }
 
-/// Returns the path to which `z3950d` sends searches. The database makes the same bodies.
+/// Returns the path to which `z3950d` sends searches. The bodies are the same as those that the database sends.
 async fn path_of(
     index: &Filled,
     folder: &Path,
