@@ -68,7 +68,7 @@ pub enum MarcJsonError {
     Shape {
         /// The place of the fault, as in `fields[2].245.subfields`.
         path: String,
-        /// What was expected instead.
+        /// A description of what was expected instead.
         expected: &'static str,
     },
     /// A member that may occur only once occurs twice in an object.

@@ -458,7 +458,7 @@ impl Builder {
     }
 }
 
-/// What replaces a character that cannot be kept.
+/// The replacement for a character that cannot be kept.
 const REPLACEMENT: &str = "\u{FFFD}";
 /// The maximum number of characters of a value that a note shows.
 const MAX_SHOWN: usize = 20;

@@ -66,7 +66,7 @@ impl PropertyAttribute {
 #[error("{reason} in line {line} of the properties")]
 #[non_exhaustive]
 pub struct PropertiesError {
-    /// What is wrong with the line.
+    /// A description of the fault.
     pub reason: String,
     /// The number of the line, counted from 1.
     pub line: usize,

@@ -52,7 +52,7 @@ fn declared_charset(octets: &[u8]) -> Option<Charset> {
     Charset::by_name(declared_encoding(octets)?).filter(|charset| *charset != Charset::Utf8)
 }
 
-/// `encoding="…"` in the declaration.
+/// Returns the encoding in the declaration, `encoding="…"`.
 pub(in crate::sru) fn declared_encoding(octets: &[u8]) -> Option<&str> {
     let declaration = octets.strip_prefix(b"<?xml")?;
     let end = declaration.iter().position(|octet| *octet == b'>')?;
