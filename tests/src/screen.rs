@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_has_the_text_as_it_is() {
+    fn a_picture_has_the_text_unchanged() {
         let mut screen = Screen::new(20);
         screen.write("> find <b>\r\n1 \u{1b}[1mhit\u{1b}[0m & more\r\n\r\n");
         let svg = screen.to_svg("A \"prompt\"", "> ");

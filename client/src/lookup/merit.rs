@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn a_language_that_is_asked_for_decides_before_level_and_source() {
+    fn a_requested_language_takes_precedence_over_level_and_source() {
         let identifier = "isbn:9780306406157".parse().expect("an identifier");
         let french = external(
             "7",

@@ -189,7 +189,7 @@ mod tests {
     use crate::target::profile::Profiles;
 
     #[test]
-    fn each_syntax_is_asked_for_once() {
+    fn each_syntax_is_requested_once() {
         let target = Profiles::default()
             .resolve("lib.example/cat")
             .expect("a target");

@@ -12,7 +12,7 @@ fn hash_of_password() -> PasswordHash {
 }
 
 #[test]
-fn r_f15_a_password_is_hashed_with_a_salt_of_its_own() {
+fn r_f15_a_password_is_hashed_with_its_own_salt() {
     let hash = PasswordHash::of(b"secret").expect("hashed");
     let costs = "$argon2id$v=19$m=19456,t=2,p=1$";
     assert!(hash.as_str().starts_with(costs), "{}", hash.as_str());

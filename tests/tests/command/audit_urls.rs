@@ -37,7 +37,7 @@ fn audit_b2_cr_lf_ends_lines_on_a_terminal() {
 
 /// RFC 1736 §3: invalid, unavailable, ambiguous and refused are different outcomes.
 #[test]
-fn audit_b3_check_tells_ambiguous_and_refused_from_gone() {
+fn audit_b3_check_distinguishes_ambiguous_and_refused_from_gone() {
     let server = |fault: &str| Daemon::start(["--demo", "--fault", fault]);
     let check = |url: &str, status: &str, code: i32| {
         let ran = z3950(["url", "check", "--follow", "--json", url]);
@@ -174,7 +174,7 @@ fn audit_r_d5_check_cautions_against_local_hosts() {
 }
 
 #[test]
-fn audit_b7_record_syntaxes_are_asked_for_by_name() {
+fn audit_b7_record_syntaxes_are_requested_by_name() {
     for (name, oid) in [
         ("danmarc", "5.14"),
         ("rusmarc", "5.28"),
@@ -196,7 +196,7 @@ fn audit_b7_record_syntaxes_are_asked_for_by_name() {
 }
 
 #[test]
-fn audit_b9_a_plan_tells_databases_apart() {
+fn audit_b9_a_plan_distinguishes_databases() {
     let one = z3950(["plan", "z39.50r://h.example/a%2Bb%2Bc?x"]).stdout;
     let two = z3950(["plan", "z39.50r://h.example/a%2Bb+c?x"]).stdout;
     assert!(one.contains("database a+b+c,"), "{one}");

@@ -249,7 +249,7 @@ fn gopher_items_come_by_the_gateway() {
 }
 
 #[test]
-fn z3950d_is_a_gateway_for_its_own_databases_and_for_those_it_is_told() {
+fn z3950d_is_a_gateway_for_its_own_databases_and_configured_ones() {
     let other = TestServer::builder()
         .database("cat", [record("id9", "Persuasion")])
         .start();

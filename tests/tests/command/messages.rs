@@ -202,7 +202,7 @@ fn r_f14_places_in_a_text_are_counted_from_1() {
 
 /// Tests that a script is told how the server's questions were answered, and where the answers can be given.
 #[test]
-fn r_f9_a_script_is_told_what_it_cannot_be_asked() {
+fn r_f9_a_script_gets_a_note_about_questions_that_it_cannot_be_asked() {
     let mut offer = Offer::default();
     offer.ask_above = Some(1);
     let server = TestServer::builder()

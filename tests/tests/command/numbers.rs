@@ -139,7 +139,7 @@ fn audit_r_b4_the_index_of_standard_numbers_has_all_of_them() {
 }
 
 #[test]
-fn audit_r_b5_a_canceled_isbn_is_found_and_told() {
+fn audit_r_b5_a_canceled_isbn_is_found_and_reported() {
     let server = serving(ALL);
     let place = format!("{}/cat", server.addr());
     for target in [place.clone(), format!("http://{place}")] {

@@ -92,7 +92,7 @@ fn the_docid_of_a_url_is_searched_and_shown() {
 
 /// without `show`, no record is displayed, however records were requested.
 #[test]
-fn audit_r_d2_no_record_is_shown_until_it_is_asked_for() {
+fn audit_r_d2_no_record_is_shown_until_it_is_requested() {
     for strategy in ["piggyback", "present-only"] {
         let options = ["--no-auto-present", "--strategy", strategy];
         let ran = demo("z39.50s://localhost/books?pg1342", "", &options);
@@ -198,7 +198,7 @@ fn a_session_that_cannot_be_opened_gives_its_code() {
 }
 
 #[test]
-fn nothing_is_sent_that_was_not_asked_for() {
+fn only_requested_answers_are_sent() {
     let server = TestServer::builder()
         .database("cat", [record("id7", "Seven")])
         .start();

@@ -122,7 +122,7 @@ fn audit_r_d3_a_search_over_sru_without_records_and_with_a_diagnostic_is_refused
 }
 
 #[test]
-fn audit_r_d3_a_diagnostic_beside_hits_is_told() {
+fn audit_r_d3_a_diagnostic_beside_hits_is_reported() {
     let server = Daemon::start([
         "--demo",
         "--fault",

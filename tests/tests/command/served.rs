@@ -218,7 +218,7 @@ fn r_f15_users_have_hashed_passwords() {
 }
 
 #[test]
-fn r_f15_the_gateway_does_not_tell_who_has_guessed_a_password() {
+fn r_f15_the_gateway_does_not_reveal_a_guessed_password() {
     let folder = tempfile::tempdir().expect("a folder");
     let settings = folder.path().join("z3950d.toml");
     for password in [

@@ -289,7 +289,7 @@ fn canon_and_build() {
 }
 
 #[test]
-fn check_tells_good_from_bad() {
+fn check_distinguishes_good_from_bad() {
     let ran = z3950([
         "url",
         "check",

@@ -110,7 +110,7 @@ fn audit_d15_the_name_of_a_target_may_be_mistyped_or_stand_alone() {
 
 /// Tests that an unknown word in place of a command is explained even after options.
 #[test]
-fn r_f14_a_word_in_the_place_of_a_command_is_explained() {
+fn r_f14_an_unknown_word_in_place_of_a_command_is_explained() {
     for (line, words) in [
         (
             "--demo serch localhost/books war",

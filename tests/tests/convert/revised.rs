@@ -172,7 +172,7 @@ fn r_f15_records_are_sorted() {
 /// A sort does not write anything before the last record has been read, so an interrupted sort does not create a file
 /// or change an existing one.
 #[test]
-fn r_f15_an_interrupted_sort_leaves_the_output_as_it_is() {
+fn r_f15_an_interrupted_sort_leaves_the_output_unchanged() {
     let folder = tempfile::tempdir().expect("a folder");
     let output = folder.path().join("x.mrk");
     std::fs::write(&output, "old").expect("written");

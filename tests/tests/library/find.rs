@@ -95,7 +95,7 @@ async fn check(client: &Client, servers: &[&TestServer], wanted: Wanted, expecte
 }
 
 #[tokio::test]
-async fn a_url_is_told_in_the_same_events() {
+async fn a_url_is_reported_by_the_same_events() {
     let mut options = ClientOptions::default();
     options.plan.fallback = Fallback::ALL;
     let client = Client::with(options);
@@ -211,7 +211,7 @@ async fn the_best_record_of_all_targets_comes_last() {
 }
 
 #[tokio::test]
-async fn a_fallback_is_told_and_the_records_follow() {
+async fn a_fallback_is_reported_before_its_records() {
     let client = Client::new();
     let one = serving(vec![record("a", "Emma")], &["on search nth=1: fail 118"]);
     let structured = Wanted::query(Query::attributes([(1, 4), (4, 1)], "emma"));
@@ -283,7 +283,7 @@ async fn events_may_be_dropped_at_any_time() {
 
 /// If the server does not sort, the records are returned in its own order.
 #[tokio::test]
-async fn records_that_cannot_be_sorted_come_as_they_are() {
+async fn records_that_cannot_be_sorted_keep_their_order() {
     let client = Client::new();
     let mut offer = Offer::default();
     offer.options = Options::SEARCH | Options::PRESENT;

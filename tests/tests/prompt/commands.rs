@@ -82,7 +82,7 @@ fn with_password(arguments: &[&str], password: &str) -> (String, String) {
 }
 
 #[test]
-fn r_f6_a_terminal_is_asked_for_the_password() {
+fn r_f6_the_password_is_requested_on_the_terminal() {
     for arguments in [
         &[
             "search", "TARGET", "--user", "ada", "--count", "0", "ti:seven",

@@ -50,7 +50,7 @@ mod tests {
     use crate::{Field, Form};
 
     #[test]
-    fn audit_r_l11_text_in_utf8_that_is_not_declared_is_told() {
+    fn audit_r_l11_undeclared_utf8_is_reported() {
         let marc8 = &b"Gr\xE8un"[..];
         let utf8 = "Émile".as_bytes();
         let unimarc = &b"19840619a1874    m  y0frey0103    ba"[..];

@@ -75,7 +75,7 @@ fn audit_r_a2_a_backslash_is_a_backslash() {
 }
 
 #[test]
-fn audit_r_a2_octets_that_are_no_text_are_told() {
+fn audit_r_a2_octets_that_are_not_text_are_reported() {
     let mut record = record("x");
     record.fields[1].body = b"10\x1Facaf\xE9".as_slice().into();
     for form in [Form::MarcXml, Form::MarcXchange, Form::Json] {
@@ -302,7 +302,7 @@ fn title(record: &MarcRecord, what: &str) -> String {
 }
 
 #[test]
-fn audit_r_a4_every_control_character_goes_out_whole_or_is_told() {
+fn audit_r_a4_every_control_character_is_written_or_reported() {
     let mut kept = 0;
     for control in controls() {
         let text = format!("War{control}bPeace");
@@ -329,7 +329,7 @@ fn audit_r_a4_every_control_character_goes_out_whole_or_is_told() {
 }
 
 #[test]
-fn audit_r_a4_every_control_character_comes_in_whole_or_is_told() {
+fn audit_r_a4_every_control_character_is_read_or_reported() {
     let leader = "00000nam a2200000   4500";
     for control in controls() {
         let number = u32::from(control);

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_note_is_said_once() {
+    fn a_note_is_printed_once() {
         let notes = SourceNotes::default();
         let said = |subject: &str, remark: &str| notes.of(&subject, &sources(remark), false).len();
         assert_eq!(said("lib", "x"), 2);

@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn audit_r_f_a_quotation_mark_that_is_never_closed_is_told() {
+    fn audit_r_f_an_unclosed_quotation_mark_is_reported() {
         let last = |table: &'static str| {
             let mut reader = RowReader::new(table.as_bytes());
             loop {

@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn apdus_are_said_in_words() {
+    fn apdus_are_described_in_words() {
         let diagnostic = || DefaultDiagFormat::bib1(14, "a\nb");
         let surrogate = ResponseRecord::SurrogateDiagnostic(DiagRec::DefaultFormat(diagnostic()));
         let refused = Records::NonSurrogateDiagnostic(diagnostic());
@@ -407,7 +407,7 @@ mod tests {
     /// Tests that the explanation of a search includes its bounds, which control how many records come with the
     /// answer (Z39.50-2003 §3.2.2.1.6).
     #[test]
-    fn the_bounds_of_a_search_are_said() {
+    fn the_bounds_of_a_search_are_described() {
         for ((small, large, medium), expected) in [
             ((0, 1, 0), "No record comes with the answer."),
             (

@@ -174,7 +174,7 @@ async fn retrievals_keep_the_pace_of_the_profile() {
 }
 
 #[tokio::test]
-async fn a_password_is_asked_for_once_and_again_after_it_was_refused() {
+async fn a_password_is_requested_once_and_again_after_a_refusal() {
     let folder = tempfile::tempdir().expect("a folder");
     let (path, asked) = (
         folder.path().join("targets.toml"),

@@ -248,7 +248,7 @@ mod tests {
     const EMMA: &str = "o1|Austen, Jane|Emma|1816|am";
 
     #[test]
-    fn r_b9_the_most_alike_is_chosen_and_the_choice_told() {
+    fn r_b9_the_most_similar_record_is_chosen_and_the_choice_reported() {
         for (wanted, found, expected) in [
             (
                 EMMA,

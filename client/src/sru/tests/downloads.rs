@@ -144,7 +144,7 @@ async fn audit_r_c3_a_busy_server_is_asked_again_after_the_time_that_it_wants() 
 }
 
 #[tokio::test]
-async fn audit_r_c4_servers_of_unimarc_alone_are_asked_for_it() {
+async fn audit_r_c4_unimarc_is_requested_from_servers_that_only_have_it() {
     for (name, refusals) in [
         ("unimarcxchange", 3),
         ("marcxchange", 4),

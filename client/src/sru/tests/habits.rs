@@ -317,7 +317,7 @@ async fn answers_that_do_not_advance_end_the_result() {
 }
 
 #[tokio::test]
-async fn records_from_elsewhere_are_not_taken_for_those_asked_for() {
+async fn records_of_other_requests_are_not_taken_for_the_requested_ones() {
     // Servers count from the beginning of the list or of the answer, and some count from 0.
     for (positions, expected) in [
         (1..=5, None),

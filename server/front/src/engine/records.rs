@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_record_is_told() {
+    fn input_without_a_record_is_reported() {
         let composition = Composition::full(None);
         for form in [
             "",

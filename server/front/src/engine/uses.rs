@@ -96,7 +96,7 @@ mod tests {
     use crate::engine::EngineLayout;
 
     #[test]
-    fn names_of_no_use_are_told_apart() {
+    fn unusable_names_are_distinguished() {
         for (names, expected) in [
             (&["title", "au"][..], None),
             (

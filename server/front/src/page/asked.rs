@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_have_been_meant_is_told() {
+    fn suggestions_are_made_for_unknown_names() {
         for (text, words, query) in [
             ("978-0-14-143951-9", "wrong check digit (8 expected)", None),
             ("isbn:0141439512", "wrong check digit (3 expected)", None),

@@ -405,7 +405,7 @@ fn guarded(page: CataloguePage) -> TestServer {
 }
 
 #[test]
-fn who_guesses_passwords_is_told_to_wait() {
+fn clients_that_guess_passwords_have_to_wait() {
     let url = "/get?url=z39.50r://lib.example:2100/books?pg1342";
     for path in ["/", url] {
         let gateway = Gateway::new(GatewayOptions::default(), Profiles::default());

@@ -299,7 +299,7 @@ async fn a_client_that_leaves_drops_the_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_has_sessions_of_its_own() {
+async fn a_request_has_its_own_sessions() {
     let limits = Limits {
         sessions_per_request: 2,
         ..Limits::default()

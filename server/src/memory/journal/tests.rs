@@ -389,7 +389,7 @@ fn a_newer_journal_is_refused() {
 }
 
 #[test]
-fn how_a_journal_ends_is_said_in_one_line() {
+fn the_end_of_a_journal_is_reported_in_one_line() {
     let [killed, closed] = three_commits();
     let note = |octets: &[u8]| {
         let contents = read(octets).expect("whole");

@@ -75,7 +75,7 @@ fn an_index_behind_tls_and_passwords_is_looked_at_and_searched() {
 }
 
 #[test]
-fn certificates_that_cannot_be_trusted_are_told() {
+fn untrusted_certificates_are_reported() {
     let Some(cluster) = shared_node() else {
         return;
     };

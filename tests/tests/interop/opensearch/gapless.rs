@@ -111,7 +111,7 @@ async fn present(backend: &dyn Backend, hits: &Hits, start: usize) -> Result<(),
 /// A set of replaced records is reported as deleted; the records returned with the search, and the set as an operand,
 /// can still be used.
 #[test]
-fn audit_r_l1_a_set_from_before_a_reload_is_told_to_be_gone() {
+fn audit_r_l1_a_set_from_before_a_reload_is_reported_as_deleted() {
     let Some(cluster) = Cluster::shared() else {
         return;
     };

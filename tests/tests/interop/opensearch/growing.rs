@@ -96,7 +96,7 @@ async fn scanned(database: &ClusterDatabase) -> (usize, bool) {
 /// If a part of the index does not have a copy, scans report that terms are missing, and sorts of all records are
 /// refused.
 #[test]
-fn audit_r_l1_scans_and_sorts_tell_of_a_part_that_is_gone() {
+fn audit_r_l1_scans_and_sorts_report_a_missing_part() {
     let Some(mut cluster) = Cluster::to_damage() else {
         return;
     };

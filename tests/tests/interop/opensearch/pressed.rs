@@ -86,7 +86,7 @@ fn counts(home: &Home<'_>) -> [u64; 3] {
 
 /// No change of a load is made in an index that has replaced the one for which the load was begun.
 #[test]
-fn audit_r_l1_a_load_that_a_reload_overtakes_is_told() {
+fn audit_r_l1_a_load_overtaken_by_a_reload_is_reported() {
     let Some(cluster) = Cluster::shared() else {
         return;
     };
@@ -165,7 +165,7 @@ fn audit_r_l1_loads_and_reloads_do_not_mix() {
 
 /// The disk of a node fills up during a load: the load ends with the reason, and continues when there is space again.
 #[test]
-fn audit_r_l1_a_disk_that_fills_up_ends_a_load_that_goes_on_later() {
+fn audit_r_l1_a_full_disk_ends_a_load_that_continues_later() {
     let Some(cluster) = Cluster::shared() else {
         return;
     };

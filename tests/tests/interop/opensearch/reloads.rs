@@ -40,7 +40,7 @@ fn begun(home: &Home<'_>, options: &[&str]) -> Child {
 }
 
 #[test]
-fn a_load_that_is_killed_goes_on_where_it_was() {
+fn a_killed_load_continues_where_it_was() {
     let Some(cluster) = Cluster::shared() else {
         return;
     };
@@ -105,7 +105,7 @@ fn interrupt(load: &Child) {
 
 /// Tests the remains of a reload that was killed, and that nothing is lost by it.
 #[test]
-fn a_reload_that_is_killed_goes_on_or_begins_anew() {
+fn a_killed_reload_continues_or_starts_again() {
     let Some(cluster) = Cluster::shared() else {
         return;
     };

@@ -76,7 +76,7 @@ fn audit_r_l1_nodes_with_tls_and_passwords_are_loaded_and_searched() {
 }
 
 #[test]
-fn audit_r_l1_certificates_that_cannot_be_trusted_are_told() {
+fn audit_r_l1_untrusted_certificates_are_reported() {
     let Some(cluster) = Cluster::shared() else {
         return;
     };

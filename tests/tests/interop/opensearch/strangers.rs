@@ -105,7 +105,7 @@ fn presented(
 
 /// Each record added by another program gets a diagnostic, and no other record is affected.
 #[test]
-fn audit_r_l1_documents_of_other_programs_are_told_and_hide_nothing() {
+fn audit_r_l1_documents_of_other_programs_are_reported_and_hide_nothing() {
     let Some(cluster) = Cluster::shared() else {
         return;
     };

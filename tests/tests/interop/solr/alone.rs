@@ -86,7 +86,7 @@ fn a_server_without_a_cluster_answers_as_one_with_it() {
 
 /// Only one user is permitted to read from Solr; the password is in a file, and is never shown.
 #[test]
-fn passwords_and_certificates_are_used_and_told() {
+fn passwords_and_certificates_are_used_and_reported() {
     let Some(nodes) = SolrNodes::alone() else {
         return;
     };

@@ -136,7 +136,7 @@ async fn fields_that_are_gone_are_refused() {
 /// Tests a record of a megabyte, one that is not MARC, one of another kind, and one whose text was not UTF-8 when it
 /// was indexed.
 #[test]
-fn records_of_every_length_and_kind_are_given_or_told() {
+fn records_of_every_length_and_kind_are_returned_or_reported() {
     let Some(nodes) = SolrNodes::shared() else {
         return;
     };

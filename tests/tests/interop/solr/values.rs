@@ -95,7 +95,7 @@ async fn numbers_codes_and_years_are_found() {
 
 /// If the fields of an index do not support a query, it is refused as by a memory backend that does not support it.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_said_is_refused() {
+async fn queries_that_cannot_be_expressed_are_refused() {
     let shape = SolrShape::VuFind;
     let Some(filled) = Filled::new(shape, "refused", 20) else {
         return;

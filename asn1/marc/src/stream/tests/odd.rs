@@ -295,7 +295,7 @@ fn audit_r_a9_mutated_odd_inputs_are_bounded() {
 }
 
 #[test]
-fn audit_r_d3_records_after_the_first_in_a_document_are_told() {
+fn audit_r_d3_records_after_the_first_in_a_document_are_reported() {
     let of = |numbers: &[&str]| document(Form::MarcXml, numbers);
     let marked = |document: &[u8]| {
         let found = marcxml_record(document)?;

@@ -139,7 +139,7 @@ fn check_data(inside: &str, data: &str, packing: Packing) {
 }
 
 #[test]
-fn the_data_tells_whether_it_is_escaped() {
+fn the_data_shows_whether_it_is_escaped() {
     check_data(
         "\n <a b=\"&lt;\">&amp;<c/></a>\n ",
         "<a b=\"&lt;\">&amp;<c/></a>",

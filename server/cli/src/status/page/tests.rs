@@ -130,7 +130,7 @@ fn servers_of_search_engines_are_counted() {
 }
 
 #[test]
-fn the_last_reload_is_told() {
+fn the_last_reload_is_reported() {
     let status = status(None, 1);
     assert!(!status.metrics().contains("last_reload"));
     for (has_succeeded, told) in [(true, "1"), (false, "0")] {

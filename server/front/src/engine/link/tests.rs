@@ -332,7 +332,7 @@ async fn a_server_that_accepts_connections_and_answers_none_is_followed_by_anoth
 }
 
 #[tokio::test]
-async fn an_answer_that_is_late_or_slow_is_asked_for_once_more() {
+async fn an_answer_that_is_late_or_slow_is_requested_once_more() {
     let head = b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{";
     for begun in [Vec::new(), head.to_vec()] {
         let hang = move |_: &FakeRequest| FakeAnswer::Hang(begun.clone());
@@ -356,7 +356,7 @@ async fn an_answer_that_is_late_or_slow_is_asked_for_once_more() {
 
 /// This failure says more than the failures of servers that were not reached.
 #[tokio::test]
-async fn audit_r_l1_the_failure_of_a_server_that_was_reached_is_told() {
+async fn audit_r_l1_the_failure_of_a_server_that_was_reached_is_reported() {
     let hanging = FakeNode::start(|_: &FakeRequest| FakeAnswer::Hang(Vec::new())).await;
     let gone = FakeNode::start(sound).await;
     let link = link(&[&hanging, &gone], SHORT);

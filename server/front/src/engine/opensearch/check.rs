@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn products_and_versions_are_told_apart() {
+    async fn products_and_versions_are_distinguished() {
         for (number, distribution, is_known) in [
             ("2.0.0", Some("opensearch"), true),
             ("3.9.0", Some("opensearch"), true),

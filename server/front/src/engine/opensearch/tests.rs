@@ -106,7 +106,7 @@ async fn audit_all_records_are_counted_for_the_metrics() {
 
 /// The results of answers: the number of records and of failed sources, or a condition.
 #[tokio::test]
-async fn incomplete_and_strange_answers_are_told_apart() {
+async fn incomplete_and_unexpected_answers_are_distinguished() {
     let with = |changes: &[(&str, Value)]| changed(answer(2, [1, 2]), changes);
     let failures = json!({
         "total": 3,

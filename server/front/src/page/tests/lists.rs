@@ -241,7 +241,7 @@ fn r_g_authors_and_subjects_lead_to_a_search_that_finds_their_record() {
 }
 
 #[test]
-fn r_g_names_with_quotes_are_sought_as_they_are() {
+fn r_g_names_with_quotes_are_searched_unchanged() {
     let mut odd = record("a", "War");
     let author = Field::data(
         b"100",

@@ -139,7 +139,7 @@ async fn the_order_is_that_of_the_keys() {
 }
 
 #[tokio::test]
-async fn positions_are_reached_as_they_are_read() {
+async fn positions_are_reached_only_when_they_are_read() {
     let letters = ["a", "b", "c", "d", "e", "f", "g", "h"].repeat(50);
     let mut one = letters.clone();
     one.sort_unstable();

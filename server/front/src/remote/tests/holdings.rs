@@ -126,7 +126,7 @@ async fn copies_come_with_the_answer_to_the_search() {
 }
 
 #[tokio::test]
-async fn copies_are_asked_for_later_if_the_search_was_for_other_records() {
+async fn copies_are_requested_later_if_the_search_was_for_other_records() {
     let one = library(records("a", 2), copy("North")).start();
     let front = front([target(&one)]);
     assert_eq!(found(&front, "shared").await.0, 2);
@@ -139,7 +139,7 @@ async fn copies_are_asked_for_later_if_the_search_was_for_other_records() {
 }
 
 #[tokio::test]
-async fn targets_that_fail_at_copies_are_not_asked_for_them_again() {
+async fn copies_are_not_requested_again_from_targets_that_fail_at_them() {
     // The maximum number of searches and Presents for a first search, and their exact number for another search afterwards. Lost
     // sessions are opened again.
     for (rules, first, second) in [

@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_no_names_are_not_asked_for() {
+    fn invalid_names_are_not_resolved() {
         for (name, expected) in [
             ("callnumber-raw", true),
             ("a_1.b", true),

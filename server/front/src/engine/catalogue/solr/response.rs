@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_incomplete_is_told() {
+    fn incomplete_records_are_reported() {
         let complete = json!({ "responseHeader": { "zkConnected": true, "status": 0 } });
         assert_eq!(missing(&complete), None);
         for (partial, expected) in [
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_of_queries_are_told_from_those_of_servers() {
+    fn failures_of_queries_are_distinguished_from_those_of_servers() {
         let refused = |reason: &str| {
             failed(Failure::Refused {
                 place: "solr:8983".to_owned(),

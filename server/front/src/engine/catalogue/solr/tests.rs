@@ -169,7 +169,7 @@ async fn fields_that_the_core_does_not_have_are_not_offered() {
 
 /// The results of answers: the number of records and of failed sources, or a condition.
 #[tokio::test]
-async fn incomplete_and_strange_answers_are_told_apart() {
+async fn incomplete_and_unexpected_answers_are_distinguished() {
     let error = |status: u16, words: &str| {
         FakeAnswer::Json(status, json!({ "error": { "msg": words, "code": status } }))
     };
@@ -221,7 +221,7 @@ async fn incomplete_and_strange_answers_are_told_apart() {
 }
 
 #[tokio::test]
-async fn a_core_that_is_not_there_is_told() {
+async fn a_missing_core_is_reported() {
     let node = FakeNode::start(|_| {
         FakeAnswer::with("404 Not Found", "Content-Type: text/html\r\n", "<html>")
     })

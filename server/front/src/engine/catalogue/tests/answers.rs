@@ -4,7 +4,7 @@ use super::*;
 
 /// The results of answers: the number of records and of failed sources, or a condition.
 #[tokio::test]
-async fn incomplete_and_strange_answers_are_told_apart() {
+async fn incomplete_and_unexpected_answers_are_distinguished() {
     let with = |changes: &[(&str, Value)]| changed(answer(2, [1, 2]), changes);
     for (answer, expected, strict) in [
         (with(&[]), Ok((2, 0)), Ok((2, 0))),

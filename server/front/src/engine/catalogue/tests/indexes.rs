@@ -64,7 +64,7 @@ async fn an_alias_of_two_indexes_is_refused() {
 
 /// An answer that may come from another index is not used before the fields have been compared again.
 #[tokio::test]
-async fn an_index_in_the_place_of_another_is_noticed_at_once() {
+async fn an_index_that_replaces_another_is_noticed_at_once() {
     for (total, index, fields, expected, compared) in [
         // If the field does not exist, nothing is found in it.
         (0, "koha_1", &["title"][..], Err(114), 2),

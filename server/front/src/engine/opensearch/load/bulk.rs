@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn each_change_has_an_outcome_of_its_own() {
+    fn each_change_has_its_own_outcome() {
         let error = |status: u64, kind: &str, reason: &str| json!({ "index": { "status": status, "error": { "type": kind, "reason": reason } } });
         let full = "rejected_execution_exception";
         for (item, expected) in [
