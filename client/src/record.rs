@@ -336,7 +336,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_is_damage_and_wrong_numbers_are_not() {
+    fn missing_data_is_damage_and_wrong_numbers_are_not() {
         let marc = MarcRecord {
             fields: vec![
                 Field::control(b"001", "id7"),

@@ -76,7 +76,7 @@ fn no_prefix_of_a_fixture_decodes() {
 }
 
 #[test]
-fn fixtures_hold_what_the_peers_sent() {
+fn fixtures_contain_the_octets_that_the_peers_sent() {
     let Apdu::InitializeRequest(init) = apdu("init-request") else {
         panic!("an Init")
     };

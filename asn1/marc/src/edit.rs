@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_48_a_leader_does_not_change_what_fields_are() {
+    fn issue_48_a_leader_does_not_change_the_kind_of_fields() {
         let mut ascii = record();
         let mut other = record();
         other

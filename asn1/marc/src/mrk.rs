@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn lenient_reading_keeps_what_can_be_read() {
+    fn lenient_reading_keeps_readable_data() {
         let field = Field::control(b"001", "a");
         for (text, fields, notes) in [
             (
@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn lenient_reading_of_a_sound_record_says_nothing() {
+    fn lenient_reading_of_a_valid_record_has_no_remarks() {
         let mut found = Remarks::default();
         let text = format!("{LEADER}=001 a\n=245  10$a{{unknown}}\n \n");
         let record = parse_lenient(&text, 1, &mut found).expect("readable");

@@ -482,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn r_f15_what_is_no_condition() {
+    fn r_f15_invalid_conditions_are_refused() {
         for (text, words) in [
             ("", "\"\" is not a part of a record"),
             ("!", "is not a part"),

@@ -154,7 +154,7 @@ mod tests {
     use crate::record::RetrievedRecord;
 
     #[test]
-    fn audit_r_x1_only_one_sound_element_goes_in() {
+    fn audit_r_x1_only_one_well_formed_element_is_embedded() {
         let deep = |depth: usize| "<a>".repeat(depth) + &"</a>".repeat(depth);
         let (deepest, deeper) = (deep(MAX_DEPTH), deep(MAX_DEPTH + 1));
         for (document, expected) in [
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn audit_r_x1_xml_in_records_is_sound() {
+    fn audit_r_x1_xml_in_records_is_well_formed() {
         let xml = |text: &str| External::octet_aligned(oid::XML, text.as_bytes().to_vec());
         let opac = |bibliographic: External, holdings: External| {
             let record = OpacRecord {

@@ -71,7 +71,7 @@ async fn stream_of(client: &Client) -> Result<Records, Error> {
 }
 
 #[test]
-fn audit_r_l8_streams_own_what_they_need() {
+fn audit_r_l8_streams_own_their_data() {
     fn owns_all<T: Stream + Send + Unpin + 'static>() {}
     owns_all::<Records>();
     owns_all::<Events>();

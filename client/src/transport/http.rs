@@ -483,7 +483,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn audit_r_y3_character_sets_are_no_codings() {
+    fn audit_r_y3_character_sets_are_not_codings() {
         for (value, is_none) in [
             ("", true),
             ("identity", true),

@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn audit_what_fails_again_and_again_gets_a_line_each_minute() {
+    async fn audit_repeated_failures_get_a_line_each_minute() {
         let trouble = Trouble::default();
         assert_eq!((trouble.failed(), trouble.is_over()), (Some(1), Some(0)));
         for _ in 0..100 {

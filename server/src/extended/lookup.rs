@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn queries_and_what_they_find() {
+    fn queries_and_their_results() {
         for (pqf, expected) in [
             ("@attrset exp-1 @attr 1=1 databaseinfo", "1 2"),
             ("@attr exp-1 1=1 DatabaseInfo", "1 2"),

@@ -74,7 +74,7 @@ async fn audit_r_l10_a_check_that_hangs_or_panics_refuses() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_login_that_could_not_be_checked_is_no_wrong_guess() {
+async fn a_login_that_could_not_be_checked_is_not_a_wrong_guess() {
     let (logins, by_name) = (Arc::default(), Arc::<ByName>::default());
     let limits = Limits::default();
     for user in ["trouble", "panics", "hangs"] {

@@ -106,7 +106,7 @@ async fn r_f15_a_password_is_verified_once_and_remembered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn r_f15_what_is_remembered_is_bounded_and_forgotten_in_time() {
+async fn r_f15_remembered_data_is_limited_and_expires() {
     let hash = hash_of_password();
     let checks = PasswordChecks::new(&Limits::default());
     checks.remember(&hash, b"password", true);

@@ -304,7 +304,7 @@ fn audit_b14_parse_shows_the_parts_of_interactive_services() {
 }
 
 #[test]
-fn audit_b15_resolve_gives_what_strict_reading_takes() {
+fn audit_b15_resolve_returns_urls_that_strict_mode_accepts() {
     let ran = z3950(["url", "resolve", "http://h.example", "?q"]);
     assert_eq!(ran.stdout, "http://h.example/?q\n");
     assert_eq!(

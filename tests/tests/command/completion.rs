@@ -173,7 +173,7 @@ fn r_f13_a_broken_file_of_targets_leaves_the_others() {
 }
 
 #[test]
-fn r_f13_words_that_are_not_understood_are_no_failure() {
+fn r_f13_unknown_words_are_not_a_failure() {
     let settings = Settings::new(TARGETS);
     for line in [
         "z3950 nonsense x",

@@ -144,7 +144,7 @@ fn audit_r_y6_a_scan_without_a_position_needs_a_permission() {
 /// A server that refuses sessions, or closes idle sessions to accept new ones, is judged in the sessions that it
 /// accepts.
 #[test]
-fn a_limit_of_sessions_is_no_fault() {
+fn a_limit_of_sessions_is_not_a_fault() {
     std::thread::scope(|scope| {
         for limit in ["1", "2", "3"] {
             scope.spawn(move || {
@@ -369,7 +369,7 @@ fn faults_fail_the_checks_that_are_about_them() {
 }
 
 #[test]
-fn a_failure_says_what_was_sent_wanted_and_came() {
+fn a_failure_describes_the_request_and_the_expected_and_actual_answers() {
     let server = Daemon::start(["--demo", "--fault", "on present: returned 7"]);
     let target = format!("{}/books", server.address());
     let arguments = [

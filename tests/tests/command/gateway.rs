@@ -151,7 +151,7 @@ fn the_environment_names_a_gateway_and_an_option_replaces_it() {
 }
 
 #[test]
-fn what_a_gateway_cannot_follow_is_refused() {
+fn urls_that_a_gateway_cannot_follow_are_refused() {
     for (flags, words) in [
         (&["--fallback=all"][..], "--fallback cannot be used"),
         (&["--user", "ann"], "credentials cannot be used"),

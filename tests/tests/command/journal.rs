@@ -206,7 +206,7 @@ fn an_update_that_cannot_be_written_is_refused() {
 /// A limit on the size of files has the same effect as a full disk.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_refuses_updates_and_loses_none() {
+fn updates_are_refused_and_not_lost_on_a_full_disk() {
     let saved = Saved::new();
     let mut daemon = saved.daemon();
     let room = |limit: &str| {

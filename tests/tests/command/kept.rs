@@ -126,7 +126,7 @@ fn r_f15_local_fields_are_kept_in_every_form() {
 }
 
 #[test]
-fn r_f15_what_cannot_be_kept_is_refused() {
+fn r_f15_fields_that_cannot_be_kept_are_refused() {
     let folder = folder(b"0141439513\n");
     for (arguments, code, words) in [
         (

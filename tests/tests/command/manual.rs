@@ -164,7 +164,7 @@ fn r_f12_every_command_has_a_manual_page() {
 }
 
 #[test]
-fn r_f12_what_concerns_several_commands_stands_once() {
+fn r_f12_text_about_several_commands_is_printed_once() {
     let folder = TempDir::new().expect("a folder");
     let pages = pages(folder.path());
     let with = |text: &str| -> Vec<&str> {

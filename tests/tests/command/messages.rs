@@ -70,7 +70,7 @@ fn r_f14_characters_that_are_lost_are_counted() {
 }
 
 #[test]
-fn r_f14_octets_that_are_no_text_are_counted() {
+fn r_f14_octets_that_are_not_text_are_counted() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("latin.mrc");
     let title = [&b"10\x1fa"[..], &b"\xe9tude ".repeat(50)].concat();

@@ -354,7 +354,7 @@ fn data_is_written_in_the_character_set_of_the_terminal() {
 }
 
 #[test]
-fn what_is_ordered_is_an_item_a_loan_or_a_document() {
+fn an_order_is_for_an_item_a_loan_or_a_document() {
     use z3950_tests::peer;
     let Some(server) = peer::yaz_ztest() else {
         return;

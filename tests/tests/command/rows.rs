@@ -136,7 +136,7 @@ fn u_8_2_user_and_password_of_an_interactive_service_are_never_sent() {
 
 /// RFC 1736 §4.2: the meaning of a locator is the same for every reader in every environment.
 #[test]
-fn l_4_2_no_surroundings_change_what_a_url_means() {
+fn l_4_2_the_environment_does_not_change_the_meaning_of_a_url() {
     let urls = [
         "Z39.50R://LIB.Example/cat+maps?%49D7;esn=F;rs=marc",
         "z39.50s://lib/cat",

@@ -149,7 +149,7 @@ fn build_5_the_words_follow_the_url() {
 
 /// The log of the client names the APDUs independently of the recording.
 #[test]
-fn build_5_the_conversations_are_what_the_log_says() {
+fn build_5_the_conversations_match_the_log() {
     for (arguments, strategy) in [(&[][..], ""), (&["--strategy", "present-only"], "present")] {
         let ran = tried(&[arguments, &["-vv"]].concat());
         assert_eq!(ran.code, Some(0), "{ran:?}");
@@ -245,7 +245,7 @@ fn build_5_it_works_in_any_environment() {
 }
 
 #[test]
-fn build_5_what_it_does_not_take_is_refused() {
+fn build_5_unsupported_arguments_are_refused() {
     for (arguments, words) in [
         (&["z39.50s://localhost/books"][..], "this is a session URL"),
         (&["z39.50r://localhost/books"], "names no record"),

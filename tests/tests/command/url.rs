@@ -76,7 +76,7 @@ fn a_refusal_names_kind_and_octet() {
 }
 
 #[test]
-fn octets_that_are_no_text_are_refused_not_changed() {
+fn octets_that_are_not_text_are_refused_not_changed() {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
     let url = OsStr::from_bytes(b"z39.50r://h/d?M\xfcller");

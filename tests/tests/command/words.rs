@@ -434,7 +434,7 @@ fn audit_d5_a_wrong_check_digit_is_named() {
 }
 
 #[test]
-fn audit_d16_messages_say_what_is_wrong_and_what_to_do() {
+fn audit_d16_messages_describe_the_fault_and_the_remedy() {
     let folder = tempfile::tempdir().expect("a folder");
     let passwords = folder.path().join("passwd");
     fs::write(&passwords, "root:x:0:0:root:/root:/bin/sh\n").expect("written");

@@ -33,7 +33,7 @@ fn check(commands: &str, expected: &[&str]) {
 }
 
 #[test]
-fn init_names_the_server_and_what_it_does() {
+fn init_names_the_server_and_its_services() {
     check(
         "",
         &[

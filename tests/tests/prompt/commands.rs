@@ -262,7 +262,7 @@ fn r_f15_a_password_to_be_hashed_is_typed_twice_and_not_shown() {
 }
 
 #[test]
-fn a_terminal_shows_what_is_typed_after_a_signal_ended_a_question_for_a_password() {
+fn a_terminal_shows_typed_text_after_a_signal_ended_a_password_prompt() {
     // This terminal does not echo anything at first.
     let mut command = command("sh");
     let script = "stty echo && exec \"$0\" hash-password";

@@ -153,7 +153,7 @@ fn meaning(query: &RpnQuery) -> Vec<String> {
 }
 
 #[test]
-fn what_is_printed_reads_as_the_same_query() {
+fn printed_queries_are_read_as_the_same_queries() {
     let (mut said, mut unsaid) = (0, 0);
     for Table { rows, bib, .. } in &tables() {
         for row in rows {

@@ -76,7 +76,7 @@ fn queries_have_the_rpn_of_the_table() {
 }
 
 #[test]
-fn what_is_printed_reads_as_the_same_query() {
+fn printed_queries_are_read_as_the_same_queries() {
     let properties = Properties::default();
     for row in rows() {
         let Ok(query) = cql::parse(row.text) else {

@@ -154,7 +154,7 @@ async fn s_18_one_hit_is_fetched() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn s_19_no_hit_is_no_error() {
+async fn s_19_no_hit_is_not_an_error() {
     let opened = |opened: &Opened| hits(opened) == Some(0);
     let text = "z39.50s://lib.example/cat?nosuch";
     check(

@@ -33,7 +33,7 @@ fn value<'a>(manifest: &'a str, key: &str) -> Option<&'a str> {
 }
 
 #[test]
-fn audit_r_l14_manifests_say_what_a_registry_shows() {
+fn audit_r_l14_manifests_have_the_metadata_that_a_registry_shows() {
     let mut lists = BTreeSet::new();
     for folder in published() {
         let manifest = manifest_of(&folder);

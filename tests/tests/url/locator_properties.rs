@@ -21,7 +21,7 @@ use crate::url::table::{octets, rows};
 use crate::url::{PARSE, gopher};
 
 #[test]
-fn what_is_built_is_read_back() {
+fn built_urls_are_read_back() {
     holds(10_000, url(), |url| assert_canonical(&url.into()));
 }
 

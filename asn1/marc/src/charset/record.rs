@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn audit_r_y1_what_is_true_is_not_overwritten() {
+    fn audit_r_y1_correct_values_are_not_overwritten() {
         let title = Field::data(b"200", "1 ", [("a", "Littérature")]);
         for (kind, before, after) in [
             // The data ends before or within the character sets.

@@ -552,7 +552,7 @@ mod tests {
     }
 
     #[test]
-    fn audit_r_a11_what_we_write_is_read_alike() {
+    fn audit_r_a11_our_output_is_read_with_the_same_meaning() {
         let text = "=LDR  00000nam a2200000 a 4500\n=001  pg1\n=003  DE-1\n=008  971201s1813\\\\\\\\enk\\\\\\\\\\\\\\\\\\\\\\000\\1\\eng\\\\\n\
             =020  \\\\$a0141439513 (pbk.)\n=041  1\\$aeng$hrus\n=100  1\\$aTolstoy, Leo,$d1828-1910\n=245  10$aWar & peace :$ba <novel> /$cL.\n\
             =264  \\1$aLondon :$bEgerton,$c1869.\n=500  \\\\$aA note.\n=650  \\0$aWar$zRussia$vFiction.\n=700  1\\$aMaude, Aylmer\n\
@@ -574,7 +574,7 @@ mod tests {
     }
 
     #[test]
-    fn audit_r_a4_separators_in_descriptions_are_no_structure() {
+    fn audit_r_a4_separators_in_descriptions_are_not_structure() {
         for separator in ['\u{1D}', '\u{1E}', '\u{1F}'] {
             let number = u32::from(separator);
             for written in [

@@ -209,7 +209,7 @@ fn audit_r_a6_all_octets_in_all_positions_of_the_leader() {
 }
 
 #[test]
-fn audit_r_a4_separators_in_text_are_no_structure() {
+fn audit_r_a4_separators_in_text_are_not_structure() {
     let leader = "00000nam a2200000   4500";
     for separator in ['\u{1D}', '\u{1E}', '\u{1F}'] {
         let number = u32::from(separator);
@@ -382,7 +382,7 @@ fn audit_r_a4_every_control_character_is_read_or_reported() {
 }
 
 #[test]
-fn audit_r_a_lines_say_what_they_cannot_hold() {
+fn audit_r_a_lines_report_data_that_they_cannot_hold() {
     let subfield = "text in 245 reads as the begin of a subfield, as the form has no escape for $";
     let line_end = "a line end in 245 written as an escape";
     for (title, notes) in [

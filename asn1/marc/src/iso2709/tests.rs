@@ -349,7 +349,7 @@ fn writing() {
 
 proptest! {
     #[test]
-    fn what_is_written_reads_back_without_repair(
+    fn written_records_are_read_back_without_repairs(
         fields in proptest::collection::vec((any::<[u8; 3]>(), proptest::collection::vec(prop_oneof![0u8..0x1D, 0x1Fu8..], 0..60)), 0..20)
     ) {
         let field = |(tag, body): (_, Vec<u8>)| Field::control(&tag, body);

@@ -275,7 +275,7 @@ fn damage_does_not_affect_other_records() {
 }
 
 #[test]
-fn audit_a5_xml_that_is_no_marcxml_is_damage() {
+fn audit_a5_xml_other_than_marcxml_is_damage() {
     let no_marcxml = "!not MARCXML: neither a record nor a collection";
     for (input, expected) in [
         ("<html><p>x</p></html>", &[no_marcxml][..]),

@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_no_request_and_can_be_copied() {
+    fn text_is_not_a_request_and_can_be_copied() {
         let mut page = Roff::new("a-b", 1, "2026-01-31", "a 1", "Commands");
         page.words(".x 'a' \\n --y `z` \u{2026} \u{1F600}");
         page.lines(["'quoted'", ""]);

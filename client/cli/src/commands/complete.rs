@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn r_f13_a_broken_file_of_targets_is_no_failure() {
+    fn r_f13_a_broken_file_of_targets_is_not_a_failure() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("targets.toml");
         let has = |name: &str| {

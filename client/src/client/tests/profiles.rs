@@ -55,7 +55,7 @@ fn who(plan: &Plan) -> String {
 }
 
 #[tokio::test]
-async fn a_profile_adds_what_a_url_leaves_open() {
+async fn a_profile_adds_the_parts_that_a_url_leaves_open() {
     let consent = options(|plan| plan.allow_url_credentials = true);
     let somebody = options(|plan| plan.init.id_authentication = Some(IdAuthentication::Anonymous));
     for (text, options, endpoint, name) in [
@@ -126,7 +126,7 @@ async fn a_profile_adds_what_a_url_leaves_open() {
 }
 
 #[tokio::test]
-async fn what_is_sent_for_a_retrieval_stays_as_prescribed() {
+async fn the_requests_of_a_retrieval_stay_as_prescribed() {
     let id = url("z39.50r://safe.example/cat?id7");
     let plain = plan::plan(&id, &options(|_| ()).plan).expect("a plan");
     let known = knowing(options(|_| ())).plan(&id).await.expect("a plan");

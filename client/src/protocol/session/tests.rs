@@ -147,7 +147,7 @@ async fn services_return_the_servers_answers() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_not_granted_is_not_sent() {
+async fn services_that_were_not_granted_are_not_used() {
     let init = InitializeResponse {
         options: Options::SEARCH,
         ..init_response(true, ProtocolVersion::UP_TO_3)

@@ -285,7 +285,7 @@ async fn a_record_that_makes_its_answer_unreadable_is_left_out_alone() {
 }
 
 #[tokio::test]
-async fn a_server_that_wants_to_send_records_is_let() {
+async fn a_server_that_refuses_zero_records_gets_another_request() {
     let zero = refused(6, "maximumRecords");
     check([zero, found(1, [1])], 0, &["Title 1"], "1+0, 1+1").await;
 }

@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn databases_in_sphinx_search_are_refused_with_what_to_do() {
+    fn databases_in_sphinx_search_are_refused_with_advice() {
         let text = "[[database]]\nname = \"a\"\nengine = \"sphinxql://a:1/b\"";
         let errors = Config::parse(text, Path::new("")).expect_err(text);
         let [(3, reason)] = &*errors else {

@@ -502,7 +502,7 @@ fn every_error_has_its_line() {
 
 /// Each limit is accepted at its minimum; one less is refused with an error that names the minimum.
 #[test]
-fn a_limit_with_which_nobody_is_served_is_refused() {
+fn a_limit_that_prevents_all_service_is_refused() {
     for (key, less, least, words) in [
         ("sessions", "0", "1", "1"),
         ("sessions-per-address", "0", "1", "1"),

@@ -29,7 +29,7 @@ fn rules<'a>(session: &'a Value, verdict: &str) -> Vec<&'a str> {
 }
 
 #[test]
-fn what_clients_sent_is_judged_at_the_end() {
+fn messages_of_clients_are_judged_at_the_end() {
     let folder = Folder::new();
     let at = |name: &str| folder.at(name).to_str().expect("text").to_owned();
     let (json, xml, text) = (at("report.json"), at("report.xml"), at("report.txt"));

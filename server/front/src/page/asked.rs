@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_typed_is_known() {
+    fn typed_text_is_recognized() {
         for (text, expected) in [
             ("war peace", "all of these words"),
             ("war and peace", "all of these words"),

@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn the_way_through_a_list_finds_what_a_comparison_of_all_its_terms_finds() {
+    fn stepping_through_a_list_finds_the_same_as_comparing_all_terms() {
         // All words with up to four letters from a set of three.
         let mut words = vec![String::new()];
         for length in 0..4 {

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_system_says_is_not_repeated() {
+    fn messages_of_the_system_are_not_repeated() {
         let kind = io::ErrorKind::ConnectionRefused;
         let system = io::Error::new(kind, "Connection refused (os error 111)");
         let error = Error::unavailable(Phase::Connect, Cause::Refused(Arc::new(system)));

@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_row_is_sound() {
+    fn every_row_is_valid() {
         let points = AccessPoints::default();
         let mut values = BTreeSet::new();
         let mut names = BTreeSet::new();

@@ -260,7 +260,7 @@ fn audit_a7_only_intact_files_replace_the_records_served() {
 
 /// A reload accepts damage that the served records already have, but not additional damage.
 #[test]
-fn a_reload_takes_damage_that_is_served() {
+fn a_reload_accepts_damage_that_is_already_served() {
     let (a, b) = (octets("a"), octets("b"));
     let cut = &b[..b.len() - 9];
     let (first, again) = ([&*a, &*b, cut].concat(), [&*a, cut].concat());

@@ -207,7 +207,7 @@ fn a_file_and_a_journal_of_another_are_not_mixed() {
 }
 
 #[test]
-fn what_is_done_with_a_journal_is_counted() {
+fn operations_on_a_journal_are_counted() {
     let cat = SavedCat::new();
     let backend = cat.open();
     let totals = |backend: &MemoryBackend| {

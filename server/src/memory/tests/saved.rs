@@ -226,7 +226,7 @@ fn a_change_that_cannot_be_saved_is_not_made() {
 
 /// A reload may add, remove and change databases; saved databases are not affected.
 #[test]
-fn a_reload_takes_other_databases() {
+fn a_reload_applies_other_databases() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| folder.path().join(name);
     let write = |name: &str, records: &[(&str, &str)]| {

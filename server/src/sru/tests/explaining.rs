@@ -113,7 +113,7 @@ impl Backend for Partial {
 }
 
 #[tokio::test]
-async fn audit_explain_says_of_each_index_what_it_serves() {
+async fn audit_explain_lists_the_uses_of_each_index() {
     for (scan, sort, expected) in [
         (true, true, ["ts", "t-", "-s", "--"]),
         (true, false, ["t-", "t-", "--", "--"]),

@@ -459,7 +459,7 @@ fn concurrent_answers_find_their_requests() {
 }
 
 #[test]
-fn what_is_missing_is_listed_without_secrets() {
+fn missing_requests_are_listed_without_secrets() {
     let file = Shared::default();
     let log = MissingLog::new(file.clone());
     let octets = codec::encode(&with_password()).expect("encodes");

@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_that_what_is_kept_cuts_is_hidden() {
+    fn a_secret_that_is_cut_off_is_hidden() {
         for (length, shown) in [(8, "... sesa"), (9, "... ****")] {
             let (_, check) = all().next().expect("a check");
             let mut finding = Finding {

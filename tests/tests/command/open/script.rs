@@ -171,7 +171,7 @@ fn a_script_with_a_format_writes_one_document_and_messages_to_standard_error() {
 }
 
 #[test]
-fn a_save_without_records_and_a_search_without_hits_are_no_match_but_no_failure() {
+fn a_save_without_records_and_a_search_without_hits_are_not_failures() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("q.mrc");
     let save = format!("find @attr 1=1032 nosuch\nsave {}\n", path.display());

@@ -262,7 +262,7 @@ fn records() -> Vec<MarcRecord> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn terms_find_what_their_attributes_say() {
+async fn terms_find_records_according_to_their_attributes() {
     let Some(cluster) = shared_node() else {
         return;
     };
@@ -280,7 +280,7 @@ async fn terms_find_what_their_attributes_say() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn operators_and_distances_find_what_they_say() {
+async fn operators_and_distances_find_the_right_records() {
     let Some(cluster) = shared_node() else {
         return;
     };

@@ -56,7 +56,7 @@ fn an_index_of_koha_is_described() {
 }
 
 #[test]
-fn what_is_no_index_of_koha_is_told_apart() {
+fn other_indexes_are_distinguished_from_those_of_koha() {
     let Some(cluster) = shared_node() else {
         return;
     };

@@ -93,7 +93,7 @@ fn creates(cluster: &Cluster) {
 }
 
 #[test]
-fn an_index_that_is_not_what_the_settings_say_is_refused_with_the_line() {
+fn an_index_that_does_not_match_the_settings_is_refused_with_the_line() {
     let Some(cluster) = Cluster::shared() else {
         return;
     };

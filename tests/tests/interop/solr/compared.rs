@@ -271,11 +271,11 @@ async fn queries_are_equal(shape: SolrShape, name: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn queries_of_vufind_find_what_brute_force_does() {
+async fn queries_of_vufind_find_the_same_as_brute_force() {
     queries_are_equal(SolrShape::VuFind, "words").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn queries_of_blacklight_find_what_brute_force_does() {
+async fn queries_of_blacklight_find_the_same_as_brute_force() {
     queries_are_equal(SolrShape::Blacklight, "words").await;
 }

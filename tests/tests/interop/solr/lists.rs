@@ -96,7 +96,7 @@ async fn records_are_sorted_and_paged() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn scans_and_facets_count_what_brute_force_does() {
+async fn scans_and_facets_count_the_same_as_brute_force() {
     let shape = SolrShape::VuFind;
     let Some(filled) = Filled::new(shape, "counted", 150) else {
         return;
@@ -204,7 +204,7 @@ async fn every_form_of_record_is_read() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_listed_or_sorted_is_refused() {
+async fn unsupported_lists_and_sorts_are_refused() {
     let shape = SolrShape::VuFind;
     let Some(filled) = Filled::new(shape, "unlisted", 10) else {
         return;

@@ -285,7 +285,7 @@ fn a_core_is_looked_at() {
 }
 
 #[test]
-fn the_maps_are_printed_with_what_their_keys_mean() {
+fn the_maps_are_printed_with_the_meanings_of_their_keys() {
     let home = Home::new(&[], "");
     for (name, lines) in [
         (

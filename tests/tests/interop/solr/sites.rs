@@ -141,7 +141,7 @@ async fn whole_titles_and_their_beginnings_are_found_in_a_field_for_them() {
 
 /// A word in a field with synonyms also finds its synonyms; several words at a distance or with masks are refused.
 #[tokio::test(flavor = "multi_thread")]
-async fn words_with_synonyms_find_what_the_field_says() {
+async fn words_with_synonyms_are_found_by_the_rules_of_the_field() {
     let shape = SolrShape::VuFind;
     let Some(filled) = Filled::of_titles(
         "synonyms",

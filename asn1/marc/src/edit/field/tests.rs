@@ -103,7 +103,7 @@ fn audit_r_l11_a_field_is_changed() {
 }
 
 #[test]
-fn audit_r_l11_what_would_be_something_else_is_refused() {
+fn audit_r_l11_text_that_would_be_read_differently_is_refused() {
     let title = "=245  10$aEma";
     let cases: [(&str, Change, &str); 19] = [
         (

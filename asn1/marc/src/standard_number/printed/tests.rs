@@ -221,7 +221,7 @@ fn audit_r_b2_numbers_are_read_in_every_shape() {
 }
 
 #[test]
-fn what_is_written_is_a_part_of_the_text() {
+fn output_is_a_part_of_the_text() {
     for (kind, text, _) in SHAPES {
         for one in numbers(*kind, text) {
             assert!(text.contains(one.written), "{text:?}");

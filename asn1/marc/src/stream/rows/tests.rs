@@ -271,7 +271,7 @@ fn cells(row: &str) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn r_f15_what_is_written_as_a_table_is_read_back() {
+fn r_f15_written_tables_are_read_back() {
     for columns in [
         "001,title,author,year,publisher,isbn,issn",
         "001,title,author,contributor,year,publisher,subject,description,type,format,language,relation,coverage,rights,isbn,issn,lccn,oclc",

@@ -270,7 +270,7 @@ fn documents_in_other_encodings_are_read() {
 }
 
 #[test]
-fn what_is_no_answer_is_refused() {
+fn responses_that_are_not_answers_are_refused() {
     for (text, message) in [
         ("", "the document has no element"),
         ("Internal Server Error", "the document has no element"),
@@ -378,7 +378,7 @@ fn namespaces_around_records_are_bounded() {
 }
 
 #[test]
-fn counts_that_are_no_number_are_malformed() {
+fn counts_that_are_not_numbers_are_malformed() {
     let not_a_number =
         |value| format!("numberOfRecords is \"{value}\", which is not a number of records");
     for (count, expected) in [

@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn r_f15_spreadsheets_keep_what_is_in_a_report() {
+    fn r_f15_spreadsheets_keep_the_values_of_a_report() {
         for (input, shown) in [
             ("0141439513", "\"=\"\"0141439513\"\"\""),
             ("9780141439518", "\"=\"\"9780141439518\"\"\""),

@@ -133,7 +133,7 @@ async fn answers_that_are_none_are_failures_that_no_other_server_is_asked_about(
 }
 
 #[tokio::test]
-async fn what_a_server_says_is_kept_short_and_on_one_line() {
+async fn messages_of_a_server_are_shortened_to_one_line() {
     let reason = format!("no\r\n\u{1b}[31m{}", "x".repeat(10_000));
     let error = json!({ "root_cause": [{ "type": "a", "reason": reason }], "type": "b" });
     let node = FakeNode::start(move |_| FakeAnswer::Json(400, json!({ "error": error }))).await;

@@ -191,7 +191,7 @@ fn r_g_downloads_are_one_menu_for_each_list() {
 }
 
 #[test]
-fn r_g_the_field_says_what_can_be_typed() {
+fn r_g_the_label_of_the_field_lists_the_kinds_of_input() {
     let (_, form) = get(&demo(), "/");
     let label = "<label for=\"q\">Title, author, ISBN, URL or query</label>";
     assert!(form.contains(label), "{form}");

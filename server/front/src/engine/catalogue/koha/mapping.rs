@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn types_say_what_a_field_is_for() {
+    fn types_determine_the_uses_of_a_field() {
         let title = json!({ "type": "text", "analyzer": "standard", "fields": {
             "phrase": { "type": "text", "analyzer": "phrase" },
             "ci_raw": { "type": "keyword", "normalizer": "folding" },

@@ -56,7 +56,7 @@ const KEYS: Abilities = Abilities {
 };
 
 #[test]
-fn what_is_missing_is_named_and_not_offered() {
+fn missing_fields_are_named_and_not_offered() {
     let (offer, missing) = compared(&[
         ("number", KEYS),
         (

@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_says_what_fields_are_for() {
+    fn a_schema_determines_the_uses_of_fields() {
         let shown = shown();
         let schema = Schema::read(&shown);
         let of = |name: &str| {

@@ -188,7 +188,7 @@ fn terms_keep_their_text_and_their_attributes() {
 
 /// If the fields do not support an attribute, the search is refused with the diagnostic of that attribute.
 #[test]
-fn what_the_fields_cannot_say_is_refused() {
+fn unsupported_attributes_are_refused_with_their_diagnostics() {
     let offer = koha();
     for (pqf, expected) in [
         ("@attr 1=9999 war", "114 9999"),
