@@ -27,7 +27,7 @@ fn apdu(name: &str) -> Apdu {
 }
 
 fn names() -> Vec<String> {
-    let files = fs::read_dir(directory()).expect("the fixtures are there");
+    let files = fs::read_dir(directory()).expect("the fixtures exist");
     let mut names: Vec<String> = files
         .flatten()
         .filter_map(|file| Some(file.file_name().to_str()?.strip_suffix(".hex")?.to_owned()))

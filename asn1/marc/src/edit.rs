@@ -446,7 +446,7 @@ mod tests {
             let mut lines = written
                 .lines()
                 .skip_while(|line| !line.contains("New") && !line.contains("2024"));
-            lines.next().expect("it is there");
+            lines.next().expect("it exists");
             let next = lines.next().unwrap_or_default();
             assert!(
                 next.starts_with(before) && next.is_empty() == before.is_empty(),

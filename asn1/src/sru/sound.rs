@@ -209,7 +209,7 @@ mod tests {
             ("<a xmlns='urn:a'><b xmlns='urn:b'/></a>", "urn:a", "a"),
             ("<p:a xmlns:p='urn:&#97;' xmlns='urn:b'/>", "urn:a", "a"),
         ] {
-            let element = XmlElement::read(document).expect("sound");
+            let element = XmlElement::read(document).expect("valid");
             assert_eq!((element.namespace(), element.name()), (namespace, name));
             let root = root_of(element.octets());
             assert_eq!(root, Some((namespace.to_owned(), name.to_owned())));

@@ -123,7 +123,7 @@ impl Caller {
         let length = length.map_or("0", |rest| rest.split('\r').next().unwrap_or_default());
         let mut body = vec![0; length.parse().expect("a length")];
         let read = self.stream.read_exact(&mut body).await;
-        read.expect("the whole body");
+        read.expect("the complete body");
         let body = String::from_utf8(body).expect("UTF-8");
         Some(Answer { head, body })
     }

@@ -53,7 +53,7 @@ async fn measure(index: &Filled, folder: &Path, samples: &[QuerySample], rounds:
     let address = ClusterAddress::of_catalogue(&index.url(index.port));
     let address = address.expect("an address");
     let map = CatalogueMap::shipped(index.kind.map).expect("a map");
-    let map = CatalogueMap::parse(map).expect("a sound map");
+    let map = CatalogueMap::parse(map).expect("a valid map");
     let options = CatalogueOptions::new("books", vec![address]);
     let database = CatalogueDatabase::new(options, map.into()).expect("a database");
     database.check().await.expect("the index fits");

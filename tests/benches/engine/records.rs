@@ -75,7 +75,7 @@ pub(crate) fn made_up(folder: &Path, number: usize) -> PathBuf {
 pub(crate) fn read(file: &Path) -> impl Iterator<Item = MarcRecord> {
     let input = File::open(file).expect("the file");
     let records = RecordReader::new(input, InputForm::Marc);
-    records.map(|record| record.expect("read").record.expect("sound"))
+    records.map(|record| record.expect("read").record.expect("valid"))
 }
 
 /// Words of a record from which queries are made.

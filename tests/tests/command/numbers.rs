@@ -15,7 +15,7 @@ const RECORDS: &str = "=LDR  00000cam a2200000 i 4500\n=001  title\n=040  \\\\$a
                        =LDR  00000nam a2200000 a 4500\n=001  holder\n=020  \\\\$a0306406152\n=245  00$aShort 0306406152\n";
 
 fn serving(text: &str) -> TestServer {
-    let records = mrk::parse_all(text).expect("sound");
+    let records = mrk::parse_all(text).expect("valid");
     TestServer::builder().database("cat", records).start()
 }
 

@@ -71,7 +71,7 @@ fn odd() -> Vec<u8> {
 fn all_records() -> Vec<Vec<u8>> {
     let real = files();
     let real = real.iter().flat_map(|file| records(file));
-    let books = mrk::parse_all(BOOKS).expect("sound");
+    let books = mrk::parse_all(BOOKS).expect("valid");
     let books = books
         .iter()
         .map(|record| iso2709::encode(record).expect("short"));

@@ -152,7 +152,7 @@ fn r_f15_records_are_sorted() {
     let ran = convert(&["--sort", "title", "--split", "2", "-o", output], BOOKS);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let first = std::fs::read_to_string(output.replace("{}", "0001")).expect("a file");
-    let places = ["=001  b", "=001  c"].map(|number| first.find(number).expect("it is there"));
+    let places = ["=001  b", "=001  c"].map(|number| first.find(number).expect("it exists"));
     assert!(places[0] < places[1], "{first}");
 
     let many: Vec<String> = (0..100_000).map(|number| number.to_string()).collect();
@@ -194,10 +194,7 @@ fn r_f15_an_interrupted_sort_leaves_the_output_unchanged() {
     let ended = child.wait_with_output().expect("it ends");
     drop(input);
     assert_eq!(ended.status.code(), Some(130), "{ended:?}");
-    assert_eq!(
-        std::fs::read_to_string(&output).expect("it is there"),
-        "old"
-    );
+    assert_eq!(std::fs::read_to_string(&output).expect("it exists"), "old");
     let left = std::fs::read_dir(&folder).expect("a folder").count();
     assert_eq!(left, 1, "neither draft nor lock: {ended:?}");
 }

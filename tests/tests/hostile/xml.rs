@@ -194,7 +194,7 @@ fn audit_r_x1_odd_records_of_a_backend_forge_nothing() {
     let server = odd(false);
     let documents = documents();
     let sound = documents.iter().position(|(_, is_sound, _)| *is_sound);
-    let sound = sound.expect("one is sound");
+    let sound = sound.expect("one is valid");
     let mut answers = Answers::new();
     for (parameters, packing) in forms() {
         for schema in ["marcxml", "opac"] {

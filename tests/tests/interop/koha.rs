@@ -77,7 +77,7 @@ async fn page(
         let record = retrieved.and_then(|retrieved| retrieved.record);
         records.push(record.map_err(|why| why.condition).map(|record| {
             let octets = Bytes::copy_from_slice(record.octets());
-            iso2709::parse(&octets).expect("sound").record
+            iso2709::parse(&octets).expect("valid").record
         }));
     }
     Ok(records)
@@ -127,7 +127,7 @@ async fn all_records(backend: &dyn Backend, hits: &Hits) -> Vec<MarcRecord> {
             let retrieved = backend.record(Retrieve::new(hits, id, &composition)).await;
             let record = retrieved.expect("retrieved").record.expect("a record");
             let octets = Bytes::copy_from_slice(record.octets());
-            records.push(iso2709::parse(&octets).expect("sound").record);
+            records.push(iso2709::parse(&octets).expect("valid").record);
         }
     }
     records

@@ -113,7 +113,7 @@ fn assert_sound(text: &[u8]) -> Result<(), TestCaseError> {
                 .flatten()
                 .filter_map(|step| step.line())
             {
-                let argument = line.strip_suffix(b"\r\n").expect("a whole line");
+                let argument = line.strip_suffix(b"\r\n").expect("a complete line");
                 prop_assert!(!argument.iter().any(|octet| b"\r\n\0".contains(octet)));
             }
         }

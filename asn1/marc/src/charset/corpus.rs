@@ -23,7 +23,7 @@ fn set_of(file: &Path) -> &'static str {
 }
 
 fn parsed(octets: &Bytes) -> MarcRecord {
-    iso2709::parse(octets).expect("a sound record").record
+    iso2709::parse(octets).expect("a valid record").record
 }
 
 /// Returns our line changed to what yaz-marcdump prints, as far as the differences are intended:

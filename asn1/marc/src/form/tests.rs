@@ -56,7 +56,7 @@ fn audit_r_a2_a_backslash_is_a_backslash() {
             let found = read(&document, input);
             assert_eq!(found.notes, Vec::<String>::new(), "{form:?}");
             assert_eq!(
-                found.record.expect("sound").fields,
+                found.record.expect("valid").fields,
                 record.fields,
                 "{form:?}"
             );
@@ -161,7 +161,7 @@ fn audit_r_a6_an_indicator_that_is_not_ascii_is_a_blank() {
         assert!(remarks.notes.iter().any(|note| note == words), "{form:?}");
         assert!(!String::from_utf8_lossy(&octets).contains('é'), "{form:?}");
         if form == Form::Marc {
-            let again = iso2709::parse_strict(&octets.into()).expect("a sound record");
+            let again = iso2709::parse_strict(&octets.into()).expect("a valid record");
             assert_eq!(again.leader.octet(10), b'2');
             assert_eq!(&*again.fields[0].body, b" 0\x1faTitle");
         }

@@ -76,7 +76,7 @@ fn every_form_is_detected_and_read() {
         assert_eq!(reader.form(), input);
         assert_eq!(
             reader
-                .map(|found| found.expect("in memory").record.expect("sound"))
+                .map(|found| found.expect("in memory").record.expect("valid"))
                 .collect::<Vec<_>>(),
             ["a", "b", "c"].map(record)
         );

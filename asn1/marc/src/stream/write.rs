@@ -105,7 +105,7 @@ mod tests {
                 let document = writer.finish().expect("a vector takes it");
                 let found = RecordReader::new(&document[..], input);
                 let found = found.map(|found| found.expect("in memory").record);
-                let found: Vec<_> = found.map(|found| found.expect("sound").fields).collect();
+                let found: Vec<_> = found.map(|found| found.expect("valid").fields).collect();
                 let written: Vec<_> = (0..count)
                     .map(|number| record(number.to_string()).fields)
                     .collect();

@@ -334,7 +334,10 @@ async fn closing_waits_one_second_at_most_and_once() {
     let (session, transcript) = open(script).await;
     session.close().await.expect("was open");
     assert_eq!(start.elapsed().as_secs(), 1);
-    session.close().await.expect("closing twice is no error");
+    session
+        .close()
+        .await
+        .expect("closing twice is not an error");
     assert!(matches!(session.ended().await, End::Closed));
     assert!(matches!(
         hits(&session).await,

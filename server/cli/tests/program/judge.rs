@@ -61,7 +61,7 @@ fn messages_of_clients_are_judged_at_the_end() {
     let finding = finding
         .clone()
         .find(|finding| finding["rule"] == "present.set");
-    let finding = finding.expect("there");
+    let finding = finding.expect("present");
     assert_eq!(finding["section"], "Z39.50-2003 §3.2.3.1.3");
     assert_eq!(finding["message"], "presentRequest");
     assert!(finding["octets"].as_str().expect("text").starts_with("b8"));

@@ -98,7 +98,7 @@ async fn found(client: &WebClient) -> String {
         session.send(octets.into()).await.expect("the server reads");
         let answer = session.next().await.expect("an answer");
         let answer = codec::decode(&answer.expect("an APDU"));
-        answers.push(answer.expect("a sound answer"));
+        answers.push(answer.expect("a valid answer"));
     }
     match &answers[..] {
         [Apdu::InitializeResponse(_), Apdu::SearchResponse(found)] => {

@@ -62,7 +62,7 @@ fn work() -> Work {
 
 #[test]
 fn terms_are_found_by_patterns() {
-    let regex = Regex::new("^(?:w.r.*)$").expect("sound");
+    let regex = Regex::new("^(?:w.r.*)$").expect("valid");
     for a_segment in [1, 3, 100] {
         let index = index(TEXTS, a_segment);
         assert_eq!(index.records(), TEXTS.len());

@@ -16,7 +16,7 @@ use crate::memory::index::Index;
 use crate::testing::record;
 
 fn octets(docid: &str) -> Vec<u8> {
-    iso2709::encode(&record(docid, "War")).expect("a sound record")
+    iso2709::encode(&record(docid, "War")).expect("a valid record")
 }
 
 /// Returns a folder with these files.
@@ -141,7 +141,7 @@ fn many_records_keep_their_order() {
             &format!("id{number}"),
             &"War and peace and all the rest ".repeat(40),
         );
-        file.extend(iso2709::encode(&long).expect("a sound record"));
+        file.extend(iso2709::encode(&long).expect("a valid record"));
     }
     assert!(file.len() > 8 << 20, "enough for several segments");
     let folder = folder(&[("many.mrc", &file), ("one.mrc", &octets("last"))]);

@@ -209,7 +209,7 @@ async fn retrieved(backend: &dyn Backend, hits: &Hits, positions: Range<usize>) 
         let retrieved = backend.record(Retrieve::new(hits, id, &composition)).await;
         let record = retrieved.expect("retrieved").record.expect("a record");
         let octets = Bytes::copy_from_slice(record.octets());
-        let parsed = iso2709::parse(&octets).expect("sound").record;
+        let parsed = iso2709::parse(&octets).expect("valid").record;
         let number = parsed.control_number().expect("an identifier");
         found.push(String::from_utf8_lossy(number).into_owned());
     }

@@ -179,7 +179,7 @@ async fn audit_r_l1_hostile_texts_are_texts() {
     let at = broken
         .windows(3)
         .position(|part| part == b"XXX")
-        .expect("there");
+        .expect("present");
     octets.extend([&broken[..at], b"\xed\xa0\x80", &broken[at + 3..]].concat());
     std::fs::write(home.file("all.mrc"), octets).expect("written");
     let loaded = home.run(&["load", "all.mrc"]);

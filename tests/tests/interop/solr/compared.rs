@@ -245,7 +245,7 @@ async fn queries_are_equal(shape: SolrShape, name: &str) {
         return;
     };
     let town = Town::open(&filled, shape);
-    let missing = town.database.check().await.expect("a sound core");
+    let missing = town.database.check().await.expect("a valid core");
     let mut maker = Maker {
         naive: &filled.naive,
         random: Random::new("queries of Solr"),

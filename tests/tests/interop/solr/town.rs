@@ -36,7 +36,7 @@ fn opened(filled: &Filled, map: &str) -> CatalogueDatabase {
         .iter()
         .map(|url| ClusterAddress::of_catalogue(url));
     let addresses = addresses.collect::<Result<Vec<_>, _>>().expect("addresses");
-    let map = CatalogueMap::parse(map).expect("a sound map");
+    let map = CatalogueMap::parse(map).expect("a valid map");
     let options = CatalogueOptions::new("town", addresses);
     CatalogueDatabase::new(options, Arc::new(map)).expect("no certificates")
 }
@@ -106,7 +106,7 @@ impl Town {
                 .await;
             let record = retrieved.expect("retrieved").record.expect("a record");
             let octets = Bytes::copy_from_slice(record.octets());
-            found.push(iso2709::parse(&octets).expect("sound").record);
+            found.push(iso2709::parse(&octets).expect("valid").record);
         }
         found
     }

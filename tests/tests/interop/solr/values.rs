@@ -73,7 +73,7 @@ async fn numbers_codes_and_years_are_found() {
             continue;
         };
         let digits = number.split(' ').next().expect("one");
-        let isbn = z3950_marc::standard_number::Isbn::parse(digits).expect("sound");
+        let isbn = z3950_marc::standard_number::Isbn::parse(digits).expect("valid");
         let (own, hyphens) = (
             Ids::from([id]),
             format!("{}-{}", &digits[..3], &digits[3..]),

@@ -202,7 +202,7 @@ fn audit_r_l11_text_that_would_be_read_differently_is_refused() {
     record.fields.push(Field::control(b"500", "10No"));
     let pushed = record
         .field_mut("500")
-        .expect("it is there")
+        .expect("it exists")
         .push("a", "x")
         .map(drop);
     assert_eq!(pushed, Err(EditError::BareText(Tag(*b"500"))));
@@ -218,7 +218,7 @@ fn audit_r_l11_codes_are_as_long_as_the_leader_says() {
     record
         .fields
         .push(Field::data(b"200", "1 ", [("aa", "Ema"), ("ab", "x")]));
-    let mut field = record.field_mut("200").expect("it is there");
+    let mut field = record.field_mut("200").expect("it exists");
     field.set("aa", "Emma").expect("a code of two characters");
     assert!(field.remove("ab").expect("another one"));
     assert!(field.set("a", "Emma").is_err());
@@ -267,7 +267,7 @@ fn audit_r_l11_a_record_in_another_set_takes_text_in_utf8() {
             );
         }
         let mut record = source.clone();
-        let mut field = record.field_mut("300").expect("it is there");
+        let mut field = record.field_mut("300").expect("it exists");
         field.set("a", "plain").expect("ASCII is in every set");
         let same = |record: &MarcRecord| (record.leader, record.fields.first().cloned());
         assert_eq!(same(&record), same(&source), "{set}");

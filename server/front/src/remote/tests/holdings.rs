@@ -47,7 +47,7 @@ impl Backend for Library {
             ))]),
         };
         let record = match wanted.composition.syntax {
-            Some(OPAC) => opac.to_external().expect("sound"),
+            Some(OPAC) => opac.to_external().expect("valid"),
             _ => marc,
         };
         ready(Ok(Retrieved::new("cat".into(), Ok(record))))
@@ -321,7 +321,7 @@ fn a_copy_is_as_it_was_sent() {
         bibliographic_record: Some(External::octet_aligned(USMARC, Bytes::from(octets))),
         holdings_data: Some(vec![HoldingsRecord::HoldingsAndCirc(Box::new(copy("A")))]),
     };
-    let external = opac.to_external().expect("sound");
+    let external = opac.to_external().expect("valid");
     let record = z3950::Record::new(external.clone(), None);
     let mut composition = z3950_server::backend::Composition::full(Some(OPAC));
     let same = super::super::form::converted(&record, &composition);
