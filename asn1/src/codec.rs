@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn audit_a_query_that_is_too_deep_is_told_from_what_is_malformed() {
+    fn audit_a_query_that_is_too_deep_is_distinguished_from_a_malformed_one() {
         let operand = RpnStructure::term(Vec::new(), "a");
         let query = |depth: usize| {
             let tree = (0..depth).fold(operand.clone(), |tree, _| {

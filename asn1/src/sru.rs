@@ -19,8 +19,8 @@
 //! | `sound` | the gate for XML of others, before it becomes a part of an answer |
 //! | `diagnostic` | [`SruDiagnostic`], its conditions in words, and those of Bib-1 as these and back |
 //!
-//! Records are octets. An answer copies them as they are, so those of others have to be an [`XmlElement`]; the reader cuts them out of the answer without a copy, and adds the
-//! namespaces that the answer around them declares.
+//! Records are octets. A response contains them unchanged, so XML from other sources must be an [`XmlElement`]; the reader
+//! returns slices of the response without copying them, and adds the namespaces that are declared around a record.
 //!
 //! Writing is exact: it uses the prefixes `zs:`, `diag:` and `fr:`, which clients look for, and the order of the
 //! schemas. Reading is tolerant: it compares local names without prefixes and namespaces, and skips unknown elements of

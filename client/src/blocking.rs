@@ -15,18 +15,19 @@
 //! # }
 //! ```
 //!
-//! The names are those of the asynchronous types, whose pages say more; [`ResultSet`], [`Records`] and [`Events`] are read
-//! by iterators. A client with credentials, profiles, TLS options or routes is made by the builder of the
-//! asynchronous one and converted: `Client::from(z3950::Client::builder().…build()?)`.
+//! The types have the same names as the asynchronous types, whose pages have the details; [`ResultSet`], [`Records`] and
+//! [`Events`] are read by iterators. To create a client with credentials, profiles, TLS options or routes, build the
+//! asynchronous client and convert it: `Client::from(z3950::Client::builder().…build()?)`.
 //!
 //! Each client has one thread, which starts with its first request, is shared by its clones, connections and result
 //! sets, and ends with the last of them. Between calls, this thread answers servers and closes sessions. Calls can be
 //! made from several threads at the same time.
 //!
-//! A client does not survive a fork: in the child, its thread does not exist, so calls do not end, and its sockets are those of the
-//! parent. Create the client after the fork, and do not use or drop one from before it in the child.
+//! A client does not survive a fork: in the child process, its thread does not exist, so calls never return, and its sockets
+//! belong to the parent. Create the client after the fork. In the child process, neither use nor drop a client from before the
+//! fork.
 //!
-//! A call from asynchronous code works, but the other tasks of its thread wait as well. Use the asynchronous
+//! A call from asynchronous code works, but also blocks the other tasks of its thread. Use the asynchronous
 //! [`Client`](crate::Client) there, or `tokio::task::spawn_blocking`.
 //!
 //! | file | holds |

@@ -1,5 +1,5 @@
-//! The client, which takes URLs and targets, and returns records, sessions and connections (RFC 2056 §3, §4). It has
-//! what requests share: options, profiles, and the pool of sessions.
+//! The client, which takes URLs and targets, and returns records, sessions and connections (RFC 2056 §3, §4). It
+//! holds what all requests share: options, profiles, and the pool of sessions.
 
 mod builder;
 mod gopher;
@@ -107,13 +107,13 @@ impl Client {
         Self::with(ClientOptions::default())
     }
 
-    /// Starts to build a client with credentials, profiles, certificates or limits, which does not depend on its
-    /// environment either.
+    /// Creates a builder for a client with credentials, profiles, certificates or limits. Such a client does not
+    /// depend on its environment either.
     pub fn builder() -> ClientBuilder {
         ClientBuilder::default()
     }
 
-    /// Creates a client with the user's configuration: it accepts the names of built-in targets and of those in the
+    /// Creates a client with the user's configuration: it accepts the names of built-in targets and of targets in the
     /// user's `targets.toml`, and with the feature `proxy` it uses the proxy set in the environment. When a target
     /// needs a password, it is obtained from the source named in `targets.toml`.
     ///
@@ -255,8 +255,8 @@ impl Client {
     }
 
     /// Plans the requests for `url`, with the profile of its server applied (see [`Plan::with_profile`]). The
-    /// credentials of the profile are used if neither the options nor the URL have any. A password command is run only
-    /// once.
+    /// credentials of the profile are used if neither the options nor the URL contain any. A password command is run
+    /// only once.
     ///
     /// # Errors
     /// See [`PlanError`].
@@ -430,14 +430,14 @@ impl Client {
     /// reached, the method waits until a session is returned, at most for [`Timeouts::session`].
     ///
     /// # Errors
-    /// [`Error::Target`], also for a URL with a docid, which [`get`](Self::get) or [`open`](Self::open) takes, and for
-    /// one with credentials that are not to be sent; [`Error::Credentials`], or another error if the server cannot be
-    /// reached or refuses the session.
+    /// [`Error::Target`], also for a URL with a docid, which requires [`get`](Self::get) or [`open`](Self::open), and
+    /// for a URL with credentials that may not be sent; [`Error::Credentials`], or another error if the server cannot
+    /// be reached or refuses the session.
     pub async fn connect(&self, target: impl AsRef<str>) -> Result<Connection, Error> {
         self.connect_with(target, ConnectOptions::default()).await
     }
 
-    /// Connects to a target with credentials or time limits of its own.
+    /// Connects to a target with separate credentials or time limits.
     ///
     /// # Errors
     /// The errors of [`connect`](Self::connect).
@@ -468,10 +468,10 @@ impl Client {
         Ok(Connection::new(plan, target, lease, limit).with_form(form))
     }
 
-    /// Resolves a target, and returns it with the Init request, which has the credentials of its URL.
+    /// Resolves a target, and returns it with an Init request that contains the credentials of its URL.
     ///
     /// # Errors
-    /// [`Error::Target`] for text that is not a target, or has a part that would have no effect.
+    /// [`Error::Target`] for text that is not a target, or has a part without effect.
     pub(crate) fn resolve(&self, text: &str) -> Result<(Resolved, InitializeRequest), Error> {
         let target = self.server(text)?;
         let mut init = self.options.plan.init.clone();
@@ -481,7 +481,7 @@ impl Client {
         Ok((target, init))
     }
 
-    /// Resolves a target that names a server, and no record.
+    /// Resolves a target that names a server but not a record.
     fn server(&self, text: &str) -> Result<Resolved, Error> {
         let target = self.profiles.resolve(text).map_err(target_error)?;
         if target.url.as_ref().is_some_and(|url| url.docid().is_some()) {
@@ -541,7 +541,7 @@ impl Client {
     }
 }
 
-/// Returns the form of records that a session URL asks for.
+/// Returns the record form that a session URL requests.
 fn form_of(url: &Z3950Url, options: &PlanOptions) -> Result<RecordForm, PlanError> {
     if url.kind() != Kind::Session {
         return Ok(RecordForm::default());

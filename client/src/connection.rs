@@ -44,7 +44,7 @@ use crate::url::{Kind, Octets, Z3950Url};
 /// [`Client::close_all`]; [`close`](Self::close) ends it.
 ///
 /// A session ends with the tokio runtime in which it was opened. A connection that is used in another runtime continues
-/// with that session while its runtime runs, and opens another one after that.
+/// with that session while the session's runtime runs, and opens another session after that.
 ///
 /// [`Client::connect`]: crate::Client::connect
 /// [`Client::close_all`]: crate::Client::close_all

@@ -39,11 +39,11 @@ pub use sru::SruFault;
 
 /// The reason why a request failed.
 ///
-/// `Display` says what happened in one level; [`source`](std::error::Error::source) returns its cause. [`chain`] writes
-/// both on one line, and a `main` that returns [`Report`] prints them. Text from the server is not escaped, so escape it
-/// before it reaches a terminal.
+/// `Display` describes only this level of the error; [`source`](std::error::Error::source) returns its cause. [`chain`]
+/// writes both on one line, and a `main` that returns [`Report`] prints them. Text from the server is not escaped, so
+/// escape it before it reaches a terminal.
 ///
-/// To decide what to do, ask the error rather than match its variants: [`is_timeout`](Self::is_timeout),
+/// To decide what to do, call these methods rather than match variants: [`is_timeout`](Self::is_timeout),
 /// [`is_connect`](Self::is_connect), [`is_transient`](Self::is_transient),
 /// [`is_connection_lost`](Self::is_connection_lost), [`diagnostics`](Self::diagnostics), [`code`](Self::code).
 ///
@@ -296,7 +296,7 @@ pub enum Phase {
     ExtendedServices,
     /// Closing the session.
     Close,
-    /// A call as a whole, which has a limit of its own ([`Timeouts::call`](crate::Timeouts::call)).
+    /// A call as a whole, which has a separate limit ([`Timeouts::call`](crate::Timeouts::call)).
     Call,
 }
 
@@ -499,7 +499,7 @@ impl Diagnostics {
             .any(|diagnostic| diagnostic.condition == condition)
     }
 
-    /// Adds diagnostics, each once.
+    /// Adds diagnostics, without duplicates.
     pub(crate) fn extend(&mut self, others: impl IntoIterator<Item = DiagRec>) {
         for diagnostic in others {
             if !self.0.contains(&diagnostic) {

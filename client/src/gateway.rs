@@ -126,7 +126,7 @@ impl GatewayClient {
         }
     }
 
-    /// Makes a request on a connection of its own. The connection is kept unless the request fails.
+    /// Makes a request on a kept connection or a new one. The connection is kept unless the request fails.
     async fn ask(&self, request: &HttpRequest, timeouts: &Timeouts) -> Result<HttpAnswer, Error> {
         let kept = self.idle().pop();
         let mut http = kept.unwrap_or_else(|| self.http());
@@ -136,7 +136,7 @@ impl GatewayClient {
         Ok(answer)
     }
 
-    /// Converts an error of the connection to one which says that the gateway, and not the server, cannot be reached.
+    /// Converts an error of the connection to an error that says that the gateway, not the server, cannot be reached.
     fn unreachable(&self, error: Error) -> Error {
         match error {
             Error::Unavailable {

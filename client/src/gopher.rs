@@ -90,7 +90,7 @@ pub async fn retrieve(
 /// Parses a reply from the server named by `url`.
 ///
 /// # Errors
-/// Those errors of [`retrieve`] that concern replies.
+/// The errors of [`retrieve`] that concern replies.
 #[cfg(feature = "sru")]
 pub(crate) fn read(
     url: &GopherUrl,

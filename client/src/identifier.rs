@@ -8,7 +8,7 @@ use z3950_marc::standard_number::{
     Isbn, Issn, NumberKind, PrintedNumber, lccn, numbers, oclc_number,
 };
 
-/// The most identifiers taken from a record or a text.
+/// The maximum number of identifiers taken from a record or a text.
 pub const MAX_IDENTIFIERS: usize = 20;
 
 /// An identifier of a record.
@@ -118,12 +118,12 @@ impl Identifier {
         }
     }
 
-    /// All identifiers in a text that has several numbers, as a cell of a table may: `0306406152 (hbk.) | 0141439513 (pbk.)`,
-    /// `isbn:0306406152 OR isbn:0141439513`. Forms of one number count as one. Of a text without several, that of
-    /// [`read`](Self::read).
+    /// Parses all identifiers in a text with several numbers, such as a cell of a table: `0306406152 (hbk.) | 0141439513
+    /// (pbk.)`, `isbn:0306406152 OR isbn:0141439513`. Different forms of one number count as one. A text without several
+    /// numbers gives the same identifier as [`read`](Self::read).
     ///
     /// # Errors
-    /// Those of [`read`](Self::read).
+    /// The errors of [`read`](Self::read).
     pub fn read_all(text: &str, kind: Option<Kind>) -> Result<Vec<Self>, IdentifierError> {
         let first = Self::read(text, kind)?;
         let mut default = kind;
@@ -151,7 +151,7 @@ impl Identifier {
         Ok(found.into_iter().map(|(_, one)| one).collect())
     }
 
-    /// The sound numbers in a part of a text, of a kind or of that of their shape.
+    /// Returns the valid numbers in a part of a text, of the given kind or of the kind that their form suggests.
     fn in_part(part: &str, kind: Option<Kind>) -> Vec<Self> {
         let rest = labelled(part).map_or(part, |(_, rest)| rest);
         let leading = leading(Kind::Isbn, without_qualifier(rest));
@@ -172,7 +172,7 @@ impl Identifier {
         if is_bare {
             return vec![of(rest)];
         }
-        // A record number of eight digits is no LCCN for certain.
+        // A record number of eight digits is not certain to be an LCCN.
         if kind.is_none() && kind_of_part == Kind::Lccn {
             return Vec::new();
         }
@@ -183,12 +183,13 @@ impl Identifier {
             .collect()
     }
 
-    /// Returns the identifier as all spellings of the number have it, such as `isbn:9780306406157`.
+    /// Returns the form that is the same for all spellings of the number, such as `isbn:9780306406157`.
     pub fn normalized(&self) -> String {
         format!("{}:{}", self.kind.name(), normal(self.kind, &self.text))
     }
 
-    /// A hint if no record is found: it begins with an unknown prefix, or may be an ISSN without its hyphen.
+    /// Returns a hint for the case that no record is found: the identifier begins with an unknown prefix, or may be
+    /// an ISSN without its hyphen.
     pub fn hint(&self) -> Option<String> {
         if self.kind == Kind::Lccn && !self.is_certain && Issn::parse(&self.text).is_some() {
             return Some(format!("if it is an ISSN, write issn:{}", self.text));
@@ -242,7 +243,7 @@ impl Identifier {
                         "{text} looks like an {name} with a wrong check digit ({digit} expected)"
                     )
                 };
-                // The hint names the ISSN if nothing is found.
+                // If nothing is found, the hint names the ISSN.
                 if Issn::parse(text).is_some() {
                     return None;
                 }
@@ -298,7 +299,7 @@ fn labelled(text: &str) -> Option<(Kind, &str)> {
     (has_digit && begins).then_some((kind, number))
 }
 
-/// The text after a qualifier that begins it: `(electronic bk.) 9780306406157`.
+/// Returns the text after a leading qualifier: `(electronic bk.) 9780306406157`.
 fn without_qualifier(text: &str) -> &str {
     let rest = text.strip_prefix('(').and_then(|rest| rest.split_once(')'));
     let rest = rest.map_or("", |(_, rest)| rest.trim());
@@ -311,7 +312,7 @@ fn without_qualifier(text: &str) -> &str {
     }
 }
 
-/// The numbers of a kind in a text, in every shape that catalogues print them.
+/// Returns the numbers of a kind in a text, in any form that catalogues print.
 pub(super) fn printed(kind: Kind, text: &str) -> Vec<PrintedNumber<'_>> {
     let kind = match kind {
         Kind::Isbn => NumberKind::Isbn,
@@ -323,7 +324,8 @@ pub(super) fn printed(kind: Kind, text: &str) -> Vec<PrintedNumber<'_>> {
     numbers(kind, text)
 }
 
-/// The normal form of a number, for comparison: that of the first in a text, or the letters and digits of another text.
+/// Returns the normal form of a number, for comparison: that of the first number in a text or, if there is none, the
+/// letters and digits of the text.
 pub(super) fn normal(kind: Kind, text: &str) -> String {
     if let Some(first) = printed(kind, text).into_iter().next() {
         return first.normal;
@@ -341,8 +343,8 @@ pub(super) fn normal(kind: Kind, text: &str) -> String {
     }
 }
 
-/// The number in a text of a catalogue or table: an ISBN or ISSN as [`printed`] finds it, others without white space around
-/// them.
+/// Returns the number in a text from a catalogue or table: an ISBN or ISSN as found by [`printed`], other numbers without
+/// surrounding white space.
 pub(super) fn number(kind: Kind, text: &str) -> &str {
     let first = match kind {
         Kind::Isbn | Kind::Issn => printed(kind, text).into_iter().next(),
@@ -351,8 +353,8 @@ pub(super) fn number(kind: Kind, text: &str) -> &str {
     first.map_or_else(|| leading(kind, text), |first| first.written)
 }
 
-/// The number that begins a text, without label, qualifier and price, as in `0471383147 (pbk.) :`, `ISBN 0471383147` and
-/// `"0471383147"`.
+/// Returns the number at the beginning of a text, without label, qualifier and price, as in `0471383147 (pbk.) :`, `ISBN
+/// 0471383147` and `"0471383147"`.
 fn leading(kind: Kind, text: &str) -> &str {
     let is_it: fn(&str) -> bool = match kind {
         Kind::Isbn => |part| Isbn::check_digit_of(part).is_some(),

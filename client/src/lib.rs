@@ -19,7 +19,7 @@
 //! # }
 //! ```
 //!
-//! A program gives credentials, certificates and limits itself; nothing is read from files or the environment:
+//! A program supplies credentials, certificates and limits itself; nothing is read from files or the environment:
 //!
 //! ```no_run
 //! # #[cfg(feature = "tls")]
@@ -78,7 +78,8 @@
 //! - `html`: URLs in HTML;
 //! - `suggest`: errors about an unknown name suggest the nearest known one.
 //!
-//! Records as JSON have their members in alphabetical order, or with `preserve_order` of `serde_json` in that of the record.
+//! Records as JSON have their members in alphabetical order, or, with `preserve_order` of `serde_json`, in the order
+//! of the record.
 //!
 //! # Stability
 //!

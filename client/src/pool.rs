@@ -349,17 +349,17 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The number of sessions of a client and of users that wait for one, at one moment.
+/// The number of a client's sessions, and of users that wait for a session, at one moment.
 ///
 /// Sessions opened for session URLs or by [`Client::session`](crate::Client::session) are not counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PoolStatus {
-    /// The sessions lent to connections and requests, including those that are being opened.
+    /// The sessions lent to connections and requests, including sessions that are still being opened.
     pub in_use: usize,
     /// The open sessions that are kept for the next user.
     pub idle: usize,
-    /// The users that wait for a session, because as many are in use as the target allows.
+    /// The number of users that wait for a session, because as many sessions are in use as the target allows.
     pub waiting: usize,
 }
 

@@ -181,7 +181,8 @@ impl Record {
         citation
     }
 
-    /// What a record of MODS or Dublin Core in XML describes, as MARC 21 for citations and tables; see [`described_in_xml`].
+    /// Returns the contents of a MODS or Dublin Core record in XML as MARC 21, for citations and tables; see
+    /// [`described_in_xml`].
     pub(crate) fn described(&self) -> Option<MarcRecord> {
         match self.retrieved() {
             RetrievedRecord::Xml(octets) => described_in_xml(&octets),
@@ -189,8 +190,8 @@ impl Record {
         }
     }
 
-    /// Returns the record for people, not escaped for terminals: MARC as lines, SUTRS and XML as they are, ASN.1 syntaxes as indented
-    /// lines, anything else as a listing of its BER values. Octets that are not text show as `\xNN`.
+    /// Returns the record as text for people, not escaped for terminals: MARC as lines, SUTRS and XML unchanged, ASN.1 syntaxes
+    /// as indented lines, and anything else as a listing of its BER values. Octets that are not text are shown as `\xNN`.
     pub fn text(&self) -> String {
         let octets = match self.retrieved() {
             RetrievedRecord::Marc(octets) => match self.marc_of(&octets) {
@@ -335,7 +336,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_is_damage_and_wrong_numbers_are_not() {
+    fn missing_data_is_damage_and_wrong_numbers_are_not() {
         let marc = MarcRecord {
             fields: vec![
                 Field::control(b"001", "id7"),

@@ -54,7 +54,7 @@ impl ScanSet {
         &self.result
     }
 
-    /// The diagnostics in the place of terms, then those beside the terms, as errors.
+    /// Returns the diagnostics in place of terms, followed by the other diagnostics, as errors.
     pub fn errors(&self) -> impl Iterator<Item = Error> {
         let entries = self.result.entries.iter();
         let in_place = entries.filter_map(|entry| match entry {

@@ -41,7 +41,7 @@ use z3950_asn1::bib1::diagnostics::Condition;
 enum Refused {
     /// A refusal by the client or by the server, which becomes part of the answer.
     For(Vec<DiagRec>),
-    /// An error, because of which there is no answer.
+    /// An error that ends the request without an answer.
     Error(crate::error::Error),
 }
 

@@ -154,7 +154,7 @@ pub enum TargetError {
     /// A URL is given where only a host is expected.
     #[error("give the host alone, with or without a port, in place of {0}")]
     UrlForHost(String),
-    /// `sru:` is not followed by a URL.
+    /// `sru:` is followed by text that is not a URL.
     #[error("an address of SRU is written http://host/database, or sru:post:http://host/database")]
     NoUrl,
     /// An SRU URL contains the parameters of a request.
@@ -304,7 +304,7 @@ pub fn redacted(text: &str) -> String {
     let is_address = scheme
         .split_once(':')
         .is_some_and(|(name, behind)| behind.is_empty() && generic::names_addresses(name));
-    // A path may contain an `@`, and so may the databases after it, so nothing is redacted.
+    // A path and the databases after it may contain an `@`, so nothing is redacted.
     if is_address || scheme == "unix:" && (rest.starts_with(['/', '.']) || !rest.contains(':')) {
         return text.to_owned();
     }

@@ -8,7 +8,7 @@
 //! | `Tls` | through another connector, then verifies the server (feature `tls`) |
 //! | `Proxied` | through an HTTP or SOCKS5 proxy (feature `proxy`) |
 //!
-//! [`Routes`] combines them for an endpoint.
+//! [`Routes`] combines these parts for an endpoint.
 
 pub(crate) mod connect;
 #[cfg(feature = "sru")]

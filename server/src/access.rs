@@ -1,8 +1,8 @@
 //! Access control: admission to sessions, and the rights of users (Z39.50-2003 §3.2.1.1.2 id/authentication, §3.2.5 access
 //! control).
 //!
-//! Who the users are is up to an [`Authenticate`]: the [`UserList`] of [`Access::users`], or a program's own, such as a directory
-//! or a table of a database.
+//! An [`Authenticate`] decides who the users are: the [`UserList`] of [`Access::users`], or a program's own implementation, such
+//! as a directory or a database table.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -42,13 +42,13 @@ use crate::passwords::{PasswordChecks, PasswordHash};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Access {
-    /// The users; if there are none, everybody may open a session. They are not asked if the target has an [`Authenticate`] of its
-    /// own.
+    /// The users; if there are none, everybody may open a session. The list is ignored if the target has its own
+    /// [`Authenticate`].
     pub users: Vec<User>,
     /// Whether clients without credentials are admitted even if there are users.
     pub anonymous: bool,
-    /// How to ask clients without credentials for them before their first operation (§3.2.5); `None` to refuse their Init
-    /// instead.
+    /// How the server asks clients without credentials to authenticate before their first operation (§3.2.5); `None` to
+    /// refuse their Init instead.
     pub challenge: Option<Challenge>,
     /// The client addresses that are refused with condition 1016.
     pub blocked: Vec<IpAddr>,
@@ -71,16 +71,16 @@ pub struct User {
     pub password_hash: Option<PasswordHash>,
     /// The databases that the user may search; `None` for all. Other databases are refused with condition 236.
     pub databases: Option<Vec<String>>,
-    /// The maximum number of concurrent sessions of the user; further ones are refused with condition 1015.
+    /// The maximum number of concurrent sessions of the user; further sessions are refused with condition 1015.
     pub sessions: Option<usize>,
     /// Whether the user may update databases from any address; with `None`, the user has the rights of a client without a name.
     pub update: Option<bool>,
-    /// The condition with which the user is always refused, such as 1012 to 1017.
+    /// The condition with which every login of the user is refused, such as 1012 to 1017.
     pub refusal: Option<Condition>,
 }
 
 impl User {
-    /// Creates a user with this name, whose password is already checked or of no concern.
+    /// Creates a user with this name, whose password has already been checked or does not matter.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -91,19 +91,21 @@ impl User {
 
 /// Finds the users of a server: by passwords in a database, by a directory, by another program.
 ///
-/// A login is checked before the request that brings it begins; of one address, one at a time. The check may wait; it has
-/// [`Limits::login_time`](crate::Limits::login_time), after which the client is refused, as it is if the check panics. Work that
-/// blocks a thread, such as the hashing of a password, belongs in [`backend::blocking`](crate::backend::blocking).
+/// A login is checked before its request begins, and logins from one address are checked one at a time. The check may wait, for
+/// at most [`Limits::login_time`](crate::Limits::login_time); after that time, or if the check panics, the client is refused.
+/// Work that blocks a thread, such as hashing a password, belongs in [`backend::blocking`](crate::backend::blocking).
 ///
-/// The answers to wrong logins are delayed ([`Limits::refusal_delay`](crate::Limits::refusal_delay)), and too many end the
-/// connection, whoever checks them. A session is checked once; clients of SRU send their login again with each connection.
+/// The answers to wrong logins are delayed ([`Limits::refusal_delay`](crate::Limits::refusal_delay)), and too many wrong
+/// logins end the connection, whatever code checks them. A Z39.50 session is checked once; SRU clients send their login
+/// again on each connection.
 pub trait Authenticate: Send + Sync {
-    /// Returns the user with this login, with the rights that apply: databases, sessions and updates. Its password and hash are not
-    /// looked at. [`Caller::user`](crate::backend::Caller::user) tells its name to the backend.
+    /// Returns the user with this login, including the rights to databases, sessions and updates. The password and hash in the
+    /// result are ignored. [`Caller::user`](crate::backend::Caller::user) gives the backend the user's name.
     ///
     /// # Errors
-    /// The reason for the refusal: condition 1011 for a wrong name or password, and 1012 to 1017 for others. Each counts as a wrong
-    /// login, except 1014 and the other conditions of a server in trouble (1, 2 and 1018): the login could not be checked.
+    /// The reason for the refusal: condition 1011 for a wrong name or password, 1012 to 1017 for other reasons. Each of them
+    /// counts as a wrong login, except 1014 and the conditions for server problems (1, 2 and 1018), because then the login could
+    /// not be checked.
     fn authenticate<'a>(&'a self, login: Login<'a>) -> Answer<'a, User>;
 }
 
@@ -115,7 +117,7 @@ pub struct Login<'a> {
     pub user: &'a str,
     /// The groupId.
     pub group: Option<&'a str>,
-    /// The password; empty without one.
+    /// The password; empty if there is none.
     pub password: &'a [u8],
     /// The address of the client; `None` for a client on the server's host that does not have one.
     pub address: Option<IpAddr>,
@@ -155,7 +157,7 @@ impl UserList {
     }
 
     /// Returns the hashes against which a password must be verified before [`find`](Self::find) compares it. If the user does not
-    /// have a hash but others do, it is one of theirs, so that the time does not tell which users there are.
+    /// have a hash but others do, one of theirs is returned, so that the time does not reveal which users exist.
     fn hashes_for(&self, login: Login<'_>) -> Vec<PasswordHash> {
         let hash = |user: &User| {
             let hash = user.password_hash.as_ref();
@@ -170,7 +172,7 @@ impl UserList {
         }
     }
 
-    /// Finds the user with a login. A hashed password counts as wrong unless it was verified lately.
+    /// Finds the user with a login. A hashed password counts as wrong unless it was verified recently.
     fn find(&self, login: Login<'_>) -> Result<User, Diagnostic> {
         let mut users = self.users.iter();
         let user = users.find(|user| user.is(login, &self.checks));
@@ -334,7 +336,7 @@ fn same(left: &[u8], right: &[u8]) -> bool {
 }
 
 impl<'a> Credentials<'a> {
-    /// Returns the credentials that Init gives as user and password; `None` for others.
+    /// Returns the user name and password in the credentials of Init; `None` for other forms.
     pub(crate) fn of(given: &'a IdAuthentication) -> Option<Self> {
         match given {
             IdAuthentication::Open(text) => Some(Self::open(text.as_bytes())),

@@ -112,7 +112,7 @@ impl Association {
         lock(&self.usage)
     }
 
-    /// Returns the authenticated user; `None` for a client without one.
+    /// Returns the authenticated user; `None` if the client has not authenticated.
     pub(crate) fn user(&self) -> Option<&User> {
         self.seat.get().map(Seat::user)
     }
@@ -164,7 +164,7 @@ impl Association {
         Err(diagnostic(Condition::RESULT_SET_NAMING, name))
     }
 
-    /// Returns the backend of the databases that a request names.
+    /// Returns the backend for the databases named in a request.
     ///
     /// # Errors
     /// Condition 23 if no database is named or the combination cannot be searched, 111 for more databases than the limit, 236 for
@@ -206,7 +206,7 @@ impl Association {
         Ok(Arc::clone(backend))
     }
 
-    /// Returns the backend of the server's own databases, if this is the name of one: IR-Explain-1 or IR-Extend-1.
+    /// Returns the backend if this is the name of one of the server's own databases, IR-Explain-1 or IR-Extend-1.
     fn own_database(&self, name: &str) -> Option<Arc<dyn Backend>> {
         let offer = &self.target.offer;
         if offer.explain && name.eq_ignore_ascii_case(EXPLAIN_DATABASE) {

@@ -1,16 +1,17 @@
 //! The interface between the server and its databases (Z39.50-2003 §3.1.2): [`Backend`]. The default methods answer that the service
 //! is not supported.
 //!
-//! All that a backend of one's own needs is in this module, also the types of the standard that occur here. What may help:
+//! This module contains everything that a custom backend needs, including the types of the standard that it uses. The
+//! following items may also help:
 //!
-//! - [`Clause`]: a term of a query as plain values; [`RpnStructure::evaluate`](z3950_asn1::apdu::RpnStructure::evaluate) combines what
-//!   the terms of a query become;
+//! - [`Clause`]: a term of a query as plain values; [`RpnStructure::evaluate`](z3950_asn1::apdu::RpnStructure::evaluate) combines
+//!   the values into which the terms of a query are converted;
 //! - [`blocking`]: work that blocks a thread; [`ready`]: an answer without waiting;
 //! - [`memory::forms`](crate::memory::forms): a MARC record in all syntaxes and element sets;
 //! - [`memory::index_map`](crate::memory::index_map): the access points, words and keys of MARC records, as
 //!   [`MemoryBackend`](crate::MemoryBackend) reads them; [`RecordOrder`](crate::RecordOrder) and [`TermOrder`](crate::TermOrder): its
 //!   orders of records and terms;
-//! - [`access::Authenticate`](crate::access::Authenticate): users of one's own.
+//! - [`access::Authenticate`](crate::access::Authenticate): a custom source of users.
 //!
 //! The examples `own_backend`, `sqlite` and `http` are complete backends.
 
@@ -49,8 +50,8 @@ pub fn ready<'a, T: Send + 'a>(answer: Result<T, Diagnostic>) -> Answer<'a, T> {
     Box::pin(std::future::ready(answer))
 }
 
-/// Runs work that blocks a thread, such as a query of SQLite, on a thread for blocking work, so that it delays no other session.
-/// The work is not stopped if the operation is; the client gets its answer nevertheless.
+/// Runs work that blocks a thread, such as an SQLite query, on a thread for blocking work, so that it does not delay other
+/// sessions. If the operation is stopped, the work continues, but the client gets its answer immediately.
 ///
 /// ```
 /// use z3950_server::backend::{Answer, Found, Hits, RecordId, blocking};
@@ -107,7 +108,7 @@ pub trait Backend: Send + Sync {
     }
 
     /// Returns whether the syntax (`None`: the backend's choice) has the element set; if not, a Present fails with condition 25.
-    /// Names are caseless, and `F` (full) and `B` (brief) always work (Z39.50-2003 §3.6.2).
+    /// The case of names is ignored, and `F` (full) and `B` (brief) always work (Z39.50-2003 §3.6.2).
     fn has_element_set(&self, name: &str, syntax: Option<&Oid>) -> bool {
         name.eq_ignore_ascii_case("F") || name.eq_ignore_ascii_case("B")
     }
@@ -184,7 +185,8 @@ pub struct Search<'a> {
     pub term_counts_asked: bool,
     /// The facets to count over the records found.
     pub facets: &'a [FacetRequest],
-    /// The number of records, from the first, that the answer may contain, as far as it is known before the number of hits.
+    /// The maximum number of records that the answer may contain, from the first, as far as this is known before the
+    /// number of hits is.
     pub first_records: usize,
     /// The preferred syntax of the records in the answer.
     pub syntax: Option<Oid>,
@@ -378,7 +380,7 @@ pub struct Retrieved {
     pub database: DatabaseName,
     /// The record, or the diagnostic in its place.
     pub record: Result<External, Diagnostic>,
-    /// The databases that have the record, if it is made of several records.
+    /// The databases that contain the record, if it was merged from several records.
     pub sources: Vec<RecordSource>,
     /// Whether [`written_here`](Self::written_here) was called.
     pub(crate) is_written_here: bool,
@@ -395,8 +397,9 @@ impl Retrieved {
         }
     }
 
-    /// Says that all XML in the record was written by [`memory::forms`](crate::memory::forms) or a writer that is as strict, so it need
-    /// not be read again. Any other XML must be a single well-formed element, or a diagnostic is sent in its place.
+    /// Declares that all XML in the record was written by [`memory::forms`](crate::memory::forms) or an equally strict writer, so
+    /// that it need not be parsed again. Any other XML must be a single well-formed element; if it is not, a diagnostic is sent
+    /// in its place.
     #[must_use]
     pub fn written_here(self) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! Panics of backends and other code that is not the server's own.
+//! Panics of backends and other code outside the server itself.
 
 use std::any::Any;
 use std::future::poll_fn;
@@ -12,8 +12,8 @@ use tracing::error;
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::lock::lock;
 
-/// Awaits a future; if it panics, returns the message of the panic. What a panic may leave unfinished is dropped with the future,
-/// and the server's own state is behind locks, which a panic cannot leave partly changed.
+/// Awaits a future; if it panics, returns the message of the panic. State that a panic leaves unfinished is dropped with the
+/// future. The server's own state is behind locks, and a panic cannot leave it partly changed.
 pub(crate) async fn caught<T>(future: impl Future<Output = T>) -> Result<T, String> {
     let mut future = pin!(future);
     poll_fn(|context| {
@@ -40,7 +40,7 @@ pub(crate) fn words(panic: &(dyn Any + Send)) -> String {
 pub(crate) struct Panics(Mutex<(u64, Option<String>)>);
 
 impl Panics {
-    /// Counts a panic, and returns the diagnostic for its request. The message of a panic is not for clients.
+    /// Counts a panic, and returns the diagnostic for its request. The message of the panic is not shown to clients.
     pub(crate) fn diagnostic(&self, words: String) -> Diagnostic {
         error!(
             panic = words,

@@ -92,8 +92,8 @@ pub enum Fault {
     Fails(Diagnostic),
     /// The service fails with several non-surrogate diagnostics; a service with a single diagnostic takes the first.
     FailsWithSeveral(Vec<Diagnostic>),
-    /// The service fails with a non-surrogate diagnostic, but the status of the answer says success, as that of Metaproxy does for a
-    /// search: only the diagnostic tells that it failed.
+    /// The service fails with a non-surrogate diagnostic, but the status of the answer is success, as in Metaproxy's search
+    /// responses: only the diagnostic shows the failure.
     FailsAsSuccess(Diagnostic),
     /// The search fails without a diagnostic: searchStatus FALSE and nothing else.
     FailsSilently,
@@ -232,7 +232,7 @@ struct Counts(Vec<Count>);
 /// The counts of a rule.
 #[derive(Debug, Default)]
 struct Count {
-    /// The number of requests that have met its conditions, apart from those on the number of the request.
+    /// The number of requests that have met its conditions, apart from conditions on the number of the request.
     met: AtomicU64,
     /// Whether it has struck a request.
     has_fired: AtomicBool,

@@ -42,7 +42,7 @@ const QUIET: Duration = Duration::from_secs(600);
 
 impl Guesses {
     /// Checks credentials with `prove`, unless too many answers to the same address are already withheld. The answer to a correct
-    /// password is also withheld until the earlier ones are sent. Otherwise, a client could recognize a wrong password by the
+    /// password is also withheld until the earlier answers are sent. Otherwise, a client could recognize a wrong password by the
     /// delay, without waiting for the answer.
     ///
     /// # Errors

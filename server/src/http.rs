@@ -37,7 +37,8 @@ use crate::metrics::SessionEnd;
 
 /// The maximum length of the head of a request, in octets. Longer heads get status 431; URLs of more than 65,534 octets get 414.
 const MAX_HEAD: usize = 128 << 10;
-/// The maximum length of a URL in octets, which is hyper's limit. So is the maximum number of header fields.
+/// The maximum length of a URL in octets, which is hyper's limit. The maximum number of header fields is also hyper's
+/// limit.
 const MAX_URL: usize = 65_534;
 const MAX_FIELDS: usize = 100;
 

@@ -22,12 +22,13 @@
 //! - [`Server`]: listens, serves and shuts down;
 //! - [`MemoryBackend`]: MARC records from files or from memory, and the demo catalogue; saved to files with the feature `save`,
 //!   searched by regular expressions with `regex`;
-//! - [`backend`]: the trait for records that are elsewhere, and all that an implementation needs;
+//! - [`backend`]: the trait for records that are stored elsewhere, and everything that an implementation needs;
 //! - [`Target`]: what all sessions share: databases, limits, the offer, and who has access ([`access`]): users by hashed
 //!   passwords with the feature `passwords`, or by a program's own check;
-//! - [`Session`]: one session without any input or output;
+//! - [`Target`]: the values that all sessions share: databases, limits, offered features, and access ([`access`]):
+//!   users with hashed passwords (with the feature `passwords`), or a program's own check;
 //! - [`fault`]: scripted misbehaviour; [`imitate`]: another server's habits;
-//! - [`metrics`]: what a running server counts;
+//! - [`metrics`]: counters of a running server;
 //! - `sru`: SRU requests answered from the same databases, with the feature `sru`;
 //! - `web`: other HTTP requests, such as those for pages, with the feature `sru`;
 //! - [`transcript`]: recorded conversations, as values and as JSON, and their replay; [`recorded`]: a proxy for recording the

@@ -49,7 +49,8 @@ pub struct Limits {
     pub server_octets: Option<usize>,
     /// The maximum number of octets of the name of a result set; by default, 1,024. Longer names are refused with condition 22.
     pub result_set_name: usize,
-    /// The maximum number of result sets kept for one session; by default, 1,000. A further one is refused with condition 112.
+    /// The maximum number of result sets kept for one session; by default, 1,000. A further set is refused with
+    /// condition 112.
     pub result_sets: usize,
     /// The maximum number of hits kept for one session, over all its result sets; by default, 8,000,000. A new set evicts the
     /// least recently used sets, requests for which then fail with condition 27; a set that is too large by itself is refused
@@ -87,21 +88,21 @@ pub struct Limits {
     pub read_ahead: usize,
     /// The maximum number of concurrent operations of one session, if they are agreed on; by default, 8. Further requests wait.
     pub concurrent_operations: usize,
-    /// The maximum number of hashed passwords that are verified at once, each on a thread and with the memory that its hash says; by
-    /// default, 2. Further ones wait, and those of one address take turns.
+    /// The maximum number of hashed passwords that are verified at the same time, each on its own thread and with the memory that
+    /// its hash requires; by default, 2. Further verifications wait, and verifications from one address take turns.
     pub password_checks: usize,
-    /// The time in which a login is checked, with the time in which others of its address take their turns; by default, 10 s. After
-    /// it, the login is refused with condition 1018.
+    /// The time within which a login must be checked, including the time in which it waits for other logins from its address; by
+    /// default, 10 s. After that, the login is refused with condition 1018.
     pub login_time: Duration,
     /// The maximum number of refused authentications in one connection; by default, 5. The last of them ends the connection.
     pub refusals: usize,
     /// The delay of the answer to a wrong password; by default, 100 ms. Zero means no delay. Each further wrong password from the
-    /// same address, or from one IPv6 network of 64 bits, doubles the delay, up to 32 times, until a right password comes or ten
-    /// minutes pass without an attempt. The delays of one address follow each other; once they add up to more than the longest
-    /// delay, a further attempt is refused with condition 1018 and ends its connection.
+    /// same address, or from one IPv6 network of 64 bits, doubles the delay, up to 32 times, until a correct password is sent or
+    /// ten minutes pass without an attempt. The delays of one address follow each other; once they add up to more than the
+    /// longest delay, a further attempt is refused with condition 1018 and ends its connection.
     pub refusal_delay: Duration,
-    /// The maximum number of addresses remembered because wrong passwords came from them; by default, 10,000. The address that
-    /// was refused longest ago is forgotten first.
+    /// The maximum number of addresses remembered because of wrong passwords; by default, 10,000. The address with the oldest
+    /// refusal is forgotten first.
     pub refused_addresses: usize,
     /// The time from the connection to an open session and, for each HTTP request, from its first octet to its last; by default,
     /// 30 s.

@@ -1,5 +1,5 @@
-//! Checks the logins that requests bring, before these requests begin (Z39.50-2003 §3.2.1.1.2, §3.2.5): one at a time of each
-//! address, and for a limited time.
+//! Checks the logins in requests before these requests begin (Z39.50-2003 §3.2.1.1.2, §3.2.5): one at a time for each
+//! address, and within a limited time.
 
 #[cfg(feature = "sru")]
 mod admitted;
@@ -25,14 +25,14 @@ use crate::guesses::{Guesses, Penalty};
 use crate::limits::Limits;
 use crate::lock::lock;
 
-/// The checks of the logins at a server.
+/// The login checks of a server.
 #[derive(Default)]
 pub(crate) struct Logins {
     /// The addresses that have sent wrong logins.
     pub(crate) guesses: Guesses,
     /// The permit of each address that has a login to check.
     turns: Mutex<HashMap<Option<IpAddr>, Arc<Semaphore>>>,
-    /// The users admitted lately, for questions about clients that have a session.
+    /// Recently admitted users, for queries about clients that have a session.
     #[cfg(feature = "sru")]
     pub(crate) admitted: AdmittedUsers,
 }
@@ -43,7 +43,7 @@ pub(crate) enum Proof {
     /// There was no login to check, or logins from its address are no longer checked.
     #[default]
     Unchecked,
-    /// The user with the login, or the reason why it is wrong.
+    /// The user with the login, or the reason why the login is wrong.
     Checked(Result<Arc<User>, Diagnostic>),
     /// The login could not be checked.
     Failed(Diagnostic),
@@ -84,7 +84,8 @@ impl LoginCheck {
         }
     }
 
-    /// Checks the login. No login is checked for an address that has guessed too often: the session refuses it unseen.
+    /// Checks the login. No login is checked for an address with too many wrong guesses; the session refuses such a
+    /// login without a check.
     pub(crate) async fn run(self) -> Proof {
         let mut checked = Box::pin(self.checked());
         // Most checks end immediately, and do not need a timer.
@@ -153,7 +154,7 @@ impl LoginCheck {
 /// The maximum number of characters of a user name in the log.
 const MAX_SHOWN: usize = 64;
 
-/// Returns whether a login was refused because of trouble at the server, which says nothing about the login.
+/// Returns whether a login was refused because of a problem at the server, so that the login itself may be correct.
 fn is_trouble(why: &Diagnostic) -> bool {
     let troubles = [
         Condition::PERMANENT_SYSTEM_ERROR,

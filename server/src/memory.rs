@@ -276,7 +276,7 @@ impl Backend for MemoryBackend {
         infos.collect()
     }
 
-    /// Result sets that are operands are restricted to the databases being searched, as the records of terms are.
+    /// Result sets used as operands are restricted to the databases being searched, like the records of terms.
     fn search<'a>(&'a self, search: Search<'a>) -> Answer<'a, Found> {
         let mut work = Work::new(QUICK_WORK);
         let found = self.find(&search, &mut work);

@@ -44,7 +44,7 @@ impl fmt::Display for Peer {
 /// Receives the events of all sessions, in order for each session, on the thread that serves it.
 ///
 /// Sessions are numbered from 1 in the order in which connections were accepted. The octets contain the credentials of clients,
-/// so they should not be logged as they are; [`z3950_asn1::codec::dump::dump`] lists them without credentials.
+/// so they should not be logged unchanged; [`z3950_asn1::codec::dump::dump`] lists them without credentials.
 #[expect(unused_variables, reason = "the names document the methods")]
 pub trait Observer: Send + Sync {
     /// A connection was accepted.
@@ -74,8 +74,8 @@ pub trait Observer: Send + Sync {
     /// An APDU is about to be sent; `apdu` is `None` for octets that a fault sends instead of an APDU.
     fn sent(&self, session: u64, octets: &[u8], apdu: Option<&Apdu>) {}
 
-    /// A request is missing in the recording that is replayed; `why` says what is missing. Of several equal requests, only the
-    /// first is reported.
+    /// A request is missing from the recording that is being replayed; `why` says what is missing. If a request is repeated,
+    /// only the first is reported.
     fn not_recorded(&self, session: u64, octets: &[u8], apdu: Option<&Apdu>, why: &str) {}
 
     /// Returns whether [`Observer::http_received`] and [`Observer::http_sent`] are implemented, so that messages must be

@@ -23,8 +23,9 @@ pub struct Offer {
     pub ask_above: Option<usize>,
     /// Whether the database IR-Explain-1 exists (§3.2.10); by default, `true`.
     pub explain: bool,
-    /// Whether an element set that a database does not have is refused with condition 25: `true`. Otherwise full records come instead,
-    /// for clients that ask every server for a set of their own, as Evergreen does. In XML, the name is that of a schema, and refused.
+    /// Whether to refuse an element set that a database does not have, with condition 25; by default, `true`. Otherwise, full
+    /// records are returned, for clients such as Evergreen that send the name of their own element set to every server. In XML,
+    /// the name is that of a schema, and is refused in any case.
     pub strict_element_sets: bool,
 }
 

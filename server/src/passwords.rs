@@ -1,8 +1,8 @@
 //! Hashed passwords (Argon2id of RFC 9106 in the PHC string format), and their verification. It takes tens of milliseconds and
 //! megabytes, so it happens on threads for blocking work, a few at a time.
 //!
-//! A verified password is remembered for some minutes, because clients of SRU send it with every request. What is remembered is a
-//! fingerprint under a random key, not the password.
+//! A verified password is remembered for some minutes, because SRU clients send it with every request. Only a fingerprint under a
+//! random key is stored, not the password.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -20,11 +20,11 @@ use crate::lock::lock;
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct PasswordHash(Arc<str>);
 
-/// The reason why a password cannot be hashed, or why text is not the hash of one.
+/// The reason why a password cannot be hashed, or why text is not a password hash.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PasswordHashError {
-    /// The text is not in the PHC string format, or the hash was made by another function than Argon2id.
+    /// The text is not in the PHC string format, or the hash was not made by Argon2id.
     #[error("not an Argon2id hash, such as $argon2id$v=19$m=19456,t=2,p=1$… with salt and hash")]
     Malformed,
     /// The verification would take too much memory or time.
@@ -53,7 +53,7 @@ impl PasswordHash {
     ///
     /// # Errors
     /// Fails if the text is not an Argon2id hash of version 19 with a salt, or if its verification would take more than 256 MiB
-    /// of memory, or more than four passes over these.
+    /// of memory, or more than four passes over that much memory.
     pub fn parse(text: &str) -> Result<Self, PasswordHashError> {
         let malformed = |_| PasswordHashError::Malformed;
         let hash = argon2::PasswordHash::new(text)
@@ -67,7 +67,7 @@ impl PasswordHash {
         Ok(Self(text.into()))
     }
 
-    /// Returns a hash that has everything needed to verify a password.
+    /// Returns the hash if it contains everything needed to verify a password.
     fn complete(hash: argon2::PasswordHash) -> Option<argon2::PasswordHash> {
         let is_argon2id = hash.algorithm == argon2::ARGON2ID_IDENT
             && hash.version == Some(argon2::Version::V0x13.into());
@@ -96,7 +96,7 @@ impl PasswordHash {
         Self(hashed.to_string().into())
     }
 
-    /// Returns whether this is the hash of a password. The comparison takes the same time wherever the two differ.
+    /// Returns whether this is the hash of a password. The comparison takes constant time.
     fn matches(&self, password: &[u8]) -> bool {
         use argon2::PasswordVerifier;
         let argon2 = argon2::Argon2::default();
@@ -123,14 +123,14 @@ impl fmt::Debug for PasswordHash {
     }
 }
 
-/// The time for which a right password is remembered.
+/// The time for which a correct password is remembered.
 const REMEMBERED: Duration = Duration::from_secs(300);
 /// The time for which a wrong password is remembered, which is long enough for the session to refuse it.
 const REMEMBERED_WRONG: Duration = Duration::from_secs(10);
 /// The maximum number of passwords that are remembered.
 const MAX_REMEMBERED: usize = 4_096;
 
-/// The passwords that were verified lately, and the permits to verify others.
+/// The recently verified passwords, and the permits to verify others.
 pub(crate) struct PasswordChecks {
     keys: [RandomState; 2],
     known: Mutex<HashMap<Fingerprint, Known>>,
@@ -158,12 +158,12 @@ impl PasswordChecks {
         }
     }
 
-    /// Returns whether a password was verified lately and is right.
+    /// Returns whether a password was verified recently and is correct.
     pub(crate) fn is_right(&self, hash: &PasswordHash, password: &[u8]) -> bool {
         self.recall(hash, password) == Some(true)
     }
 
-    /// Returns whether a password is right; `None` if it was not verified lately.
+    /// Returns whether a password is correct; `None` if it was not verified recently.
     fn recall(&self, hash: &PasswordHash, password: &[u8]) -> Option<bool> {
         let fingerprint = self.fingerprint(hash, password);
         let known = lock(&self.known);
@@ -171,7 +171,8 @@ impl PasswordChecks {
         (Instant::now() < known.until).then_some(known.is_right)
     }
 
-    /// Remembers a password. If there are too many, the one that would be forgotten first makes room: guesses before right ones.
+    /// Remembers a password. If there are too many, the password that would be forgotten first is removed, wrong
+    /// passwords before correct ones.
     fn remember(&self, hash: &PasswordHash, password: &[u8], is_right: bool) {
         let fingerprint = self.fingerprint(hash, password);
         let now = Instant::now();
@@ -198,7 +199,7 @@ impl PasswordChecks {
         keys.map(|key| key.hash_one((hash, password)))
     }
 
-    /// Verifies a password on a thread for blocking work, and remembers the result, unless it was verified lately.
+    /// Verifies a password on a thread for blocking work, and remembers the result, unless it was verified recently.
     pub(crate) async fn verify(&self, hash: &PasswordHash, password: &[u8]) {
         if self.recall(hash, password).is_some() {
             return;

@@ -381,7 +381,7 @@ fn with_echo(mut response: Response, request: Box<Request>) -> Response {
         Response::SearchRetrieve(response) => response.echo = Some(request),
         Response::Scan(response) => response.echo = Some(request),
         Response::Explain(response) => response.echo = Some(request),
-        // Record Update does not echo the request.
+        // The response of Record Update does not echo the request.
         Response::Update(_) => {}
     }
     response

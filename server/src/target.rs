@@ -122,7 +122,7 @@ impl Target {
         }
     }
 
-    /// Sets who finds the users, in place of the list in [`Access::users`].
+    /// Sets the check of logins, which replaces the list in [`Access::users`].
     pub fn with_authenticate(self, authenticate: Arc<dyn Authenticate>) -> Self {
         Self {
             authenticate: Some(authenticate),
@@ -130,7 +130,7 @@ impl Target {
         }
     }
 
-    /// Returns who finds the users; `None` if the server does not have users.
+    /// Returns the check of logins; `None` if the server does not have users.
     pub(crate) fn authenticate(&self) -> Option<Arc<dyn Authenticate>> {
         let list = || Some(Arc::clone(self.users.as_ref()?) as _);
         self.authenticate.clone().or_else(list)
@@ -156,7 +156,8 @@ impl Target {
         }
     }
 
-    /// Returns the databases to list for clients: those of the common backend, then those with backends of their own.
+    /// Returns the databases to list for clients: the databases of the common backend, followed by the databases with
+    /// their own backends.
     #[cfg(feature = "sru")]
     pub(crate) fn databases(&self) -> Vec<DatabaseInfo> {
         let special = self.special.iter();

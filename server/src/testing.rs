@@ -63,14 +63,15 @@ use crate::transcript::{Recording, Replay, ReplayError};
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A running server, which several threads may share. Dropping it stops the server, and fails the test if a backend or a session
-/// panicked. A rule that never fired is reported on standard error then, because the test has not tested what it says.
+/// panicked. Rules that have not struck any request are then reported on standard error, because the test has not tested what it
+/// intended.
 pub struct TestServer {
     endpoints: Vec<Endpoint>,
     recorder: Arc<Recorder>,
     stop: Option<oneshot::Sender<()>>,
     summary: Mutex<mpsc::Receiver<Summary>>,
     faults: Arc<Faults>,
-    /// The number of rules at the beginning of `faults` that are not the test's.
+    /// The number of rules at the beginning of `faults` that belong to the imitated server, not to the test.
     habits: usize,
     /// The recording that the server writes; `None` if it does not record.
     draft: Option<RecordingDraft>,
@@ -322,8 +323,8 @@ impl TestServer {
         self.end()
     }
 
-    /// Stops the server like [`TestServer::try_stop`], and also returns all APDUs of all sessions, and the rules that never struck, which
-    /// are not reported on standard error then.
+    /// Stops the server like [`TestServer::try_stop`], and also returns all APDUs of all sessions, and the rules that have not
+    /// struck any request, which are then not reported on standard error.
     pub fn stop_and_report(mut self) -> Report {
         let summary = self.end();
         self.is_reported = true;
@@ -360,7 +361,8 @@ impl Drop for TestServer {
         }
         let unfired = self.unfired_rules();
         for rule in unfired.iter().filter(|_| !self.is_reported) {
-            // Written past the capture of tests, because a test that passes would hide it; a failure to write is no failure.
+            // Write past the output capture of the test harness, which hides the output of passing tests; a failed write does
+            // not matter.
             let _ = writeln!(
                 io::stderr(),
                 "warning: the rule `{rule}` of a test server never fired"

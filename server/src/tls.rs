@@ -188,8 +188,8 @@ impl Tls {
             },
             error => TlsError::Unusable(error),
         })?;
-        // A ticket arrives after the handshake, without being an answer. yaz-client takes it for a readable answer, and from then
-        // on shows each answer one request late.
+        // A ticket arrives after the handshake, without being an answer. yaz-client would take it for an answer, and from then on
+        // show each answer one request late.
         config.send_tls13_tickets = 0;
         let config = Arc::new(config);
         let settings = Settings {

@@ -201,7 +201,7 @@ impl fmt::Debug for TranscriptEntry {
     }
 }
 
-/// A value on one line, which changes nothing on the terminal of a person who reads it.
+/// Returns a value as JSON on one line, with escapes that protect the reader's terminal.
 fn json_line(value: &Value) -> String {
     escape_unprintable(&value.to_string(), |_| false).into_owned()
 }

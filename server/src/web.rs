@@ -181,7 +181,7 @@ impl WebClient {
     /// client's address. The caller has to send Init.
     ///
     /// A request can have at most [`Limits::sessions_per_request`](crate::Limits::sessions_per_request) sessions at once; a
-    /// further one waits until another is dropped.
+    /// further session waits until another is dropped.
     pub async fn connect(&self) -> DuplexStream {
         self.0.sessions.open().await
     }

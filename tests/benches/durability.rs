@@ -235,8 +235,8 @@ fn steps(file: &Path, torn: &mut usize) -> BTreeSet<usize> {
             .and_then(|text| text.parse().ok());
         let (one, after) = rest
             .split_at_checked(length.expect("a length"))
-            .expect("a whole record");
-        let record = iso2709::parse_strict(&one.to_vec().into()).expect("a sound record");
+            .expect("a complete record");
+        let record = iso2709::parse_strict(&one.to_vec().into()).expect("a valid record");
         let docid = record.fields_by_tag("001").next().expect("a docid");
         let docid = std::str::from_utf8(docid.body.trim_ascii()).expect("text");
         let number = docid

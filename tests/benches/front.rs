@@ -84,7 +84,7 @@ async fn second_hop() {
             let direct = search_and_present(&direct, first).await;
             let through = search_and_present(&through, first).await;
             if turn == 0 {
-                // The first turn is not counted, because the caches are still cold.
+                // The first round is not counted, because the caches are still cold.
                 continue;
             }
             let (of_direct, _) = percentiles(direct.clone());

@@ -1,4 +1,4 @@
-//! Measures a backend of one's own, the example `sqlite`, with 100,000 records: a search and a present of ten records, compared with
+//! Measures a custom backend, the example `sqlite`, with 100,000 records: a search and a present of ten records, compared with
 //! the same statements without a server, and with a round trip. `cargo bench -p z3950-tests --bench own_data` prints the rows of
 //! `BENCHMARKS.md`.
 
@@ -13,7 +13,7 @@ use z3950::{Client, Connection, Query};
 use z3950_tests::program;
 use z3950_tests::surroundings::command;
 
-/// The number of records, and of their authors, each of whom has as many.
+/// The number of records. Each author has the same number of records as there are authors.
 const RECORDS: u32 = 100_000;
 const AUTHORS: u32 = 1_000;
 /// The number of searches in a round.
@@ -102,7 +102,7 @@ async fn search_and_present(books: &Connection, author: &str) -> Duration {
     begun.elapsed()
 }
 
-/// The statements of the example, on this thread.
+/// Returns the time for the statements of the example, on this thread.
 fn statements(database: &Database, author: &str) -> Duration {
     let begun = Instant::now();
     let select = "SELECT id FROM books WHERE id IN (SELECT rowid FROM words WHERE words MATCH ?) ORDER BY id";
@@ -117,7 +117,8 @@ fn statements(database: &Database, author: &str) -> Duration {
     begun.elapsed()
 }
 
-/// A search that is refused before there is anything to look up: as many round trips as [`search_and_present`] makes.
+/// Returns the time for searches that are refused before any lookup, with as many round trips as
+/// [`search_and_present`] has.
 async fn round_trips(books: &Connection) -> Duration {
     let begun = Instant::now();
     for _ in 0..TRIPS {
@@ -129,7 +130,7 @@ async fn round_trips(books: &Connection) -> Duration {
     begun.elapsed()
 }
 
-/// A search and a present.
+/// The number of round trips: one for a search, and one for a present.
 const TRIPS: u32 = 2;
 
 /// Returns the median, in microseconds.

@@ -141,7 +141,8 @@ const EDITS: usize = 10_000;
 /// The new title.
 const TITLE: &str = "Emma : étude /";
 
-/// Does with pymarc what [`edit`] does, and prints the seconds of processor time without those of the start.
+/// A Python program that does the same with pymarc as [`edit`] does, and prints the seconds of processor time without
+/// those of the start.
 const PYMARC: &str = r#"
 import sys, time, pymarc
 begin = time.process_time()

@@ -1,6 +1,6 @@
-//! Koha's index for tests: a node of OpenSearch with ICU's analysis, and indexes in it with Koha's fields, filled from MARC 21 records as Koha
-//! fills them. `Z3950_KOHA` names the folder that `koha/prepare` has filled; without the variable, the build folder gets one, if Java and
-//! Maven are there.
+//! Koha's index for tests: a node of OpenSearch with ICU's analysis, and indexes in it with Koha's fields, filled from MARC 21
+//! records in the same way as Koha fills them. `Z3950_KOHA` names the folder that `koha/prepare` has filled; without the
+//! variable, a folder in the build folder is filled if Java and Maven are available.
 
 mod books;
 mod document;
@@ -17,7 +17,7 @@ pub use self::books::{NAMES, WORDS, made_up, of_libraries, with_items};
 pub use self::document::{KohaDocument, RecordForm};
 pub use self::fields::{Edition, FIELDS, KohaField, KohaKind, index};
 
-/// An index of a test, and what is in it.
+/// An index for a test, with its contents.
 #[derive(Debug)]
 pub struct KohaIndex<'c> {
     /// The node or nodes.
@@ -28,7 +28,7 @@ pub struct KohaIndex<'c> {
     pub documents: Vec<KohaDocument>,
 }
 
-/// Returns the node that all tests of Koha's index share, and damage in no way; `None` if it cannot be had.
+/// Returns the node that all tests of Koha's index share and must not damage; `None` if it is not available.
 pub fn shared_node() -> Option<&'static Cluster> {
     static SHARED: OnceLock<Option<Cluster>> = OnceLock::new();
     let started = || Some(Cluster::start(&NodeProgram::for_koha()?, 1));
@@ -36,7 +36,7 @@ pub fn shared_node() -> Option<&'static Cluster> {
 }
 
 impl<'c> KohaIndex<'c> {
-    /// Creates an index with a name like this one in this number of shards.
+    /// Creates an index in this number of shards, whose name is derived from this one.
     pub fn empty(cluster: &'c Cluster, name: &str, edition: Edition, shards: usize) -> Self {
         let index = Self {
             cluster,
@@ -47,8 +47,8 @@ impl<'c> KohaIndex<'c> {
         index
     }
 
-    /// Creates an index with a name like this one in two shards, and fills it with these records, numbered from 1. Every tenth record is kept
-    /// as MARCXML, and every tenth as an array.
+    /// Creates an index in two shards, whose name is derived from this one, and fills it with these records, numbered from 1.
+    /// Every tenth record is stored as MARCXML, and every tenth as an array.
     pub fn filled(
         cluster: &'c Cluster,
         name: &str,
@@ -73,20 +73,20 @@ impl<'c> KohaIndex<'c> {
         index
     }
 
-    /// Creates the index of this name, without documents.
+    /// Creates the index with this name, without documents.
     ///
     /// # Panics
-    /// Panics if the node refuses it.
+    /// Panics if the node refuses the request.
     pub fn create(&self, edition: Edition, shards: usize) {
         let body = index(edition, shards).to_string();
         let (status, answer) = self.cluster.ask("PUT", &format!("/{}", self.name), &body);
         assert_eq!(status, 200, "{answer}");
     }
 
-    /// Adds documents, each with its number, or replaces those of the same number.
+    /// Adds documents, each with its number, or replaces those with the same number.
     ///
     /// # Panics
-    /// Panics if the node refuses one.
+    /// Panics if the node refuses a document.
     pub fn put(&self, documents: impl IntoIterator<Item = (usize, Value)>) {
         let lines = documents.into_iter().map(|(number, document)| {
             let action = json!({ "index": { "_id": number.to_string() } });
@@ -98,7 +98,7 @@ impl<'c> KohaIndex<'c> {
     /// Deletes documents.
     ///
     /// # Panics
-    /// Panics if one is not there.
+    /// Panics if a document does not exist.
     pub fn delete(&self, numbers: &[usize]) {
         let lines = numbers
             .iter()
@@ -121,10 +121,10 @@ impl<'c> KohaIndex<'c> {
         self.cluster.urls(&self.name).swap_remove(0)
     }
 
-    /// Returns the words that the analysis of a field makes of texts.
+    /// Returns the words from the analysis of texts by a field.
     ///
     /// # Panics
-    /// Panics if the node refuses it.
+    /// Panics if the node refuses the request.
     pub fn analyze(&self, field: &str, texts: &[&str]) -> Vec<String> {
         let path = format!("/{}/_analyze", self.name);
         let body = json!({ "field": field, "text": texts }).to_string();

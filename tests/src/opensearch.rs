@@ -1,8 +1,9 @@
 //! Runs OpenSearch as a peer: nodes on free ports of the loopback address, from packages of Maven Central. `Z3950_ENGINE` names
-//! the folder that `opensearch/prepare` has filled; without the variable, the build folder gets one, if Java and Maven are there.
+//! the folder that `opensearch/prepare` has filled; without the variable, a folder in the build folder is filled if Java and
+//! Maven are available.
 //!
-//! One cluster of three nodes serves all tests of a program, each with indexes of its own; tests that damage nodes share another.
-//! Nodes end with the test program, since their standard input closes then.
+//! One cluster of three nodes serves all tests of a program, each with its own indexes; tests that damage nodes share another
+//! cluster. Nodes exit with the test program, because their standard input is closed then.
 
 pub mod gate;
 
@@ -21,7 +22,7 @@ use crate::peer;
 use crate::ports::pairs_of_ports;
 use crate::surroundings::command;
 
-/// A cluster whose nodes are named `n1` and so on. Its folder is removed by the nodes as they end.
+/// A cluster whose nodes are named `n1` and so on. The nodes remove its folder when they exit.
 #[derive(Debug)]
 pub struct Cluster {
     program: NodeProgram,
@@ -29,7 +30,7 @@ pub struct Cluster {
     nodes: Vec<EngineNode>,
 }
 
-/// What runs a node: Java, and a folder with `jars` and `classes`.
+/// The files for running a node: Java, and a folder with `jars` and `classes`.
 #[derive(Clone, Debug)]
 pub struct NodeProgram {
     java: PathBuf,
@@ -38,19 +39,20 @@ pub struct NodeProgram {
     options: &'static [&'static str],
 }
 
-/// Nodes that start fast.
+/// Options for nodes that start fast.
 const FOR_TESTS: &[&str] = &[
     "-Xms384m",
     "-Xmx384m",
     "-XX:+UseSerialGC",
-    // The slower compiler would take longer than the tests.
+    // The optimising compiler would take longer than the tests.
     "-XX:TieredStopAtLevel=1",
 ];
-/// Nodes that answer fast.
+/// Options for nodes that answer fast.
 const FOR_MEASURING: &[&str] = &[
     "-Xms768m",
     "-Xmx768m",
-    // As OpenSearch is distributed: with another collector, nodes take garbage for memory that is in use, and refuse requests.
+    // These are the settings of the OpenSearch distribution. With another collector, nodes count garbage as memory in use,
+    // and refuse requests.
     "-XX:+UseG1GC",
     "-XX:G1ReservePercent=25",
     "-XX:InitiatingHeapOccupancyPercent=30",
@@ -64,16 +66,16 @@ struct EngineNode {
 }
 
 const JSON: &str = "application/json";
-/// The nodes of the cluster that tests damage.
+/// The number of nodes of the cluster that tests may damage.
 const NODES_TO_DAMAGE: usize = 3;
-/// How long nodes may take to start, on a machine that does much else.
+/// The maximum time that nodes may take to start, on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(240);
 
 impl NodeProgram {
-    /// OpenSearch 2; `None` if it cannot be had here, which is printed.
+    /// Returns OpenSearch 2; `None`, with a message, if it is not available.
     ///
     /// # Panics
-    /// Panics if it cannot be had and `Z3950_PEERS=required`.
+    /// Panics if it is not available and `Z3950_PEERS=required`.
     pub fn of_two() -> Option<Self> {
         static FOUND: OnceLock<Option<NodeProgram>> = OnceLock::new();
         let found = || {
@@ -91,7 +93,7 @@ impl NodeProgram {
         FOUND.get_or_init(found).clone()
     }
 
-    /// OpenSearch 3, which needs Java 21 or later; `None` if it cannot be had here, which is printed.
+    /// Returns OpenSearch 3, which needs Java 21 or later; `None`, with a message, if it is not available.
     pub fn of_three() -> Option<Self> {
         static FOUND: OnceLock<Option<NodeProgram>> = OnceLock::new();
         let found = || {
@@ -113,11 +115,11 @@ impl NodeProgram {
         FOUND.get_or_init(found).clone()
     }
 
-    /// OpenSearch 2 with the plugin that Koha's index needs; `None` if it cannot be had here, which is printed. `Z3950_KOHA` names the
-    /// folder that `koha/prepare` has filled.
+    /// Returns OpenSearch 2 with the plugin that Koha's index needs; `None`, with a message, if it is not available. `Z3950_KOHA`
+    /// names the folder that `koha/prepare` has filled.
     ///
     /// # Panics
-    /// Panics if it cannot be had and `Z3950_PEERS=required`.
+    /// Panics if it is not available and `Z3950_PEERS=required`.
     pub fn for_koha() -> Option<Self> {
         static FOUND: OnceLock<Option<NodeProgram>> = OnceLock::new();
         let found = || {
@@ -135,7 +137,7 @@ impl NodeProgram {
         FOUND.get_or_init(found).clone()
     }
 
-    /// The same with what nodes need to be as fast as they can.
+    /// Returns the same program with the options for maximum speed.
     #[must_use]
     pub fn for_measuring(self) -> Self {
         Self {
@@ -145,7 +147,7 @@ impl NodeProgram {
     }
 }
 
-/// Returns the folder of a Java that is late enough for OpenSearch 3.
+/// Returns the folder of a Java that is recent enough for OpenSearch 3.
 fn later_java() -> Option<PathBuf> {
     let homes = std::env::var_os("Z3950_JAVA").map(PathBuf::from);
     let known = std::fs::read_dir("/usr/lib/jvm").into_iter().flatten();
@@ -160,7 +162,7 @@ fn later_java() -> Option<PathBuf> {
     })
 }
 
-/// Fills a folder of the build folder by a script next to this file, unless it has been filled before.
+/// Fills a folder in the build folder with a script next to this file, unless this was done before.
 pub(crate) fn prepared(
     name: &str,
     script: &str,
@@ -186,21 +188,21 @@ pub(crate) fn prepared(
 }
 
 impl Cluster {
-    /// Returns the cluster of three nodes that all tests share, and damage in no way; `None` if it cannot be had.
+    /// Returns the cluster of three nodes that all tests share and must not damage; `None` if it is not available.
     pub fn shared() -> Option<&'static Self> {
         static SHARED: OnceLock<Option<Cluster>> = OnceLock::new();
         let started = || Some(Self::start(&NodeProgram::of_two()?, 3));
         SHARED.get_or_init(started).as_ref()
     }
 
-    /// Returns a node of OpenSearch 3 that all tests share; `None` if it cannot be had.
+    /// Returns a node of OpenSearch 3 that all tests share; `None` if it is not available.
     pub fn of_three() -> Option<&'static Self> {
         static SHARED: OnceLock<Option<Cluster>> = OnceLock::new();
         let started = || Some(Self::start(&NodeProgram::of_three()?, 1));
         SHARED.get_or_init(started).as_ref()
     }
 
-    /// Returns a cluster of three nodes that one test at a time may damage, all of whose nodes run; `None` if it cannot be had.
+    /// Returns a cluster of three running nodes that one test at a time may damage; `None` if it is not available.
     pub fn to_damage() -> Option<MutexGuard<'static, Self>> {
         static DAMAGED: OnceLock<Option<Mutex<Cluster>>> = OnceLock::new();
         let started = || {
@@ -223,7 +225,7 @@ impl Cluster {
         let numbered = (1..).zip(&ports);
         let mut cluster = Self {
             program: program.clone(),
-            // The nodes remove it: a value that lives until the program ends is not dropped.
+            // The nodes remove the folder, because a value that lives until the program ends is never dropped.
             folder: folder.expect("a folder").keep(),
             nodes: numbered
                 .map(|(number, port)| EngineNode {
@@ -254,7 +256,7 @@ impl Cluster {
         format!("[[database]]\nname = \"books\"\nengine = {urls:?}\n{lines}\n")
     }
 
-    /// Returns the requests that nodes with the plugin for Koha have got, each as a method and a path.
+    /// Returns the requests that nodes with the plugin for Koha have received, each as a method and a path.
     pub fn requests(&self) -> Vec<String> {
         let logs = self.nodes.iter().map(|node| {
             let file = self.folder.join(&node.name).join("logs/requests");
@@ -296,10 +298,10 @@ impl Cluster {
         panic!("no node answers {method} {path}");
     }
 
-    /// Waits until all shards of all indexes are where they belong.
+    /// Waits until all shards of all indexes are assigned.
     ///
     /// # Panics
-    /// Panics if that takes minutes.
+    /// Panics if this takes minutes.
     pub fn wait_for_green(&self) {
         let (status, health) = self.ask(
             "GET",
@@ -322,14 +324,14 @@ impl Cluster {
         }
     }
 
-    /// Starts a node that was killed, with the data that it had, and waits until it belongs to the cluster.
+    /// Starts a node that was killed, with its data, and waits until it has joined the cluster.
     pub fn restart(&mut self, node: usize) {
         self.kill(node);
         self.spawn(node);
         self.wait_for_nodes();
     }
 
-    /// Adds a node without data, and waits until it belongs to the cluster.
+    /// Adds a node without data, and waits until it has joined the cluster.
     pub fn add(&mut self) {
         let number = self.nodes.len() + 1;
         self.nodes.push(EngineNode {
@@ -344,7 +346,7 @@ impl Cluster {
     /// Sends a signal to a node by name, such as `STOP`.
     ///
     /// # Panics
-    /// Panics if the node does not run.
+    /// Panics if the node is not running.
     pub fn signal(&self, node: usize, name: &str) {
         let child = self.nodes[node].child.as_ref().expect("it runs");
         let status = command("sh")
@@ -353,8 +355,8 @@ impl Cluster {
         assert!(status.expect("sh starts").success(), "the signal is sent");
     }
 
-    /// Starts the nodes that an earlier test has killed, wakes those that it has stopped, and removes its indexes and the nodes that it
-    /// has added.
+    /// Starts the nodes that an earlier test has killed, resumes those that it has suspended, and removes its indexes and the
+    /// nodes that it has added.
     fn mend(&mut self) {
         for node in 0..self.nodes.len() {
             match &self.nodes[node].child {
@@ -372,7 +374,7 @@ impl Cluster {
         assert_eq!(status, 200, "{answer}");
     }
 
-    /// Starts a node; it belongs to the cluster later.
+    /// Starts a node without waiting until it has joined the cluster.
     fn spawn(&mut self, number: usize) {
         let of_all = |value: fn(&EngineNode) -> String| {
             self.nodes.iter().map(value).collect::<Vec<_>>().join(",")
@@ -396,7 +398,7 @@ impl Cluster {
                 "-Djna.nosys=true",
                 "-Dio.netty.noUnsafe=true",
                 "-Dlog4j2.disable.jmx=true",
-                // The log has what goes wrong in the node, such as requests that it cannot carry out.
+                // The log shows problems in the node, such as requests that it cannot carry out.
                 "-Dlog4j2.level=WARN",
             ])
             .args([
@@ -422,7 +424,7 @@ impl Cluster {
         self.nodes[number].child = Some(child);
     }
 
-    /// Waits until all nodes that run belong to the cluster.
+    /// Waits until all running nodes have joined the cluster.
     fn wait_for_nodes(&mut self) {
         let running = self
             .nodes
@@ -469,12 +471,12 @@ impl Drop for Cluster {
         for node in 0..self.nodes.len() {
             self.kill(node);
         }
-        // What is left in the folder of temporary files does not matter.
+        // Files left in the temporary folder do no harm.
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 
-/// Returns a name that no other test has for its index.
+/// Returns a name for an index that no other test uses.
 pub fn own_index(name: &str) -> String {
     static TURN: AtomicU32 = AtomicU32::new(0);
     format!("{name}-{}", TURN.fetch_add(1, Ordering::Relaxed))

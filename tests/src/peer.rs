@@ -197,7 +197,7 @@ fn zebra_register(records: &[Bytes]) -> Option<(PathBuf, TempDir)> {
 pub fn configure_zebra(directory: &Path, room: &str) {
     const TAB: &str = "/usr/share/idzebra-2.0/tab";
     let modules = std::fs::read_dir("/usr/lib")
-        .expect("/usr/lib is there")
+        .expect("/usr/lib exists")
         .flatten()
         .map(|entry| entry.path().join("idzebra-2.0/modules"))
         .find(|path| path.is_dir())

@@ -1,5 +1,5 @@
-//! What a program shows in a terminal, as lines of text and as a picture (SVG 1.1). The screen knows what prompts write: text, the movements
-//! of the cursor, erasing, and bold or faint text (ECMA-48).
+//! The display of a program's output in a terminal, as lines of text and as a picture (SVG 1.1). It supports the output of
+//! prompts: text, cursor movements, erasing, and bold or faint text (ECMA-48).
 
 use std::fmt::Write;
 
@@ -45,7 +45,7 @@ impl Screen {
         }
     }
 
-    /// Writes the output of a program. Control sequences that are not known are left out.
+    /// Writes the output of a program. Unknown control sequences are ignored.
     pub fn write(&mut self, text: &str) {
         let mut rest = text.chars().peekable();
         while let Some(one) = rest.next() {
@@ -105,7 +105,7 @@ impl Screen {
         }
     }
 
-    /// Carries out a control sequence.
+    /// Executes a control sequence.
     fn control(&mut self, last: char, parameters: &str) {
         let number: usize = parameters.parse().unwrap_or(0);
         let steps = number.max(1);
@@ -176,7 +176,7 @@ impl Screen {
     }
 }
 
-/// Returns the parts of a line with the attributes of SVG for their styles.
+/// Returns the parts of a line with the SVG attributes for their styles.
 fn runs(line: &[Cell], prompt: &str) -> Vec<(String, &'static str)> {
     let text: String = line.iter().map(|cell| cell.character).collect();
     let length = text.trim_end().chars().count();
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_has_the_text_as_it_is() {
+    fn a_picture_has_the_text_unchanged() {
         let mut screen = Screen::new(20);
         screen.write("> find <b>\r\n1 \u{1b}[1mhit\u{1b}[0m & more\r\n\r\n");
         let svg = screen.to_svg("A \"prompt\"", "> ");

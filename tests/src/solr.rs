@@ -1,9 +1,9 @@
 //! Runs Solr as a peer: nodes on free ports of the loopback address, from packages of Maven Central, with the configurations of
-//! collections in `solr`. `Z3950_SOLR` names the folder that `solr/prepare` has filled; without the variable, the build folder gets one,
-//! if Java and Maven are there.
+//! collections in `solr`. `Z3950_SOLR` names the folder that `solr/prepare` has filled; without the variable, a folder in the
+//! build folder is filled if Java and Maven are available.
 //!
-//! Two nodes serve all tests of a program, each with collections of its own; tests that stop nodes share two others, and tests of a
-//! server without a cluster share one. The nodes end with the test program, since their standard input closes then.
+//! Two nodes serve all tests of a program, each with its own collections; tests that stop nodes share two others, and tests of a
+//! server without a cluster share one. The nodes exit with the test program, because their standard input is closed then.
 
 mod documents;
 
@@ -35,28 +35,28 @@ pub struct SolrNodes {
     is_cluster: bool,
 }
 
-/// Nodes that start fast.
+/// Options for nodes that start fast.
 const FOR_TESTS: &[&str] = &[
     "-Xms384m",
     "-Xmx512m",
     "-XX:+UseSerialGC",
-    // The slower compiler would take longer than the tests.
+    // The optimising compiler would take longer than the tests.
     "-XX:TieredStopAtLevel=1",
 ];
-/// Nodes that answer fast, with the collector of garbage with which Solr is distributed.
+/// Options for nodes that answer fast, with Solr's default garbage collector.
 const FOR_MEASURING: &[&str] = &["-Xms768m", "-Xmx768m", "-XX:+UseG1GC"];
-/// The folders with configurations; the last is that of no program with records.
+/// The folders with configurations; the last one is not for library records.
 const CONFIGURATIONS: [&str; 3] = ["vufind", "blacklight", "other"];
 
-/// The user who may read on the server without a cluster, and one who may not, with their password.
+/// The user who has read access to the server without a cluster, with the password.
 pub const READER: &str = "reader:SolrRocks";
-/// A user who may not read.
+/// A user who does not have read access, with the password.
 pub const STRANGER: &str = "stranger:SolrRocks";
-/// The password of both, as Solr keeps it: hashed, and with a salt.
+/// The password of both users as stored by Solr: hashed, with a salt.
 const HASHED: &str =
     "IV0EHq1OnNrj6gvRCwvFwTrZ1+z1oBbnQdiVC3otuq0= Ndd7LKvVBAaZIF0QAVi1ekCfAJXr1GGfLtRUXhgrF8c=";
 
-/// Whose fields a collection has.
+/// The program whose fields a collection has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SolrShape {
     /// VuFind's.
@@ -66,7 +66,7 @@ pub enum SolrShape {
 }
 
 impl SolrShape {
-    /// Returns the name of the configuration, which is also that of the catalogue in settings.
+    /// Returns the name of the configuration, which is also the name of the map in settings.
     pub fn name(self) -> &'static str {
         match self {
             Self::VuFind => "vufind",
@@ -76,19 +76,20 @@ impl SolrShape {
 }
 
 impl SolrNodes {
-    /// Returns the two nodes that all tests share, and damage in no way; `None` if they cannot be had, which is printed.
+    /// Returns the two nodes that all tests share and must not damage; `None`, with a message, if they are not
+    /// available.
     ///
     /// # Panics
-    /// Panics if they cannot be had and `Z3950_PEERS=required`.
+    /// Panics if they are not available and `Z3950_PEERS=required`.
     pub fn shared() -> Option<&'static Self> {
         static SHARED: OnceLock<Option<SolrNodes>> = OnceLock::new();
         SHARED.get_or_init(|| Self::start(2, FOR_TESTS)).as_ref()
     }
 
-    /// Returns two nodes that one test at a time may stop, both of which run; `None` if they cannot be had.
+    /// Returns two running nodes that one test at a time may stop; `None` if they are not available.
     ///
     /// # Panics
-    /// Panics if they cannot be had and `Z3950_PEERS=required`.
+    /// Panics if they are not available and `Z3950_PEERS=required`.
     pub fn to_damage() -> Option<MutexGuard<'static, Self>> {
         static DAMAGED: OnceLock<Option<Mutex<SolrNodes>>> = OnceLock::new();
         let nodes = DAMAGED.get_or_init(|| Self::start(2, FOR_TESTS).map(Mutex::new));
@@ -102,24 +103,24 @@ impl SolrNodes {
         Some(nodes)
     }
 
-    /// Returns a node that is as fast as it can; `None` if it cannot be had.
+    /// Returns a node with the options for maximum speed; `None` if it is not available.
     ///
     /// # Panics
-    /// Panics if it cannot be had and `Z3950_PEERS=required`.
+    /// Panics if it is not available and `Z3950_PEERS=required`.
     pub fn for_measuring() -> Option<Self> {
         Self::start(1, FOR_MEASURING)
     }
 
-    /// Returns a server that belongs to no cluster, on which only [`READER`] may read; `None` if it cannot be had.
+    /// Returns a server without a cluster, on which only [`READER`] has read access; `None` if it is not available.
     ///
     /// # Panics
-    /// Panics if it cannot be had and `Z3950_PEERS=required`.
+    /// Panics if it is not available and `Z3950_PEERS=required`.
     pub fn alone() -> Option<&'static Self> {
         static ALONE: OnceLock<Option<SolrNodes>> = OnceLock::new();
         ALONE.get_or_init(|| Self::start(0, FOR_TESTS)).as_ref()
     }
 
-    /// Starts nodes of a cluster; for none, a server without a cluster.
+    /// Starts this number of nodes of a cluster; with 0, starts a server without a cluster.
     fn start(in_cluster: usize, options: &[&str]) -> Option<Self> {
         let is_cluster = in_cluster > 0;
         let number = in_cluster.max(1);
@@ -128,7 +129,7 @@ impl SolrNodes {
             Some(folder) => PathBuf::from(folder),
             None => prepared("solr", "solr/prepare", &[], None)?,
         };
-        // The nodes remove it.
+        // The nodes remove the folder.
         let folder = tempfile::tempdir().expect("a folder").keep();
         let log = File::create(folder.join("log")).expect("a log");
         let pairs = pairs_of_ports(number + 1);
@@ -187,7 +188,8 @@ impl SolrNodes {
         String::from_utf8_lossy(&log).into_owned()
     }
 
-    /// Returns what the nodes have logged of a collection: its requests, and what went wrong. Requests between the nodes are left out.
+    /// Returns the log lines of the nodes about a collection: its requests and errors. Requests between the nodes are
+    /// left out.
     pub fn log(&self, collection: &str) -> Vec<String> {
         let is_of = |line: &&str| {
             let mut words = line.split(' ').skip(1).take(2);
@@ -200,10 +202,10 @@ impl SolrNodes {
             .collect()
     }
 
-    /// Creates a collection that no other test has, with a shard on each node, or a core; returns its name.
+    /// Creates a collection that no other test uses, with a shard on each node, or a core; returns its name.
     ///
     /// # Panics
-    /// Panics if the nodes refuse it.
+    /// Panics if the nodes refuse the request.
     pub fn create(&self, shape: SolrShape, name: &str) -> String {
         self.create_of(shape.name(), name)
     }
@@ -211,7 +213,7 @@ impl SolrNodes {
     /// Creates a collection with the configuration of a folder next to this file.
     ///
     /// # Panics
-    /// Panics if the nodes refuse it.
+    /// Panics if the nodes refuse the request.
     pub fn create_of(&self, configuration: &str, name: &str) -> String {
         static TURN: AtomicU32 = AtomicU32::new(0);
         let name = format!("{name}-{}", TURN.fetch_add(1, Ordering::Relaxed));
@@ -231,7 +233,7 @@ impl SolrNodes {
     /// Adds documents to a collection, and makes them visible.
     ///
     /// # Panics
-    /// Panics if the nodes refuse them.
+    /// Panics if the nodes refuse the documents.
     pub fn load(&self, collection: &str, documents: &[Value]) {
         let path = format!("/solr/{collection}/update?wt=json");
         let send = |options: &str, body: &str| {
@@ -247,7 +249,7 @@ impl SolrNodes {
     /// Removes documents from a collection.
     ///
     /// # Panics
-    /// Panics if the nodes refuse it.
+    /// Panics if the nodes refuse the request.
     pub fn delete(&self, collection: &str, ids: &[&str]) {
         let path = format!("/solr/{collection}/update?commit=true&wt=json");
         let body = serde_json::json!({ "delete": ids }).to_string();
@@ -255,10 +257,10 @@ impl SolrNodes {
         assert_eq!(status, 200, "{answer}");
     }
 
-    /// Makes an alias stand for a collection, and no longer for another.
+    /// Moves an alias to a collection.
     ///
     /// # Panics
-    /// Panics if the nodes refuse it.
+    /// Panics if the nodes refuse the request.
     pub fn set_alias(&self, alias: &str, collection: &str) {
         let path = format!(
             "/solr/admin/collections?action=CREATEALIAS&name={alias}&collections={collection}&wt=json"
@@ -280,18 +282,18 @@ impl SolrNodes {
         &self.ports
     }
 
-    /// Sends a request to the first node that runs; returns the status and the answer, which is null if it is not JSON.
+    /// Sends a request to the first running node; returns the status and the answer, which is null if it is not JSON.
     ///
     /// # Panics
-    /// Panics if it does not answer.
+    /// Panics if the node does not answer.
     pub fn ask(&self, method: &str, path: &str, body: &str) -> (u16, Value) {
         self.ask_of_type("application/json", method, path, body)
     }
 
-    /// Sends a request whose body is of another type.
+    /// Sends a request whose body has another media type.
     ///
     /// # Panics
-    /// Panics if no answer comes.
+    /// Panics if there is no answer.
     pub fn ask_of_type(
         &self,
         content_type: &str,
@@ -306,10 +308,10 @@ impl SolrNodes {
         answer.unwrap_or_else(|error| panic!("{method} {path}: {error}"))
     }
 
-    /// Waits until a collection shows this number of documents.
+    /// Waits until searches of a collection find this number of documents.
     ///
     /// # Panics
-    /// Panics if that takes minutes.
+    /// Panics if this takes minutes.
     pub fn wait_for_documents(&self, collection: &str, number: usize) {
         let path = format!("/solr/{collection}/select?q=*:*&rows=0");
         let deadline = Instant::now() + PATIENCE;
@@ -365,7 +367,7 @@ fn security() -> Value {
 
 impl Drop for SolrNodes {
     fn drop(&mut self) {
-        // They end when their standard input closes.
+        // The nodes end when their standard input closes.
         drop(self.commands.take());
         let _ = self.child.wait();
     }

@@ -104,7 +104,7 @@ fn equal_and_different_urls() {
 }
 
 #[test]
-fn the_scheme_alone_tells_the_kind() {
+fn the_scheme_alone_determines_the_kind() {
     for [row, text, expected] in rows(CLASSIFY) {
         let kind = classify(octets(text)).map_or("unknown".to_owned(), |kind| kind.to_string());
         assert_eq!(kind, expected, "{row} {text}");

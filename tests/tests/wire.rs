@@ -27,7 +27,7 @@ fn apdu(name: &str) -> Apdu {
 }
 
 fn names() -> Vec<String> {
-    let files = fs::read_dir(directory()).expect("the fixtures are there");
+    let files = fs::read_dir(directory()).expect("the fixtures exist");
     let mut names: Vec<String> = files
         .flatten()
         .filter_map(|file| Some(file.file_name().to_str()?.strip_suffix(".hex")?.to_owned()))
@@ -76,7 +76,7 @@ fn no_prefix_of_a_fixture_decodes() {
 }
 
 #[test]
-fn fixtures_hold_what_the_peers_sent() {
+fn fixtures_contain_the_octets_that_the_peers_sent() {
     let Apdu::InitializeRequest(init) = apdu("init-request") else {
         panic!("an Init")
     };

@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut writer = RecordWriter::new(output, form.ok_or("an unknown form")?);
     for found in RecordReader::guessing(input, InputForm::Marc)? {
         let found = found?;
-        // One damaged record is left out; the others are read.
+        // A damaged record is skipped, and the other records are read.
         let record = match found.record {
             Ok(record) => to_utf8(&record, &Options::default()).record,
             Err(reason) => {

@@ -1,6 +1,6 @@
 //! Describes a record in Dublin Core, in MODS, as a citation, and as a row of a table.
 //!
-//! Run it with `cargo run --example crosswalk -- books.mrc`. Without arguments, it describes a record of its own.
+//! Run it with `cargo run --example crosswalk -- books.mrc`. Without arguments, it describes a built-in record.
 
 use std::error::Error;
 use std::fs::File;

@@ -26,12 +26,12 @@ fn edit(record: &mut MarcRecord) -> Result<(), EditError> {
     let mut title = record.field_mut("245")?;
     title.set("a", "Emma : a novel /")?.set_indicators("10")?;
     record.insert_ordered("651 #0 $a Highbury (England : Imaginary place)")?;
-    // All fields with a tag, or with a pattern of tags.
+    // These calls affect all fields with one tag, or with any tag that matches a pattern.
     record.edit_fields("6XX", |field| field.remove("v").map(drop))?;
     record.remove("9XX")?;
-    // The leader of this record says that it is in MARC-8. It becomes one in UTF-8.
+    // The leader declares MARC-8, so adding this text converts the record to UTF-8.
     record.field_mut("100")?.push("e", "écrivaine")?;
-    // What would damage the record is refused.
+    // A value that would damage the record is refused.
     let refused = record.field_mut("245")?.set("a", "Em\u{1f}bma").map(drop);
     println!("{}", refused.unwrap_err());
     Ok(())

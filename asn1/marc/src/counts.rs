@@ -1,13 +1,14 @@
-//! Counts which fields and subfields the records of a file have.
+//! Counts the fields and subfields in the records of a file.
 
 use std::collections::BTreeMap;
 
 use crate::record::{MarcRecord, Tag};
 
-/// The maximum number of different fields and subfields that are counted separately. Damaged files may have any.
+/// The maximum number of different fields and subfields that are counted separately, because damaged files may have
+/// any tags and codes.
 pub const MAX_KINDS: usize = 20_000;
 
-/// How often fields and subfields occur.
+/// The counts of fields and subfields.
 #[derive(Clone, Debug, Default)]
 pub struct FieldCounts {
     records: u64,
@@ -15,7 +16,7 @@ pub struct FieldCounts {
     others: u64,
 }
 
-/// How often a field or subfield occurs, and in how many records.
+/// The number of occurrences of a field or subfield, and of records that have it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Count {

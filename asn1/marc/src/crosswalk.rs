@@ -1,4 +1,5 @@
-//! Converts a MARC record to ISBD lines, Dublin Core, MODS, a citation or labelled lines, and reads what MODS and Dublin Core describe.
+//! Converts a MARC record to ISBD lines, Dublin Core, MODS, a citation or labelled lines, and converts MODS and
+//! Dublin Core to MARC.
 
 pub mod brief;
 pub mod citation;

@@ -1,4 +1,5 @@
-//! Records edited and built: fields are changed, added, deleted and made of text, and what would not be a field is refused.
+//! Edits and builds records: fields are changed, added, deleted and created from text; anything that would not be a
+//! valid field is refused.
 //!
 //! ```
 //! # fn main() -> Result<(), z3950_marc::EditError> {
@@ -15,9 +16,9 @@
 //! # }
 //! ```
 //!
-//! All text that comes in is UTF-8. If it has other characters than ASCII and the record does not say that it is in UTF-8 (MARC 21
+//! All text that is passed in must be UTF-8. If it has characters other than ASCII and the record does not declare UTF-8 (MARC 21
 //! leader/09; UNIMARC 100 $a), the record is converted to UTF-8, or the change is refused if that would lose data. The members of
-//! [`MarcRecord`] and [`Field`] are octets, which nobody checks.
+//! [`MarcRecord`] and [`Field`] are octets, which are not checked.
 
 mod build;
 mod error;
@@ -48,7 +49,7 @@ pub struct Deletion {
     codes: String,
 }
 
-/// The reason why text does not say what to delete.
+/// The reason why a text is not a valid deletion.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeletionError {
@@ -88,7 +89,8 @@ impl fmt::Display for Deletion {
 }
 
 impl Deletion {
-    /// Deletes the fields, or the subfields with the fields that have no other. Returns whether there were any.
+    /// Deletes the fields or subfields; a field whose last subfield is deleted is deleted too. Returns whether there
+    /// were any.
     pub fn apply(&self, record: &mut MarcRecord) -> bool {
         let mut is_found = false;
         let code_length = record.leader.code_length();
@@ -112,7 +114,8 @@ impl Deletion {
     }
 }
 
-/// Returns a field without its subfields that have one of these codes, and whether it has others. `None` if it has no such subfield.
+/// Returns a field without the subfields that have one of these codes, and whether it has other subfields. `None` if
+/// it does not have such subfields.
 fn without(field: &Field, codes: &str, code_length: usize) -> (Option<Field>, bool) {
     if field.is_control() {
         return (None, true);
@@ -137,14 +140,14 @@ fn without(field: &Field, codes: &str, code_length: usize) -> (Option<Field>, bo
     (is_found.then_some(changed), has_others)
 }
 
-/// Tags of fields that a record keeps when a better one takes its place: `001`, `852`, `9XX`.
+/// Tags of fields that a record keeps when it is replaced by a better record: `001`, `852`, `9XX`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LocalTags(Vec<TagPattern>);
 
 impl FromStr for LocalTags {
     type Err = DeletionError;
 
-    /// Reads tags with commas between them.
+    /// Parses tags separated by commas.
     fn from_str(text: &str) -> Result<Self, DeletionError> {
         let tags = text.split(',').map(|tag| {
             let place: Place = tag.parse()?;
@@ -167,8 +170,8 @@ impl LocalTags {
         record.fields.iter().filter(|field| self.has(field.tag))
     }
 
-    /// Puts the fields that another record had into a record, in the order of tags. Its own fields with these tags are removed, but
-    /// for control fields that the other record lacks. Both records must be in the same character set.
+    /// Adds the fields of another record to a record, in the order of tags. The record's own fields with these tags are removed,
+    /// except control fields that the other record does not have. Both records must be in the same character set.
     pub fn put(&self, fields: &[Field], record: &mut MarcRecord) {
         let is_given = |tag: Tag| fields.iter().any(|field| field.tag == tag);
         record.fields.retain(|field| {
@@ -181,8 +184,8 @@ impl LocalTags {
 }
 
 impl MarcRecord {
-    /// Returns the first field with this tag, to be changed: `record.field_mut("245")?.set("a", "Emma /")?`. The fields themselves are in
-    /// [`MarcRecord::fields`].
+    /// Returns the first field with this tag for changes: `record.field_mut("245")?.set("a", "Emma /")?`. The fields themselves
+    /// are in [`MarcRecord::fields`].
     ///
     /// # Errors
     /// [`EditError::NoField`] if there is none.
@@ -194,9 +197,9 @@ impl MarcRecord {
             .ok_or_else(|| EditError::NoField(String::from_utf8_lossy(tag).into_owned()))
     }
 
-    /// Replaces the leader. What it says of the fields stays as they are: how many indicators and characters of a code they have
-    /// (positions 10 and 11), the map of the directory (20 to 23), and, if there are other characters than ASCII, their coding
-    /// (position 9). Lengths are computed when the record is written.
+    /// Replaces the leader. The positions that describe the fields are not changed: the number of indicators and the length of
+    /// codes (positions 10 and 11), the map of the directory (20 to 23) and, if the record has characters other than ASCII,
+    /// their coding (position 9). Lengths are computed when the record is written.
     pub fn set_leader(&mut self, leader: Leader) {
         let is_ascii = self.fields.iter().all(|field| field.body.is_ascii());
         let is_kept = |place| matches!(place, 10 | 11 | 20..=23) || (place == 9 && !is_ascii);
@@ -206,10 +209,11 @@ impl MarcRecord {
         }
     }
 
-    /// Changes each field with a tag, in which an `X` stands for any character: `650`, `6XX`. Returns their number.
+    /// Changes each field with a tag, in which `X` stands for any character: `650`, `6XX`. Returns the number of
+    /// these fields.
     ///
     /// # Errors
-    /// [`EditError::Tag`], and the first error of `edit`; fields before it are changed already.
+    /// [`EditError::Tag`], and the first error of `edit`; the fields before it have already been changed.
     pub fn edit_fields(
         &mut self,
         tags: &str,
@@ -228,12 +232,13 @@ impl MarcRecord {
         Ok(count)
     }
 
-    /// Adds a field, or text such as `650 #0 $a Villages.`, behind the last field with its tag, or else before the first one with a
-    /// higher tag.
+    /// Adds a field, which may be given as text such as `650 #0 $a Villages.`, after the last field with its tag or, if there is
+    /// none, before the first field with a higher tag.
     ///
     /// # Errors
-    /// [`EditError::Line`] for other text, [`EditError::Separator`] and [`EditError::NotUtf8`] for octets that the record cannot take, and
-    /// [`EditError::Charset`] for text in UTF-8 if the record is in another set and cannot be converted.
+    /// [`EditError::Line`] for text that is not a field, [`EditError::Separator`] and [`EditError::NotUtf8`] for octets that are
+    /// not valid in the record, and [`EditError::Charset`] for text in UTF-8 if the record is in another set and cannot be
+    /// converted.
     pub fn insert_ordered<F>(&mut self, field: F) -> Result<(), EditError>
     where
         F: TryInto<Field>,
@@ -254,11 +259,11 @@ impl MarcRecord {
         Ok(())
     }
 
-    /// Deletes fields, or subfields with the fields that have no other: `852`, `9XX`, `245$c`. Returns whether there were any. For many
-    /// records, read a [`Deletion`] once.
+    /// Deletes fields or subfields: `852`, `9XX`, `245$c`; a field whose last subfield is deleted is deleted too. Returns whether
+    /// there were any. For many records, parse a [`Deletion`] once.
     ///
     /// # Errors
-    /// [`EditError::Deletion`] if the text says something else.
+    /// [`EditError::Deletion`] if the text is not a valid deletion.
     pub fn remove(&mut self, what: &str) -> Result<bool, EditError> {
         Ok(what.parse::<Deletion>()?.apply(self))
     }
@@ -269,7 +274,7 @@ impl MarcRecord {
     }
 }
 
-/// Converts a record that is to have text in UTF-8, unless it says that it is in UTF-8.
+/// Converts a record that is to contain text in UTF-8, unless it declares that it is in UTF-8.
 fn make_utf8(record: &mut MarcRecord) -> Result<(), EditError> {
     if declares_utf8(record) {
         return Ok(());
@@ -285,7 +290,7 @@ fn make_utf8(record: &mut MarcRecord) -> Result<(), EditError> {
     }
 }
 
-/// Adds a field behind the last one with its tag, or else before the first one with a higher tag.
+/// Adds a field after the last one with its tag or, if there is none, before the first one with a higher tag.
 fn insert(record: &mut MarcRecord, field: Field) {
     let is_same = |other: &Field| other.tag == field.tag;
     let same = record
@@ -312,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_48_a_leader_does_not_change_what_fields_are() {
+    fn issue_48_a_leader_does_not_change_the_kind_of_fields() {
         let mut ascii = record();
         let mut other = record();
         other
@@ -441,7 +446,7 @@ mod tests {
             let mut lines = written
                 .lines()
                 .skip_while(|line| !line.contains("New") && !line.contains("2024"));
-            lines.next().expect("it is there");
+            lines.next().expect("it exists");
             let next = lines.next().unwrap_or_default();
             assert!(
                 next.starts_with(before) && next.is_empty() == before.is_empty(),

@@ -1,14 +1,15 @@
-//! Text in the form in which titles and names are compared: without case, diacritics and punctuation (Unicode Standard Annex #15 for
-//! the decomposition).
+//! Folds text for comparing titles and names: without case, diacritics and punctuation (Unicode Standard Annex #15 for the
+//! decomposition).
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// Returns the words of a text with one blank between them: letters and digits in lower case, without diacritics, and without the marks
-/// around non-filing words. An ampersand is a word.
+/// Returns the words of a text, separated by single spaces: letters and digits in lower case, without diacritics, and without the
+/// marks around non-filing words. An ampersand is a word.
 ///
-/// Signs that make other letters stay: й, the voiced kana, and the vowels of Indic scripts. So do `+` and `#` at the end of a word, as
-/// in *C++*. Blanks between ideographs are left out, because catalogues divide Chinese into words in different ways.
+/// Marks that turn a letter into a different one are kept: й, the voiced kana, and the vowels of Indic scripts. So are `+` and
+/// `#` at the end of a word, as in *C++*. Spaces between ideographs are removed, because catalogues divide Chinese into words in
+/// different ways.
 ///
 /// ```
 /// use z3950_marc::fold::folded;
@@ -39,7 +40,7 @@ pub fn folded(text: &str) -> String {
 #[derive(Default)]
 struct Words {
     text: String,
-    /// Whether a blank belongs before the next word.
+    /// Whether a space must precede the next word.
     is_divided: bool,
 }
 
@@ -55,7 +56,7 @@ impl Words {
         }
     }
 
-    /// Adds a mark to the letter before it, if it makes another letter of it.
+    /// Adds a mark to the letter before it, if the mark turns it into a different letter.
     fn mark(&mut self, mark: char) {
         let is_short_i = mark == '\u{306}' && self.text.ends_with('и');
         if is_short_i || !is_diacritic(mark) && !self.is_divided && !self.text.is_empty() {
@@ -70,7 +71,7 @@ impl Words {
         self.is_divided = true;
     }
 
-    /// Adds a character that is no letter: the end of a word, or a sign at its end.
+    /// Adds a character that is not a letter: the end of a word, or a sign at its end.
     fn other(&mut self, character: char, is_followed: bool) {
         let sign = match character {
             '+' => '+',
@@ -91,7 +92,7 @@ impl Words {
     /// Begins a word, if the last one has ended.
     fn divide(&mut self, is_ideograph: bool) {
         let is_divided = std::mem::take(&mut self.is_divided);
-        // The marks of voiced kana are no letters.
+        // The voicing marks of kana are not letters, but belong to the word.
         let is_joined =
             |last| is_written_without_blanks(last) || matches!(last, '\u{3099}' | '\u{309a}');
         let follows_ideograph = is_ideograph && self.text.ends_with(is_joined);
@@ -101,7 +102,8 @@ impl Words {
     }
 }
 
-/// Returns the spelling, as usual in catalogues, of a small letter that Unicode does not decompose; an empty text for other letters.
+/// Returns the usual spelling in catalogues for a lower-case letter that Unicode does not decompose; empty for all
+/// other letters.
 pub fn spelled_out(letter: char) -> &'static str {
     match letter {
         'æ' => "ae",
@@ -119,14 +121,15 @@ pub fn spelled_out(letter: char) -> &'static str {
     }
 }
 
-/// Whether a character is an ideograph or a kana, which are written without blanks between words.
+/// Returns whether a character is an ideograph or a kana, which are written without spaces between words.
 pub fn is_written_without_blanks(character: char) -> bool {
     matches!(character, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'
         | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{323af}')
         && character.is_alphabetic()
 }
 
-/// Whether a character is not seen and divides no words: the marks around non-filing words, soft hyphens, and marks of format.
+/// Returns whether a character is invisible and does not divide words: the marks around non-filing words, soft
+/// hyphens, and format characters.
 fn is_ignored(character: char) -> bool {
     matches!(
         character,
@@ -135,7 +138,7 @@ fn is_ignored(character: char) -> bool {
     )
 }
 
-/// Whether a combining mark is left out: an accent, a point of Hebrew or Arabic.
+/// Returns whether a combining mark is removed, such as an accent, or a point of Hebrew or Arabic.
 fn is_diacritic(mark: char) -> bool {
     matches!(
         mark,

@@ -37,12 +37,12 @@ pub enum WriteError {
     /// The record or a field is too long for ISO 2709.
     #[error("{0}; MARCXML has no such limit")]
     TooLong(Iso2709Error),
-    /// The record does not fit ISO 2709 for another reason than its length.
+    /// The record cannot be written in ISO 2709 for a reason other than its length.
     #[error(transparent)]
     Iso2709(Iso2709Error),
 }
 
-/// A message for each field whose octets are not UTF-8, which a form of text cannot hold.
+/// Returns a message for each field with octets that are not UTF-8, which a text form cannot hold.
 fn undecoded(record: &MarcRecord) -> Vec<String> {
     let fields = record.fields.iter();
     let odd = fields.filter(|field| std::str::from_utf8(&field.body).is_err());
@@ -112,11 +112,11 @@ impl Form {
         }
     }
 
-    /// Appends one record, and returns remarks: what the form cannot hold, which is a loss, and which positions of the leader it needs
-    /// to have other values.
+    /// Appends one record, and returns remarks: the data that the form cannot hold and that is lost, and the leader positions
+    /// whose values differ because the form requires it.
     ///
     /// # Errors
-    /// [`WriteError`], only by [`Form::Marc`]; nothing is appended then.
+    /// [`WriteError`], which only [`Form::Marc`] returns; nothing is appended in that case.
     pub fn write(self, record: &MarcRecord, out: &mut Vec<u8>) -> Result<Remarks, WriteError> {
         let Some((record, changed)) = layout::with_ascii_indicators(record) else {
             return self.write_sound(record, out);

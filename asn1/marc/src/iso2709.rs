@@ -25,7 +25,7 @@ pub const MAX_FIELD: usize = 9_999;
 pub struct Parsed {
     /// The record; its fields share the octets that were read.
     pub record: MarcRecord,
-    /// The repairs in the order in which they were made; empty for a sound record.
+    /// The repairs in the order in which they were made; empty for a valid record.
     pub repairs: Vec<Repair>,
 }
 
@@ -125,8 +125,8 @@ pub fn parse_strict(octets: &Bytes) -> Result<MarcRecord, Iso2709Error> {
     }
 }
 
-/// Returns whether octets are one record with fields that [`parse`] reads without loss: leader and directory explain all
-/// octets. This takes less time than [`parse`]. Records for which this is false may be whole, too.
+/// Returns whether the octets are one record with fields that [`parse`] reads without loss, because leader and directory
+/// account for all octets. This takes less time than [`parse`]. The result may be `false` for a record without loss.
 pub fn is_whole(octets: &[u8]) -> bool {
     let Some(leader) = octets.first_chunk().map(|leader| Leader(*leader)) else {
         return false;
@@ -138,12 +138,12 @@ pub fn is_whole(octets: &[u8]) -> bool {
         && leader.base_address() > Some(Leader::LENGTH + 1)
 }
 
-/// Writes a record: the leader with recomputed record length and base address, the counts of indicators and codes that the fields
-/// have (positions 10 and 11) and the usual entry map (`4500`), the directory, and the fields as they are.
+/// Writes a record: the leader with recomputed record length and base address, the numbers of indicators and code characters of
+/// the fields (positions 10 and 11) and the usual entry map (`4500`), the directory, and the unchanged fields.
 ///
 /// # Errors
-/// A field of more than [`MAX_FIELD`] octets, a record of more than [`MAX_RECORD`], or a separator where it would cut the
-/// record; such a record needs another form.
+/// The record has a field of more than [`MAX_FIELD`] octets, has more than [`MAX_RECORD`] octets, or has a separator that
+/// would split it; such a record needs another form.
 pub fn encode(record: &MarcRecord) -> Result<Vec<u8>, Iso2709Error> {
     let mut octets = Vec::new();
     append(record, &mut octets)?;
@@ -192,7 +192,7 @@ pub(super) fn append(record: &MarcRecord, out: &mut Vec<u8>) -> Result<(), Iso27
     Ok(())
 }
 
-/// Counts field and record terminators, as many octets at once as the processor can.
+/// Counts field and record terminators, several octets at a time.
 fn count_terminators(octets: &[u8]) -> usize {
     // The sum of a chunk fits in an octet.
     let chunks = octets.chunks(usize::from(u8::MAX));
@@ -269,8 +269,8 @@ fn sound(octets: &Bytes, leader: &Leader) -> Option<(Bytes, Vec<Field>)> {
     Some((content, fields))
 }
 
-/// The record without the first digit of a length of six digits, which makes the leader one octet longer: programs that do not
-/// check the length write one for a record of more than 99,999 octets.
+/// Returns the record without the first digit of a six-digit length, which makes the leader one octet longer. Programs that do
+/// not check the length write six digits for a record of more than 99,999 octets.
 fn without_sixth_digit(octets: &Bytes) -> Bytes {
     octets.slice(usize::from(has_sixth_digit(octets))..)
 }
@@ -280,10 +280,10 @@ fn has_sixth_digit(octets: &[u8]) -> bool {
         && octets.get(Leader::LENGTH - 3..Leader::LENGTH + 1) == Some(b"4500".as_slice())
 }
 
-/// The digits of the record length.
+/// The number of digits in the record length.
 const LENGTH_DIGITS: usize = 5;
 
-/// The fields of a record whose directory is not sound.
+/// Returns the fields of a record whose directory is not valid.
 fn damaged_fields(
     content: &Bytes,
     leader: &Leader,

@@ -1,7 +1,7 @@
 //! Language codes of MARC 21 (MARC Code List for Languages) and UNIMARC, which are the bibliographic codes of ISO
 //! 639-2.
 
-/// The codes in alphabetical order, each with its name, as the MARC Code List for Languages has them.
+/// The codes in alphabetical order with their names, from the MARC Code List for Languages.
 const NAMES: &str = include_str!("language/names.txt");
 
 /// Names and further codes of frequently catalogued languages, each with the MARC code. The further codes are those of

@@ -1,12 +1,13 @@
-//! The leader as a written form needs it: some positions describe the form, not the record (ISO 2709 §4.3; the MARC 21 slim schema).
+//! Adapts the leader to a written form: some positions describe the form, not the record (ISO 2709 §4.3; the MARC 21
+//! slim schema).
 
 use crate::record::{Field, Leader, MarcRecord, SUBFIELD_DELIMITER, position};
 
-/// The usual count of indicators, and the usual length of a subfield identifier.
+/// The usual number of indicators, and the usual length of a subfield identifier.
 const USUAL: u8 = b'2';
 
-/// The leader for ISO 2709 and MarcXchange: positions 10 and 11 say what the fields have, and 20 to 23 are the usual map of the
-/// directory. Lengths stay as they are.
+/// Returns the leader for ISO 2709 and MarcXchange: positions 10 and 11 match the fields, and positions 20 to 23 are the usual
+/// map of the directory. Lengths are not changed.
 pub(crate) fn of_exchange(record: &MarcRecord) -> Leader {
     let mut leader = record.leader;
     leader.0[10] = indicators(record);
@@ -20,14 +21,15 @@ pub(crate) fn of_exchange(record: &MarcRecord) -> Leader {
     leader
 }
 
-/// The leader for MarcXchange (ISO 25577): that of ISO 2709 in printable characters, with numbers for lengths.
+/// Returns the leader for MarcXchange (ISO 25577): like that of ISO 2709, but with printable characters only, and
+/// with numbers for lengths.
 pub(crate) fn of_marcxchange(record: &MarcRecord) -> Leader {
     let mut leader = of_exchange(record).printable();
     lengths(&mut leader);
     leader
 }
 
-/// The leader for MARCXML, whose schema names the characters of each position.
+/// Returns the leader for MARCXML, whose schema restricts the characters of each position.
 pub(crate) fn of_slim(record: &MarcRecord) -> Leader {
     let mut leader = record.leader;
     lengths(&mut leader);
@@ -47,8 +49,8 @@ pub(crate) fn of_slim(record: &MarcRecord) -> Leader {
     leader
 }
 
-/// The record with a blank for each indicator that is not ASCII, which would count as several (ISO 2709 §4.5.2), and a message for each
-/// field with one. `None` if there is no such field.
+/// Returns the record with a blank in place of each indicator that is not ASCII, which would count as several (ISO 2709 §4.5.2),
+/// and a message for each field with such an indicator. `None` if there is no such field.
 pub(crate) fn with_ascii_indicators(record: &MarcRecord) -> Option<(MarcRecord, Vec<String>)> {
     let is_odd = |field: &Field| {
         // Nearly every field has two indicators in ASCII.
@@ -80,7 +82,8 @@ pub(crate) fn with_ascii_indicators(record: &MarcRecord) -> Option<(MarcRecord, 
     Some((record, changed))
 }
 
-/// A message about the positions of a form that had other values. A blank in position 23, which has no meaning, is none.
+/// Returns a message about the positions whose values differ because of the form; `None` if none do. A blank in
+/// position 23, which has no meaning, is not reported.
 pub(crate) fn restructured(found: &Leader, written: &Leader) -> Option<String> {
     let is_changed = |position: usize| {
         let octet = found.octet(position);
@@ -98,7 +101,7 @@ pub(crate) fn restructured(found: &Leader, written: &Leader) -> Option<String> {
     })
 }
 
-/// A message about a value that the schema has no place for.
+/// Returns a message about a value that the schema does not allow.
 pub(crate) fn recoded(found: &Leader, written: &Leader) -> Option<String> {
     let positions = [5, 6, 7, 8, 9, 17, 18, 19];
     let is_changed = |position: &usize| found.octet(*position) != written.octet(*position);
@@ -114,7 +117,7 @@ fn part(leader: &Leader, from: usize, to: usize) -> String {
     octets.escape_ascii().to_string()
 }
 
-/// Replaces a record length or a base address that is no number.
+/// Replaces a record length or a base address that is not a number.
 fn lengths(leader: &mut Leader) {
     for range in [0..5, 12..17] {
         let number = leader.0.get_mut(range).unwrap_or_default();
@@ -133,10 +136,10 @@ fn map(leader: &mut Leader) {
     }
 }
 
-/// How many indicators all data fields have, as a digit; the usual count if they differ.
+/// Returns the number of indicators of all data fields as a digit; the usual number if they differ.
 fn indicators(record: &MarcRecord) -> u8 {
     let mut fields = record.fields.iter();
-    // Nearly every record has a field with two.
+    // Nearly every record has a field with two indicators, so this quick check is usually enough.
     if fields.any(|field| field.body.get(2) == Some(&SUBFIELD_DELIMITER)) {
         return USUAL;
     }

@@ -1,5 +1,5 @@
 //! MARC-in-JSON, the object form: `{"leader": …, "fields": [{"001": …}, {"245": {"ind1": …, "ind2": …, "subfields": […]}}]}`.
-//! Text is written and read as it is; U+FFFD replaces octets that are not UTF-8, which JSON cannot hold (RFC 8259 §8.1).
+//! Text is read and written unchanged; U+FFFD replaces octets that are not UTF-8, which JSON cannot hold (RFC 8259 §8.1).
 
 mod members;
 
@@ -47,8 +47,8 @@ impl Serialize for MarcRecord {
     }
 }
 
-/// MARC-in-JSON, as [`from_json`] reads it: `serde_json::from_str`, `from_reader`, or within a larger value. Errors name the place in the
-/// record, as in `fields[2].245.subfields is not an array`. It needs a format that describes itself, as JSON does.
+/// MARC-in-JSON, as [`from_json`] reads it: `serde_json::from_str`, `from_reader`, or within a larger value. Errors name the
+/// place in the record, as in `fields[2].245.subfields is not an array`. The format must be self-describing, as JSON is.
 impl<'de> Deserialize<'de> for MarcRecord {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let json = Json::deserialize(deserializer)?;
@@ -68,7 +68,7 @@ pub enum MarcJsonError {
     Shape {
         /// The place of the fault, as in `fields[2].245.subfields`.
         path: String,
-        /// What was expected instead.
+        /// A description of what was expected instead.
         expected: &'static str,
     },
     /// A member that may occur only once occurs twice in an object.
@@ -79,9 +79,9 @@ pub enum MarcJsonError {
     },
 }
 
-/// Reads one record in the form [`to_json`] writes, and in the usual forms of others: a missing `ind1` or `ind2` is a
-/// blank, one object may hold several fields or subfields, also of the same name, unknown members of a data field are
-/// ignored. U+FFFD replaces separators of ISO 2709 in text, which cannot be kept.
+/// Parses one record in the form that [`to_json`] writes, and in the usual forms of other programs: a missing `ind1`
+/// or `ind2` is a blank, one object may hold several fields or subfields, even with the same name, and unknown
+/// members of a data field are ignored. U+FFFD replaces separators of ISO 2709 in text, which cannot be kept.
 ///
 /// # Errors
 /// [`MarcJsonError`] for text that is not JSON (or nested deeper than 128 levels) and for JSON of another shape.
@@ -89,9 +89,9 @@ pub fn from_json(text: &str) -> Result<MarcRecord, MarcJsonError> {
     of_json(serde_json::from_str(text)?)
 }
 
-/// Reads a record as [`from_json`] does, but repairs what it refuses, with remarks: a leader of another length is padded or cut
-/// off, a missing one is a default one, an indicator that is not one character and an empty code are blanks, and fields and
-/// subfields of another shape are left out. Separators of ISO 2709 in text are replaced, with a remark.
+/// Parses a record like [`from_json`], but repairs the faults that it refuses, with remarks: a leader of another length is
+/// padded or truncated, a missing leader becomes the default one, an indicator that is not one character and an empty code
+/// become blanks, and malformed fields and subfields are left out. Separators of ISO 2709 in text are replaced, with a remark.
 ///
 /// # Errors
 /// [`MarcJsonError`] for text that is not JSON, has no array of fields, or has neither a leader nor a field.
@@ -126,7 +126,7 @@ fn of_json(mut json: Json) -> Result<MarcRecord, MarcJsonError> {
 
 /// One record being read.
 struct Reading<'a> {
-    /// Where faults are noted; `None` if the first is an error.
+    /// The remarks on faults; `None` if the first fault is an error.
     remarks: Option<&'a mut Remarks>,
     /// The number of characters in the longest subfield code.
     longest_code: usize,
@@ -175,7 +175,7 @@ impl Reading<'_> {
                 }
             }
         }
-        // JSON of another kind may have an array of that name.
+        // Other JSON may also have an array with that name.
         if written.is_none() && fields.is_empty() {
             return Err(shape("leader", "a string of 24 octets"));
         }
@@ -279,7 +279,7 @@ impl Reading<'_> {
                     if !rest.is_empty() {
                         self.loss(shape(&path, "one character"))?;
                     }
-                    // Only the last ones can be missing.
+                    // Only the last indicators can be missing.
                     body.put_bytes(b' ', std::mem::take(&mut empty));
                     body.put_slice(one);
                 }

@@ -40,7 +40,8 @@ pub fn write_lines(record: &MarcRecord, out: &mut impl Write) -> io::Result<()> 
         .try_for_each(|field| write_field(field, code_length, out))
 }
 
-/// Returns a note for each field whose text the form cannot hold: a line end, or what reads as the begin of a subfield, such as ` $5 `.
+/// Returns a note for each field whose text the form cannot hold: text with a line end, or with a part that would be
+/// read as the beginning of a subfield, such as ` $5 `.
 pub(crate) fn ambiguous(record: &MarcRecord) -> Vec<String> {
     let code_length = record.leader.code_length();
     let is_line_end = |octet: &u8| matches!(octet, b'\n' | b'\r');
@@ -81,10 +82,10 @@ pub struct LineError {
 
 /// Reads the lines of one record. `first_line` is the number of the first line, for remarks and errors.
 ///
-/// The form is ambiguous: blank, `$`, code and blank begin a subfield, even where a price such as `$5` was meant. Lines that
-/// are not fields are skipped, and a leader of another length than 24 is padded with blanks or truncated, each with a remark.
-/// All of these are losses, and so are a separator of ISO 2709 within text and a missing leader. After a leader with `LEADER`, `LDR`
-/// or `000` before it, fields are read as catalogues show them: `245 10 |a Emma / |c Jane Austen.`
+/// The form is ambiguous: a space, `$`, a code and a space begin a subfield, even if a price such as `$5` was meant. Lines that
+/// are not fields are skipped, and a leader of another length than 24 is padded with blanks or truncated, each with a remark. All
+/// of these are losses, and so are a separator of ISO 2709 within text and a missing leader. After a leader preceded by `LEADER`,
+/// `LDR` or `000`, fields are read in the form in which catalogues show them: `245 10 |a Emma / |c Jane Austen.`
 ///
 /// # Errors
 /// [`LineError`], if no line can be read.
@@ -106,7 +107,7 @@ pub fn from_lines(
     Ok(record)
 }
 
-/// Reads lines with codes of a length, by default that of the leader.
+/// Parses lines; codes have this length or, by default, the length in the leader.
 fn read_lines(
     lines: &[u8],
     first_line: usize,
@@ -178,8 +179,8 @@ fn read_lines(
     })
 }
 
-/// A line without separators of ISO 2709, each replaced by a question mark, which is the same in all character sets; `None` if it has
-/// none.
+/// Returns a line in which each separator of ISO 2709 is replaced by a question mark, which is the same in all character sets;
+/// `None` if it has no separators.
 fn replace_separators(line: &[u8]) -> Option<Vec<u8>> {
     let is_one = |octet: &u8| is_separator(*octet);
     let with_stand_in = |octet: &u8| if is_one(octet) { b'?' } else { *octet };
@@ -188,12 +189,13 @@ fn replace_separators(line: &[u8]) -> Option<Vec<u8>> {
         .then(|| line.iter().map(with_stand_in).collect())
 }
 
-/// Returns whether a line is a leader with its name before it, as catalogues show it.
+/// Returns whether a line is a leader preceded by its name, as catalogues show it.
 pub(super) fn begins_display(line: &[u8]) -> bool {
     display::leader(line).is_some()
 }
 
-/// Returns whether a line can only be the first of a record: a leader with both of its lengths, or with its name.
+/// Returns whether a line can only be the first of a record: a leader with both of its lengths, or preceded by its
+/// name.
 pub(super) fn begins_record(line: &[u8]) -> bool {
     let line = line.trim_ascii_end();
     begins_display(line)
@@ -224,7 +226,8 @@ pub(super) fn is_remark(line: &[u8]) -> bool {
     (line.starts_with(b"(") || line.starts_with(b"<!--")) && !is_odd_leader(line)
 }
 
-/// Whether a line is a leader that begins as a remark does: its other counts are where a leader has them.
+/// Returns whether a line is a leader although it begins like a remark: its other numbers are in the places that they
+/// have in a leader.
 fn is_odd_leader(line: &[u8]) -> bool {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let line = line.strip_suffix(b"\r").unwrap_or(line);

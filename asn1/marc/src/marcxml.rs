@@ -40,7 +40,7 @@ pub struct XmlText {
     pub text: String,
     /// A message for each item of data that was replaced or left out.
     pub notes: Vec<String>,
-    /// Whether data was lost; a position of the leader that says how ISO 2709 is laid out is none.
+    /// Whether data was lost; the leader positions that describe the layout of ISO 2709 do not count.
     pub is_loss: bool,
 }
 

@@ -18,7 +18,7 @@ use super::text::{SEPARATORS, without_separators};
 pub struct MrkError {
     /// The number of the line, counted from 1.
     pub line: usize,
-    /// What is wrong with the line.
+    /// A description of the fault.
     pub reason: String,
 }
 
@@ -64,13 +64,12 @@ pub fn parse_all(text: &str) -> Result<Vec<MarcRecord>, MrkError> {
     Ok(records)
 }
 
-/// Reads one record as [`parse_all`] does, but skips lines that cannot be read, each with a remark; a leader of another length
-/// than 24 is padded with blanks or truncated, and U+FFFD replaces separators of ISO 2709 in text. All are losses, and so is a missing
-/// leader. The first line of the text has the
-/// number `first_line`.
+/// Parses one record like [`parse_all`], but skips lines that cannot be parsed, each with a remark; a leader of another length
+/// than 24 is padded with blanks or truncated, and U+FFFD replaces separators of ISO 2709 in text. All of these are losses, and
+/// so is a missing leader. The first line of the text has the number `first_line`.
 ///
 /// # Errors
-/// [`MrkError`] for the first line, if no line of the text can be read.
+/// [`MrkError`] for the first line, if none of the lines can be parsed.
 pub fn parse_lenient(
     text: &str,
     first_line: usize,
@@ -121,7 +120,8 @@ pub fn parse_lenient(
     }
 }
 
-/// A line without separators of ISO 2709, as they are or as mnemonics; `None` if it has none.
+/// Returns a line in which the separators of ISO 2709, written literally or as mnemonics, are replaced; `None` if it
+/// has no separators.
 fn replace_separators(line: &str) -> Option<String> {
     const MNEMONICS: [&str; 3] = ["{x1D}", "{x1E}", "{x1F}"];
     let plain = without_separators(line, REPLACEMENT);
@@ -139,7 +139,7 @@ fn replace_separators(line: &str) -> Option<String> {
 
 const REPLACEMENT: &str = "\u{FFFD}";
 
-/// Whether a line can only be the first of a record.
+/// Returns whether a line can only be the first of a record.
 pub(super) fn begins_record(line: &[u8]) -> bool {
     line.starts_with(b"=LDR ") || line.starts_with(b"=000 ")
 }
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn lenient_reading_keeps_what_can_be_read() {
+    fn lenient_reading_keeps_readable_data() {
         let field = Field::control(b"001", "a");
         for (text, fields, notes) in [
             (
@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn lenient_reading_of_a_sound_record_says_nothing() {
+    fn lenient_reading_of_a_valid_record_has_no_remarks() {
         let mut found = Remarks::default();
         let text = format!("{LEADER}=001 a\n=245  10$a{{unknown}}\n \n");
         let record = parse_lenient(&text, 1, &mut found).expect("readable");

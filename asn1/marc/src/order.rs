@@ -1,4 +1,4 @@
-//! The order of records by what they hold: `title`, `author`, `-year`, `001`, `852$h`.
+//! Sorts records by keys such as `title`, `author`, `-year`, `001`, `852$h`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,12 +10,12 @@ use unicode_normalization::char::is_combining_mark;
 use crate::record::{Field, MarcRecord};
 use crate::table::{Content, RowOrigin, TableRow, content};
 
-/// What records are sorted by, most important first. Each key is the name of a column of a table, with `-` before it for
+/// Keys for sorting records, the most important first. Each key is the name of a column of a table; `-` before it means
 /// descending order.
 ///
-/// Records are compared by the first value of each key. Text is compared by characters without case, diacritics and punctuation, and
-/// without the words that its non-filing indicator or marks leave out; numbers by their value, before text. Records without a value
-/// are last in either order.
+/// Records are compared by the first value of each key. Text is compared by characters without case, diacritics and punctuation,
+/// and without the words that the non-filing indicator or marks exclude; numbers are compared by their value, and sort before
+/// text. Records without a value are last in either order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SortKeys(Vec<SortKey>);
 
@@ -78,7 +78,7 @@ impl fmt::Display for SortKeys {
 }
 
 impl SortKeys {
-    /// Returns octets that compare as records are to be sorted. The record must be in UTF-8.
+    /// Returns octets whose order is the sort order of the records. The record must be in UTF-8.
     pub fn of(&self, record: &MarcRecord) -> Vec<u8> {
         let filed = filed(record);
         let mut row = TableRow::new(&filed, RowOrigin::default());
@@ -101,7 +101,7 @@ const HAS_NONE: u8 = 2;
 const NUMBER: u8 = 2;
 const TEXT: u8 = 3;
 
-/// Appends octets that compare as the value.
+/// Appends octets whose order is that of the values.
 fn put(value: &str, is_descending: bool, octets: &mut Vec<u8>) {
     let begin = octets.len();
     let digits = value.trim();
@@ -129,7 +129,7 @@ fn put(value: &str, is_descending: bool, octets: &mut Vec<u8>) {
     }
 }
 
-/// Returns text in lower case without diacritics; punctuation becomes blanks, one between words.
+/// Returns text in lower case without diacritics; punctuation becomes spaces, with only one between words.
 fn folded(value: &str) -> String {
     let letters = value
         .nfkd()
@@ -140,7 +140,8 @@ fn folded(value: &str) -> String {
     words.join(" ")
 }
 
-/// The fields whose indicator has the number of characters that are not filed (MARC 21), with the place of the indicator.
+/// The fields with an indicator for the number of non-filing characters (MARC 21), with the position of the
+/// indicator.
 const NON_FILING: [(&[u8; 3], usize); 10] = [
     (b"130", 0),
     (b"222", 1),
@@ -154,7 +155,7 @@ const NON_FILING: [(&[u8; 3], usize); 10] = [
     (b"830", 1),
 ];
 
-/// Returns the record without the words that are not filed.
+/// Returns the record without its non-filing words.
 fn filed(record: &MarcRecord) -> MarcRecord {
     let is_marc21 = !crate::crosswalk::is_unimarc(record);
     let fields = record.fields.iter().map(|field| {
@@ -174,7 +175,8 @@ fn filed(record: &MarcRecord) -> MarcRecord {
     }
 }
 
-/// Returns the field without as many characters of its first `$a` as its non-filing indicator says.
+/// Returns the field without the non-filing characters at the beginning of its first `$a`, whose number is in the
+/// indicator.
 fn filed_field(field: Field) -> Field {
     let row = NON_FILING.iter().find(|(tag, _)| **tag == field.tag.0);
     let count = row.and_then(|(_, place)| field.indicators().get(*place).copied());
@@ -214,7 +216,7 @@ fn without_marked(body: &Bytes) -> Option<Bytes> {
     while let Some(begin) = rest.find(['\u{98}', '\u{88}']) {
         let (before, marked) = rest.split_at_checked(begin)?;
         kept.extend_from_slice(before.as_bytes());
-        // Without its end, the mark itself is all that is left out.
+        // If the end mark is missing, only the start mark is left out.
         let end = marked.find(['\u{9C}', '\u{89}', '\u{1F}']).unwrap_or(0);
         rest = marked.get(end..)?;
         if !rest.starts_with('\u{1F}') {

@@ -57,7 +57,7 @@ impl MarcRecord {
         is_wrong
     }
 
-    /// Whether the fields contradict the code length in the leader.
+    /// Returns whether the fields contradict the code length in the leader.
     pub(super) fn contradicts_code_length(&self) -> bool {
         let length = self.leader.code_length();
         if length == 1 {
@@ -157,7 +157,7 @@ impl Leader {
         Leader(leader)
     }
 
-    /// The same leader with a blank for each octet that is not a printable character of ASCII.
+    /// Returns the leader with a blank in place of each octet that is not a printable ASCII character.
     pub(super) fn printable(self) -> Self {
         Leader(self.0.map(|octet| {
             if matches!(octet, b' '..=b'~') {
@@ -168,7 +168,7 @@ impl Leader {
         }))
     }
 
-    /// The octet at a position from 0 to 23; a blank beyond.
+    /// Returns the octet at a position from 0 to 23; a blank for other positions.
     pub fn octet(&self, position: usize) -> u8 {
         self.0.get(position).copied().unwrap_or(b' ')
     }

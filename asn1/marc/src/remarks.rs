@@ -1,5 +1,4 @@
-//! Remarks on a record: what a lenient reader repaired or skipped, or what the form that was written does not hold, and whether data
-//! was lost.
+//! Remarks on a record: repaired or skipped data, data that the written form cannot hold, and whether data was lost.
 
 use super::record::RECORD_TERMINATOR;
 

@@ -1,4 +1,4 @@
-//! Parts of records, and conditions on them, by which some records of a file are chosen: `852`, `!880`, `245$a:war`,
+//! Parts of records, and conditions on them, which select records from a file: `852`, `!880`, `245$a:war`,
 //! `008/35-37=eng`, `650^2=2`, `year>1990`.
 
 use std::fmt;
@@ -9,7 +9,7 @@ use crate::standard_number::{NumberKind, numbers};
 use crate::table::{Content, RowOrigin, TableRow, content};
 use crate::text::composed;
 
-/// A part of a record. Its names are those of [columns](crate::table::Columns), and more:
+/// A part of a record. Its name can be that of one of the [columns](crate::table::Columns), or one of the following:
 ///
 /// | name | the part |
 /// |---|---|
@@ -29,13 +29,13 @@ pub struct Place {
 enum Part {
     /// A column that has no tag.
     Column(Content),
-    /// Parts of the fields whose tags match. The tag of the content is of no meaning.
+    /// Parts of the fields whose tags match. The tag in the content is ignored.
     Fields(TagPattern, Content),
     /// An indicator, counted from 0.
     Indicator(TagPattern, usize),
 }
 
-/// A tag in which some characters may be anything, as in `6XX`.
+/// A tag in which some characters are arbitrary, as in `6XX`.
 ///
 /// ```
 /// use z3950_marc::record::Tag;
@@ -48,7 +48,7 @@ enum Part {
 pub struct TagPattern([Option<u8>; 3]);
 
 impl From<Tag> for TagPattern {
-    /// Takes an `X` in the tag, in either case, for any character.
+    /// Treats an `X` in the tag, in either case, as any character.
     fn from(tag: Tag) -> Self {
         Self(tag.0.map(|octet| match octet {
             b'X' | b'x' => None,
@@ -57,7 +57,7 @@ impl From<Tag> for TagPattern {
     }
 }
 
-/// The reason why text does not name a part of a record, or is no condition.
+/// The reason why a text is not the name of a part of a record, or not a condition.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SelectError {
@@ -69,13 +69,13 @@ pub enum SelectError {
     /// There is nothing to compare with.
     #[error("nothing to compare with in {0:?}")]
     Value(String),
-    /// The condition has the operator of another language.
+    /// The condition has an operator from another language.
     #[error("{0:?} has no meaning here; ! before the whole condition negates it: !{1}")]
     Negation(String, String),
 }
 
 impl TagPattern {
-    /// Reads three characters as a pattern; an `X` in either case stands for any character.
+    /// Parses three characters as a pattern; an `X` in either case stands for any character.
     pub(crate) fn read(text: &str) -> Option<Self> {
         let octets: [u8; 3] = text.as_bytes().try_into().ok()?;
         let is_known =
@@ -83,7 +83,7 @@ impl TagPattern {
         octets.iter().all(is_known).then(|| Tag(octets).into())
     }
 
-    /// Returns whether the pattern stands for this tag.
+    /// Returns whether the pattern matches this tag.
     pub fn matches(self, tag: Tag) -> bool {
         let mut pairs = self.0.iter().zip(tag.0);
         pairs.all(|(wanted, octet)| wanted.is_none_or(|wanted| wanted == octet))
@@ -104,7 +104,7 @@ impl FromStr for Place {
 /// Returns the part with this name.
 fn part(name: &str) -> Option<Part> {
     match content(name) {
-        // These are of the file, or of copies, not of the record.
+        // These columns describe the file or the copies, not the record.
         Some(Content::OfCopies(_) | Content::Named("source" | "input" | "input_record")) => {
             return None;
         }
@@ -136,7 +136,7 @@ impl fmt::Display for Place {
 }
 
 impl Place {
-    /// Returns the fields or subfields that are meant; `None` if it is no such place.
+    /// Returns the fields or subfields that the place names; `None` for any other place.
     pub(crate) fn of_fields(&self) -> Option<(TagPattern, &str)> {
         match &self.part {
             Part::Fields(pattern, Content::Field(_, codes)) => Some((*pattern, codes)),
@@ -206,8 +206,8 @@ impl Place {
         )
     }
 
-    /// Returns the text as the values of this part are compared: numbers in their normal form, codes unchanged, other text without
-    /// case and without the punctuation of ISBD around it.
+    /// Returns the text in the form in which the values of this part are compared: numbers in their normal form, codes unchanged,
+    /// other text without case and without the punctuation of ISBD around it.
     fn comparable(&self, text: &str) -> String {
         let kind = match &self.part {
             Part::Column(Content::Named("isbn")) => Some(NumberKind::Isbn),
@@ -235,7 +235,7 @@ impl Place {
     }
 }
 
-/// A condition that a record fulfils or not.
+/// A condition that a record can meet.
 ///
 /// | text | the record … |
 /// |---|---|
@@ -245,7 +245,7 @@ impl Place {
 /// | `year>1990`, `005>=2024` | has one that is greater: numbers are compared as numbers, other text by characters |
 /// | `!880`, `!245$a:war` | has none |
 ///
-/// Case does not count, nor does the punctuation of ISBD at the ends of values. In codes (`008/35-37`, `LDR/06`, `650^2`) a blank
+/// Case is ignored, and so is the punctuation of ISBD at the ends of values. In codes (`008/35-37`, `LDR/06`, `650^2`), a blank
 /// is written `#`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
@@ -258,7 +258,7 @@ pub struct Condition {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Test {
     Exists,
-    /// The value is made of these parts, with any text between them.
+    /// The value consists of these parts, with any text between them.
     Is(Vec<String>),
     Has(String),
     Less {
@@ -297,7 +297,7 @@ impl FromStr for Condition {
     }
 }
 
-/// Reads what follows the place in a condition.
+/// Parses the part of a condition after the place.
 fn test_of(place: &Place, test: &str, text: &str) -> Result<Test, SelectError> {
     let mut characters = test.chars();
     let Some(operator) = characters.next() else {
@@ -336,7 +336,7 @@ impl fmt::Display for Condition {
 }
 
 impl Condition {
-    /// Returns whether a record, which must be in UTF-8, fulfils the condition.
+    /// Returns whether a record, which must be in UTF-8, meets the condition.
     pub fn holds(&self, record: &MarcRecord) -> bool {
         let found = match &self.test {
             Test::Exists => self.place.is_in(record),
@@ -371,7 +371,7 @@ impl Condition {
     }
 }
 
-/// Returns whether a text is made of these parts, with any text between them.
+/// Returns whether a text consists of these parts, with any text between them.
 fn has_parts(text: &str, parts: &[String]) -> bool {
     let [first, middle @ .., last] = parts else {
         return false;
@@ -482,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn r_f15_what_is_no_condition() {
+    fn r_f15_invalid_conditions_are_refused() {
         for (text, words) in [
             ("", "\"\" is not a part of a record"),
             ("!", "is not a part"),

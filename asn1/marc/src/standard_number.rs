@@ -7,7 +7,7 @@ use std::fmt;
 
 pub use self::printed::{NumberKind, PrintedNumber, numbers};
 
-/// A sound International Standard Book Number. `Display` is its 13 digits.
+/// A valid International Standard Book Number. `Display` writes its 13 digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Isbn {
     /// The digits without the check digit.
@@ -152,8 +152,8 @@ pub fn lccn(text: &str) -> Option<String> {
     is_one.then_some(normalised)
 }
 
-/// The number of an OCLC control number as records and people write it: `(OCoLC)ocm00012345`, `ocn123456789`,
-/// `on1234567890`, `OCLC 12345`, or its address at WorldCat; without leading zeros. `None` for any other text.
+/// Returns the number in an OCLC control number as records and people write it: `(OCoLC)ocm00012345`, `ocn123456789`,
+/// `on1234567890`, `OCLC 12345`, or its URL at WorldCat; without leading zeros. `None` for any other text.
 pub fn oclc_number(text: &str) -> Option<&str> {
     let text = text.trim();
     let labels = ["(ocolc)", "oclc"].iter();
@@ -182,8 +182,8 @@ fn all_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|octet| octet.is_ascii_digit())
 }
 
-/// Whether a character may stand between digits: hyphens and blanks of all kinds, and the invisible marks that come with
-/// copied text.
+/// Returns whether a character is allowed between digits: hyphens and spaces of all kinds, and the invisible marks that
+/// are in copied text.
 fn is_ignored(character: char) -> bool {
     matches!(
         character,
@@ -192,8 +192,8 @@ fn is_ignored(character: char) -> bool {
     )
 }
 
-/// The digits of a number written with hyphens and blanks; X at the end is ten. `None` if there is anything else, or
-/// more than `most`.
+/// Returns the digits of a number written with hyphens and spaces; X at the end is ten. `None` for any other
+/// characters, or for more than `most` digits.
 fn check_digits(text: &str, most: usize) -> Option<Vec<u8>> {
     let mut digits = Vec::with_capacity(most);
     for character in text.trim().chars() {

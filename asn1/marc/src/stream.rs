@@ -52,8 +52,8 @@ pub enum InputForm {
     Line,
 }
 
-/// Reads the MARCXML record in a document that is to hold one, such as a record of SRU. If more follow, the record is incomplete, and a
-/// note says how many are left out. Returns `None` for a document without a record.
+/// Reads the MARCXML record in a document that should have exactly one, such as a record of SRU. If there are more, the record is
+/// incomplete, and a note says how many were left out. Returns `None` for a document without a record.
 pub fn marcxml_record(document: &[u8]) -> Option<InputRecord> {
     let mut records = RecordReader::new(document, InputForm::MarcXml).map_while(Result::ok);
     let mut first = records.next()?;
@@ -144,7 +144,8 @@ impl<R: Read> RecordReader<R> {
         self.window.offset()
     }
 
-    /// Makes text in UTF-16, or with CR as its line ends, what the readers of lines and of JSON expect. XML has rules of its own.
+    /// Converts text in UTF-16, or with CR as its line ends, to the form that the readers of lines and of JSON
+    /// expect. XML has its own rules.
     fn normalise_text(&mut self) -> io::Result<()> {
         let is_lines = matches!(self.form, InputForm::Mrk | InputForm::Line);
         let is_text = is_lines || self.form == InputForm::Json;
@@ -243,7 +244,7 @@ impl Cut {
     }
 }
 
-/// Whether this is no record but the notice that one was deleted (OAI-PMH).
+/// Returns whether this is not a record but the notice of a deleted one (OAI-PMH).
 fn is_deletion(form: InputForm, raw: &RawRecord) -> bool {
     form == InputForm::MarcXml
         && raw.damage.is_none()

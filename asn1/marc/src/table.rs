@@ -289,7 +289,7 @@ impl Table {
     /// Appends the row or rows of a record, which must be in UTF-8, and returns a message for each loss of data.
     ///
     /// A cell is one line: white space around a subfield is removed, control characters become blanks, and the marks of
-    /// non-filing words are left out. Letters and their marks are composed (NFC), as spreadsheet programs search for them.
+    /// non-filing words are removed. Letters and their marks are composed (NFC), as spreadsheet programs search for them.
     /// U+FFFD replaces octets that are not UTF-8.
     pub fn write(
         &self,
@@ -364,7 +364,7 @@ pub fn for_spreadsheets(cell: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns the text that a cell has as a formula, `="0141439513"`; any other cell as it is.
+/// Returns the text of a cell that is written as a formula, `="0141439513"`; any other cell is returned unchanged.
 pub fn without_formula(cell: &str) -> &str {
     let formula = cell.trim().strip_prefix("=\"");
     let text = formula.and_then(|rest| rest.strip_suffix('"'));

@@ -1,5 +1,6 @@
-//! Octets shown as text without loss, and read back: records need not be UTF-8, yet people must see all of them.
-//! Listings and messages show each octet that is not UTF-8 as `\xNN`; forms that programs read carry text as it is.
+//! Shows octets as text without loss, and converts the text back: records need not be UTF-8, but people must be able
+//! to see all of their octets. Listings and messages show each octet that is not UTF-8 as `\xNN`; forms that programs
+//! read have the text unchanged.
 
 use std::borrow::Cow;
 
@@ -17,8 +18,8 @@ pub fn text_lossless(octets: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// The text with a stand-in for each separator of ISO 2709 (U+001D to U+001F): in a form with structure of its own they are no
-/// structure, and ISO 2709 cannot hold them as text. `None` if there is none.
+/// Returns the text with a replacement for each separator of ISO 2709 (U+001D to U+001F). ISO 2709 cannot hold them as text,
+/// although in forms with another structure they are plain characters. `None` if there are no separators.
 pub(crate) fn without_separators(text: &str, stand_in: &str) -> Option<String> {
     // Without an early exit, the loop is vectorised.
     let found = text
@@ -30,7 +31,7 @@ pub(crate) fn without_separators(text: &str, stand_in: &str) -> Option<String> {
     })
 }
 
-/// Whether the octet is a separator of ISO 2709.
+/// Returns whether the octet is a separator of ISO 2709.
 pub(crate) fn is_separator(octet: u8) -> bool {
     matches!(octet, 0x1D..=0x1F)
 }
@@ -39,7 +40,7 @@ pub(crate) fn is_separator(octet: u8) -> bool {
 pub(crate) const SEPARATORS: &str =
     "separators of ISO 2709 (U+001D to U+001F) in the text replaced";
 
-/// The text with letters and their marks composed (NFC).
+/// Returns the text with letters and their marks composed (NFC).
 pub(crate) fn composed(text: String) -> String {
     if text.is_ascii() || is_nfc(&text) {
         text
@@ -62,8 +63,8 @@ pub fn octets_from_text(text: &str) -> Vec<u8> {
     octets
 }
 
-/// Whether a character changes what is shown around it: a control of ASCII or Latin-1, a line or paragraph separator (U+2028, U+2029), or
-/// a mark that changes the direction of writing (Unicode Standard Annex #9 §2).
+/// Returns whether a character affects the display of the text around it: a control character of ASCII or Latin-1, a line or
+/// paragraph separator (U+2028, U+2029), or a mark that changes the direction of writing (Unicode Standard Annex #9 §2).
 pub fn is_unprintable(character: char) -> bool {
     let is_mark = matches!(
         character,
@@ -72,8 +73,8 @@ pub fn is_unprintable(character: char) -> bool {
     is_mark || character.is_control()
 }
 
-/// The text with an escape in place of each character that is [unprintable](is_unprintable) and not to be kept: `\n`, `\r`, `\t`, or
-/// `\uNNNN`. In a string of JSON, such an escape is the character (RFC 8259 §7).
+/// Returns the text with an escape in place of each [unprintable](is_unprintable) character, except those that `keep` selects:
+/// `\n`, `\r`, `\t`, or `\uNNNN`. In a JSON string, such an escape stands for the character (RFC 8259 §7).
 pub fn escape_unprintable(text: &str, keep: impl Fn(char) -> bool) -> Cow<'_, str> {
     let is_escaped = |character: char| is_unprintable(character) && !keep(character);
     if !text.contains(is_escaped) {

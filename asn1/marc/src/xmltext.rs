@@ -5,8 +5,8 @@ use std::borrow::Cow;
 
 /// Appends octets as element content; returns `true` if a character had to be replaced.
 ///
-/// U+FFFD replaces octets that are not UTF-8, too. A carriage return is written as a reference, since readers turn it into a
-/// line feed.
+/// U+FFFD also replaces octets that are not UTF-8. A carriage return is written as a reference, because readers convert it
+/// to a line feed.
 pub fn put_content(out: &mut String, octets: &[u8]) -> bool {
     put(out, octets, |character| match character {
         '<' => Some("&lt;"),

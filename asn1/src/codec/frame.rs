@@ -325,12 +325,12 @@ mod tests {
     #[test]
     fn a_tag_has_at_most_four_octets_after_the_first() {
         let longest = Header::read(&[0xbf, 0xff, 0xff, 0xff, 0x7f, 0]);
-        let header = longest.expect("at the limit").expect("a whole header");
+        let header = longest.expect("at the limit").expect("a complete header");
         assert_eq!((header.tag, header.octets), ((1 << 28) - 1, 6));
         let leading_zeros = Header::read(&[0xbf, 0x80, 0x80, 0x80, 0x01, 0]);
         let header = leading_zeros
             .expect("at the limit")
-            .expect("a whole header");
+            .expect("a complete header");
         assert_eq!((header.tag, header.octets), (1, 6));
         assert_eq!(
             Header::read(&[0xbf, 0xff, 0xff, 0xff, 0xff, 0x7f, 0]),

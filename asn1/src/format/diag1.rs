@@ -216,13 +216,13 @@ impl DiagnosticFormat {
         }])
     }
 
-    /// Whether a diagnostic is not in the default form.
+    /// Returns whether a diagnostic is not in the default form.
     pub fn has_explicit(&self) -> bool {
         let mut units = self.0.iter();
         units.any(|unit| matches!(unit.diagnostic, Some(Diagnostic::ExplicitDiagnostic(_))))
     }
 
-    /// The diagnostics that are in the default form.
+    /// Returns the diagnostics that are in the default form.
     pub fn default_diagnostics(&self) -> impl Iterator<Item = &DefaultDiagFormat> {
         self.0.iter().filter_map(|unit| match &unit.diagnostic {
             Some(Diagnostic::DefaultDiagRec(diagnostic)) => Some(diagnostic),

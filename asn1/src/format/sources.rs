@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_of_sources_that_answered_is_a_remark() {
+    fn messages_about_sources_that_answered_are_remarks() {
         let unit = |message: Option<&str>, condition| DiagnosticUnit {
             message: message.map(Into::into),
             diagnostic: Some(Diagnostic::DefaultDiagRec(DefaultDiagFormat::bib1(

@@ -135,7 +135,7 @@ impl Names {
                 .iter()
                 .flat_map(|index| std::iter::once(index.name).chain(index.aliases.iter().copied()));
             let similar = nearest(&lower, own.chain(table));
-            // The full name tells what an abbreviation such as `pb` means.
+            // The full name explains an abbreviation such as `pb`.
             return Err(similar.map(|similar| self.full_name(similar).to_owned()));
         };
         let mut attributes = vec![AttributeElement::numeric(USE, index.use_value)];
@@ -396,7 +396,7 @@ impl<'a> Reader<'a> {
             let written = self.text.get(at..self.at).unwrap_or_default();
             return Err(QueryErrorKind::NoYears(written.to_owned()).at(at));
         }
-        // A relation that is not sent is "equal".
+        // "Equal" is the default relation, so it is not sent.
         if relation != RELATION_EQUAL {
             attributes.push(AttributeElement::numeric(RELATION, relation));
         }

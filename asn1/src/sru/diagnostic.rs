@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn diagnostics_are_shown_with_what_they_mean() {
+    fn diagnostics_are_shown_with_their_meaning() {
         let known = SruDiagnostic::new(SruCondition::INDEX, "dc.colour");
         assert_eq!(known.uri, "info:srw/diagnostic/1/16");
         for (diagnostic, shown) in [

@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_opac_record_is_refused_or_skipped() {
+    fn other_values_than_opac_records_are_refused_or_skipped() {
         let empty = OpacRecord::default();
         for (xml, expected) in [
             ("<opacRecord/>", Ok(empty.clone())),

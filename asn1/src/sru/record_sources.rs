@@ -184,7 +184,7 @@ mod tests {
         for number in [MAX_SOURCES, MAX_SOURCES + 1] {
             let one = source("a", Some(1), None);
             let xml = RecordSources::new(None, vec![one; number]).to_xml();
-            let read = RecordSources::from_xml(xml, &limits).expect("sound");
+            let read = RecordSources::from_xml(xml, &limits).expect("valid");
             assert_eq!((read.record, read.sources.len()), (None, MAX_SOURCES));
         }
     }

@@ -137,7 +137,8 @@ pub struct SruRecord {
     pub extra: Bytes,
     /// A diagnostic in place of the record's data (surrogate diagnostic).
     pub diagnostic: Option<SruDiagnostic>,
-    /// How often an `&` that begins no reference, as in `AT&T`, was escaped in the data when the record was read.
+    /// The number of occurrences of `&` without a reference, as in `AT&T`, that were escaped in the data when the
+    /// record was read.
     pub escaped: usize,
 }
 

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn the_words_of_other_servers_are_no_sources() {
+    fn messages_of_other_servers_are_not_sources() {
         for extra in [
             "",
             "text",

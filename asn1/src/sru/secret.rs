@@ -1,7 +1,7 @@
-//! Parameters that hold secrets: a password, the token of SRU's extension for authentication (`info:srw/extension/2/auth-1.0`), and names
-//! that programs give keys of their users.
+//! Recognizes parameters that contain secrets: a password, the token of SRU's extension for authentication
+//! (`info:srw/extension/2/auth-1.0`), and the names that programs use for the keys of their users.
 
-/// Parts of such names, as letters and digits in lower case.
+/// Parts of the names of such parameters, in lower case and reduced to letters and digits.
 const PARTS: [&str; 12] = [
     "password",
     "passwd",
@@ -16,10 +16,10 @@ const PARTS: [&str; 12] = [
     "authorization",
     "signature",
 ];
-/// Whole names.
+/// Complete names of such parameters.
 const NAMES: [&str; 4] = ["key", "xkey", "auth", "xauth"];
 
-/// Whether a parameter or element of this name holds a secret, which is never echoed, logged or kept.
+/// Returns whether a parameter or element with this name contains a secret, which is never echoed, logged or stored.
 pub fn is_secret_parameter(name: &str) -> bool {
     let letters = name.chars().filter(char::is_ascii_alphanumeric);
     let plain: String = letters.map(|letter| letter.to_ascii_lowercase()).collect();

@@ -8,7 +8,7 @@ use crate::apdu::{External, ExternalEncoding, ExternalValue as _};
 use crate::oid;
 use crate::record::opac::{HoldingsRecord, OpacRecord};
 
-/// An element that can be put into any document in UTF-8, and is the same there.
+/// An element that can be inserted into any UTF-8 document without changing its meaning.
 ///
 /// It is well-formed, declares all prefixes that it uses, and has no XML declaration, no document type, and nothing before or after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,8 +27,8 @@ impl XmlElement {
     /// The outermost element of a document. Its XML declaration, and the comments and processing instructions around it, are left out.
     ///
     /// # Errors
-    /// [`XmlError`] for what is not well-formed (XML 1.0 §2.1, Namespaces in XML 1.0 §7), is in another encoding than UTF-8, has a document
-    /// type, is nested more than 100 levels deep or longer than 16 MiB.
+    /// [`XmlError`] for a document that is not well-formed (XML 1.0 §2.1, Namespaces in XML 1.0 §7), is in an encoding other than
+    /// UTF-8, has a document type, is nested more than 100 levels deep, or is longer than 16 MiB.
     pub fn read(octets: impl Into<Bytes>) -> Result<Self, XmlError> {
         let octets = octets.into();
         if octets.len() > MAX_OCTETS {
@@ -40,7 +40,7 @@ impl XmlElement {
         let mark = usize::from(octets.starts_with(b"\xEF\xBB\xBF")) * 3;
         let octets = octets.slice(mark..);
         let encoding = declared_encoding(&octets);
-        // Such a declaration of a document in ASCII changes nothing.
+        // In a document that is all ASCII, such a declaration has no effect.
         if encoding.is_some_and(|name| !name.eq_ignore_ascii_case("utf-8")) && !octets.is_ascii() {
             return Err(not_utf8(0));
         }
@@ -61,12 +61,12 @@ impl XmlElement {
         &self.octets
     }
 
-    /// Its namespace; empty if it has none.
+    /// Returns its namespace; empty if it does not have one.
     pub fn namespace(&self) -> &str {
         &self.namespace
     }
 
-    /// Its name, without a prefix.
+    /// Returns its name without a prefix.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -85,11 +85,11 @@ pub fn root_of(element: &[u8]) -> Option<(String, String)> {
     root(element)
 }
 
-/// A record in which all XML is sound: one of the syntax XML is an [`XmlElement`], and so are the records in an OPAC record. Records of
-/// other syntaxes stay as they are.
+/// Returns a record in which all XML is safe to embed: a record in XML must be an [`XmlElement`], and so must the records in an
+/// OPAC record. Records in other syntaxes are returned unchanged.
 ///
 /// # Errors
-/// As [`XmlElement::read`].
+/// The errors of [`XmlElement::read`].
 pub fn with_sound_xml(external: External) -> Result<External, XmlError> {
     match external.direct_reference {
         Some(oid::XML | oid::APPLICATION_XML) => sound_element(external),
@@ -112,7 +112,7 @@ fn sound_element(external: External) -> Result<External, XmlError> {
     })
 }
 
-/// One that cannot be read is no OPAC record, and so holds no XML.
+/// Checks an OPAC record. A record that cannot be decoded is not an OPAC record, and so cannot contain XML.
 fn sound_opac(external: External) -> Result<External, XmlError> {
     let Ok(mut record) = OpacRecord::from_external(&external) else {
         return Ok(external);
@@ -140,7 +140,7 @@ fn sound_opac(external: External) -> Result<External, XmlError> {
     }
 }
 
-/// A record in an OPAC record. An OPAC record there is no record that anything reads.
+/// Checks a record in an OPAC record. An OPAC record there is not checked, because no program reads it.
 fn sound_inside(external: External) -> Result<External, XmlError> {
     match external.direct_reference {
         Some(oid::XML | oid::APPLICATION_XML) => sound_element(external),
@@ -154,7 +154,7 @@ mod tests {
     use crate::record::RetrievedRecord;
 
     #[test]
-    fn audit_r_x1_only_one_sound_element_goes_in() {
+    fn audit_r_x1_only_one_well_formed_element_is_embedded() {
         let deep = |depth: usize| "<a>".repeat(depth) + &"</a>".repeat(depth);
         let (deepest, deeper) = (deep(MAX_DEPTH), deep(MAX_DEPTH + 1));
         for (document, expected) in [
@@ -209,7 +209,7 @@ mod tests {
             ("<a xmlns='urn:a'><b xmlns='urn:b'/></a>", "urn:a", "a"),
             ("<p:a xmlns:p='urn:&#97;' xmlns='urn:b'/>", "urn:a", "a"),
         ] {
-            let element = XmlElement::read(document).expect("sound");
+            let element = XmlElement::read(document).expect("valid");
             assert_eq!((element.namespace(), element.name()), (namespace, name));
             let root = root_of(element.octets());
             assert_eq!(root, Some((namespace.to_owned(), name.to_owned())));
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn audit_r_x1_xml_in_records_is_sound() {
+    fn audit_r_x1_xml_in_records_is_well_formed() {
         let xml = |text: &str| External::octet_aligned(oid::XML, text.as_bytes().to_vec());
         let opac = |bibliographic: External, holdings: External| {
             let record = OpacRecord {

@@ -1,4 +1,4 @@
-//! XML for SRU: a reader that builds no tree and keeps to limits, and a writer.
+//! XML for SRU: a reader that does not build a tree and enforces limits, and a writer.
 
 mod check;
 mod mend;

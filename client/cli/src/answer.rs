@@ -53,7 +53,7 @@ pub(crate) struct Ask {
     pub(crate) origin: Option<Origin>,
     /// The record from which `input` was made, if the file contains records.
     pub(crate) record: Option<Arc<MarcRecord>>,
-    /// The number of an earlier input of the batch that asks for the same. This one is then not asked.
+    /// The number of an earlier input of the batch that asks for the same; if set, this input is not processed.
     pub(crate) repeats: Option<u64>,
 }
 
@@ -78,7 +78,7 @@ impl fmt::Display for Origin {
 pub(crate) type NameRecord = fn(&MarcRecord) -> String;
 
 /// A function that returns a key for an input. Inputs with the same key have the same answer; an input without a key is
-/// asked in any case.
+/// always processed.
 pub(crate) type KeyOf = Box<dyn Fn(&Ask) -> Option<String> + Send>;
 
 impl Ask {
@@ -238,7 +238,7 @@ async fn answer(
         return refuse(ask, words, recipient).await;
     }
     if ask.repeats.is_some() {
-        // The batch has the answer to the earlier input by the time that this one's turn comes.
+        // By this input's turn, the batch already has the answer to the earlier equal input.
         return Answer::default();
     }
     if ask.input.is_empty() && ask.origin.is_some() {

@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_seconds_with_decimals_and_0_is_no_limit() {
+    fn times_are_seconds_with_decimals_and_0_means_no_limit() {
         let cli = read("--timeout 0.25 --connect-timeout 0 get z39.50r://h/d?x").expect("valid");
         let Command::Get(get) = cli.command else {
             panic!("{cli:?}");

@@ -159,12 +159,13 @@ pub(crate) struct Rendered {
     pub(crate) control_number: Option<String>,
 }
 
-/// Renders one record. [`Document`] adds the text between several records. `origin` is the source of the record.
+/// Renders one record; [`Document`] adds the text between records. `origin` is the source of the record.
 ///
-/// Text is written in UTF-8 and read in `charset`, or else in the character set that the record declares or its octets show.
-/// Without a readable MARC structure, `text` and `json` give the octets, with a note. Records of other syntaxes are text in
-/// `text` and `brief` and an object in `json`; the MARC formats, `brief` and tables hold the MARC record inside an XML or OPAC
-/// record, and tables what a record of MODS or Dublin Core describes. Text and JSON end with a newline; raw octets are unchanged.
+/// Text is written in UTF-8, and read in `charset` or, without it, in the character set that the record declares or its octets
+/// suggest. If there is no readable MARC structure, `text` and `json` contain the octets, with a note. Records in other syntaxes
+/// become text in `text` and `brief`, and an object in `json`. The MARC formats, `brief` and tables use the MARC record inside an
+/// XML or OPAC record; tables also use the data of a MODS or Dublin Core record. Text and JSON end with a newline; raw octets are
+/// unchanged.
 pub(crate) fn render(
     external: &External,
     style: &Style,
@@ -209,7 +210,7 @@ pub(crate) fn render(
             let members = described(&whole.citation(), origin.source, &whole.holdings());
             other::json(&record, members)
         }
-        // With fields of its own, the record is no longer what the server sent.
+        // With local fields added, the record is no longer what the server sent.
         Format::Text if style.has_local() => {
             within(&record, style, context).unwrap_or_else(|| other::text(&record, charset))
         }
@@ -320,13 +321,13 @@ fn within(record: &RetrievedRecord, style: &Style, context: RecordContext<'_>) -
     }
 }
 
-/// Whether all of its text is UTF-8, as in XML.
+/// Returns whether all text of the record is UTF-8, as in XML.
 fn is_utf8(record: &MarcRecord) -> bool {
     let mut fields = record.fields.iter();
     fields.all(|field| std::str::from_utf8(&field.body).is_ok())
 }
 
-/// The record as [`within`] has it, or the row of what a record of MODS or Dublin Core describes.
+/// Renders the record inside, like [`within`], or the row for a MODS or Dublin Core record.
 fn within_or_row(
     record: &RetrievedRecord,
     style: &Style,
@@ -351,7 +352,7 @@ fn written(
     let mut octets = Vec::new();
     let failure = match style.write(record, context, &mut octets) {
         Ok(written) => {
-            // A reader of text sees all of it, even what a program would take for structure.
+            // A person reads all of the text, even parts that a program would take for structure.
             if !style.format().is_to_read() {
                 is_loss |= written.is_loss;
                 notes.extend(written.notes);

@@ -1,5 +1,5 @@
-//! `z3950 try`: carries out a retrieval URL and a session URL (RFC 2056 §3, §4) at the built-in server, shows both
-//! conversations as they were recorded, and continues at the prompt in the session.
+//! `z3950 try`: executes a retrieval URL and a session URL (RFC 2056 §3, §4) at the built-in server, shows both
+//! recorded conversations, and continues at the prompt in the session.
 
 mod layout;
 mod words;
@@ -81,7 +81,7 @@ pub(crate) fn run(
     Ok(exit.and(ended))
 }
 
-/// A retrieval URL that was carried out at the built-in server.
+/// A retrieval URL that was executed at the built-in server.
 struct Retrieved {
     server: SocketAddr,
     url: Z3950Url,
@@ -90,7 +90,7 @@ struct Retrieved {
 }
 
 impl Retrieved {
-    /// Starts the server and carries out the URL that the user gives, or else the example.
+    /// Starts the server and executes the user's URL, or else the example.
     async fn by(arguments: &Try, output: &Output) -> Result<Self, Failure> {
         let server = demo().await?;
         let url = match &arguments.url {
@@ -101,7 +101,7 @@ impl Retrieved {
         let (tape, mut options) = (Tape::default(), ClientOptions::default());
         options.awaits_close = true;
         options.plan.strategy = arguments.request.strategy;
-        // The port is not connected to, because all hosts and ports lead to the built-in server.
+        // No connection is made to this port, because all hosts and ports lead to the built-in server.
         options.plan.allow_reserved_port = true;
         let routes = Routes::fixed(Tcp::new(server));
         let client = Client::with_routes(options, tape.on(routes));
@@ -132,8 +132,8 @@ impl Retrieved {
         }
     }
 
-    /// Returns the conversation of the retrieval beside that of the session on `tape`, which has just been opened by `url`,
-    /// and at a terminal what to type.
+    /// Returns the conversation of the retrieval beside the conversation of the session on `tape`, which `url` has just
+    /// opened, and at a terminal also suggestions what to type.
     fn introduction(&self, url: &str, tape: &Tape, output: &Output) -> Introduction {
         let width = output.screen().map_or(USUAL_WIDTH, |(columns, _)| columns);
         let width = width.min(MAX_WIDTH);
@@ -188,7 +188,7 @@ impl Retrieved {
     }
 }
 
-/// Returns the lines that say what to type at the prompt.
+/// Returns the lines with suggestions what to type at the prompt.
 fn hints(width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     lines.extend(folded(
@@ -207,7 +207,7 @@ fn hints(width: usize) -> Vec<String> {
     lines
 }
 
-/// Returns the retrieval URL that is carried out if none is given.
+/// Returns the retrieval URL that is executed if the user gives none.
 fn example(server: SocketAddr) -> String {
     let port = server.port();
     format!("z39.50r://localhost:{port}/books?pg1342;esn=f;rs=marc")

@@ -29,7 +29,7 @@ pub(crate) struct Answer {
     target: Option<String>,
 }
 
-/// What the lookup of an identifier found, which becomes an [`Answer`].
+/// The result of a lookup, which becomes an [`Answer`].
 pub(crate) struct Looked {
     pub(crate) identifier: String,
     pub(crate) found: Option<Found>,
@@ -44,7 +44,7 @@ pub(crate) struct Found {
     pub(crate) choice: Option<String>,
 }
 
-/// The query, the hits, the records and exceptions, the target and the choice, as `pickle` keeps them.
+/// The query, the hits, the records and exceptions, the target and the choice, as stored by `pickle`.
 type State<'py> = (
     Option<String>,
     u64,
@@ -96,7 +96,7 @@ impl<'py> IntoPyObject<'py> for Looked {
     }
 }
 
-/// Returns a doubt about an identifier, or if nothing was found, a hint why.
+/// Returns a doubt about an identifier or, if nothing was found, a hint at the reason.
 fn remark(identifier: &str, is_found: bool) -> Option<String> {
     // A text that is not an identifier is refused elsewhere, with the reason.
     let identifier = identifier.parse::<Identifier>().ok()?;
@@ -158,7 +158,7 @@ impl Answer {
         Ok((slf.get_type().into_any(), state))
     }
 
-    /// The error may have a traceback whose frames hold the answer.
+    /// Visits the error, because the frames of its traceback may refer to the answer.
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         visit.call(&self.error)?;
         visit.call(&self.records)

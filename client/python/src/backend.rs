@@ -1,8 +1,8 @@
-//! A server's backend in Python. The class `Adapter` of `_serving.py` calls the methods of the program's object and checks what they
-//! return; here its values become those of the server.
+//! A server's backend in Python. The class `Adapter` of `_serving.py` calls the methods of the program's object and checks their
+//! return values; this module converts these to the types of the server.
 //!
-//! The methods run on threads for blocking work, each with the GIL held, so that they delay no other session. An exception is a
-//! diagnostic for the client, and is reported in the log of Python.
+//! The methods run on threads for blocking work, each while holding the GIL, so that they do not delay other sessions. An
+//! exception becomes a diagnostic for the client, and is reported in the log of Python.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ struct PythonLogins {
     adapter: Arc<Adapter>,
 }
 
-/// What a search found: a sequence of the program's keys.
+/// The result of a search: a sequence of the program's keys.
 struct Keys {
     keys: Arc<Py<PyAny>>,
     length: usize,
@@ -70,7 +70,7 @@ impl HitList for Keys {
     }
 }
 
-/// A record as the adapter gives it.
+/// A record as returned by the adapter.
 enum Given {
     Marc(Vec<u8>),
     Xml(String),
@@ -78,7 +78,7 @@ enum Given {
 }
 
 impl PythonBackend {
-    /// Creates a backend of an adapter.
+    /// Creates a backend that calls an adapter.
     pub(crate) fn new(adapter: &Bound<'_, PyAny>) -> PyResult<Self> {
         let names: Vec<(String, Option<String>)> = adapter.getattr("databases")?.extract()?;
         let can_scan: bool = adapter.getattr("can_scan")?.extract()?;
@@ -120,7 +120,7 @@ impl PythonBackend {
     /// Returns the names of databases.
     ///
     /// # Errors
-    /// Condition 235 for one that does not exist.
+    /// Condition 235 for a database that does not exist.
     fn named(&self, databases: &[DatabaseName]) -> Result<Vec<String>, Diagnostic> {
         let names = databases.iter().map(|name| {
             let text = name.0.to_string_lossy();
@@ -133,7 +133,7 @@ impl PythonBackend {
     }
 }
 
-/// Calls an adapter on a thread for blocking work. An exception without a condition of its own has this one.
+/// Calls an adapter on a thread for blocking work. An exception that does not name a condition gets this one.
 fn call<'a, T: Send + 'static>(
     adapter: &Arc<Adapter>,
     otherwise: Condition,
@@ -156,7 +156,7 @@ fn call<'a, T: Send + 'static>(
     })
 }
 
-/// Returns the diagnostic for an exception, as the adapter decides: a condition and additional information.
+/// Returns the diagnostic for an exception, as determined by the adapter: a condition and additional information.
 fn told(
     py: Python<'_>,
     adapter: &Bound<'_, PyAny>,
@@ -173,7 +173,7 @@ fn told(
     }
 }
 
-/// The address of a caller and the name of its user, as the adapter takes them.
+/// Returns the address of a caller and the name of its user, in the form that the adapter expects.
 fn caller_of(caller: &Caller) -> (Option<String>, Option<String>) {
     let address = caller.address().map(|address| address.to_string());
     (address, caller.user().map(str::to_owned))
@@ -257,7 +257,7 @@ impl Backend for PythonBackend {
         Box::pin(async move {
             let record = match given.await {
                 Ok(given) => in_syntax(given, syntax, &element_set),
-                // The exception is about this record alone.
+                // The exception concerns only this record.
                 Err(error) => Err(error),
             };
             Ok(Retrieved::new(database, record))
@@ -331,10 +331,10 @@ fn term_of((term, count): Listed) -> ScanTerm {
     listed
 }
 
-/// Returns a record in the syntax that was asked for.
+/// Returns a record in the requested syntax.
 ///
 /// # Errors
-/// Condition 238 if it cannot be converted to that syntax.
+/// Condition 238 if the record cannot be converted to that syntax.
 fn in_syntax(given: Given, syntax: Option<Oid>, element_set: &str) -> Result<External, Diagnostic> {
     let other = |available: Oid| {
         Err(diagnostic(
@@ -361,7 +361,7 @@ fn in_syntax(given: Given, syntax: Option<Oid>, element_set: &str) -> Result<Ext
     }
 }
 
-/// Returns the syntax of a record: that of UNIMARC or MARC 21.
+/// Returns the syntax of a record: UNIMARC or MARC 21.
 fn forms_syntax(octets: &bytes::Bytes) -> Oid {
     let parsed = z3950::marc::iso2709::parse(octets);
     parsed.map_or(USMARC, |parsed| {

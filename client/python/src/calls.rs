@@ -1,4 +1,4 @@
-//! The calls of backends in progress, for which Python's exit waits a limited time.
+//! The calls of backends in progress; when Python exits, it waits for them, but only for a limited time.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -22,8 +22,8 @@ struct State {
     is_closed: bool,
 }
 
-/// The calls of this process; those of its parent do not end here. This is read and replaced only by threads that hold the GIL, so
-/// that no other thread has it locked at the time of a fork.
+/// The calls in this process; calls of the parent process do not end here. This is read and replaced only by threads that hold
+/// the GIL, so that no other thread has it locked at the time of a fork.
 static CALLS: Mutex<Option<Local<Arc<Calls>>>> = Mutex::new(None);
 
 impl Calls {
@@ -38,7 +38,7 @@ impl Calls {
         calls
     }
 
-    /// Begins a call, unless Python exits.
+    /// Begins a call, unless Python is exiting.
     pub(crate) fn enter(self: &Arc<Self>) -> Option<Call> {
         let mut state = self.state();
         if state.is_closed {
@@ -48,12 +48,12 @@ impl Calls {
         Some(Call(Arc::clone(self)))
     }
 
-    /// Lets no further call begin.
+    /// Prevents further calls from beginning.
     fn close(&self) {
         self.state().is_closed = true;
     }
 
-    /// Waits until all calls have ended, for a limited time. Returns whether they have.
+    /// Waits until all calls have ended, for a limited time. Returns whether they have ended.
     fn wait(&self, limit: Duration) -> bool {
         let is_busy = |state: &mut State| state.count > 0;
         let waited = self.ended.wait_timeout_while(self.state(), limit, is_busy);
@@ -76,8 +76,8 @@ impl Drop for Call {
     }
 }
 
-/// Lets no further call of a backend begin, and waits for those in progress, at most this many seconds. Returns whether they have
-/// ended.
+/// Prevents further calls of a backend from beginning, and waits for those in progress, at most this many seconds. Returns
+/// whether they have ended.
 #[pyfunction]
 pub(crate) fn end_calls(py: Python<'_>, seconds: f64) -> PyResult<bool> {
     let calls = Calls::here(py);

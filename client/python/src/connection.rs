@@ -267,7 +267,7 @@ impl Connection {
     }
 }
 
-/// What a server says about itself: one description, or records that become dicts and lists.
+/// The self-description of a server: one description, or records that become dicts and lists.
 enum Explained {
     Sru(Description),
     Records(Vec<serde_json::Value>),

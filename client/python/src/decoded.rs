@@ -1,4 +1,4 @@
-//! MARC records in UTF-8, and what is wrong with them.
+//! Converts MARC records to UTF-8, and describes their faults.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -10,10 +10,10 @@ use z3950::marc::stream::{InputForm, InputRecord, RecordReader};
 /// The maximum number of faults of a record that an exception names.
 const SHOWN: usize = 3;
 
-/// Returns a record in UTF-8 and what is wrong with it, if anything of it is lost or guessed.
+/// Returns a record in UTF-8, and a description of its faults if any data is lost or guessed.
 ///
 /// # Errors
-/// It cannot be read at all.
+/// The record cannot be read at all.
 pub(crate) fn in_utf8(
     found: InputRecord,
     options: &Options,
@@ -29,7 +29,7 @@ pub(crate) fn in_utf8(
     if !(incomplete || guessed || converted.is_loss()) {
         return Ok((converted.record, None));
     }
-    // Notes about a record that is sound apart from them are left out.
+    // Notes about a record that is otherwise valid are left out.
     let notes = notes.into_iter().filter(|_| incomplete || guessed);
     let problems = converted.problems.iter();
     let problems = problems.filter(|found| found.problem.kind.is_undecoded());
@@ -38,10 +38,10 @@ pub(crate) fn in_utf8(
     Ok((converted.record, Some(words.join("; "))))
 }
 
-/// Returns the record of MARC-in-JSON.
+/// Parses a record in MARC-in-JSON.
 ///
 /// # Errors
-/// A `ValueError` if it is no record, or something of it is lost.
+/// A `ValueError` if it is not a record, or if data would be lost.
 pub(crate) fn record_of_json(octets: &Bound<'_, PyBytes>) -> PyResult<MarcRecord> {
     let mut records = RecordReader::new(octets.as_bytes(), InputForm::Json);
     let found = records.next().transpose()?;
@@ -54,7 +54,7 @@ pub(crate) fn record_of_json(octets: &Bound<'_, PyBytes>) -> PyResult<MarcRecord
     }
 }
 
-/// Returns how the text of records is read.
+/// Returns the options for decoding the text of records.
 pub(crate) fn options(charset: Option<Charset>) -> Options {
     let mut options = Options::default();
     options.charset = charset;

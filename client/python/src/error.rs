@@ -27,8 +27,8 @@ import_exception!(z3950._errors, Timeout);
 import_exception!(z3950._errors, BadUrl);
 import_exception!(z3950._errors, BadQuery);
 
-/// Returns an exception of a class with an `__init__` of its own, which is called at once. PyO3 would call it after the native
-/// function has ended, where nothing keeps the thread away from Python when this exits.
+/// Returns an exception of a class with its own `__init__`, which is called immediately. PyO3 would call it after the native
+/// function has ended, where nothing keeps the thread away from Python when it exits.
 pub(crate) fn made(error: PyErr) -> PyErr {
     Python::attach(|py| {
         calling(py, || error.value(py));
@@ -52,7 +52,7 @@ pub(crate) fn to_python_about(target: &str, error: &Failure) -> PyErr {
     }
 }
 
-/// Returns the exception with these words, and with the attributes that say what a program may do next.
+/// Returns the exception with this message, and with the attributes that say what a program may do next.
 fn in_words(error: &Failure, words: String) -> PyErr {
     let raised = exception(error, words);
     Python::attach(|py| {
@@ -134,7 +134,7 @@ pub(crate) fn panicked(panic: &(dyn Any + Send)) -> PyErr {
     Error::new_err(format!("internal error: {}", words.unwrap_or("a panic")))
 }
 
-/// Returns a text as Python shows it, in quotation marks. The thread has the GIL.
+/// Returns a text in quotation marks, as Python shows it. The thread must hold the GIL.
 pub(crate) fn quoted(text: &str) -> String {
     let shown = Python::attach(|py| Ok::<_, PyErr>(PyString::new(py, text).repr()?.to_string()));
     shown.unwrap_or_else(|_| text.to_owned())
@@ -154,7 +154,7 @@ pub(crate) fn of_file(py: Python<'_>, path: &Path, error: io::Error) -> PyErr {
     }
 }
 
-/// Returns the exception for a value that is not one of those that are expected.
+/// Returns the exception for a value that is not one of the expected ones.
 pub(crate) fn unknown(value: &str, expected: &str) -> PyErr {
     PyValueError::new_err(format!("{} is not {expected}", quoted(value)))
 }

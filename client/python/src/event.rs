@@ -116,7 +116,7 @@ impl<'py> IntoPyObject<'py> for Arrived {
                 outcome: Some(ending.outcome.to_string()),
                 ..of_kind("ended")
             },
-            // Events that the library adds later.
+            // Kinds of events that the library adds later.
             _ => of_kind("other"),
         };
         Bound::new(py, event)
@@ -202,7 +202,7 @@ impl Event {
         Ok((this.get_type().into_any(), state.into_pyobject(this.py())?))
     }
 
-    /// The error may have a traceback whose frames hold the event.
+    /// Visits the error, because the frames of its traceback may refer to the event.
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         visit.call(&self.error)?;
         visit.call(&self.record)

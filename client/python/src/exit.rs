@@ -1,8 +1,9 @@
-//! Keeps threads away from Python when it exits. A thread that takes the GIL while the interpreter ends is ended by Python, which
-//! would abort the process if native code had called it: instead, such a thread waits for the end of the process.
+//! Keeps threads away from Python while it exits. Python terminates a thread that acquires the GIL while the interpreter is
+//! shutting down, which would abort the process if the thread was called from native code. Such a thread waits for the end of the
+//! process instead.
 //!
-//! All native code goes through these functions to release the GIL, to take it, and to call Python code. Even a short call counts: the
-//! thread may have to give the GIL away at the first instruction, and takes it again after that.
+//! All native code must use these functions to release the GIL, to acquire it, and to call Python code. This includes short
+//! calls: the thread may have to release the GIL at the first instruction, and has to acquire it again after that.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -13,21 +14,22 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 
-/// The thread in which Python exits, once it does.
+/// The thread in which Python exits, once it does so.
 static EXITING: OnceLock<ThreadId> = OnceLock::new();
 
-/// The number of threads that are taking the GIL for native code, or running Python code that native code has called.
+/// The number of threads that are acquiring the GIL for native code, or running Python code that native code has
+/// called.
 static INSIDE: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
-    /// Whether this thread is one of those.
+    /// Whether this thread is one of the threads counted in [`INSIDE`].
     static IS_INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// How often Python's exit looks whether these threads have ended, and how long it sleeps before it looks again. A thread that is
-/// still inside after that is waiting for something, such as the octets of a pipe, and is still waiting when the process ends. Time
-/// alone would not tell this on a busy machine: Python's exit also takes the GIL each time, so threads that run Python code get
-/// their turns.
+/// The number of times that Python's exit checks whether these threads have ended; it sleeps between the checks. A thread that is
+/// still inside after that is waiting for something, such as the octets of a pipe, and will still be waiting when the process
+/// ends. A time limit alone would not be sufficient on a busy machine: Python's exit also acquires the GIL each time, so threads
+/// that run Python code get their turns.
 const LOOKS: usize = 200;
 const PAUSE: Duration = Duration::from_millis(1);
 
@@ -42,8 +44,8 @@ fn set_inside(inside: bool) -> bool {
     before
 }
 
-/// Returns whether Python exits, in another thread. A thread asks this when it is inside, so that Python's exit waits for one that
-/// has asked too early.
+/// Returns whether Python is exiting in another thread. A thread must be inside when it calls this function, so that Python's
+/// exit waits for a thread that has called it too early.
 fn exits_elsewhere() -> bool {
     let exiting = EXITING.get();
     exiting.is_some_and(|exiting| *exiting != thread::current().id())
@@ -57,7 +59,7 @@ fn park() -> ! {
     }
 }
 
-/// A thread that is inside. After that, it is where it was before.
+/// Marks a thread as inside; dropping it restores the previous state.
 struct Inside {
     before: bool,
 }
@@ -76,7 +78,7 @@ impl Drop for Inside {
     }
 }
 
-/// Does the work without the GIL, and takes the GIL again.
+/// Does the work without the GIL, and then acquires the GIL again.
 pub(crate) fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> T {
     let before = set_inside(false);
     let done = py.detach(|| {
@@ -91,7 +93,7 @@ pub(crate) fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send)
     done.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
-/// Does the work with the GIL, in a thread that is without it.
+/// Does the work with the GIL, in a thread that does not hold it.
 pub(crate) fn attached<T>(work: impl FnOnce(Python<'_>) -> T) -> T {
     let _inside = Inside::new();
     if exits_elsewhere() {
@@ -100,7 +102,7 @@ pub(crate) fn attached<T>(work: impl FnOnce(Python<'_>) -> T) -> T {
     Python::attach(work)
 }
 
-/// Does the work, which calls Python code, in a thread that has the GIL.
+/// Does the work, which calls Python code, in a thread that holds the GIL.
 pub(crate) fn calling<T>(py: Python<'_>, work: impl FnOnce() -> T) -> T {
     let _inside = Inside::new();
     if exits_elsewhere() {
@@ -109,7 +111,7 @@ pub(crate) fn calling<T>(py: Python<'_>, work: impl FnOnce() -> T) -> T {
     work()
 }
 
-/// Prepares for the end of the interpreter: from now on, other threads stay away from Python.
+/// Prepares for the end of the interpreter: from now on, other threads are kept away from Python.
 pub(crate) fn keep_away(py: Python<'_>) {
     let _ = EXITING.set(thread::current().id());
     for _ in 0..LOOKS {

@@ -111,7 +111,7 @@ fn open(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// What to do with damaged records: those in which something is lost or guessed, including octets that are not text.
+/// The treatment of damaged records, in which data is lost or guessed, including octets that cannot be decoded.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum OnDamage {
     Raise,
@@ -178,7 +178,7 @@ impl Input {
             let file = file.map_err(|error| of_file(py, &path, error))?;
             Octets::File(BufReader::new(file))
         } else if source.hasattr("as_marc")? || source.try_iter().is_ok() {
-            // A single record, which may be iterable itself, or several, also those of other packages.
+            // The source is a single record, which may itself be iterable, or several records, perhaps of other packages.
             let each = py.import("z3950._common")?.getattr("each_record")?;
             return Ok(Self::Objects(each.call1((source,))?.try_iter()?.unbind()));
         } else {
@@ -225,7 +225,7 @@ impl Input {
                     match guarded(|| detached(py, read))? {
                         Next::Record(record) => return Ok(Some(Py::new(py, record)?)),
                         Next::End => return Ok(None),
-                        // Many damaged records may follow each other.
+                        // Many damaged records may follow each other, so check for signals.
                         Next::Damaged(_) if *damage == OnDamage::Skip => py.check_signals()?,
                         Next::Damaged(words) => return Err(Error::new_err(words)),
                     }
@@ -238,7 +238,7 @@ impl Input {
 /// The next item in a file.
 enum Next {
     Record(Record),
-    /// A damaged record: where it is, and what is wrong with it.
+    /// A damaged record: its place and a description of the fault.
     Damaged(String),
     End,
 }
@@ -334,7 +334,7 @@ pub(crate) struct Converter {
     progress: Mutex<Progress>,
 }
 
-/// How much of the document has been written.
+/// The part of the document that has been written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Progress {
     Nothing,

@@ -32,7 +32,7 @@ struct Finding {
 }
 
 impl Finding {
-    /// Begins a search. Without targets, there is none.
+    /// Begins a search; without targets, there is no search.
     fn new(
         clients: &[Client],
         names: Vec<String>,
@@ -87,7 +87,7 @@ impl Events {
         match finding.try_lock() {
             Ok(mut finding) => drop(finding.take()),
             Err(_) => {
-                // A request that was cancelled still has it.
+                // A cancelled request still holds the lock.
                 let finding = Arc::clone(finding);
                 shared
                     .runtime
@@ -147,7 +147,7 @@ fn clients(py: Python<'_>, targets: &[String], options: &Options) -> PyResult<Ve
     clients.collect()
 }
 
-/// Adds what the options say.
+/// Adds the options to a request for records.
 fn wanted_as(mut wanted: Wanted, form: RecordForm, fallback: bool, best: bool) -> Wanted {
     wanted.form = form;
     if fallback {
@@ -193,7 +193,8 @@ pub(crate) fn identifier_of(identifier: &Bound<'_, PyAny>) -> PyResult<String> {
 /// The maximum number of records returned by a lookup.
 const SHOWN: u64 = 20;
 
-/// Returns what a lookup at several targets found. It fails if no target has a record and one of them did not answer.
+/// Returns the result of a lookup at several targets. It fails if no target has a record and one of them did not
+/// answer.
 async fn answer_of(mut finding: Finding) -> Result<Option<Found>, Failure> {
     let mut queries = vec![None; finding.names.len()];
     let mut records = Vec::new();

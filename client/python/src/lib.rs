@@ -1,6 +1,6 @@
 #![forbid(unsafe_code)]
-//! The native half of the Python package `z3950`: the library `z3950` as values that Python's classes hold, and requests for
-//! which they wait. The public classes are in `python/z3950`, which also documents what each part is for.
+//! The native half of the Python package `z3950`: the library `z3950` as values for Python's classes, and requests whose
+//! results these await. The public classes are in `python/z3950`, which also documents their purposes.
 //!
 //! | file | holds |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! MARC records whose fields have numbers, and what may be written into a field.
+//! MARC records whose fields have numbers, and the checks of new contents of fields.
 
 use std::sync::Arc;
 
@@ -17,7 +17,8 @@ use crate::exit::calling;
 /// The number of indicators of a new field.
 pub(crate) const INDICATORS: usize = 2;
 
-/// A MARC record whose fields have numbers, by which a `Field` finds its own after others were added or removed.
+/// A MARC record whose fields have numbers, with which a `Field` finds its own field after others were added or
+/// removed.
 #[derive(Clone)]
 pub(crate) struct Numbered {
     pub(crate) record: Arc<MarcRecord>,
@@ -47,7 +48,7 @@ impl Numbered {
         &mut self.numbers
     }
 
-    /// Returns the record in order to change it.
+    /// Returns the record for changes.
     pub(crate) fn record_mut(&mut self) -> &mut MarcRecord {
         self.is_changed = true;
         Arc::make_mut(&mut self.record)
@@ -74,7 +75,7 @@ impl Numbered {
         self.next += 1;
         let inserted = self.record_mut().insert_ordered(field);
         inserted.map_err(|error| PyValueError::new_err(error.to_string()))?;
-        // It is the last one with its tag.
+        // The new field is the last one with its tag.
         let fields = self.record.fields.iter();
         let place = fields.rev().position(|other| other.tag == tag);
         let place = self.numbers.len() - place.unwrap_or(0);
@@ -92,7 +93,7 @@ impl Numbered {
     }
 }
 
-/// Writes a field of subfields. Text without a code belongs to no subfield.
+/// Creates a field from subfields. Text without a code is written outside subfields.
 pub(crate) fn field_of(tag: Tag, indicators: &[u8], subfields: &[(String, String)]) -> MarcField {
     let mut body = BytesMut::from(indicators);
     for (code, text) in subfields {
@@ -108,10 +109,10 @@ pub(crate) fn field_of(tag: Tag, indicators: &[u8], subfields: &[(String, String
     }
 }
 
-/// Refuses what would be structure in ISO 2709, and codes of another length than the leader says.
+/// Refuses characters that are structure in ISO 2709, and codes whose length differs from the leader.
 pub(crate) fn check_subfields(subfields: &[(String, String)], code_length: usize) -> PyResult<()> {
     for (index, (code, text)) in subfields.iter().enumerate() {
-        // The text before the first subfield has no code; it is kept.
+        // The text before the first subfield has no code, and is kept.
         let is_before = index == 0 && code.is_empty();
         if !is_before && (code.chars().count() != code_length || !is_plain(code)) {
             let words = format!(

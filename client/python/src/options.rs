@@ -1,6 +1,6 @@
-//! The options of `connect` and of the functions without a connection, which are those of the library's client: how servers are reached
-//! and how long to wait for them, who asks, what is known about the target, and in which form records are wanted. This is the only place
-//! where they become options of the library.
+//! The options of `connect` and of the functions without a connection, which are those of the library's client: the routes to
+//! servers and the timeouts, the credentials, properties of the target, and the form of records. Only this module converts them
+//! to options of the library.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use crate::pem::Pem;
 use crate::process::shared;
 use crate::way::Way;
 
-/// How long unused sessions are kept for the next connection to the same server.
+/// The time for which unused sessions are kept for the next connection to the same server.
 const IDLE_TIME: Duration = Duration::from_secs(60);
 
 /// Options of a connection.
@@ -70,7 +70,7 @@ impl Habits {
     }
 }
 
-/// Returns a profile with the keys of `targets.toml`, for the address of another one.
+/// Returns a profile with the keys of `targets.toml`, for the address of another profile.
 fn of_keys(keys: &Bound<'_, PyDict>, known: &Profile) -> PyResult<Profile> {
     let all = keys.copy()?;
     for (name, value) in [
@@ -92,7 +92,7 @@ fn of_keys(keys: &Bound<'_, PyDict>, known: &Profile) -> PyResult<Profile> {
     Ok(profile)
 }
 
-/// Returns a profile with a name, for the address of another one. Credentials are for their own server alone.
+/// Returns a profile with a name, for the address of another profile. Credentials are only used for their own server.
 fn named(name: &Bound<'_, PyAny>, client: &Client, known: &Profile) -> PyResult<Profile> {
     let name: String = name.extract()?;
     let profiles = client.profiles();
@@ -221,7 +221,7 @@ impl Options {
     /// The target contains a user name or a password: they would not be sent, and those of the target's profile would not be sent
     /// either. Or an option cannot be applied.
     pub(crate) fn client(&self, py: Python<'_>, target: &str) -> PyResult<Client> {
-        // An invalid target is refused when it is connected to.
+        // An invalid target is refused later, when the connection is opened.
         let parsed = target.parse::<Target>();
         if parsed.is_ok_and(|parsed| parsed.userinfo.is_some()) {
             let words =
@@ -248,15 +248,15 @@ impl Options {
 }
 
 impl Options {
-    /// Raises an exception if an option is for TLS and no target is reached by it: a password that is meant for a server whose
-    /// certificate is checked would be sent in the clear.
+    /// Raises an exception if an option requires TLS and none of the targets uses it, because a password that is meant for a
+    /// server with a checked certificate would be sent in plain text.
     pub(crate) fn check_tls(&self, py: Python<'_>, targets: &[&str]) -> PyResult<()> {
         let Some(option) = self.way.for_tls() else {
             return Ok(());
         };
         let shared = shared(py)?;
         let profiles = shared.usual_client(py)?.profiles();
-        // An invalid target is refused when it is connected to.
+        // An invalid target is refused later, when the connection is opened.
         let endpoints = targets.iter().map(|target| profiles.resolve(target));
         let has_tls =
             |endpoint: &Endpoint| matches!(endpoint, Endpoint::Tls(..) | Endpoint::Https(..));
@@ -271,5 +271,5 @@ impl Options {
     }
 }
 
-/// The name of the profile of a target that has no other; nobody can ask for it by this name.
+/// The name of the profile of a target that does not have another one; this name cannot be requested.
 const GIVEN: &str = "\0";

@@ -1,4 +1,5 @@
-//! Certificates and keys in PEM (RFC 7468), as a program gives them: the path of a file, or the PEM itself, which no message shows.
+//! Certificates and keys in PEM (RFC 7468), as passed by a program: the path of a file, or the PEM itself, which must
+//! not be shown in any message.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,7 @@ use z3950_server::tls::{ClientCertificates, Tls, TlsError as ListenerError};
 use crate::error::{Error, of_file};
 use crate::exit::calling;
 
-/// How every item of PEM begins.
+/// The beginning of every item of PEM.
 const BEGIN: &str = "-----BEGIN";
 
 /// PEM in a file or in memory.
@@ -25,7 +26,7 @@ pub(crate) enum Pem {
 impl<'py> FromPyObject<'_, 'py> for Pem {
     type Error = PyErr;
 
-    /// Takes bytes and a str with PEM in it for PEM, and another str or path for a file.
+    /// Treats bytes, and a str that contains PEM, as PEM, and another str or path as the name of a file.
     fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         if let Ok(octets) = given.cast::<PyBytes>() {
             return Ok(Self::Text(octets.as_bytes().to_vec()));
@@ -38,7 +39,7 @@ impl<'py> FromPyObject<'_, 'py> for Pem {
         }
         let path = calling(given.py(), || given.extract::<PathBuf>())
             .map_err(|_| PyTypeError::new_err("PEM is bytes, a str, or the path of a file"))?;
-        // This may be a key, which an error about a file would show.
+        // The text may be a key, which an error about a file would reveal.
         let text = path.to_string_lossy();
         if text.contains(BEGIN) || text.contains(char::is_control) {
             let words = format!("this is no path of a file, and PEM is a str with {BEGIN} in it");
@@ -92,7 +93,7 @@ fn in_words(error: &dyn std::error::Error) -> String {
     format!("{error}{cause}")
 }
 
-/// The certificate and the key of a listener for TLS, and the authorities of clients if these need a certificate.
+/// The certificate and the key of a TLS listener, and the authorities for client certificates if these are required.
 pub(crate) struct ListenerPem(Pem, Pem, Option<Pem>);
 
 impl<'py> FromPyObject<'_, 'py> for ListenerPem {
@@ -123,7 +124,7 @@ impl ListenerPem {
             None => ClientCertificates::default(),
         };
         let tls = match (certificate, key) {
-            // Then messages name the file that is at fault.
+            // With paths, error messages name the faulty file.
             (Pem::File(certificate), Pem::File(key)) => Tls::load(certificate, key, &clients),
             _ => Tls::from_pem(&certificate.read(py)?, &key.read(py)?, &clients),
         };

@@ -1,4 +1,5 @@
-//! Values that can be pickled and copied. Their state is of dicts, lists, bytes and strings; `restored` makes a value of it again.
+//! Values that can be pickled and copied. Their state consists of dicts, lists, bytes and strings; `restored` creates
+//! a value from it.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -11,12 +12,12 @@ use pythonize::{depythonize, pythonize};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// What `__reduce__` returns: the function that makes the value again, and its arguments.
+/// The return value of `__reduce__`: the function that restores the value, and its arguments.
 pub(crate) type Reduced<'py> = (Bound<'py, PyAny>, (String, Bound<'py, PyAny>));
 
 /// A class whose values can be pickled.
 pub(crate) trait Pickled: PyClass + PyTypeInfo {
-    /// Makes a value again from its state.
+    /// Restores a value from its state.
     fn restored(state: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>>;
 }
 
@@ -32,13 +33,13 @@ impl<T: OwnState> Pickled for T {
     }
 }
 
-/// Makes a value of a class again.
+/// Restores a value of a class.
 type Restore = fn(&Bound<'_, PyAny>) -> PyResult<Py<PyAny>>;
 
 /// The classes whose values can be pickled, by name.
 static KINDS: OnceLock<HashMap<String, Restore>> = OnceLock::new();
 
-/// The classes of a module whose values can be pickled, before they are known to [`restored`].
+/// The classes of a module whose values can be pickled, before they are registered for [`restored`].
 #[derive(Default)]
 pub(crate) struct Kinds(HashMap<String, Restore>);
 
@@ -49,9 +50,9 @@ impl Kinds {
         Ok(self)
     }
 
-    /// Lets [`restored`] know the classes.
+    /// Registers the classes for [`restored`].
     pub(crate) fn register(self) {
-        // A module that is imported again has the same classes.
+        // If the module is imported again, its classes are the same.
         let _ = KINDS.set(self.0);
     }
 }
@@ -60,7 +61,7 @@ fn name_of<T: PyTypeInfo>(py: Python<'_>) -> PyResult<String> {
     Ok(py.get_type::<T>().name()?.to_string())
 }
 
-/// Returns how to make a value again from its state.
+/// Returns the function and the arguments that restore a value.
 pub(crate) fn reduced<'py, T: Pickled>(
     py: Python<'py>,
     state: &impl Serialize,
@@ -69,7 +70,7 @@ pub(crate) fn reduced<'py, T: Pickled>(
     Ok((restored, (name_of::<T>(py)?, pythonize(py, state)?)))
 }
 
-/// Makes a value of a class from its state.
+/// Restores a value of a class from its state.
 #[pyfunction]
 pub(crate) fn restored(kind: &str, state: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
     let restore = KINDS.get().and_then(|kinds| kinds.get(kind));

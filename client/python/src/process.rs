@@ -1,7 +1,8 @@
 //! The runtime and the client for all requests of a process, and values that belong to one process.
 //!
-//! The runtime has no thread of its own: a thread that waits for a request drives it, and several such threads take turns. A
-//! thread is started only for requests that continue while nobody waits: those of asyncio, and lookups that run in parallel.
+//! The runtime does not have its own thread: a thread that waits for a request drives it, and several such threads take
+//! turns. A thread is started only for requests that continue while nobody waits: those of asyncio, and lookups that run in
+//! parallel.
 
 use std::collections::HashMap;
 use std::process;
@@ -40,7 +41,7 @@ pub(crate) fn shared(py: Python<'_>) -> PyResult<Arc<Shared>> {
     shared_in(py, Process::current())
 }
 
-/// Returns the shared state of this process, whose number the caller has found out.
+/// Returns the shared state of this process, whose number the caller has already determined.
 pub(crate) fn shared_in(_: Python<'_>, process: Process) -> PyResult<Arc<Shared>> {
     let mut slot = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(shared) = slot.as_ref().and_then(|shared| shared.here_in(process)) {
@@ -57,14 +58,14 @@ pub(crate) fn shared_in(_: Python<'_>, process: Process) -> PyResult<Arc<Shared>
 }
 
 impl Shared {
-    /// Returns the client that reaches servers in a way, with the user's targets. Its sessions are shared by all connections until
-    /// Python exits.
+    /// Returns the client for a way of reaching servers, with the user's targets. Its sessions are shared by all connections
+    /// until Python exits.
     pub(crate) fn client(&self, py: Python<'_>, way: &Way) -> PyResult<Client> {
         let usual = self.usual_client(py)?;
         if way.is_usual() {
             return Ok(usual.clone());
         }
-        // The GIL is held, so no other thread makes the same client.
+        // The GIL is held, so no other thread can create the same client meanwhile.
         if let Some(client) = self.others().get(way) {
             return Ok(client.clone());
         }
@@ -78,7 +79,7 @@ impl Shared {
         self.others.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the client that reaches servers as the user's environment says.
+    /// Returns the client that reaches servers as configured in the user's environment.
     pub(crate) fn usual_client(&self, _: Python<'_>) -> PyResult<&Client> {
         if let Some(client) = self.client.get() {
             return Ok(client);
@@ -122,7 +123,7 @@ fn close(py: Python<'_>) {
         }
         if let Some(Driver { stop, thread }) = shared.take_driver() {
             drop(stop);
-            // A panic of the thread was reported when it happened.
+            // A panic of the thread was already reported when it happened.
             let _ = thread.join();
         }
     });
@@ -135,14 +136,15 @@ fn end(py: Python<'_>) {
     close(py);
 }
 
-/// Lets Python call [`end`] when it exits.
+/// Registers [`end`] so that Python calls it when it exits.
 pub(crate) fn register(py: Python<'_>) -> PyResult<()> {
     let end = wrap_pyfunction!(end, py)?;
     py.import("atexit")?.call_method1("register", (end,))?;
     Ok(())
 }
 
-/// The number of a process. Finding it out is a call of the system, so a function that needs it several times does it once.
+/// The number of a process. Determining it takes a system call, so a function that needs it several times does this
+/// only once.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Process(u32);
 
@@ -173,12 +175,13 @@ impl<T> Local<T> {
         self.here_in(Process::current())
     }
 
-    /// Returns the value, unless it was created in another process than this one, whose number the caller has found out.
+    /// Returns the value, unless it was created in another process; the caller has already determined the number of
+    /// this process.
     pub(crate) fn here_in(&self, process: Process) -> Option<&T> {
         self.value.as_ref().filter(|_| self.process == process)
     }
 
-    /// Takes the value out, in this process, whose number the caller has found out.
+    /// Takes the value out in this process, whose number the caller has already determined.
     ///
     /// # Errors
     /// The errors of [`get`](Self::get).
@@ -195,7 +198,7 @@ impl<T> Local<T> {
         self.here().ok_or_else(of_parent)
     }
 
-    /// Returns the value for changing it.
+    /// Returns the value for changes.
     ///
     /// # Errors
     /// The errors of [`get`](Self::get).

@@ -44,7 +44,7 @@ pub(crate) struct Query {
     operators: usize,
 }
 
-/// A step in making a query: an operand, or an operator for the two results before it.
+/// A step in constructing a query: an operand, or an operator for the two preceding results.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub(crate) enum Step {
     Pqf(String),
@@ -301,7 +301,7 @@ impl Query {
         self.steps.clone().unwrap_or_else(as_pqf)
     }
 
-    /// Makes a query again.
+    /// Restores a query.
     fn of_steps(steps: &[Step]) -> PyResult<Self> {
         let missing = || PyValueError::new_err("these steps make no query");
         let mut made: Vec<Self> = Vec::new();

@@ -75,7 +75,7 @@ enum Marc {
 
 enum Source {
     Server(Box<z3950::Record>),
-    /// A record of a file, with what is wrong with it if it was read in spite of that.
+    /// A record of a file, with a description of its faults if it was read in spite of them.
     File(Option<String>),
 }
 
@@ -113,7 +113,7 @@ impl From<z3950::Record> for Record {
 }
 
 impl From<MarcRecord> for Record {
-    /// Creates a record from a record of a file, which is in UTF-8.
+    /// Creates a record from a record of a file, which must be in UTF-8.
     fn from(record: MarcRecord) -> Self {
         Self {
             source: Source::File(None),
@@ -123,7 +123,7 @@ impl From<MarcRecord> for Record {
 }
 
 impl Record {
-    /// Creates a record from a record of a file that is damaged.
+    /// Creates a record from a damaged record of a file.
     pub(crate) fn damaged(record: MarcRecord, damage: String) -> Self {
         Self {
             source: Source::File(Some(damage)),
@@ -143,10 +143,10 @@ impl Record {
         matches!(&*marc, Marc::Read(numbered) if numbered.is_changed)
     }
 
-    /// Does something with the MARC record.
+    /// Performs an operation on the MARC record.
     ///
     /// # Errors
-    /// The record is none of MARC.
+    /// The record is not a MARC record.
     pub(crate) fn numbered<T>(&self, work: impl FnOnce(&mut Numbered) -> T) -> PyResult<T> {
         let mut marc = self.marc.lock().unwrap_or_else(PoisonError::into_inner);
         if let (Marc::Unread, Source::Server(record)) = (&*marc, &self.source) {
@@ -191,7 +191,7 @@ impl Record {
         }
     }
 
-    /// Returns the octets that are the same in equal records.
+    /// Returns octets that are the same for equal records.
     fn identity(&self) -> Vec<u8> {
         match &self.source {
             Source::Server(record) if !self.is_changed() => record.octets().to_vec(),

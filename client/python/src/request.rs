@@ -1,9 +1,9 @@
-//! A request: work on the runtime whose result Python waits for. A waiting thread has released the GIL and still handles signals;
-//! asyncio gets a callback instead. If the result is no longer wanted, the request is cancelled, and its session continues to
+//! A request: work on the runtime for whose result Python waits. A waiting thread releases the GIL and still handles signals;
+//! asyncio gets a callback instead. If the result is no longer wanted, the request is cancelled, but its session continues to
 //! exist.
 //!
-//! A waiting thread polls its work itself, which is the quickest way. After a tick, the work becomes a task of the runtime, which
-//! any waiting thread drives: a signal handler, which runs between two ticks, may make a request that waits for this one.
+//! A waiting thread polls its work itself, which is the fastest way. After a tick, the work becomes a task of the runtime, which
+//! any waiting thread can drive: a signal handler, which runs between two ticks, may make a request that waits for this one.
 
 use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::pin::Pin;
@@ -22,7 +22,8 @@ use crate::error::{Error, guarded, panicked, to_python, to_python_about};
 use crate::exit::detached;
 use crate::process::{Local, Process, Shared, shared_in};
 
-/// How long a waiting thread may leave a signal unnoticed. Signals do not wake the runtime, because only Python may handle them.
+/// The maximum time for which a waiting thread does not notice a signal. Signals do not wake the runtime, because
+/// only Python may handle them.
 pub(crate) const SIGNAL_TICK: Duration = Duration::from_millis(50);
 
 /// Converts the result into a Python object; called with the GIL held.
@@ -41,8 +42,8 @@ impl Request {
         Self::with(work, |error| to_python(&error))
     }
 
-    /// Creates a request that is not repeated in another session. What the server has sent is read first, so that the request is
-    /// not sent in a session that the server closed while no thread was driving the runtime.
+    /// Creates a request that is not repeated in another session. Data that the server has already sent is read first, so that
+    /// the request is not sent in a session that the server closed while no thread was driving the runtime.
     pub(crate) fn once<T>(work: impl Future<Output = Result<T, Failure>> + Send + 'static) -> Self
     where
         T: for<'py> IntoPyObjectExt<'py> + Send + 'static,
@@ -104,7 +105,7 @@ impl Request {
     }
 }
 
-/// Makes the work a task, which is cancelled when the returned future is dropped.
+/// Converts the work to a task, which is cancelled when the returned future is dropped.
 fn begun(work: Work, shared: &Shared) -> Work {
     let work = AbortOnDropHandle::new(shared.runtime.spawn(work));
     Box::pin(work.map(|ended| -> Reply {

@@ -71,8 +71,8 @@ impl ResultSet {
 impl Held {
     /// Returns the record at a position; `None` if the server had estimated more records than there are.
     ///
-    /// A record that was fetched last is not fetched again. If the record after these is requested, a page of others is fetched
-    /// with it.
+    /// A record that was fetched recently is not fetched again. If the record after these is requested, a page of records is
+    /// fetched with it.
     async fn record(&self, position: u64) -> Result<Option<z3950::Record>, Failure> {
         let set = self.set.read().await;
         let count = {
@@ -93,7 +93,7 @@ impl Held {
             return Ok(None);
         };
         let mut page = vec![record.clone()];
-        // An error is raised when the record in whose place it occurred is read.
+        // An error is raised only when its own record is read.
         while let Some(Ok(record)) = records.next().await {
             page.push(record);
         }

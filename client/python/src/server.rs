@@ -175,10 +175,11 @@ impl Server {
         })
     }
 
-    /// Stops the server, and returns the rules that never struck. In a child of its process there is no server to stop.
+    /// Stops the server, and returns the rules that have not struck any request. In a child process, there is no
+    /// server to stop.
     ///
     /// # Errors
-    /// One of its sessions panicked, or the recording could not be written.
+    /// One of the sessions panicked, or the recording could not be written.
     fn stop(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let Some(slot) = self.0.here() else {
             return Ok(Vec::new());
@@ -195,7 +196,7 @@ impl Server {
 }
 
 impl Server {
-    /// Returns what `look` returns. It runs without the GIL.
+    /// Runs `look` without the GIL, and returns its result.
     fn look<T: Send>(
         &self,
         py: Python<'_>,
@@ -222,7 +223,7 @@ impl Server {
 }
 
 impl State {
-    /// Stops the server, and returns the first panic of a session and the rules that never struck.
+    /// Stops the server, and returns the first panic of a session and the rules that have not struck any request.
     ///
     /// # Errors
     /// The recording could not be written.
@@ -238,8 +239,8 @@ impl State {
 }
 
 impl Drop for Server {
-    /// If a session panicked or a rule never struck, a test that stops the server gets an error, but not one that drops it. If a recording
-    /// fails, this is reported in the way in which Python reports exceptions of finalizers.
+    /// If a session panicked or a rule never struck, a test that stops the server gets an error, but a test that only drops it
+    /// does not. If a recording fails, this is reported in the way in which Python reports exceptions of finalizers.
     fn drop(&mut self) {
         if let Some(slot) = self.0.here() {
             let mut state = slot.lock().unwrap_or_else(PoisonError::into_inner);

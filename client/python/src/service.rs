@@ -1,4 +1,4 @@
-//! A server of a backend in Python, which runs in a thread of its own until it is stopped.
+//! A server for a backend in Python, which runs in its own thread until it is stopped.
 
 use std::io;
 use std::net::SocketAddr;
@@ -95,7 +95,7 @@ impl Service {
     }
 }
 
-/// Starts a server on an address of a host, for TLS if there are settings of it.
+/// Starts a server on an address of a host; with TLS if there are settings for it.
 fn start(
     target: Target,
     host: String,
@@ -114,7 +114,7 @@ fn start(
                 None => server.and_bind(address).await,
             };
             let address = |server: &Listener| server.local_addrs().first().copied();
-            // The receiver waits for this.
+            // The receiver is waiting for this message.
             match server {
                 Err(error) => drop(tell_bound.send(Err(error))),
                 Ok(server) => {

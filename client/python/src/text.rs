@@ -1,4 +1,4 @@
-//! Text that a program gives, tags among it, and terms as text.
+//! Text arguments of a program, tags among them, and terms as text.
 
 use std::borrow::Cow;
 use std::ops::Deref;
@@ -13,7 +13,7 @@ use z3950::marc::select::TagPattern;
 
 use crate::error::quoted;
 
-/// An argument that is text. Another type is named in the exception, as Python does it.
+/// An argument that is text. For another type, the exception names the type, as Python does.
 pub(crate) struct Text<'a>(Cow<'a, str>);
 
 impl<'a> FromPyObject<'a, '_> for Text<'a> {
@@ -42,7 +42,7 @@ impl Deref for Text<'_> {
     }
 }
 
-/// Returns the text of a string; for another value, an exception whose message begins with what is expected.
+/// Returns the text of a string; for another value, an exception whose message begins with the expected type.
 pub(crate) fn text_of<'a>(value: &'a Bound<'_, PyAny>, expected: &str) -> PyResult<Cow<'a, str>> {
     match value.cast::<PyString>() {
         Ok(text) => text.to_cow(),

@@ -1,4 +1,4 @@
-//! What a server says, as values with names: terms, targets, copies, sources and descriptions.
+//! Data from a server as values with names: terms, targets, copies, sources and descriptions.
 
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};

@@ -6,7 +6,7 @@ use z3950::transport::{ClientCertificate, NoProxy, Proxy, Routes, TlsOptions};
 
 use crate::pem::{Pem, unusable};
 
-/// How servers are reached. Connections in the same way share their sessions.
+/// The way in which servers are reached. Connections that use the same way share their sessions.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Way {
     pub(crate) ca_file: Option<Pem>,
@@ -17,7 +17,7 @@ pub(crate) struct Way {
 }
 
 impl Way {
-    /// Returns whether servers are reached as the user's environment says.
+    /// Returns whether servers are reached as configured in the user's environment.
     pub(crate) fn is_usual(&self) -> bool {
         *self == Self::default()
     }
@@ -25,7 +25,7 @@ impl Way {
     /// Returns the routes to servers, after reading the certificates.
     ///
     /// # Errors
-    /// A file cannot be read or is not of PEM, or the proxy is malformed.
+    /// A file cannot be read or does not contain PEM, or the proxy is malformed.
     pub(crate) fn routes(&self, py: Python<'_>) -> PyResult<Routes> {
         let routes = match self.proxy.as_deref() {
             Some("none") => Routes::default(),
@@ -51,7 +51,7 @@ impl Way {
         Ok(routes)
     }
 
-    /// Returns the name of an option that is for TLS alone, if one is given.
+    /// Returns the name of an option that requires TLS, if one is given.
     pub(crate) fn for_tls(&self) -> Option<&'static str> {
         let given = [
             ("ca_file", self.ca_file.is_some()),

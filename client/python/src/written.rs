@@ -8,7 +8,7 @@ use z3950::marc::{Form, MarcRecord};
 
 use crate::error::{Error, unknown};
 
-/// What records are written as.
+/// A form in which records are written.
 pub(crate) enum Written {
     Form(Form),
     /// MODS, with all records in one collection.
@@ -43,7 +43,7 @@ impl Written {
         Ok(Self::Table(Table::new(table, &columns.unwrap_or_default())))
     }
 
-    /// Returns whether there are columns of copies.
+    /// Returns whether there are columns with data about copies.
     pub(crate) fn has_copies(&self) -> bool {
         matches!(self, Self::Table(table) if table.has_copies())
     }

@@ -1,4 +1,4 @@
-"""What the tests share."""
+"""Common fixtures and helpers of the tests."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ EMMA, PRIDE, WAR = (
 
 
 def start(script: str, *arguments: str) -> subprocess.Popen[str]:
-    """Python as strict as it gets, with a script. What it prints is read from its output."""
+    """Starts Python in its strictest mode with a script, and captures the output."""
     command = [sys.executable, "-W", "error", "-X", "dev", "-c", textwrap.dedent(script), *arguments]
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """A program started meanwhile ends on SIGINT, also where tests run in the background and the signal is ignored."""
+    """Makes a program that is started in this context end on SIGINT, even if tests run in the background, where the signal is ignored."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         yield

@@ -1,4 +1,4 @@
-"""The asyncio half."""
+"""Tests of the asyncio classes."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_as_many_lookups_are_in_progress_as_there_are_jobs(demo: Server, jobs: i
 def test_an_iteration_goes_on_where_there_was_no_answer(z3950_server: MakeServer) -> None:
     server = z3950_server(
         records=[(f"id{number}", "Emma") for number in range(60)],
-        # The first one is requested again without a word.
+        # The first request is repeated silently.
         faults=["on present nth-of-all=2: silence", "on present nth-of-all=3: silence"],
     )
 
@@ -194,7 +194,7 @@ def test_waiting_and_asyncio_go_together(demo: Server) -> None:
                 assert len(other.search("ti:emma")) == len(await cat.search("ti:emma"))
 
     run(main())
-    # The thread that asyncio needs stays, and threads that wait take turns with it.
+    # The thread for asyncio continues to run, and waiting threads take turns with it.
     with z3950.connect(demo.target) as cat:
         assert cat.search("ti:emma")[0].title == EMMA
 

@@ -1,4 +1,4 @@
-"""What is misspelt, or does nothing, is refused with a hint."""
+"""Misspelt arguments, and arguments without effect, are refused with a hint."""
 
 from __future__ import annotations
 
@@ -255,7 +255,7 @@ def test_issue_48_pem_is_given_by_path_or_as_it_is(z3950_server: MakeServer) -> 
 
 SECRET = "MIIEvAIBADANBgkqhkiG9w0BAQ"
 
-#: Keys and certificates that were read and cannot be used as they are.
+#: Keys and certificates that can be read but not used.
 SECRETS: list[str | bytes | Path] = [
     f"-----BEGIN PRIVATE KEY-----\n{SECRET}\n-----END PRIVATE KEY-----\n",
     f"-----BEGIN PRIVATE KEY-----\n{SECRET}",

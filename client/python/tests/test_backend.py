@@ -1,4 +1,4 @@
-"""Servers whose records a Python program has."""
+"""Tests of servers for the records of a Python program."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EMMA = {"leader": "00000nam a2200000 a 4500", "fields": [{"001": "id7"}, {"245":
 
 
 class Books:
-    """Finds the same keys whatever is asked, and makes the same records of them."""
+    """Finds the same keys for every query, and returns the same records for them."""
 
     databases: Any = ("books",)
 
@@ -44,7 +44,7 @@ class Books:
 
 
 def answer(given: Any, *arguments: Any) -> Any:
-    """The answer, or what raises or makes it."""
+    """Returns the answer, raises it if it is an exception, or calls it if it is a function."""
     if isinstance(given, BaseException):
         raise given
     return given(*arguments) if callable(given) else given
@@ -213,7 +213,7 @@ def test_audit_r_p8_a_backend_that_fails_does_not_harm_the_server(
             assert isinstance(slot, z3950.Diagnostic)
             assert slot.condition == 14
         books.given, books.terms = EMMA, ["x"]
-        # The session goes on.
+        # The session continues.
         assert cat.search("x")[0].title == "Emma"
         assert [term.term for term in cat.scan("x")] == ["x"]
     assert [entry["apdu"] for entry in server.apdus].count("initRequest") == 1
@@ -489,5 +489,5 @@ def test_issue_48_a_backend_is_served_by_tls() -> None:
         z3950.serve(Books(), port=0, certificate=TLS / "ca.pem", key=key)
 
 
-#: For mypy: the methods of a backend are those of the protocol.
+#: Lets mypy check that the methods of a backend match the protocol.
 _: Callable[..., None] = z3950.serve

@@ -12,7 +12,7 @@ from z3950.testing import Server
 
 
 class Backend:
-    """Fails in one way, whatever is asked."""
+    """Fails in the same way for every request."""
 
     def __init__(self, databases: Any = ("books",), fails: Any = None) -> None:
         self.databases = databases
@@ -94,7 +94,7 @@ def test_issue_48_methods_must_not_be_async(z3950_server: MakeServer, caplog: py
 
     with pytest.raises(z3950.Diagnostic):
         ask()
-    # A coroutine that was never awaited gives a warning when it is collected, which is an error here.
+    # A coroutine that was never awaited causes a warning when it is garbage-collected, which is an error here.
     gc.collect()
     assert f"{name} of a backend must not be async" in caplog.text
 

@@ -1,4 +1,4 @@
-"""Records that are damaged, and diagnostics in the place of records, do not end what is around them."""
+"""Damaged records, and diagnostics in place of records, do not affect the other records."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from z3950.testing import Server
 
 RECORDS = [(number, f"Emma {number}") for number in range(450)]
 
-#: A fault, which exception is in the place of a record, and how many of the 450 records it leaves.
+#: A fault, the exception that it causes for a record, and the number of the 450 records that can still be read.
 FAULTS = [
     ("on present nth=2: surrogate 14", z3950.Diagnostic, 370),
     ("on present nth=2: damage truncated", z3950.DamagedRecord, 370),

@@ -25,7 +25,7 @@ FLAGS = doctest.IGNORE_EXCEPTION_DETAIL
 
 
 def documented() -> Iterator[tuple[str, str]]:
-    """Names and docstrings of the modules and of what they offer, native classes included."""
+    """Yields the names and docstrings of the modules and of their public objects, including native classes."""
     for module in MODULES:
         yield module.__name__, module.__doc__ or ""
         for name, value in public(module):
@@ -85,7 +85,7 @@ def check(name: str, text: str) -> None:
 
 
 def test_importing_is_cheap() -> None:
-    # What takes long is not imported before it is asked for. Without `site`, which may have imported it before.
+    # Modules that take long to import are only imported on first use. `site` is disabled because it may have imported them.
     code = "import sys; before = set(sys.modules); import z3950; print(sorted(set(sys.modules) - before))"
     environment = os.environ | {"PYTHONPATH": str(Path(z3950.__file__).parent.parent)}
     imported = subprocess.check_output([sys.executable, "-S", "-c", code], text=True, env=environment)

@@ -1,4 +1,4 @@
-"""What goes wrong is a Python exception in plain words."""
+"""Every failure raises a Python exception with a plain message."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_diagnostic_has_its_condition_and_addinfo(cat: z3950.Connection) -> No
     with pytest.raises(z3950.Diagnostic, match="Search failed") as raised:
         cat.search(z3950.Query.pqf("@attr 1=9999 emma"))
     assert (raised.value.condition, raised.value.addinfo) == (114, "9999")
-    # The connection goes on.
+    # The connection can still be used.
     assert len(cat.search("ti:emma")) == 1
 
 
@@ -82,7 +82,7 @@ def test_audit_r_d3_a_search_that_is_refused_with_a_status_of_success_is_refused
 
 
 class Written:
-    """A record that writes itself as a str."""
+    """A record whose binary form is a str, which is wrong."""
 
     def as_marc(self) -> str:
         return __file__
@@ -181,7 +181,7 @@ def test_a_server_that_is_not_there(z3950_server: MakeServer) -> None:
     with pytest.raises(z3950.Unavailable, match=r"connection refused$") as raised:
         z3950.connect(server.target)
     assert not isinstance(raised.value, z3950.Timeout)
-    # Of several targets, one knows which.
+    # With several targets, the message names the one that failed.
     assert str(raised.value).startswith(f"{server.target}: cannot connect: ")
     with pytest.raises(z3950.Unavailable, match=rf"^{re.escape(server.url)}\?pg1342: cannot connect: "):
         z3950.get(f"{server.url}?pg1342")
@@ -214,7 +214,7 @@ def test_no_answer_in_time(z3950_server: MakeServer) -> None:
 
 def test_no_connection_in_time() -> None:
     with socket.socket() as listener, socket.socket() as waiting:
-        # The queue has room for one, and a connection that finds it full gets no answer.
+        # The queue has room for one connection; further ones are not answered.
         listener.bind(("127.0.0.1", 0))
         listener.listen(0)
         waiting.connect(listener.getsockname())
@@ -234,7 +234,7 @@ def test_the_request_after_a_lost_one_has_a_new_session(z3950_server: MakeServer
 
 
 def test_queries_are_joined_up_to_the_limit(cat: z3950.Connection) -> None:
-    # Every join is checked, so none can make a tree too deep to be copied, sent or dropped.
+    # Every join is checked, so that no tree can become too deep to be copied, sent or dropped.
     for join in (operator.and_, operator.or_, operator.sub):
         query = term = z3950.Query.title("emma")
         for _ in range(1000):
@@ -252,7 +252,7 @@ def test_a_server_that_dies_while_one_iterates(z3950_server: MakeServer) -> None
         records = iter(cat.search("ti:emma"))
         assert next(records).title == "Emma"
         server.stop()
-        # Nobody takes what came for all that there is.
+        # The records received must not be taken for the complete result.
         for _ in range(2):
             with pytest.raises(z3950.Unavailable):
                 collections.deque(records, maxlen=0)
@@ -363,7 +363,7 @@ def test_a_result_is_taken_once(demo: Server) -> None:
 
 
 def test_a_panic_is_an_exception() -> None:
-    # The builder of servers panics where nothing can be opened.
+    # The builder of servers panics if it cannot open files.
     script = """
         import resource, z3950
         from z3950.testing import Server
@@ -390,7 +390,7 @@ def test_other_threads_go_on_while_one_waits(z3950_server: MakeServer) -> None:
     waiting = threading.Thread(target=wait)
     with z3950.connect(server.target) as slow:
         waiting.start()
-        # Without the GIL, or without the runtime, this thread would wait as well.
+        # If the other thread held the GIL or the runtime, this thread would have to wait too.
         server.wait_for("searchRequest")
         with z3950.connect(server.target) as other:
             assert other.scan("ti:emma", size=1)
@@ -505,7 +505,7 @@ def test_a_fork_while_another_thread_waits(z3950_server: MakeServer, demo: Serve
     silent = z3950_server(faults=["on search: silence"])
     process = start(script, silent.target, demo.target)
     silent.wait_for("searchRequest")
-    # Both end, although a thread of the parent still waits.
+    # Both processes end, although a thread of the parent is still waiting.
     assert process.communicate()[0] == f"{EMMA}\n" * 2
     assert process.returncode == 0
 
@@ -538,7 +538,7 @@ def test_use_after_a_fork_is_refused(cat: z3950.Connection, demo: Server, tmp_pa
     assert receiver.recv() == EMMA
     child.join()
     assert child.exitcode == 0
-    # What the child did has not touched the parent's session, nor its place in the file.
+    # The child has not affected the parent's session or its position in the file.
     assert hits[0].title == EMMA
     assert len(list(file)) == 999
 
@@ -667,7 +667,7 @@ def test_issue_48_a_limit_is_that_of_the_same_connection(demo: Server, cat: z395
     limited = cat.within(60)
     assert limited.target == cat.target
     hits = limited.search("au:austen")
-    # It is of the same session, and no limit of the connection that it was made of.
+    # It uses the same session, but does not have the limit of the connection from which it was created.
     assert cat.order(hits, 0).status in ("done", "accepted")
     assert limited.order(cat.search("ti:emma"), 0).status in ("done", "accepted")
     assert [entry["apdu"] for entry in demo.apdus].count("initRequest") == 1

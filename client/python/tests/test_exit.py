@@ -11,15 +11,15 @@ from conftest import start
 
 RECORD = b"=LDR  00000nam a2200000 a 4500\n=001  id7\n=245  10$aEmma\n\n"
 
-#: Processes at once: whether a thread is in the way at the end is a matter of chance.
+#: The number of concurrent processes, because it is a matter of chance whether a thread is running at the exit.
 SEVERAL = 6
 
-#: How long a process may take that is expected to end, in seconds.
+#: The maximum time in seconds for a process that is expected to end.
 LIMIT = 120
 
 
 def ended(*processes: subprocess.Popen[str]) -> list[tuple[int, str]]:
-    """How the processes ended, each with what it printed."""
+    """Returns the exit status of each process, with its output."""
     try:
         said = [process.communicate(timeout=LIMIT)[0] for process in processes]
         return [(process.returncode, words) for process, words in zip(processes, said, strict=True)]

@@ -77,7 +77,7 @@ def test_audit_r_g44_an_error_in_the_place_of_a_record_is_an_event(z3950_server:
 
 @pytest.mark.parametrize("last", ["asked", "found", "record"])
 def test_audit_r_g44_leaving_the_loop_frees_the_session(demo: Server, last: str) -> None:
-    # With a session that is not free, the next search would wait for it in vain.
+    # If the session were not free, the next search would wait for it in vain.
     profile = {"sessions": 1}
     for _ in range(3):
         with closing(cast("Any", z3950.find(demo.target, z3950.Query.author("austen"), profile=profile))) as events:

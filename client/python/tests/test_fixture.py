@@ -112,7 +112,7 @@ def test_wrong_settings_are_refused(
 ) -> None:
     with pytest.raises(error, match=words):
         z3950_server(**arguments)
-    # A panic would print its message.
+    # A panic would have printed its message.
     assert capfd.readouterr().err == ""
 
 
@@ -200,7 +200,7 @@ def test_issue_48_a_rule_that_never_struck_is_a_warning(capfd: pytest.CaptureFix
         server.stop()
     assert [str(warning.message) for warning in warned] == [f"the rule `{rule}` of a test server never struck" for rule in RULES]
     assert {Path(warning.filename).name for warning in warned} == {Path(__file__).name}
-    # It is told once.
+    # The failure is reported once.
     server.stop()
     del server
     gc.collect()

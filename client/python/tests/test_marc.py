@@ -93,7 +93,7 @@ def test_audit_r_p5_fields_are_changed(record: z3950.Record) -> None:
     record.add_field("003", "DE-1")
     assert record.remove_fields("020", "999") == 1
     record.get_fields("650")[1].remove()
-    # The field is found again after others were added and removed before it.
+    # The field is still found after other fields before it were added and removed.
     title["c"] = "Jane"
     assert record.marc is not None
     [again] = z3950.read(record.marc)

@@ -1,4 +1,4 @@
-"""Servers of others, if they are installed: yaz-ztest, and zebrasrv with records of the small catalogue."""
+"""Tests with other servers, if they are installed: yaz-ztest, and zebrasrv with records of the small catalogue."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def peer(tmp_path: Path) -> Iterator[Start]:
 
 
 def test_yaz_ztest(peer: Start, tmp_path: Path) -> None:
-    # Without this file it ends at the first Scan.
+    # Without this file, the server crashes at the first Scan.
     (tmp_path / "dummy-words").write_text("war:3\npeace:2\n")
     target = f"{peer('yaz-ztest', '-S')}/Default"
     with z3950.connect(target, timeout=30) as cat:
@@ -96,7 +96,7 @@ def test_zebrasrv(peer: Start, tmp_path: Path) -> None:
         assert cat.search(z3950.Query.title("pride") - z3950.Query.title("emma"))[0].title == PRIDE
         assert cat.scan("ti:emma", size=1)[0].term == "emma"
         assert cat.lookup("isbn:9780141439587").records[0].title == EMMA
-    # As strict as Python gets.
+    # Python's strictest mode.
     script = "import sys, z3950; print(z3950.get(f'z39.50r://{sys.argv[1]}?pg1342;rs=marc').title)"
     process = start(script, target)
     assert process.communicate()[0] == f"{PRIDE}\n"

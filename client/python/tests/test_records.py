@@ -1,4 +1,4 @@
-"""Records and files of records, also damaged ones."""
+"""Tests of records and files of records, including damaged ones."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def one(octets: bytes) -> z3950.Record:
     return record
 
 
-#: The same in ISO 2709.
+#: The same records in ISO 2709.
 MARC = b"".join(z3950.convert(EMMA, "marc"))
 
 
@@ -113,7 +113,7 @@ def test_a_record_that_is_not_whole_is_refused_or_repaired(octets: bytes, cat: z
 
 
 def test_wrong_numbers_in_a_leader_are_no_damage() -> None:
-    # They are computed anew, and all fields are where the directory says.
+    # The lengths are recomputed, and all fields are at the positions in the directory.
     for octets in (b"00000" + MARC[5:], b"00999" + MARC[5:], MARC[:10] + b"  " + MARC[12:]):
         assert one(octets).fields("245") == ["Emma / Jané Austen."]
 
@@ -178,7 +178,7 @@ def test_records_of_other_packages_are_converted() -> None:
     record = one(EMMA)
     octets = b"".join(z3950.convert([record.pymarc(), record.json, record, MARC], to="marc"))
     assert list(z3950.read(octets)) == [record] * 4
-    # An exception in the place of one does not end them.
+    # The iteration can continue after an exception for one record.
     pieces = z3950.convert(cast("Any", [7, record]), to="marc")
     with pytest.raises(TypeError):
         next(pieces)
@@ -271,7 +271,7 @@ def test_an_interrupt_ends_the_wait_for_a_pipe(tmp_path: Path, has_writer: bool)
     assert process.stdout
     assert process.stdout.readline() == "ready\n"
     with pipe.open("wb") if has_writer else nullcontext():
-        # The first signals may come before it waits.
+        # The first signals may arrive before the program waits.
         while process.poll() is None:
             process.send_signal(signal.SIGINT)
             time.sleep(0.001)
@@ -282,7 +282,7 @@ def test_an_interrupt_ends_the_search_for_a_record(tmp_path: Path) -> None:
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    # What is before the record takes up no room.
+    # The octets before the record are not kept in memory.
     path = tmp_path / "filler.mrc"
     with path.open("wb") as file:
         file.seek(8 << 30)
@@ -308,7 +308,7 @@ def test_an_interrupt_ends_the_reading_of_many_records(octets: bytes) -> None:
         signal.setitimer(signal.ITIMER_REAL, 0.01)
         collections.deque(records, maxlen=0)
 
-    # The last one is sound.
+    # The last record is not damaged.
     records = z3950.read(octets * 300_000 + EMMA, errors="skip")
     before = signal.signal(signal.SIGALRM, interrupt)
     try:

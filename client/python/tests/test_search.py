@@ -1,4 +1,4 @@
-"""Connections, searches, and what can be asked without a search."""
+"""Tests of connections, of searches, and of requests without a search."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_records_one_by_one_come_in_pages(z3950_server: MakeServer) -> None:
         hits = cat.search("ti:title")
         assert [hits[index].title for index in range(45)] == titles
         assert requests() == [(1, 1), (2, 20), (22, 20), (42, 4)]
-        # The last page is still there, and nothing comes with a record elsewhere.
+        # The last page is still cached; a record at another position is fetched alone.
         assert [hits[index].title for index in (-1, 42, 7, 7)] == [titles[44], titles[42], titles[7], titles[7]]
         assert requests()[4:] == [(8, 1)]
         hits.sort("title:desc")
@@ -147,7 +147,7 @@ def test_there_may_be_fewer_records_than_the_server_estimates(z3950_server: Make
 def test_first_records_come_with_the_answer(cat: z3950.Connection, demo: Server) -> None:
     assert cat.search("ti:emma", first=1)[0].title == EMMA
     assert "presentRequest" not in [said["apdu"] for said in demo.apdus]
-    # No more than a Present brings at first.
+    # Not more than the first Present returns.
     assert len(cat.search("the", first=50)) > 50
     [answer] = [said["value"] for said in demo.apdus if said["apdu"] == "searchResponse" and said["value"]["numberOfRecordsReturned"] > 1]
     assert answer["numberOfRecordsReturned"] == 20
@@ -188,7 +188,7 @@ def test_as_many_lookups_are_in_progress_as_there_are_jobs(demo: Server, jobs: i
     for number, answer in enumerate(answers):
         assert answer.identifier == f"local:{number}"
         assert len(begun) == min(number + jobs, 6)
-    # Each of those at once has its own session, which the later ones use again.
+    # Each concurrent lookup has its own session, which later lookups reuse.
     assert len({said["session"] for said in demo.apdus}) == jobs
 
 
@@ -300,7 +300,7 @@ def test_users_passwords_and_groups_are_sent() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listening = threading.Thread(target=listen)
         listening.start()
-        # Transcripts do not show them.
+        # Transcripts do not contain the credentials.
         with pytest.raises(z3950.Unavailable, match="closed during Init"):
             z3950.connect("{}:{}/cat".format(*listener.getsockname()), user="ann", password="secret", group="staff")
         listening.join()

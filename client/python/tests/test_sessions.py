@@ -21,7 +21,7 @@ from z3950.testing import Server
 
 @contextmanager
 def when_it_waits(server: Server, act: Callable[[], object]) -> Iterator[None]:
-    """Acts in another thread, after the server has received a search."""
+    """Calls a function in another thread after the server has received a search."""
 
     def run() -> None:
         server.wait_for("searchRequest")
@@ -35,7 +35,7 @@ def when_it_waits(server: Server, act: Callable[[], object]) -> Iterator[None]:
 
 @contextmanager
 def handling(handler: Callable[[], object]) -> Iterator[Callable[[], None]]:
-    """Handles a signal in this thread. Gives what sends the signal."""
+    """Handles a signal in this thread; yields a function that sends it."""
     before = signal.signal(signal.SIGUSR1, lambda *_: handler())
     try:
         yield lambda: os.kill(os.getpid(), signal.SIGUSR1)
@@ -79,7 +79,7 @@ def test_a_handler_of_signals_uses_the_connection_that_waits(z3950_server: MakeS
     server = z3950_server(faults=["on search: delay 500ms"])
     terms: list[z3950.ScanTerm] = []
     with z3950.connect(server.target) as cat:
-        # The scan is made after the search, which goes on meanwhile.
+        # The scan is sent after the search, which continues in the meantime.
         with handling(lambda: terms.extend(cat.scan("ti:emma", size=1))) as send, when_it_waits(server, send):
             assert len(cat.search("ti:emma")) == 1
         assert [term.term for term in terms] == ["emma"]
@@ -108,7 +108,7 @@ def test_an_update_is_not_sent_on_a_session_that_the_server_has_closed(z3950_ser
     clients: list[socket.socket] = []
 
     def pass_on() -> None:
-        """Stands between two clients, one after another, and the server."""
+        """Forwards the connections of two successive clients to the server."""
         for _ in range(2):
             client, _ = listener.accept()
             clients.append(client)

@@ -1,4 +1,4 @@
-"""What cannot be read, and the words of the exceptions."""
+"""Tests of sources that cannot be read, and of the messages of their exceptions."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ impl Client {
         Ok(Connection::new(connection, &self.runtime))
     }
 
-    /// Connects to a target with credentials or time limits of its own; see
+    /// Connects to a target with separate credentials or time limits; see
     /// [`Client::connect_with`](crate::Client::connect_with).
     ///
     /// # Errors
@@ -102,7 +102,7 @@ impl Client {
         wanted: Wanted,
     ) -> Result<Events, Error> {
         let events = self.client.find(targets, wanted);
-        // This starts the thread, so that it is there for the events.
+        // Start the thread, so that it is running when the events are read.
         self.runtime.wait(std::future::ready(()))?;
         Ok(Events {
             events,
@@ -112,13 +112,13 @@ impl Client {
 
     /// Closes all idle sessions; see [`Client::close_all`](crate::Client::close_all).
     pub fn close_all(&self) {
-        // An error means that there is no thread, and so no session.
+        // An error means that there is no thread, and so no session to close.
         let _ = self.runtime.wait(self.client.close_all());
     }
 }
 
 impl From<crate::Client> for Client {
-    /// Creates a client with the options, profiles, routes and idle sessions of another.
+    /// Creates a client with the options, profiles, routes and idle sessions of an asynchronous client.
     fn from(client: crate::Client) -> Self {
         Self {
             client,

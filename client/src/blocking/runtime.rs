@@ -1,4 +1,4 @@
-//! The thread that drives the sessions of a client, and the wait of other threads for an answer.
+//! The thread that drives the sessions of a client; other threads block until it has an answer.
 
 use std::io;
 use std::pin::pin;
@@ -54,7 +54,7 @@ fn start() -> io::Result<Driver> {
     let drive = move || {
         // An error means that the runtime has no more users.
         let _ = runtime.block_on(ended);
-        // A name that is still being looked up is not waited for.
+        // Do not wait for a host name that is still being resolved.
         runtime.shutdown_background();
     };
     thread::Builder::new().name("z3950".into()).spawn(drive)?;
@@ -65,7 +65,7 @@ fn start() -> io::Result<Driver> {
 }
 
 /// Polls work in this thread until it has ended. Unlike [`Handle::block_on`], it does not panic in asynchronous code.
-/// There, the work is not counted as work of the task that waits, which could never yield.
+/// There, the work does not count towards the budget of the calling task, which could never yield.
 fn wait<T>(work: impl Future<Output = T>) -> T {
     let mut work = pin!(unconstrained(work));
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
@@ -78,7 +78,7 @@ fn wait<T>(work: impl Future<Output = T>) -> T {
     }
 }
 
-/// Wakes the thread that waits.
+/// Wakes the waiting thread.
 struct Unpark(Thread);
 
 impl Wake for Unpark {

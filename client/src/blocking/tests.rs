@@ -1,4 +1,4 @@
-//! Tests of calls that wait: from threads, from asynchronous code, and at the end of the client.
+//! Tests of blocking calls: from threads, from asynchronous code, and at the end of the client.
 
 use std::sync::mpsc;
 
@@ -27,7 +27,7 @@ fn chunk(count: usize) -> Apdu {
     presented(PresentStatus::SUCCESS, Some(records)).into()
 }
 
-/// Returns the records of a search, with nothing else that keeps the connection.
+/// Returns the records of a search; nothing else keeps the connection open.
 fn records_of(client: &Client) -> Result<Records, Error> {
     let hits = client
         .connect("lib.example/cat")?
@@ -47,7 +47,7 @@ fn audit_r_l13_records_are_iterated() {
     let records = records_of(&client).expect("records");
     let positions = records.map(|record| record.expect("a record").position());
     assert!(positions.eq((1..=30).map(Some)));
-    // The session went back to the client.
+    // The session has returned to the client.
     drop(records_of(&client).expect("a search in the same session"));
     client.close_all();
 }
@@ -64,7 +64,7 @@ fn audit_r_l13_one_connection_serves_several_threads() {
     cat.close().expect("was open");
 }
 
-/// Makes more requests than a task of tokio may make without a pause.
+/// Makes more requests than a tokio task may make without yielding.
 fn many_requests() {
     const MANY: usize = 300;
     let one_each = std::iter::repeat_with(|| one(marc())).take(MANY);

@@ -13,8 +13,8 @@ use crate::transport::TlsOptions;
 use crate::transport::{NoProxy, Proxy};
 use crate::transport::{Resolve, Routes, Timeouts};
 
-/// Builds a [`Client`] that depends only on what is given here: it reads no file and no environment variable unless one
-/// is named.
+/// Builds a [`Client`] that depends only on the given values: it reads a file or an environment variable only if a
+/// value names one.
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -45,7 +45,8 @@ pub struct ClientBuilder {
 
 impl ClientBuilder {
     /// Sets the credentials for a server, given as `host` for all its ports or as `host:port`. They replace those of
-    /// profiles, and are used in URLs that contain none. Credentials for one port come before those for all.
+    /// profiles, and are used for URLs without credentials. Credentials for one port take precedence over those for
+    /// all ports.
     pub fn credentials(mut self, host: impl AsRef<str>, credentials: Credentials) -> Self {
         let profiles = std::mem::take(&mut self.profiles);
         match profiles.with_credentials(host.as_ref(), credentials) {
@@ -68,7 +69,7 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets the certificates to trust, and the client's own. They are read by [`build`](Self::build).
+    /// Sets the certificates to trust, and the client's own certificate. They are read by [`build`](Self::build).
     #[cfg(feature = "tls")]
     pub fn tls(mut self, options: TlsOptions) -> Self {
         self.routes = self.routes.tls(options);
@@ -108,7 +109,7 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets all options, including timeouts and the limits of sessions, which replaces those set before.
+    /// Sets all options, including timeouts and session limits, and replaces those set before.
     pub fn options(mut self, options: ClientOptions) -> Self {
         self.options = options;
         self
@@ -117,8 +118,8 @@ impl ClientBuilder {
     /// Builds the client. No connection is made yet.
     ///
     /// # Errors
-    /// [`Error::Route`] for certificates or a key that cannot be used, with their place; [`Error::Target`] for credentials
-    /// whose host is not one.
+    /// [`Error::Route`] for certificates or a key that cannot be used, with their location; [`Error::Target`] for
+    /// credentials whose host is invalid.
     pub fn build(self) -> Result<Client, Error> {
         if let Some(error) = self.fault {
             return Err(target_error(error));
@@ -151,7 +152,7 @@ pub struct ConnectOptions {
 }
 
 impl ConnectOptions {
-    /// Creates options in which everything is as in the client.
+    /// Creates options that use the client's values for everything.
     pub fn new() -> Self {
         Self::default()
     }

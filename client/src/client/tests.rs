@@ -283,7 +283,7 @@ async fn each_server_behaviour_has_its_outcome() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_must_not_be_sent_is_not() {
+async fn forbidden_requests_are_not_sent() {
     let (client, transcript) = client(options(|plan| plan.strict = true), [vec![accepted()]]);
     let error = client
         .retrieve(&url("z39.50r://lib.example/cat"))

@@ -25,7 +25,7 @@ fn is_closed<T>(result: &Result<T, Error>) -> bool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn closing_ends_what_is_in_progress() {
+async fn closing_ends_requests_in_progress() {
     let hits = || send(found(2, Vec::new()));
     let silent = || vec![Turn::Silence];
     for (searches, reads, scripts, said) in [

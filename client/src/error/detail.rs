@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Words about an error for people, which programs cannot match, because they may change.
+/// Text about an error, for people. Programs should not match it, because its wording may change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Detail(String);
 

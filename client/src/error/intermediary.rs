@@ -50,7 +50,7 @@ impl fmt::Display for ProxyRefusal {
     }
 }
 
-/// The reason why a gateway did not retrieve a URL. Texts are those of the gateway.
+/// The reason why a gateway did not retrieve a URL. The texts come from the gateway.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum GatewayError {

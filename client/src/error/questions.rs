@@ -1,4 +1,4 @@
-//! The questions that a program asks an error to decide what to do next.
+//! Methods by which a program decides how to react to an error.
 
 use z3950_asn1::apdu::{CloseReason, DiagRec};
 use z3950_asn1::bib1::diagnostics::Condition;
@@ -25,8 +25,9 @@ impl Error {
         }
     }
 
-    /// Returns whether a wait has reached its limit: a timeout of [`Timeouts`](crate::Timeouts), its limit for the wait
-    /// for a session, or a deadline. A request that was not sent, because an earlier one had timed out, has not.
+    /// Returns whether a wait has reached its limit: a timeout of [`Timeouts`](crate::Timeouts), including the limit
+    /// for the wait for a session, or a deadline. Returns false if the request was not sent because an earlier request
+    /// had timed out.
     pub fn is_timeout(&self) -> bool {
         match self {
             Self::Unavailable { cause, .. } => matches!(
@@ -39,8 +40,8 @@ impl Error {
         }
     }
 
-    /// Returns whether no connection was made: the host has no address, nobody listens, or the handshake of the proxy or
-    /// of TLS failed. Nothing was asked of the server.
+    /// Returns whether no connection was made: the host has no address, no server listens, or the handshake of the proxy
+    /// or of TLS failed. Nothing was requested from the server.
     pub fn is_connect(&self) -> bool {
         match self {
             Self::Unavailable { phase, cause } => {
@@ -56,13 +57,13 @@ impl Error {
     }
 
     /// Returns whether the same request may succeed later without any change: the server cannot be reached, is too slow,
-    /// busy or closing, or the connection was lost. This includes all for which
-    /// [`is_connection_lost`](Self::is_connection_lost) holds. [`retry_after`](Self::retry_after) may say how long to
-    /// wait.
+    /// busy or closing, or the connection was lost. This includes all errors for which
+    /// [`is_connection_lost`](Self::is_connection_lost) returns true. [`retry_after`](Self::retry_after) may return how
+    /// long to wait.
     ///
     /// A certificate that is not trusted, a refused password, and a deadline of the program
-    /// ([`Timeouts::deadline`](crate::Timeouts::deadline)) that has passed are not transient. The
-    /// server may have performed the request, so only one that changes nothing should be repeated.
+    /// ([`Timeouts::deadline`](crate::Timeouts::deadline)) that has passed are not transient. The server may have
+    /// performed the request, so repeat only requests that change nothing.
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Unavailable { cause, .. } => !matches!(

@@ -1,4 +1,4 @@
-//! Writes an error with its causes for people.
+//! Writes an error and its causes for people.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -49,7 +49,7 @@ impl fmt::Display for Report {
 }
 
 impl fmt::Debug for Report {
-    /// Writes the words of `Display`, because this is what `main` prints.
+    /// Writes the text of `Display`, because `main` prints the `Debug` form.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }

@@ -63,11 +63,11 @@ pub enum TlsError {
     #[error("{pem} is damaged: the section that begins in line {line} {fault}")]
     #[non_exhaustive]
     Damaged {
-        /// Where the PEM is.
+        /// The location of the PEM.
         pem: PemPlace,
         /// The line in which the damaged section begins, from 1.
         line: usize,
-        /// The fault of the section, as the end of a sentence.
+        /// The fault of the section, in words that can end a sentence.
         fault: &'static str,
     },
     /// The private key does not belong to the certificate.
@@ -76,16 +76,16 @@ pub enum TlsError {
     )]
     #[non_exhaustive]
     KeyMismatch {
-        /// Where the private key is.
+        /// The location of the private key.
         key: PemPlace,
-        /// Where the certificate is.
+        /// The location of the certificate.
         chain: PemPlace,
     },
-    /// A certificate cannot be used, though it is PEM.
+    /// A certificate is valid PEM, but cannot be used.
     #[error("cannot use certificate {number} in {pem}")]
     #[non_exhaustive]
     Certificate {
-        /// Where the certificate is.
+        /// The location of the certificate.
         pem: PemPlace,
         /// The number of the certificate in the PEM, from 1.
         number: usize,
@@ -100,14 +100,14 @@ pub enum TlsError {
     Setup(#[source] Box<dyn StdError + Send + Sync>),
 }
 
-/// Where PEM was given, for messages.
+/// The location at which PEM was given, for messages.
 #[cfg(feature = "tls")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PemPlace {
     /// In the file at this path.
     File(PathBuf),
-    /// In memory, as these items, such as `the trusted certificates`.
+    /// In memory, described as in `the trusted certificates`.
     Memory(&'static str),
 }
 

@@ -29,10 +29,10 @@ pub enum SruFault {
     /// The server redirects the client to another server.
     #[error("redirected to {0}, which is another server")]
     Redirect(String),
-    /// The server sends this client elsewhere, but its header Location is empty.
+    /// The server redirects the client, but the header Location is empty.
     #[error("redirected, but the server does not say where")]
     RedirectNowhere,
-    /// The server sends this client from one address to the next.
+    /// The server redirects the client too many times in a row.
     #[error("redirected more than {0} times")]
     Redirects(usize),
     /// The response is not HTTP, or cannot be read.
@@ -56,17 +56,17 @@ pub enum SruFault {
     /// The server sent the first record in place of the requested record at this position.
     #[error("the server sends record 1 again in place of record {0}")]
     FirstAgain(u64),
-    /// The same records came in place of later ones, as from a server that ignores `startRecord`.
+    /// The server sent earlier records again in place of later ones, perhaps because it ignores `startRecord`.
     #[error(
         "the server sends the records from {before} on again in place of those from {start} on"
     )]
     SamePage {
-        /// The first record of the answer before.
+        /// The position of the first record in the previous response.
         before: u64,
-        /// The first record that was asked for.
+        /// The position of the first requested record.
         start: u64,
     },
-    /// Other records came than were asked for.
+    /// The server sent records at other positions than requested.
     #[error("the server sends record {sent} in place of record {asked}")]
     #[non_exhaustive]
     Misplaced {

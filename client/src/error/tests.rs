@@ -77,7 +77,7 @@ fn messages_are_plain_and_each_level_adds_its_own() {
     }
 }
 
-/// The answers of an error to a program's questions.
+/// The answers of an error's methods, for a program that reacts to it.
 #[derive(Debug, Default, PartialEq)]
 struct Answers {
     timeout: bool,
@@ -88,7 +88,8 @@ struct Answers {
     causes: usize,
 }
 
-/// Returns the answers for a list of words such as `timeout`, and numbers of diagnostics (`d1`) and of causes (`c1`).
+/// Returns the answers for a list of words such as `timeout`, and for the numbers of diagnostics (`d1`) and causes
+/// (`c1`).
 fn answers(words: &str) -> Answers {
     let number = |kind: char| {
         let mut words = words.split(' ').filter_map(|word| word.strip_prefix(kind));
@@ -381,7 +382,7 @@ fn audit_r_l7_every_error_answers_the_questions_of_a_program() {
     }
 }
 
-/// Each level says something of its own, so that a message with all of them does not repeat itself.
+/// Each level of an error adds information, so that a message with all levels does not repeat itself.
 #[test]
 fn audit_r_l7_no_level_repeats_its_cause() {
     for (error, ..) in every_kind() {

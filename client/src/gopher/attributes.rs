@@ -123,7 +123,7 @@ impl View {
 }
 
 impl Question {
-    /// Returns whether the form has an answer for the question. A note has none.
+    /// Returns whether the question needs an answer. A note does not.
     pub fn wants_answer(&self) -> bool {
         self.kind != QuestionKind::Note
     }

@@ -39,7 +39,7 @@ pub enum GopherError {
         /// The number of received octets of the body.
         received: usize,
     },
-    /// Attributes were requested, but the reply is not one of Gopher+.
+    /// Attributes were requested, but the reply is not in Gopher+ format.
     #[error("the server does not answer by Gopher+")]
     NotGopherPlus,
     /// The server sent an error in place of the item.

@@ -34,8 +34,8 @@ impl MenuItem {
         self.item_type == GopherType::INFO.as_char()
     }
 
-    /// Parses a line without its line end. `primary` is the type of the last item with a type of its own; an item of
-    /// type `+` has the same type.
+    /// Parses a line without its line end. `primary` is the type of the last item that was not of type `+`; an item
+    /// of type `+` has the same type.
     pub(super) fn read(line: &[u8], primary: Option<GopherType>) -> Self {
         let mut fields = line.split(|&octet| octet == b'\t');
         let head = fields.next().unwrap_or_default();

@@ -54,7 +54,7 @@ pub enum GopherPlanError {
     /// There are more answers than questions in the item's form.
     #[error("the item's form asks for {questions} answers, and {answers} were given")]
     TooManyAnswers {
-        /// The number of questions that want an answer.
+        /// The number of questions that need an answer.
         questions: usize,
         /// The number of answers.
         answers: usize,

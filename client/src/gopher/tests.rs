@@ -458,7 +458,7 @@ async fn unsendable_urls_are_refused() {
 /// Tests requirement G-6.2: `$` asks for the attributes of all items in a directory. On another item, it means `!`, so
 /// the reply has the attributes of that item.
 #[tokio::test(start_paused = true)]
-async fn g_6_2_attributes_of_all_items_are_those_of_the_item_where_there_is_no_directory() {
+async fn g_6_2_without_a_directory_the_attributes_of_all_items_are_those_of_the_item() {
     let one = "+INFO: 0A\ta\th.example\t70\t+\r\n+ADMIN:\r\n me\r\n";
     let two = "+INFO: 1B\tb\th.example\t70\t+\r\n+ABSTRACT:\r\n x\r\n";
     for (path, body, expected) in [

@@ -1,5 +1,5 @@
-//! The searches of a lookup. Those for an identifier, most likely first: for its notations, in the indexes that may contain it, and
-//! finally with truncation.
+//! The searches of a lookup. The searches for an identifier, most likely first, cover its notations in the indexes that may
+//! contain it, and finally truncation.
 
 use z3950_asn1::apdu::{AttributeValue, Operator, RpnQuery, RpnStructure};
 use z3950_asn1::bib1::attributes::{
@@ -16,28 +16,29 @@ use crate::target::profile::Attributes;
 /// One search of a lookup.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Attempt {
-    /// The attributes of each part of the query: one for an identifier, several for a publication.
+    /// The attributes of each part of the query: one part for an identifier, several parts for a publication.
     pub(crate) attributes: Vec<Attributes>,
     /// The terms: the notations of an identifier, which the query joins with OR, or title, author and year.
     pub(crate) terms: Vec<String>,
     /// The query to send.
     pub(crate) query: RpnQuery,
     pub(crate) precondition: Precondition,
-    /// Whether the profile gives these attributes for the identifier, so that those for its indexes do not replace them.
+    /// Whether the profile gives these attributes for the identifier, so that its attributes for indexes do not
+    /// replace them.
     pub(crate) is_of_profile: bool,
 }
 
-/// When a search is made, if those before it found nothing.
+/// The condition for making a search after earlier searches found nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Precondition {
     None,
-    /// Only if the search for several notations was refused: this one is for a single notation.
+    /// The search is made only if the search for several notations was refused; it is for a single notation.
     Refusal,
-    /// Only if the search before it has more records than are compared: this one has fewer of them.
+    /// The search is made only if the previous search found more records than are compared; it should find fewer.
     TooMany,
 }
 
-/// A part of a query: the attributes, and the terms of which a record has at least one.
+/// A part of a query: attributes and terms. A record matches if it contains at least one of the terms.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct SearchPart {
     attributes: Attributes,
@@ -133,8 +134,8 @@ fn forms(identifier: &Identifier) -> Vec<String> {
     forms
 }
 
-/// The searches that a fallback allows as well: for the begin of a number, for its other notations, and in any index; none for
-/// identifiers that mean nothing outside their own.
+/// Returns the additional searches that a fallback allows: for the beginning of a number, for its other notations, and in any
+/// index. There are none for identifiers that mean nothing in other indexes.
 pub(crate) fn broader(identifier: &Identifier) -> Vec<Attempt> {
     let forms = forms(identifier);
     let by = |pairs: &[(i64, i64)], forms: &[String]| {
@@ -158,8 +159,8 @@ pub(crate) fn broader(identifier: &Identifier) -> Vec<Attempt> {
     }
 }
 
-/// An OCLC number as records hold it: `ocm` and eight digits, `ocn` and nine, `on` and more; with `(OCoLC)` too. A server that
-/// indexes 035 or 001 as it is finds it only so.
+/// Returns an OCLC number in the forms that records contain: `ocm` and eight digits, `ocn` and nine, `on` and more, each also
+/// with `(OCoLC)`. Servers that index 035 or 001 unchanged need these forms.
 fn held_forms(identifier: &Identifier) -> Vec<String> {
     let text = identifier.text.as_str();
     let number = oclc_number(text).unwrap_or(text).trim_start_matches('0');
@@ -185,7 +186,7 @@ impl Attempt {
         }
     }
 
-    /// Creates a search for records that have all parts.
+    /// Creates a search for records that match all parts.
     pub(crate) fn all_of(parts: &[SearchPart], precondition: Precondition) -> Self {
         let queries = parts.iter().filter_map(SearchPart::query);
         let rpn = queries.reduce(|one, other| RpnStructure::combined(one, Operator::And, other));

@@ -118,8 +118,8 @@ pub(crate) fn has_identifier(record: &External, identifier: &Identifier) -> bool
     }
 }
 
-/// Whether a record that was delivered for an identifier holds it; `None` if it cannot be told: the record is not MARC, or the
-/// identifier is a docid, whose place is up to the server.
+/// Returns whether a record that was delivered for an identifier contains it; `None` if this cannot be decided, because the
+/// record is not MARC, or because the identifier is a docid, whose place the server chooses.
 pub fn holds(identifier: &Identifier, record: &External) -> Option<bool> {
     let (marc, syntax) = marc(record)?;
     match identifier.kind {
@@ -137,7 +137,7 @@ pub fn holds(identifier: &Identifier, record: &External) -> Option<bool> {
     }
 }
 
-/// The location of the identifier in a MARC record.
+/// Finds the identifier in a MARC record.
 pub(super) fn matched_in(
     identifier: &Identifier,
     marc: &MarcRecord,
@@ -203,7 +203,7 @@ pub(super) fn texts(field: &Field, code: Option<&str>) -> Vec<String> {
     }
 }
 
-/// Whether a text has a number, given in its normal form.
+/// Returns whether a text contains a number, given in its normal form.
 fn has(kind: Kind, text: &str, wanted: &str) -> bool {
     let found = printed(kind, text);
     if found.is_empty() {

@@ -95,8 +95,8 @@ const UNIMARC_LEVELS: [(u8, &str); 4] = [
 ];
 
 impl Merit {
-    /// Returns the merit of a record found by an identifier, or by title if there is none. A record that is not MARC has the least
-    /// merit.
+    /// Returns the merit of a record that was found by an identifier, or by title if there is none. A record that is not MARC has
+    /// the least merit.
     pub(crate) fn of(
         record: &External,
         identifier: Option<&Identifier>,
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn a_language_that_is_asked_for_decides_before_level_and_source() {
+    fn a_requested_language_takes_precedence_over_level_and_source() {
         let identifier = "isbn:9780306406157".parse().expect("an identifier");
         let french = external(
             "7",

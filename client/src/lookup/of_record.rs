@@ -1,4 +1,4 @@
-//! The identifiers in a MARC record, in the order in which they are looked up: 010, 020, 022, 035.
+//! Returns the identifiers in a MARC record, in the order in which they are looked up: 010, 020, 022, 035.
 
 use z3950_marc::MarcRecord;
 use z3950_marc::crosswalk::is_unimarc;
@@ -6,10 +6,10 @@ use z3950_marc::crosswalk::is_unimarc;
 use super::matched::texts;
 use crate::identifier::{Identifier, Kind, MAX_IDENTIFIERS, printed};
 
-/// A field, the kind of its numbers, and the subfields of cancelled ones.
+/// A field, the kind of its numbers, and the subfields for cancelled numbers.
 type NumberField = (&'static str, Kind, &'static [&'static str]);
 
-/// The fields with identifiers. The number assigned by a library comes first, because it identifies one record, while a
+/// The fields with identifiers. A number assigned by a library comes first, because it identifies one record, while a
 /// number assigned by a publisher may identify several.
 const MARC_21: [NumberField; 4] = [
     ("010", Kind::Lccn, &["z"]),
@@ -72,7 +72,7 @@ fn distinct(identifiers: impl Iterator<Item = Identifier>) -> Vec<Identifier> {
     found
 }
 
-/// The sound numbers in a text, in their normal forms.
+/// Returns the valid numbers in a text, in their normal forms.
 fn all(kind: Kind, text: &str, is_cancelled: bool) -> Vec<Identifier> {
     let found = printed(kind, text).into_iter();
     let sound = found.filter(|number| number.is_valid);
@@ -81,7 +81,7 @@ fn all(kind: Kind, text: &str, is_cancelled: bool) -> Vec<Identifier> {
         .collect()
 }
 
-/// A number with a wrong check digit.
+/// Returns a number with a wrong check digit.
 fn misprinted(kind: Kind, text: &str) -> Option<Identifier> {
     let first = printed(kind, text).into_iter().next()?;
     let is_wrong = !first.is_valid;

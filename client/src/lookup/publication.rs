@@ -1,5 +1,5 @@
-//! The publication that a record describes: a record without a standard number is looked up by its title, author and year, and what
-//! is found counts only if its title is the same and its author does not differ.
+//! The publication that a record describes. A record without a standard number is looked up by its title, author and year; a
+//! record that is found counts only if its title is the same and its author does not differ.
 //!
 //! | file | holds |
 //! |---|---|
@@ -29,9 +29,9 @@ pub(crate) use self::searches::{broader_searches, searches};
 use self::title::Title;
 use crate::record::Record;
 
-/// The most titles that are read from a record, in different scripts.
+/// The maximum number of titles, in different scripts, that are read from a record.
 const MOST_TITLES: usize = 3;
-/// The most characters of a title that are shown.
+/// The maximum number of characters of a title that are shown.
 const MOST_SHOWN: usize = 100;
 
 /// The parts of a publication that are compared: title, names, year and kind of material. It is read from MARC 21 (245, 008, 100 to 111, 700 to
@@ -48,7 +48,7 @@ pub struct Publication {
 }
 
 impl Publication {
-    /// Reads the publication that a record in UTF-8 describes; `None` if its title has no letter and no digit.
+    /// Reads the publication from a record in UTF-8; `None` if its title has neither a letter nor a digit.
     ///
     /// ```
     /// use z3950::lookup::Publication;
@@ -85,7 +85,7 @@ impl Publication {
         })
     }
 
-    /// Reads the publication from a record that a server has sent, in any syntax that has a title.
+    /// Reads the publication from a record sent by a server, in any syntax that has a title.
     pub(crate) fn of_retrieved(record: &External, charset: Option<Charset>) -> Option<Self> {
         let record = Record::new(record.clone(), None).with_charset(charset);
         if let Some(marc) = record.marc().or_else(|| record.described()) {
@@ -98,7 +98,7 @@ impl Publication {
         })
     }
 
-    /// Returns the publication as text that is the same for all records that are looked up alike.
+    /// Returns text that is the same for all records with the same lookup.
     pub fn normalized(&self) -> String {
         let titles: Vec<String> = self.titles.iter().map(Title::key).collect();
         let (authors, year) = (self.authors.key(), self.year.unwrap_or_default());
@@ -128,7 +128,8 @@ impl fmt::Display for Publication {
     }
 }
 
-/// The kind of material by leader positions 6 and 7; manuscripts and printed texts are the same kind.
+/// Returns the kind of material according to leader positions 6 and 7; manuscripts and printed texts are the same
+/// kind.
 fn material(leader: &Leader) -> Option<(u8, bool)> {
     let kind = match leader.octet(6) {
         b't' => b'a',

@@ -16,7 +16,7 @@ use crate::protocol::service::DEFAULT_RESULT_SET;
 use crate::protocol::session::{Reconnect, Repeat, Session};
 use crate::transport::connect::BoxFuture;
 
-/// The maximum number of sessions that a request may lose, whoever is the reason.
+/// The maximum number of sessions that a request may lose, whatever the cause.
 const MAX_LOSSES: usize = 4;
 
 /// The right to use a session. When its last user drops it, the session returns to the pool. It is closed instead if it
@@ -428,7 +428,7 @@ impl<'a> LentRequest<'a> {
         }
     }
 
-    /// Returns the session that replaces a session lost with this error.
+    /// Returns a session to replace the session that was lost with this error.
     async fn replace(&mut self, lost: &Session, error: &Error) -> Result<Session, Error> {
         self.losses += 1;
         self.has_failed_alone |= matches!(error, Error::ProtocolError { .. });

@@ -412,8 +412,8 @@ impl Operations {
         })
     }
 
-    /// Returns the time from which no caller waits for any operation; `None` if there is none in progress, or a caller
-    /// waits.
+    /// Returns the time from which no caller waits for any operation; `None` if no operation is in progress or a
+    /// caller is waiting.
     fn all_abandoned(&self) -> Option<Instant> {
         let times = self.list.iter().map(|operation| operation.abandoned);
         let times: Option<Vec<Instant>> = times.collect();

@@ -95,13 +95,14 @@ impl PagerOptions {
 /// that may be in progress.
 const CHUNKS_AHEAD: usize = 8;
 
-/// How often in a row a server may ask to wait before it sends records, and how long each time.
+/// The maximum number of consecutive times that a server may ask the client to wait before it sends records, and of
+/// waits for each request.
 const MAX_WAITS: u32 = 5;
 const MAX_WAIT: Duration = Duration::from_secs(60);
-/// The least wait, where the server asks for none.
+/// The minimum wait if the server does not state one.
 const LEAST_WAIT: Duration = Duration::from_secs(1);
 
-/// The most diagnostics of a result set that are reported as warnings.
+/// The maximum number of diagnostics of a result set that are reported as warnings.
 const MAX_REPORTED: usize = 20;
 
 /// A result set at a server. At each position is a record or a diagnostic in its place.
@@ -421,7 +422,7 @@ impl Pager {
                         && self.options.takes_refusals
                         && has_any(&diagnostics, &OF_ONE_RECORD) =>
                 {
-                    // The diagnostic takes the place of the record; only one has room there.
+                    // The diagnostic takes the place of the record, and there is room for only one.
                     let mut diagnostics = diagnostics.0;
                     let own = diagnostics.iter().position(is_of_one_record);
                     let diagnostic = diagnostics.swap_remove(own.unwrap_or_default());
@@ -462,7 +463,7 @@ impl Pager {
         }
     }
 
-    /// Reports diagnostics that do not end anything as warnings, each once.
+    /// Reports diagnostics that do not end the request as warnings, each only once.
     fn report(&mut self, what: &str, diagnostics: &[DiagRec]) {
         for diagnostic in diagnostics {
             if self.reported.len() < MAX_REPORTED && !self.reported.contains(diagnostic) {
@@ -477,7 +478,7 @@ impl Pager {
         self.report("the records are sorted in part:", diagnostics);
     }
 
-    /// The request for the records from `start`, if it was sent ahead.
+    /// Returns the request for the records from `start`, if it was sent ahead.
     fn take_ahead(&mut self, start: u64, count: u64) -> Option<Prefetch> {
         let is_next = |ahead: &Prefetch| ahead.start == start && ahead.count <= count;
         if !self.ahead.front().is_some_and(is_next) {
@@ -616,13 +617,14 @@ fn is_whole(result: &Result<PresentResult, Error>, asked: u64) -> bool {
         .is_ok_and(|presented| came(presented) == Ok(asked))
 }
 
-/// How long the server asks to wait before it is asked for the same records again (RFC 9110 §10.2.3), if that is not too long.
+/// Returns how long the server asks the client to wait before it requests the same records again (RFC 9110 §10.2.3),
+/// if the wait is not too long.
 fn asked_to_wait(result: &Result<PresentResult, Error>) -> Option<Duration> {
     let wait = result.as_ref().err()?.retry_after()?;
     (wait <= MAX_WAIT).then(|| wait.max(LEAST_WAIT))
 }
 
-/// Waits as long as the server asks for.
+/// Waits as long as the server requests.
 async fn pause(timeouts: Timeouts, wait: Duration) -> Result<(), Error> {
     let seconds = wait.as_secs();
     tracing::warn!("the server asks to wait {seconds} s before further records");

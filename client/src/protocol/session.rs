@@ -306,12 +306,12 @@ impl Session {
             .unwrap_or(End::Closed)
     }
 
-    /// The timeouts of this handle's requests.
+    /// Returns the timeouts of this handle's requests.
     pub(crate) fn timeouts(&self) -> Timeouts {
         self.timeouts
     }
 
-    /// A handle on the same session with other timeouts.
+    /// Returns a handle to the same session with other timeouts.
     pub fn with_timeouts(&self, timeouts: Timeouts) -> Self {
         Self {
             timeouts,

@@ -23,11 +23,11 @@ use crate::record::Record;
 /// It is a [`Stream`], which programs that do not use such traits can read with [`next`](Self::next). After a
 /// diagnostic in place of a record, which is an error, the next record can be read. Any other error is the last item.
 ///
-/// A stream that was polled and waits for records keeps its result set, which others can use only after the stream has
-/// been polled to the next record, or dropped. [`next`](Self::next) does not: if its future is dropped, so is the request.
+/// A stream that was polled and is waiting for records keeps its result set locked until it is polled again and returns a
+/// record, or is dropped. This does not apply to [`next`](Self::next): dropping its future also drops the request.
 #[must_use = "records are fetched as they are read"]
 pub struct Records {
-    /// The request for the records after those that have come, if it has been made.
+    /// The request for the next records, if it has been made.
     fetching: Option<BoxFuture<'static, Fetched>>,
     cursor: Cursor,
     set: Arc<SharedSet>,
@@ -99,7 +99,7 @@ async fn fetch(set: Arc<SharedSet>, mut cursor: Cursor) -> Fetched {
     (cursor, next)
 }
 
-/// A stream that is being read. When it is dropped, a request whose answer has not come is dropped as well.
+/// A stream that is being read. When it is dropped, a request that has not been answered is dropped too.
 struct Reading<'a>(&'a mut Records);
 
 impl Drop for Reading<'_> {

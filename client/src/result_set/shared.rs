@@ -1,4 +1,4 @@
-//! What a result set shares with the streams of its records: the connection, the name of the set, and the pager
+//! The data shared by a result set and the streams of its records: the connection, the name of the set, and the pager
 //! (Z39.50-2003 §3.1.6).
 
 use std::sync::{self, Arc, PoisonError};
@@ -12,10 +12,11 @@ use crate::protocol::pager::{Pager, PagerOptions};
 use crate::protocol::service::search::SearchResult;
 use crate::record::Record;
 
-/// A result set, which lives as long as its last user.
+/// A result set, which exists as long as it has a user.
 pub(super) struct SharedSet {
     pub(super) found: SearchResult,
-    /// It has a handle to the session, so it is dropped before the connection, which returns the session to the pool.
+    /// The pager, which has a handle to the session. It is dropped before the connection, which returns the session
+    /// to the pool.
     pager: Mutex<Pager>,
     /// The form to request from now on; `None` if it has not changed.
     form: sync::Mutex<Option<PagerOptions>>,

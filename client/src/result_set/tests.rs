@@ -63,7 +63,7 @@ fn searched() -> Turn {
     send(found(3, Vec::new()))
 }
 
-/// The stream of a search, with nothing else that keeps the connection.
+/// Returns the stream of a search; nothing else keeps the connection open.
 async fn stream_of(client: &Client) -> Result<Records, Error> {
     let cat = client.connect("lib.example/cat").await?;
     let hits = cat.search(Query::title("emma")).await?;
@@ -71,7 +71,7 @@ async fn stream_of(client: &Client) -> Result<Records, Error> {
 }
 
 #[test]
-fn audit_r_l8_streams_own_what_they_need() {
+fn audit_r_l8_streams_own_their_data() {
     fn owns_all<T: Stream + Send + Unpin + 'static>() {}
     owns_all::<Records>();
     owns_all::<Events>();
@@ -96,7 +96,7 @@ async fn audit_r_l8_a_stream_outlives_the_function_that_made_it() {
             [Some(1), Some(2), Some(3)],
             "{is_named}"
         );
-        // The session went back to the client with the end of the stream.
+        // The session returned to the client when the stream ended.
         drop(stream_of(&client).await.expect("another stream"));
         let search = "search(0/1/0,usmarc)";
         let seen = format!("connect initRequest {search} present(1+3,usmarc) {search}");
@@ -104,14 +104,14 @@ async fn audit_r_l8_a_stream_outlives_the_function_that_made_it() {
     }
 }
 
-/// Sends a record slowly, so that a reader can give up before it has come.
+/// Sends a record slowly, so that a reader can give up before the record has arrived.
 fn slowly() -> Turn {
     let record = ResponseRecords::ResponseRecords(vec![marc()]);
     let answer = presented(PresentStatus::SUCCESS, Some(record));
     Turn::Trickle(encode(&answer.into()))
 }
 
-/// Waits for the next record until the server has its request number `requests`, and gives up.
+/// Waits for the next record until the server has received `requests` requests, and then gives up.
 async fn give_up<T>(next: impl Future<Output = T>, transcript: &Transcript, requests: usize) {
     let mut next = pin!(next);
     while transcript.text().matches("present").count() < requests {

@@ -108,7 +108,7 @@ impl Outcome {
 }
 
 impl Error {
-    /// Returns a stable name of what happened, for programs, reports and metrics; see [`OutcomeName::as_str`].
+    /// Returns a stable name of the error for programs, reports and metrics; see [`OutcomeName::as_str`].
     pub fn code(&self) -> OutcomeName {
         match self {
             Self::NoMatch => OutcomeName::NoMatch,

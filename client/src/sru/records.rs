@@ -151,7 +151,8 @@ fn without_record(why: &str) -> Record {
     Record::SurrogateDiagnostic(DiagRec::DefaultFormat(diagnostic))
 }
 
-/// Whether a record has neither data nor a diagnostic: no octets, or one element without attributes and contents.
+/// Returns whether a record contains neither data nor a diagnostic: no octets, or one element without attributes and
+/// contents.
 fn is_blank(record: &SruRecord) -> bool {
     if record.diagnostic.is_some() {
         return false;
@@ -171,15 +172,15 @@ fn is_blank(record: &SruRecord) -> bool {
     is_bare && is_closed
 }
 
-/// Whether an answer has records, and nothing in any of them.
+/// Returns whether an answer has records that are all blank.
 pub(super) fn has_only_blank_records(response: &SearchRetrieveResponse) -> bool {
     !response.records.is_empty() && response.records.iter().all(is_blank)
 }
 
-/// How many records a message names.
+/// The maximum number of records that a message names.
 const MAX_NAMED: usize = 5;
 
-/// Which records of an answer for those from `start` on were mended when it was read, in words.
+/// Returns a message about each repair of records in an answer whose first record is at position `start`.
 pub(super) fn mended(response: &SearchRetrieveResponse, start: u64) -> Vec<String> {
     let escaped = named_records(response, start, |record| record.escaped > 0)
         .map(|records| format!("{records}: an & that begins no reference is read as text"));
@@ -190,7 +191,7 @@ pub(super) fn mended(response: &SearchRetrieveResponse, start: u64) -> Vec<Strin
     escaped.into_iter().chain(lost).collect()
 }
 
-/// The positions of the records for which a condition holds, in words; `None` if there are none.
+/// Returns the positions of the records for which a condition holds, as words; `None` if there are none.
 fn named_records(
     response: &SearchRetrieveResponse,
     start: u64,
@@ -215,8 +216,8 @@ fn named_records(
     Some(format!("{records} {named}{more}"))
 }
 
-/// The records of an answer that was asked for `count` records from `start` on, without gaps: positions that the server leaves out
-/// have a diagnostic. Positions that do not make sense are ignored.
+/// Returns the records of an answer to a request for `count` records from position `start`, without gaps: positions that the
+/// server left out contain a diagnostic. Positions that make no sense are ignored.
 pub(super) fn placed(
     response: &SearchRetrieveResponse,
     form: &Form,

@@ -213,7 +213,7 @@ impl SruExchange {
         })
     }
 
-    /// Records after the first ones, and the diagnostics beside them.
+    /// Returns records after the first ones, with any other diagnostics.
     async fn further(
         &mut self,
         set: &mut StoredSearch,
@@ -320,7 +320,7 @@ impl SruExchange {
         let mut count = count.min(MAX_PAGE);
         let mut tried = Vec::new();
         let mut candidates: Option<std::vec::IntoIter<String>> = None;
-        // An answer without data stands if no other schema has any.
+        // An answer without data is used if no other schema has data.
         let mut blank = None;
         let response = loop {
             if let Some(refused) = self.sets.schemas.refused_before(set, start, count) {
@@ -341,7 +341,7 @@ impl SruExchange {
             };
             if count == 0 && response.number_of_records.is_none_or(|hits| hits == 0) && takes_none()
             {
-                // Some servers refuse a request for no records, so one record is requested.
+                // Some servers refuse to send no records, so one record is requested.
                 count = 1;
                 continue;
             }
@@ -526,8 +526,8 @@ fn is_miscounted(page: &SearchRetrieveResponse) -> bool {
     page.number_of_records.is_some_and(|hits| sent > hits)
 }
 
-/// Returns whether later records cannot be reached after an answer: its next position is not after its own beginning,
-/// or it is short and its positions are those of other records.
+/// Returns whether later records cannot be reached after an answer, because its next position is not after its own
+/// beginning, or because it is short and has the positions of other records.
 fn stalls(page: &SearchRetrieveResponse, start: u64, count: u64, came: &[NamePlusRecord]) -> bool {
     let came = u64::try_from(came.len()).unwrap_or(u64::MAX);
     let next = page.next_record_position;
@@ -545,12 +545,12 @@ fn is_estimate(page: &SearchRetrieveResponse) -> bool {
     !precision.ends_with("exact") || page.number_of_records.is_none()
 }
 
-/// Whether the server says where its records are.
+/// Returns whether the server states the positions of its records.
 fn has_positions(page: &SearchRetrieveResponse) -> bool {
     page.records.iter().any(|record| record.position.is_some())
 }
 
-/// The records of a range that are here already.
+/// Returns the records of a range, if all of them have already been received.
 fn held(set: &StoredSearch, form: &Form, start: u64, count: u64) -> Option<Vec<NamePlusRecord>> {
     let begin = usize::try_from(start.checked_sub(1)?).ok()?;
     let end = begin.checked_add(usize::try_from(count).ok()?)?;

@@ -46,18 +46,18 @@ pub(super) struct StoredSearch {
     pub(super) facets: FacetParameters,
     /// The position of the last record that can be reached; `None` if there is no such limit.
     pub(super) end: Option<u64>,
-    /// The records that came last.
+    /// The records of the last answer.
     pub(super) last: LastPage,
 }
 
-/// The records of an answer, to know them again.
+/// The records of an answer, stored to recognise repeated answers.
 #[derive(Clone, Default)]
 pub(super) struct LastPage {
-    /// The position of the first.
+    /// The position of the first record.
     pub(super) start: u64,
-    /// A hash of each.
+    /// A hash of each record.
     records: Vec<u64>,
-    /// How many answers before had the same single record.
+    /// The number of consecutive earlier answers with the same single record.
     same: u32,
 }
 
@@ -89,8 +89,8 @@ impl Schemas {
         self.refused = Some(((set.query.text.clone(), start, count), answer.clone()));
     }
 
-    /// The answer to the same request, if all schemas were refused for it: a request in another record syntax would ask for the same
-    /// schema again.
+    /// Returns the answer to the same request, if the server refused all schemas for it. A request in another record syntax would
+    /// only repeat the request for the same schema.
     pub(super) fn refused_before(
         &self,
         set: &StoredSearch,
@@ -105,7 +105,7 @@ impl Schemas {
 }
 
 impl LastPage {
-    /// The records of an answer, and the answer before.
+    /// Remembers the records of an answer; `before` is the previous answer.
     pub(super) fn of(start: u64, records: &[NamePlusRecord], before: &Self) -> Self {
         let records: Vec<u64> = records.iter().map(hash).collect();
         let same = match (records.as_slice(), before.records.as_slice()) {
@@ -119,8 +119,8 @@ impl LastPage {
         }
     }
 
-    /// Whether an answer for later records has the same ones as the answer before. A single record may be there twice, but not three
-    /// times.
+    /// Returns whether an answer for later records repeats the records of the previous answer. A single record may occur twice in
+    /// a row, but not three times.
     pub(super) fn repeats(&self, before: &Self) -> bool {
         let compared = self.records.len().min(before.records.len());
         let is_same = self.start > before.start

@@ -42,7 +42,8 @@ impl SruExchange {
         })
     }
 
-    /// One request for each record, until one is refused; what the server says of those that it carried out.
+    /// Sends one request for each record until a request is refused. The result combines the answers to the requests
+    /// that were performed.
     async fn update(
         &mut self,
         request: &ExtendedServicesRequest,

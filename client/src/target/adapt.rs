@@ -161,7 +161,7 @@ impl Resolved {
         self.complete(query)
     }
 
-    /// Does the same as [`Self::adapt`], but leaves the index of each operand as it is.
+    /// Does the same as [`Self::adapt`], but does not change the index of each operand.
     pub(crate) fn complete(&self, query: &mut RpnQuery) -> Result<(), UnencodableText> {
         self.profile.attributes.add_missing(query);
         if let Some(charset) = self.profile.query_charset {
@@ -189,7 +189,7 @@ mod tests {
     use crate::target::profile::Profiles;
 
     #[test]
-    fn each_syntax_is_asked_for_once() {
+    fn each_syntax_is_requested_once() {
         let target = Profiles::default()
             .resolve("lib.example/cat")
             .expect("a target");

@@ -95,10 +95,11 @@ pub struct Profile {
     /// Attributes to add to operands that have no attribute of the same type.
     #[serde(default)]
     pub attributes: Attributes,
-    /// The attributes of searches in an index, by its name or Use value; of a server of Z39.50.
+    /// The attributes of searches in an index, by its name or Use value, for a Z39.50 server.
     #[serde(default)]
     pub indexes: Indexes,
-    /// The attributes of searches for a docid, most preferred first; those of RFC 2056 if empty.
+    /// The attributes of searches for a docid, most preferred first. If the list is empty, those of RFC 2056 are
+    /// used.
     #[serde(default)]
     pub docid: Vec<Attributes>,
     /// The credentials for the target.
@@ -151,14 +152,14 @@ impl Profile {
         }
     }
 
-    /// Replaces the attributes of an operand by those that the profile has for its index.
+    /// Replaces the attributes of an operand by the attributes that the profile gives for its index.
     pub(crate) fn indexed(&self, attributes: &mut Vec<AttributeElement>) {
         if self.sru.is_none() {
             self.indexes.apply(attributes);
         }
     }
 
-    /// The address of the server.
+    /// Returns the address of the server.
     pub fn endpoint(&self) -> Endpoint {
         let (host, port) = (self.host.clone(), self.port);
         match (self.sru.is_some(), self.tls) {

@@ -193,7 +193,7 @@ impl HttpClient {
                 return self.receive(phase, response, timeouts).await;
             };
             let location = String::from_utf8_lossy(location.as_bytes()).into_owned();
-            // The body of a redirection is not worth reading.
+            // The body of a redirection is not needed.
             self.kept = None;
             self.follow(phase, &location, &mut request)?;
         }
@@ -416,7 +416,8 @@ fn authority(endpoint: &Endpoint) -> String {
     }
 }
 
-/// Whether a header Content-Encoding names no coding of the body (RFC 9110 §8.4.1): none, or a character set, as servers of CLARIN do.
+/// Returns whether a header Content-Encoding does not name a coding of the body (RFC 9110 §8.4.1): it is empty, or
+/// contains a character set, as sent by CLARIN servers.
 fn is_no_coding(value: &[u8]) -> bool {
     value.split(|octet| *octet == b',').all(|coding| {
         let coding = coding.trim_ascii().to_ascii_lowercase();
@@ -441,7 +442,7 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     Some(until.duration_since(SystemTime::now()).unwrap_or_default())
 }
 
-/// A path with its parameters, without secrets.
+/// Returns a path with its parameters, without secrets.
 fn shown(path: &str) -> String {
     let Some((before, query)) = path.split_once('?') else {
         return path.to_owned();
@@ -482,7 +483,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn audit_r_y3_character_sets_are_no_codings() {
+    fn audit_r_y3_character_sets_are_not_codings() {
         for (value, is_none) in [
             ("", true),
             ("identity", true),

@@ -9,7 +9,8 @@ use crate::error::{Cause, Error, Phase};
 /// The factor by which an answer whose octets arrive slowly may exceed the time limit for an answer.
 const MAX_WAITS: u32 = 10;
 
-/// The time limits. `None` and [`Duration::MAX`] mean no limit. Zero means not to wait: what is not there at once fails.
+/// The time limits. `None` and [`Duration::MAX`] mean no limit. Zero means not to wait: anything that is not
+/// available immediately fails.
 ///
 /// ```
 /// use std::time::Duration;
@@ -21,21 +22,24 @@ const MAX_WAITS: u32 = 10;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Timeouts {
-    /// The limit for each call of a client, a connection or a result set as a whole, none by default. See
-    /// [`Client::within`](crate::Client::within). The call is then given up like a future that is dropped.
+    /// The limit for each call of a client, a connection or a result set as a whole; none by default. See
+    /// [`Client::within`](crate::Client::within). If the limit is reached, the call is abandoned as if its future had
+    /// been dropped.
     pub call: Option<Duration>,
-    /// The limit for the wait for a session, if as many are in use as the target allows, 30 s by default. The time
-    /// begins after all users that waited before have their sessions.
+    /// The limit for the wait for a session, if as many sessions are in use as the target allows; 30 s by default.
+    /// The time begins when all users that were already waiting have their sessions.
     pub session: Option<Duration>,
     /// The limit for name resolution and connection, over all addresses of the host. The default is 10 s.
     pub connect: Option<Duration>,
-    /// The limit for each answer, 30 s by default. The time begins again with each answer to another request in
-    /// progress, and with octets of this answer. An answer that has begun, however, may take at most ten times as long.
+    /// The limit for each answer; 30 s by default. The time restarts with each answer to another request in progress,
+    /// and when octets of this answer arrive. However, an answer whose octets have begun to arrive may take at most ten
+    /// times as long.
     pub answer: Option<Duration>,
     /// The limit for the server's Close and the end of the connection. The default is 1 s.
     pub close: Duration,
-    /// The limit for the answer to a request whose caller has gone, from the time at which another request waits for
-    /// it. After that, the session ends, and a client opens another one for the request that waits. The default is 1 s.
+    /// The limit for the answer to a request whose caller has gone, counted from the time at which another request
+    /// begins to wait for it. After that, the session ends, and the client opens another session for the waiting
+    /// request. The default is 1 s.
     pub abandoned: Duration,
     /// The time at which every wait ends, except a wait limited by `close`.
     pub deadline: Option<Instant>,

@@ -162,7 +162,8 @@ pub(crate) fn bounded(text: &[u8], canonical: impl FnOnce() -> String) -> Result
     Err(Span::new(text).fail_at(MAX_URL_LENGTH, UrlErrorKind::TooLong))
 }
 
-/// What a part of a URL may contain between its delimiters: always `uchar`, and in addition what the fields allow.
+/// The rules for the contents of a part of a URL between its delimiters: always `uchar`, and in addition the
+/// characters that the fields allow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Content {
     /// The parsing mode. [`Mode::Lenient`] also accepts reserved and national characters.

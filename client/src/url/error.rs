@@ -88,7 +88,7 @@ impl fmt::Display for UrlError {
         if self.kind == UrlErrorKind::EmptyInput {
             f.write_str(": ")
         } else {
-            // What comes before a fault is ASCII, so its octets are its characters. People count them from 1.
+            // Everything before a fault is ASCII, so octets and characters are the same. People count from 1.
             write!(f, " at character {}: ", self.offset + 1)
         }?;
         if let Some(remedy) = self.remedy {

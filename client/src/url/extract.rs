@@ -221,8 +221,8 @@ pub const MAX_WRAP_WIDTH: usize = 76;
 /// [`MIN_WRAP_WIDTH`] to [`MAX_WRAP_WIDTH`]. A line ends with a hyphen only if the URL has more consecutive hyphens
 /// than fit on a line.
 ///
-/// `url` is a canonical form, or any other text of graphic ASCII without `<`, `>` and `"`.
-/// [`extract`](extract()) finds the same URL in the result.
+/// `url` must be a canonical form, or other graphic ASCII text without `<`, `>` and `"`. [`extract`](extract()) finds
+/// the same URL in the result.
 pub fn wrap(url: &str, width: usize) -> String {
     let width = width.clamp(MIN_WRAP_WIDTH, MAX_WRAP_WIDTH);
     let mut wrapped = String::from("<URL:");

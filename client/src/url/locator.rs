@@ -120,7 +120,7 @@ fn differs_by_one_letter(scheme: &str, known: &str) -> bool {
     strsim::osa_distance(scheme, known) == 1
 }
 
-/// Without the feature `suggest`, no scheme is taken for a misspelt one.
+/// Without the feature `suggest`, no scheme counts as misspelt.
 #[cfg(not(feature = "suggest"))]
 fn differs_by_one_letter(_: &str, _: &str) -> bool {
     false

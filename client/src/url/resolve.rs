@@ -48,10 +48,10 @@ impl ResolveError {
 /// Resolves `reference` relative to `base`. The result is an absolute URI, which is not checked by the rules of its
 /// scheme.
 ///
-/// An absolute `reference` is returned unchanged. Segments `.` are removed. A segment `..` also removes the segment
-/// before it, even if that is empty, but never the host. If `reference` is empty or only a fragment, it refers to the
-/// base without the base's fragment. Escaped slashes and dots are data. Surrounding spaces, `<` and `>` and one `URL:` are
-/// taken off both texts, as in [`Mode::Lenient`](super::Mode::Lenient).
+/// An absolute `reference` is returned unchanged. Segments `.` are removed. A segment `..` also removes the segment before
+/// it, even if that is empty, but never the host. If `reference` is empty or only a fragment, it refers to the base
+/// without the base's fragment. Escaped slashes and dots are data. Surrounding spaces, `<` and `>`, and one `URL:` are
+/// removed from both texts, as in [`Mode::Lenient`](super::Mode::Lenient).
 ///
 /// # Errors
 /// See [`ResolveError`]; the most common one is `MissingScheme` for the base.
@@ -103,7 +103,7 @@ pub fn resolve(base: &str, reference: &str, profile: ResolveMode) -> Result<Stri
     bounded(format!("{head}{slash}{path}{tail}"))
 }
 
-/// Returns the text that lenient reading takes for the URI, and its offset.
+/// Returns the text that the lenient mode treats as the URI, and its offset.
 fn bare(text: &str) -> Result<(&str, usize), UrlError> {
     let whole = Span::new(text.as_bytes());
     if text.len() > MAX_URL_LENGTH {

@@ -78,7 +78,7 @@ impl Userinfo {
 /// Reserved characters that need no escape in the user name and the password (RFC 1738 §5).
 const LITERAL: &[u8] = b";?&=";
 
-/// Returns text that is written by `write` and in which the password is shown.
+/// Returns the text that `write` produces when passwords are shown.
 pub(crate) fn with_secrets(write: impl FnOnce(&mut String) -> fmt::Result) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.

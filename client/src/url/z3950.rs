@@ -74,8 +74,8 @@ impl Extension {
         self.value.decode()
     }
 
-    /// Returns the value with its escapes. Whether a plus separates, as in `rs`, or is data depends on the keyword, so
-    /// `+` and `%2B` are kept apart.
+    /// Returns the value with its escapes. Whether a plus is a separator, as in `rs`, or data depends on the keyword,
+    /// so `+` and `%2B` remain different.
     pub fn encoded(&self) -> &Encoded {
         &self.value
     }

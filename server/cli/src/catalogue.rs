@@ -1,4 +1,5 @@
-//! Databases in indexes that other programs keep: their maps, the comparison with the indexes, and the command that looks at an index.
+//! Databases in indexes that belong to other programs: their maps, the comparison with the indexes, and the command
+//! that examines an index.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,13 +16,13 @@ use crate::engine::{access, warn_of_exposure};
 use crate::failure::{Exit, Failure, complain, note};
 use crate::print;
 
-/// The most octets of a file with a map.
+/// The maximum size of a file with a map, in octets.
 const MOST_MAP: u64 = 1 << 20;
 
 /// Reads the map of a database.
 ///
 /// # Errors
-/// The file cannot be read, or is no map.
+/// The file cannot be read, or does not contain a map.
 fn map(source: &MapSource) -> Result<CatalogueMap, Failure> {
     let text = match source {
         MapSource::Shipped(name) => shipped(name)?.to_owned(),
@@ -39,10 +40,10 @@ fn map(source: &MapSource) -> Result<CatalogueMap, Failure> {
     })
 }
 
-/// Returns the text of a map that the program brings.
+/// Returns the text of a built-in map.
 ///
 /// # Errors
-/// There is none of this name.
+/// There is no map with this name.
 pub(crate) fn shipped(name: &str) -> Result<&'static str, Failure> {
     CatalogueMap::shipped(name).ok_or_else(|| {
         let names: Vec<&str> = CatalogueMap::names().collect();
@@ -51,7 +52,7 @@ pub(crate) fn shipped(name: &str) -> Result<&'static str, Failure> {
     })
 }
 
-/// Returns the options of a database, with what is read from files.
+/// Returns the options of a database, including the contents of files.
 ///
 /// # Errors
 /// A file cannot be read.
@@ -65,7 +66,7 @@ fn options(settings: &CatalogueSettings) -> Result<CatalogueOptions, Failure> {
 /// its connections and result sets.
 ///
 /// # Errors
-/// A file of the settings cannot be read, or has no certificates or no map.
+/// A file in the settings cannot be read, or does not contain certificates or a map.
 pub(crate) fn open(
     config: &Config,
     running: &[Arc<CatalogueDatabase>],
@@ -84,9 +85,9 @@ pub(crate) fn open(
     opened.collect()
 }
 
-/// Compares the maps of databases with their indexes, all at the same time, apart from those that were running before, and tries a search in
-/// each. What an index lacks is noted, and not offered. An index that cannot be asked now is reported; it is compared at the first search. Returns whether all of them
-/// could be asked.
+/// Compares the maps of databases with their indexes, all at the same time, except databases that were already running, and tries
+/// one search in each. Fields that an index lacks are reported, and are not offered. An index whose engine does not answer now is
+/// reported, and is compared at the first search. Returns whether all engines answered.
 ///
 /// # Errors
 /// The indexes that do not fit their maps, each with the line of the setting.
@@ -149,10 +150,11 @@ pub(crate) fn tell(config: &Config) {
     }
 }
 
-/// Looks at an index, and prints what it is and what would be answered. The exit tells whether a map fits.
+/// Examines an index, and prints a description of it and of the searches that would be answered. The exit code says
+/// whether a map fits.
 ///
 /// # Errors
-/// The index cannot be asked.
+/// The engine does not answer, or refuses the request.
 pub(crate) fn look(arguments: &LookArguments, runtime: &Runtime) -> Result<Exit, Failure> {
     let access = access(arguments.ca.as_deref(), arguments.credentials.as_deref())?;
     let addresses = [arguments.address.clone()];

@@ -60,7 +60,7 @@ settings! {
         remotes: Vec<RemoteOptions>,
         /// The databases whose records are in search engines.
         clusters: Vec<ClusterSettings>,
-        /// The databases whose records are in indexes that other programs keep.
+        /// The databases whose records are in indexes that belong to other programs.
         catalogues: Vec<CatalogueSettings>,
         /// The profiles of targets that the gateway may use.
         gateway_profiles: Arc<Profiles>,

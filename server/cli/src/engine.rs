@@ -1,4 +1,5 @@
-//! Databases in a search engine: their settings, the commands that create and fill an index, and the check of what is there.
+//! Databases in a search engine: their settings, the commands that create and fill an index, and the check of the
+//! index.
 
 mod bar;
 mod create;
@@ -27,10 +28,10 @@ use crate::config::{ClusterSettings, Config};
 use crate::failure::{Exit, Failure, complain, note};
 use crate::words::counted;
 
-/// The most octets of a file of credentials.
+/// The maximum size of a file of credentials, in octets.
 const MOST_CREDENTIALS: u64 = 64 << 10;
 
-/// The first and the longest wait before an index is checked again; each wait is twice as long as the previous one.
+/// The first and the maximum delay before an index is checked again; each delay is twice as long as the previous one.
 const WAITS: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(30)];
 
 /// Runs a command for search engines.
@@ -74,7 +75,7 @@ fn read_settings(arguments: &EngineArguments) -> Result<Config, Failure> {
     }
 }
 
-/// Returns the options of a database, with what is read from files.
+/// Returns the options of a database, including the contents of files.
 ///
 /// # Errors
 /// A file cannot be read.
@@ -112,7 +113,7 @@ pub(crate) fn access(
 /// Returns the layout of a database in the engine: its fields.
 ///
 /// # Errors
-/// Wrong names of indexes, which cannot occur after a check of the settings file.
+/// The names of indexes are wrong, which cannot occur after a check of the settings file.
 fn layout(config: &Config, settings: &ClusterSettings) -> Result<Arc<EngineLayout>, Failure> {
     let layout = EngineLayout::new(
         config.access_points.clone(),
@@ -129,7 +130,7 @@ fn layout(config: &Config, settings: &ClusterSettings) -> Result<Arc<EngineLayou
 /// connections and result sets.
 ///
 /// # Errors
-/// A file of the settings cannot be read, or has no certificates.
+/// A file in the settings cannot be read, or does not contain certificates.
 pub(crate) fn open(
     config: &Config,
     running: &[Arc<ClusterDatabase>],
@@ -155,7 +156,7 @@ fn index(config: &Config, settings: &ClusterSettings) -> Result<ClusterIndex, Fa
     index.map_err(|error| Failure::cannot(&what, error))
 }
 
-/// Warns of credentials that others can read on their way.
+/// Warns if credentials would be sent over a connection that others can read.
 pub(crate) fn warn_of_exposure(
     database: &str,
     addresses: &[ClusterAddress],
@@ -167,7 +168,7 @@ pub(crate) fn warn_of_exposure(
     }
 }
 
-/// An index that cannot be checked now, and why.
+/// An index that cannot be checked now, and the reason.
 pub(crate) struct UncheckedIndex {
     database: String,
     index: ClusterIndex,
@@ -175,14 +176,15 @@ pub(crate) struct UncheckedIndex {
 }
 
 impl UncheckedIndex {
-    /// Returns whether searches fail or lack records.
+    /// Returns whether searches fail or miss records.
     pub(crate) fn is_outage(&self) -> bool {
         self.error.is_outage()
     }
 }
 
-/// Checks that the clusters and their indexes are what the settings say, all at the same time, apart from those whose settings have not
-/// changed, and prints what they are. Indexes that cannot be checked now are reported and returned, so that they can be watched.
+/// Checks that the clusters and their indexes match the settings, all at the same time, except those whose settings have not
+/// changed, and prints a description of each. Indexes that cannot be checked now are reported and returned, so that they can be
+/// checked again later.
 ///
 /// # Errors
 /// The indexes that do not match the settings, each with the line of the setting.
@@ -250,8 +252,8 @@ fn described(report: &IndexReport) -> String {
     )
 }
 
-/// Checks indexes again, until they can be checked; the log says what comes of it. One that does not match the settings is not used until
-/// it does.
+/// Checks indexes again until the check succeeds, and logs the results. An index that does not match the settings is not used
+/// until it does.
 pub(crate) fn watch(unchecked: Vec<UncheckedIndex>, served: &[Arc<ClusterDatabase>]) {
     for UncheckedIndex {
         database, index, ..
@@ -361,7 +363,7 @@ fn failed(error: &IndexError) -> Failure {
 /// Returns the database that the arguments and settings select.
 ///
 /// # Errors
-/// The arguments do not match a database of the settings, or there is none.
+/// The arguments do not match a database in the settings, or there is none.
 fn selected<'c>(
     config: &'c Config,
     address: Option<&ClusterAddress>,

@@ -19,7 +19,7 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
-    /// Returns the more serious of two exits.
+    /// Returns the more serious of two exit codes.
     pub(crate) fn and(self, other: Self) -> Self {
         let graver = [Self::Interrupted, Self::Unexpected, Self::Usage];
         let mut known = graver.into_iter().chain([Self::FaultsFound]);
@@ -94,7 +94,7 @@ pub(crate) fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
 
-/// Prints a message about something that went as intended, as [`complain`] does, unless notes are left out.
+/// Prints a message about a success, like [`complain`], unless notes are left out.
 pub(crate) fn note(words: &dyn fmt::Display) {
     if !is_quiet() {
         complain(words);

@@ -27,10 +27,10 @@ impl FromStr for NamedFile {
     }
 }
 
-/// Adds files without a name to the named ones, each as a database of its own.
+/// Adds each file without a name as a separate database, whose name is that of the file.
 ///
 /// # Errors
-/// Fails if a file does not have a name for a database, or if a database of this name already exists.
+/// Fails if no name for a database can be made of the name of a file, or if a database with this name already exists.
 pub(crate) fn name_files(files: &[PathBuf], databases: &mut Vec<NamedFile>) -> Result<(), String> {
     for path in files {
         let name = database_name(path)?;
@@ -52,7 +52,7 @@ pub(crate) fn name_files(files: &[PathBuf], databases: &mut Vec<NamedFile>) -> R
     Ok(())
 }
 
-/// Returns the name of the database for a file: the name of the file without its extension, or that of a folder.
+/// Returns the name of the database for a file or folder: its name, without the extension of a file.
 fn database_name(path: &Path) -> Result<String, String> {
     let shown = path.display();
     if path == Path::new("-") {
@@ -75,7 +75,7 @@ fn database_name(path: &Path) -> Result<String, String> {
     })
 }
 
-/// Returns whether a name needs no escapes to stand in a target, apart from blanks.
+/// Returns whether a name can be used in a target without escapes; spaces are allowed.
 fn is_plain(name: &str) -> bool {
     let separates = |one: char| "+/?#@;=&%".contains(one);
     !name.contains(|one: char| separates(one) || one.is_control())

@@ -39,8 +39,8 @@ pub(crate) fn install(verbose: u8, color: ColorChoice) {
     }
 }
 
-/// Fields of events and spans. Any of them may hold text from a client or a target: they stay on their line, and change nothing around
-/// them on a terminal.
+/// Formats the fields of events and spans. These may contain text from a client or a target, so control characters are escaped:
+/// the text stays on its line and cannot affect the terminal.
 struct EscapedFields;
 
 impl<'w> FormatFields<'w> for EscapedFields {
@@ -51,7 +51,7 @@ impl<'w> FormatFields<'w> for EscapedFields {
     }
 }
 
-/// Writes events as the program's other messages: `z3950d: Init is refused peer=192.0.2.7`.
+/// Writes events in the form of the program's other messages: `z3950d: Init is refused peer=192.0.2.7`.
 struct Message;
 
 impl<S, N> FormatEvent<S, N> for Message

@@ -122,7 +122,7 @@ fn settings() -> Vec<Section> {
 /// Returns the text requested by the arguments.
 ///
 /// # Errors
-/// There is no manual page of this name, or files cannot be written.
+/// There is no manual page with this name, or files cannot be written.
 pub(crate) fn text(arguments: &Arguments) -> Result<Vec<u8>, Failure> {
     if let Some(shell) = arguments.completions() {
         return PROGRAM.registration(shell).map_err(Failure::unexpected);

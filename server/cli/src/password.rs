@@ -125,7 +125,7 @@ mod terminal {
         let mut line = Vec::new();
         let mut octet = [0];
         while line.len() <= MAX_PASSWORD {
-            // The standard library would keep what is typed ahead in its buffer.
+            // The standard library would buffer input that is typed ahead.
             if retry_on_intr(|| read(&terminal, &mut octet)).map_err(failed)? == 0 {
                 break;
             }

@@ -282,7 +282,7 @@ pub(crate) fn expiry(files: &TlsFiles, tls: &Tls) -> String {
 /// Loads a certificate that will replace the one in use.
 ///
 /// # Errors
-/// The same as for [`settings::tls`]; also if the certificate has expired, or is not valid yet.
+/// The errors of [`settings::tls`]; also if the certificate has expired, or is not valid yet.
 fn renewed(files: &TlsFiles) -> Result<Tls, Failure> {
     let tls = settings::tls(files).map_err(Failure::usage)?;
     let (path, now) = (files.certificate.display(), SystemTime::now());

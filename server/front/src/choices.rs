@@ -146,8 +146,8 @@ impl Catalogues {
         Self(databases.map(ShownDatabase::of).collect())
     }
 
-    /// Returns the title of a database or of a part; a part's title follows that of its database. An unknown name is returned as
-    /// it is.
+    /// Returns the title of a database or of a part; the title of a part follows the title of its database. An unknown name is
+    /// returned unchanged.
     pub(crate) fn title(&self, name: &str) -> String {
         let of_database = |database: &ShownDatabase| {
             if database.is_named(name) {
@@ -194,7 +194,7 @@ impl Catalogues {
         Some(choice.name.clone())
     }
 
-    /// Returns whether the database with this name has its records at this server.
+    /// Returns whether the records of the database with this name are on this server.
     pub(crate) fn is_local(&self, name: &str) -> bool {
         let mut choices = self.choices();
         choices.any(|choice| choice.addresses.is_empty() && choice.name.eq_ignore_ascii_case(name))
@@ -255,7 +255,7 @@ pub(crate) struct SearchForm {
     pub(crate) has_best: bool,
     /// The name of the order of the records; empty for the order in which the databases have them.
     pub(crate) sort: &'static str,
-    /// Whether the options are folded, because the page has something more important to show.
+    /// Whether the options are collapsed, because the page has something more important to show.
     pub(crate) is_folded: bool,
 }
 

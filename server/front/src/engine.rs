@@ -1,30 +1,32 @@
-//! A database in a distributed search engine: type-1 queries become queries of the engine, records are the octets that it keeps.
+//! A database in a distributed search engine: type-1 queries become queries of the engine, and records are the octets
+//! that the engine stores.
 //!
-//! What any engine shares is here: what to find (`clause`), what to ask (`plan`) and what comes back (`answer`), without a word of
-//! an engine's language. [`opensearch`] makes and fills an index of its own in OpenSearch; [`catalogue`] reads the index that another
-//! program keeps.
+//! This module has the code that all engines share: what to find (`clause`), the request (`plan`) and the answer (`answer`),
+//! independently of the engine's language. [`opensearch`] creates and fills its own index in OpenSearch; [`catalogue`] reads an
+//! index that belongs to another program.
 //!
 //! A search goes through these modules:
 //!
-//! 1. `clause` walks the type-1 query and makes a `Clause` of it: what to find in which index. Operators of one kind become one list.
-//!    A term becomes a leaf of the index's own kind: `opensearch::leaf` reads terms with the code of `MemoryBackend`, and joins terms of
-//!    one index. A query of more than 1,000 leaves or 30 levels is refused here.
-//! 2. `plan` is what is asked in one request: the clause, the order, the page, facets, counts, and the time to answer in.
-//! 3. `elastic::request` writes the plan in JSON; `opensearch::request` says in which fields, which `opensearch::document` describes, and
-//!    `opensearch::pattern` writes masks and regular expressions. Terms were folded and split by the code of `MemoryBackend`; the engine
-//!    does neither. `link` sends the JSON to one of the nodes.
-//! 4. `elastic` makes an `EngineAnswer` of the response: the total, the records, and what is missing. It also decides which diagnostic a
-//!    failure is.
-//! 5. `hits` keeps the clause as the result set, and `pages` fetches records when they are presented. `far` finds those far from the
-//!    first where records are in the order of numbers: the number at a position is estimated, and corrected by a count.
+//! 1. `clause` converts the type-1 query to a `Clause`, which says what to find in which index. Nested operators of one kind
+//! become one list. A term becomes a leaf, whose type depends on the kind of index: `opensearch::leaf` reads terms with the code
+//! of `MemoryBackend`, and joins terms of one index. A query of more than 1,000 leaves or 30 levels is refused here.
+//! 2. `plan` describes one request: the clause, the order, the page, facets, counts, and the time limit.
+//! 3. `elastic::request` converts the plan to JSON; `opensearch::request` decides which fields are searched, which are described
+//! in `opensearch::document`, and `opensearch::pattern` writes masks and regular expressions. Terms were folded and split by the
+//! code of `MemoryBackend`, so the engine does neither. `link` sends the JSON to one of the nodes.
+//! 4. `elastic` converts the response to an `EngineAnswer`: the total, the records, and a description of what is missing. It also
+//! chooses the diagnostic for a failure. 5. `hits` keeps the clause as the result set, and `pages` fetches records when they are
+//! presented. `far` finds records at high positions if records are in the order of numbers: it estimates the number at a
+//! position, and corrects the estimate by a count.
 //!
-//! What any database in an engine does with these is written once, in `search`, `sort`, `scan` and `pages`, over the trait
+//! The code that all databases in engines have in common is in `search`, `sort`, `scan` and `pages`, which use the trait
 //! `EngineDatabase`.
 //!
-//! Another engine needs leaves, a `request` and a `response` of its own. In a catalogue, `catalogue::map` reads which field answers which
-//! attribute (`catalogue/maps`), and `catalogue::offer` compares the map with the fields of the index every minute, and offers what both
-//! have. `catalogue::term` decides what a term means and sends its text verbatim, since the engine folds it. `catalogue::dialect` chooses
-//! the language of the engine, which `catalogue::koha` or `catalogue::solr` writes.
+//! Another engine needs its own leaves, `request` and `response`. In a catalogue, `catalogue::map` reads which field answers
+//! which attribute (`catalogue/maps`), and `catalogue::offer` compares the map with the fields of the index every minute, and
+//! offers the attributes for which the index has fields. `catalogue::term` decides what a term means and sends its text
+//! unchanged, because the engine folds it. `catalogue::dialect` chooses the language of the engine, which is implemented by
+//! `catalogue::koha` or `catalogue::solr`.
 
 mod answer;
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! File formats for records, which both the page and the gateway offer, and the text of a file before, between and after its
-//! records.
+//! File formats for records, which both the page and the gateway offer, and the text before, between and after the records
+//! of a file.
 
 use z3950::Record;
 use z3950::asn1::record::RetrievedRecord;
@@ -121,7 +121,7 @@ impl FileFormat {
                     _ => iso2709::encode(&marc).map_err(|error| error.to_string()),
                 };
             }
-            // The losses are inherent in the format of the file, so they are not reported.
+            // These losses are unavoidable in this file format, so they are not reported.
             FileWriter::Marc(form) => {
                 let lost = form.write(&marc()?, &mut octets);
                 lost.map_err(|error| error.to_string())?;

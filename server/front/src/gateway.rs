@@ -200,7 +200,8 @@ impl Gateway {
             return Err(GatewayFailure::new(StatusCode::NOT_FOUND, words));
         }
         let passage = self.passage(url.host(), url.port(), asked, client)?;
-        // Which databases a client sees would tell whether its password is right, so that a guess is checked as in a session.
+        // The databases that a client sees would reveal whether its password is right, so the password is checked as in a
+        // session.
         if client.login().is_some() {
             self.admit(client).await?;
         }
@@ -208,7 +209,7 @@ impl Gateway {
             Passage::Own => {
                 let names = url.databases().iter().map(ToString::to_string);
                 let names: Vec<String> = names.collect();
-                // A client that may do nothing without a login sees no databases, and is asked for the login there.
+                // A client that may do nothing without a login sees no databases; it is asked for the login when it uses one.
                 let is_known = client.login_status() != LoginStatus::Stranger;
                 let catalogues = Catalogues::of(client);
                 let is_there = |name: &&String| !is_known || catalogues.has(name);

@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_said_twice_is_shown_once() {
+    fn repeated_messages_are_shown_once() {
         for (available, due, status, expected) in [
             (Some(true), None, Some("Available"), "available"),
             (

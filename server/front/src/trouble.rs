@@ -1,4 +1,5 @@
-//! Trouble that may last, as the log tells it: once when it begins, at most once a minute while it lasts, and once when it is over.
+//! Limits the log lines about lasting trouble: one when it begins, at most one a minute while it lasts, and one when
+//! it is over.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -6,10 +7,10 @@ use std::time::Duration;
 use tokio::time::Instant;
 use z3950_server::lock;
 
-/// The least time between two lines about failures.
+/// The minimum time between two lines about failures.
 const QUIET: Duration = Duration::from_secs(60);
 
-/// What the log has been told of something that fails, perhaps with every request.
+/// The log lines written about a failure that may occur with every request.
 #[derive(Debug, Default)]
 pub(crate) struct Trouble(Mutex<Told>);
 
@@ -17,15 +18,15 @@ pub(crate) struct Trouble(Mutex<Told>);
 struct Told {
     /// The time of the last line about a failure.
     last: Option<Instant>,
-    /// The failures since that line.
+    /// The number of failures since that line.
     since: u64,
-    /// Whether nothing has been said of its end since that line.
+    /// Whether the end of the trouble has not been logged since that line.
     is_open: bool,
 }
 
 impl Trouble {
-    /// Counts a failure. If it is worth a line, returns the number of failures that the line stands for: this one, and those since the last
-    /// line.
+    /// Counts a failure. If a line should be logged, returns the number of failures for this line: this one, and those since the
+    /// last line.
     pub(crate) fn failed(&self) -> Option<u64> {
         let mut told = lock(&self.0);
         told.since = told.since.saturating_add(1);
@@ -37,8 +38,8 @@ impl Trouble {
         Some(std::mem::take(&mut told.since))
     }
 
-    /// Says that nothing fails now. If there was a line about failures and none since that they are over, returns the number of
-    /// failures since then. What fails again and again thus gets no more lines than what fails all the time.
+    /// Reports that the failure is over. If the failures were logged but their end was not, returns the number of failures
+    /// since that line. Trouble that comes and goes thus gets no more lines than trouble that lasts.
     pub(crate) fn is_over(&self) -> Option<u64> {
         let mut told = lock(&self.0);
         let was_open = std::mem::take(&mut told.is_open);
@@ -68,7 +69,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn audit_what_fails_again_and_again_gets_a_line_each_minute() {
+    async fn audit_repeated_failures_get_a_line_each_minute() {
         let trouble = Trouble::default();
         assert_eq!((trouble.failed(), trouble.is_over()), (Some(1), Some(0)));
         for _ in 0..100 {

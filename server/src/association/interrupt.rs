@@ -46,14 +46,15 @@ pub(crate) struct Operation {
     inner: Arc<Inner>,
     number: u64,
     pub(crate) reference_id: Option<ReferenceId>,
-    /// The request that was held back until the client answered a question of the server, and now can be performed.
+    /// The request that was held back until the client answered a question of the server, and that can now be
+    /// performed.
     pub(crate) held: Option<Box<Apdu>>,
 }
 
 impl Interrupt {
-    /// Handles a request that arrives while the session is busy, if it is a TriggerResourceControl. Returns the APDUs to send at
-    /// once, or `None` for any other request, which has to wait for its turn. A trigger that does not name an operation in
-    /// progress has no effect.
+    /// Handles a request that arrives while the session is busy, if it is a TriggerResourceControl. Returns the APDUs to send
+    /// immediately, or `None` for any other request, which has to wait for its turn. A trigger that does not name an operation
+    /// in progress has no effect.
     pub fn take(&self, request: &Apdu) -> Option<Vec<Apdu>> {
         let Apdu::TriggerResourceControlRequest(trigger) = request else {
             return None;

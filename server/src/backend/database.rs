@@ -33,7 +33,7 @@ pub struct DatabaseInfo {
     pub parts: Vec<DatabasePart>,
     /// The target that holds the records, as clients write it, if they are at one other server.
     pub address: Option<String>,
-    /// Whether records of several parts are merged into one, which makes the complete database the better choice for people.
+    /// Whether records of several parts are merged into one, so that users should search the complete database.
     pub is_merged: bool,
 }
 
@@ -100,7 +100,8 @@ pub struct AttributeInfo {
     pub name: String,
     /// For a Use attribute, whether its index can be scanned if the [database](DatabaseInfo::scan) can.
     pub scan: bool,
-    /// For a Use attribute, whether result sets can be sorted by its index if the [database](DatabaseInfo::sort) sorts.
+    /// For a Use attribute, whether result sets can be sorted by its index if the [database](DatabaseInfo::sort) can
+    /// be sorted.
     pub sort: bool,
 }
 
@@ -123,10 +124,10 @@ impl AttributeInfo {
     }
 }
 
-/// Checks that all databases that a request names are among those that a backend has. Names are caseless (Z39.50-2003 §3.2.2.1.3).
+/// Checks that a backend has all databases named in a request. The case of names is ignored (Z39.50-2003 §3.2.2.1.3).
 ///
 /// # Errors
-/// Condition 235 with the first name that is not known.
+/// Condition 235 with the first unknown name.
 pub fn check_databases(named: &[DatabaseName], known: &[&str]) -> Result<(), Diagnostic> {
     let is_known = |name: &DatabaseName| {
         let name = name.0.to_string_lossy();

@@ -209,7 +209,7 @@ impl Run {
     }
 }
 
-/// Begins a request, or first the check of the login in it.
+/// Begins a request or, if it contains a login, begins checking the login first.
 fn begun(asked: ReceivedRequest, session: &mut Session) -> OperationState {
     match session.login_check(&asked.request) {
         Some(check) => OperationState::CheckingLogin(asked, Box::pin(check.run())),

@@ -251,7 +251,7 @@ impl Occupants {
         Some(removed)
     }
 
-    /// Frees the room of a connection immediately, although closing the connection may take a moment.
+    /// Frees the room of a connection immediately, because closing the connection may take a moment.
     fn send_away(&mut self, leaving: &Candidate) {
         if let Some(occupant) = self.remove(&leaving.address, leaving.number) {
             occupant.gives_way.store(true, Ordering::Release);

@@ -19,7 +19,7 @@ use crate::budget::Charge;
 
 /// The streams that connections run over.
 pub(crate) trait Transport: AsyncRead + AsyncWrite + Unpin {
-    /// Whether the end of the connection is announced by the protocol, as in TLS.
+    /// Whether the protocol announces the end of the connection, as TLS does.
     const ANNOUNCES_END: bool = false;
 
     /// Whether the transport is TLS.

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn octets_after_the_end_are_told_as_apdus() {
+    fn octets_after_the_end_are_reported_as_apdus() {
         let close: &[u8] = b"\xbf\x30\x05\x9f\x81\x53\x01\x00";
         let odd: &[u8] = b"\xb6\x01x";
         let begun: &[u8] = b"\xb6\x82\xff\xfe";

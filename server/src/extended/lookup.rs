@@ -65,7 +65,7 @@ impl OwnDatabase {
         }
     }
 
-    /// Finds the records that match the query, in list order; their texts are in lower case.
+    /// Finds the records that match the query, in list order; the texts of the records must be in lower case.
     ///
     /// A text matches if it has the given relation to the term, by default equality regardless of case; with right truncation, it
     /// must begin with the term. Position, structure and completeness are ignored, because each text is a single value.
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn queries_and_what_they_find() {
+    fn queries_and_their_results() {
         for (pqf, expected) in [
             ("@attrset exp-1 @attr 1=1 databaseinfo", "1 2"),
             ("@attr exp-1 1=1 DatabaseInfo", "1 2"),

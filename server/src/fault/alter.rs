@@ -158,7 +158,7 @@ pub(super) fn fail(answer: &mut Apdu, diagnostic: &Diagnostic) {
     }
 }
 
-/// Sets the status of an answer to success, whatever else it says.
+/// Sets the status of an answer to success, whatever its other contents.
 fn say_success(answer: &mut Apdu) {
     match answer {
         Apdu::SearchResponse(search) => {

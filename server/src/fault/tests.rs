@@ -313,7 +313,7 @@ fn challenges_come_before_the_answer() {
         let mut scripted = Scripted::opened(Faults::new().on(When::search(), challenge));
         assert_eq!(scripted.words(search("war")), ["accessControlRequest"]);
         assert_eq!(scripted.words(response(credentials)), [answer]);
-        // Credentials without a challenge are an error by the client.
+        // A client that sends credentials without a challenge is at fault.
         let unasked = scripted.serve(response(None));
         assert!(unasked.hang_up);
     }

@@ -148,7 +148,7 @@ impl When {
         self.database.is_some() || self.docid.is_some()
     }
 
-    /// Returns whether all conditions are met, apart from those on the number of the request.
+    /// Returns whether all conditions are met, apart from conditions on the number of the request.
     pub(super) fn is_met(&self, session: u64, request: &Apdu, subject: &Subject) -> bool {
         let syntax = match request {
             Apdu::SearchRequest(search) => search.preferred_record_syntax,
@@ -211,8 +211,8 @@ const SERVICES: [(&str, &str); 3] = [
 
 #[cfg(feature = "sru")]
 impl When {
-    /// Returns whether an HTTP request meets all conditions, apart from those on the number of the request. A docid may be
-    /// anywhere in the query.
+    /// Returns whether an HTTP request meets all conditions, apart from conditions on the number of the request. A docid
+    /// may be anywhere in the query.
     pub(super) fn is_met_by_http(&self, session: u64, request: &HttpSubject) -> bool {
         let is_of_kind = match self.http {
             None => self.apdu.is_none_or(|apdu| {

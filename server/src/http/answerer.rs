@@ -117,7 +117,7 @@ impl<'a> Answerer<'a> {
 
     /// Answers a request. Dropping the future cancels the operation.
     ///
-    /// `octets` are the part of the head that is known as the client wrote it.
+    /// `octets` are the known part of the head, in the form in which the client sent it.
     pub(super) async fn answer(
         &mut self,
         request: Request<Incoming>,
@@ -441,9 +441,9 @@ fn kind(request: &sru::Request) -> OperationKind {
     }
 }
 
-/// Whether the client wants no other answer on the connection.
+/// Returns whether the client wants the connection to end after this answer.
 ///
-/// The end of a request with chunks is not known here, nor is the beginning of one that follows in the same packet.
+/// For a chunked request, hyper does not reveal where it ends, nor where the next request in the same packet begins.
 fn is_last(head: &Parts) -> bool {
     if head.headers.contains_key(TRANSFER_ENCODING) {
         return true;

@@ -76,7 +76,8 @@ impl Problem {
 /// The supported methods.
 pub(super) const METHODS: &str = "GET, HEAD, POST, OPTIONS";
 
-/// Reads the head of a request. `octets` are the head verbatim, or empty if that is not known. `is_web` if it is not SRU's.
+/// Reads the head of a request. `octets` are the head verbatim, or empty if it is not known. `is_web` is whether the
+/// request is for a handler other than SRU.
 pub(super) fn read(head: &Parts, octets: &[u8], is_web: bool) -> Result<Heading, Problem> {
     let carrier = match carrier(head) {
         Ok(Carrier::Nothing) => Carrier::Nothing,
@@ -137,8 +138,8 @@ pub(super) fn read(head: &Parts, octets: &[u8], is_web: bool) -> Result<Heading,
     })
 }
 
-/// Returns why a target is not for this server, which knows HTTP alone, with TLS or without (RFC 9110 §7.4). `is_web` if a
-/// gateway takes it.
+/// Returns why this server, which only supports HTTP with or without TLS, does not accept a request target (RFC 9110
+/// §7.4). `is_web` is whether a gateway handles the request.
 pub(super) fn foreign(target: &Uri, is_encrypted: bool, is_web: bool) -> Option<Problem> {
     let scheme = target.scheme_str()?;
     let is_foreign = match scheme {

@@ -18,7 +18,7 @@ use crate::observer::Peer;
 use crate::web::{LoginStatus, Opening, OwnSessions, SruLogin};
 
 /// Opens sessions on behalf of an HTTP client; dropping the value ends them. The first session uses the room of the client's
-/// connection. Each further session needs a room of its own; while none is free, it waits until another session of the request
+/// connection. Each further session needs its own room; while no room is free, it waits until another session of the request
 /// ends.
 pub(super) struct SessionsOfRequest {
     peer: Peer,

@@ -123,7 +123,7 @@ impl Caller {
         let length = length.map_or("0", |rest| rest.split('\r').next().unwrap_or_default());
         let mut body = vec![0; length.parse().expect("a length")];
         let read = self.stream.read_exact(&mut body).await;
-        read.expect("the whole body");
+        read.expect("the complete body");
         let body = String::from_utf8(body).expect("UTF-8");
         Some(Answer { head, body })
     }
@@ -160,7 +160,7 @@ async fn each_request_gets_its_status() {
     let host = "Host: lib.example\r\n";
     for (request, status, of_head, of_body) in [
         (get(&format!("/cat?{WAR}")), "200", xml, found),
-        // Pages of other sites may read it.
+        // Pages of other sites may read the answer.
         (
             get(&format!("/cat?{WAR}")),
             "200",

@@ -53,7 +53,8 @@ pub(super) struct Exchange {
     has_head: bool,
     /// Octets that have arrived after the head.
     beyond: usize,
-    /// Whether octets of another request have arrived together with one: where its head begins is not known then.
+    /// Whether octets of another request arrived together with the previous request, so that the beginning of its
+    /// head is unknown.
     is_mixed: bool,
     /// The charge for the request, and later for its answer.
     pub(super) charge: Charge,
@@ -178,7 +179,8 @@ impl Exchange {
         head
     }
 
-    /// The request is complete, with a body of this length. `is_last` if the connection ends after its answer.
+    /// Begins the phase in which a complete request, with a body of this length, is answered. `is_last` is whether
+    /// the connection ends after the answer.
     pub(super) fn answering(&mut self, length: u64, is_last: bool) {
         self.is_mixed |= u64::try_from(self.beyond).is_ok_and(|beyond| beyond > length);
         self.is_last = is_last;
@@ -321,7 +323,7 @@ impl Exchange {
     }
 }
 
-/// The octets of the first head, with the empty lines before it and the one after it (RFC 9112 §2.1).
+/// Returns the length of the first head, including empty lines before it and the empty line after it (RFC 9112 §2.1).
 fn head_length(octets: &[u8]) -> usize {
     let mut length = 0;
     let mut has_begun = false;

@@ -1,4 +1,4 @@
-//! The ways in which yaz-ztest's answers differ from the standard, as faults for each service.
+//! The ways in which yaz-ztest's answers deviate from the standard, as faults for each service.
 
 use z3950_asn1::apdu::{
     Apdu, DeleteSetStatus, DiagRec, ExtendedServicesRequest, ExtendedServicesResponse, External,

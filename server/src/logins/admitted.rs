@@ -1,4 +1,4 @@
-//! The users admitted lately, by fingerprints of their logins under random keys.
+//! The recently admitted users, identified by fingerprints of their logins under random keys.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -30,7 +30,7 @@ const REMEMBERED: Duration = Duration::from_secs(300);
 const MAX_REMEMBERED: usize = 4_096;
 
 impl AdmittedUsers {
-    /// Returns the user with a login that was admitted lately.
+    /// Returns the user with a login that was admitted recently.
     pub(crate) fn find(&self, user: &str, password: &str) -> Option<Arc<User>> {
         let fingerprint = self.fingerprint((user.as_bytes(), password.as_bytes()));
         let users = lock(&self.users);
@@ -38,7 +38,7 @@ impl AdmittedUsers {
         (Instant::now() < known.until).then(|| Arc::clone(&known.user))
     }
 
-    /// Remembers a user. If there are too many, the one that would be forgotten first makes room.
+    /// Remembers a user. If there are too many, the user who would be forgotten first is removed.
     pub(super) fn remember(&self, login: (&[u8], &[u8]), user: &Arc<User>) {
         let fingerprint = self.fingerprint(login);
         let now = Instant::now();

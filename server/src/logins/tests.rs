@@ -1,4 +1,4 @@
-//! Tests of the checks of logins: a turn for each address, hanging and panicking checks, and what is remembered.
+//! Tests of login checks: turns for each address, checks that hang or panic, and remembered users.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -6,8 +6,8 @@ use super::*;
 use crate::backend::{Answer, ready};
 use crate::requests::now;
 
-/// Finds users by their names: `hangs` waits for ever, `panics` panics, `trouble` cannot be checked, `wrong` is refused, and anybody else
-/// is admitted.
+/// Finds users by their names: `hangs` never returns, `panics` panics, `trouble` cannot be checked, `wrong` is refused, and any
+/// other user is admitted.
 #[derive(Default)]
 struct ByName {
     asked: AtomicUsize,
@@ -74,7 +74,7 @@ async fn audit_r_l10_a_check_that_hangs_or_panics_refuses() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_login_that_could_not_be_checked_is_no_wrong_guess() {
+async fn a_login_that_could_not_be_checked_is_not_a_wrong_guess() {
     let (logins, by_name) = (Arc::default(), Arc::<ByName>::default());
     let limits = Limits::default();
     for user in ["trouble", "panics", "hangs"] {
@@ -113,7 +113,7 @@ async fn audit_r_l10_one_login_of_an_address_is_checked_at_a_time() {
     assert_eq!(lock(&logins.turns).len(), 1, "unused turns are removed");
 }
 
-/// As many logins as want to may be ahead of another one of the same address, such as that of a proxy.
+/// Any number of logins from the same address, such as the address of a proxy, may be waiting ahead of a login.
 #[tokio::test(start_paused = true)]
 async fn audit_the_wait_for_other_logins_of_an_address_is_limited() {
     let (logins, by_name) = (Arc::<Logins>::default(), Arc::<ByName>::default());

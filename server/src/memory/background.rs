@@ -1,4 +1,4 @@
-//! Runs long work on other threads than those that serve connections: in turns (see `turns`), and on all processors but one. Work
+//! Runs long work on threads other than those that serve connections: in turns (see `turns`), and on all processors but one. Work
 //! is cancelled when its caller drops the answer.
 
 use std::collections::HashMap;

@@ -73,13 +73,13 @@ struct Evaluation<'a, 'q> {
     search: &'q Search<'q>,
     databases: Option<&'q [u16]>,
     work: &'q mut Work,
-    /// The remaining steps; the next step is the last one in the list.
+    /// The results of trees that are waiting for their operator.
     steps: Vec<Step<'q>>,
     /// The results of trees that wait for their operator.
     sets: Vec<HitSet<'a>>,
-    /// The operands that wait for their proximity operator.
+    /// The operands that are waiting for their proximity operator.
     near: Vec<Near<'a>>,
-    /// The octets of the sets and positions that wait.
+    /// The octets of the sets and positions that are waiting.
     octets: usize,
     term_counts: Vec<TermCount>,
     operators: usize,

@@ -43,7 +43,7 @@ impl MemoryBackend {
     /// changes.
     ///
     /// # Errors
-    /// The reason why a file cannot be written; its journal keeps the changes.
+    /// The reasons why files cannot be written; their journals keep the changes.
     pub fn fold(&self) -> Vec<Result<FoldedFile, SaveError>> {
         let folding = lock(&self.0.folding);
         self.fold_each(&folding)

@@ -1,5 +1,5 @@
-//! The record syntaxes: that in which a record is stored, and SUTRS, XML, OPAC and GRS-1 (Z39.50-2003 Appendix REC); and element
-//! set B, which has the fields that identify a record in a list (§3.6.2 leaves their choice to the server).
+//! The record syntaxes: the syntax in which a record is stored, and SUTRS, XML, OPAC and GRS-1 (Z39.50-2003 Appendix REC); and
+//! element set B, which has the fields that identify a record in a list (§3.6.2 leaves their choice to the server).
 
 use std::borrow::Cow;
 
@@ -16,20 +16,20 @@ use z3950_marc::{MarcRecord, charset, iso2709, marcxml};
 use super::fields::effective_tag;
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 
-/// The syntaxes to which any MARC record can be converted, besides that of MARC 21 or UNIMARC, in which it is.
+/// The syntaxes to which any MARC record can be converted, in addition to its own syntax (MARC 21 or UNIMARC).
 pub const SYNTAXES: [Oid; 4] = [SUTRS, XML, OPAC, GRS_1];
 
 /// The XML element set for MARCXML, which is the same as F.
 const MARCXML: &str = "marcxml";
 /// The XML element set for Dublin Core.
 const DUBLIN_CORE: &str = "dc";
-/// Element set of XML: MODS 3.
+/// The XML element set for MODS 3.
 const MODS: &str = "mods";
 
-/// The element sets of XML, besides F and B; other syntaxes have only these.
+/// The element sets of XML, in addition to F and B; other syntaxes have only F and B.
 pub(super) const XML_ELEMENT_SETS: [&str; 3] = [MARCXML, DUBLIN_CORE, MODS];
 
-/// Returns whether [`of_marc`] makes the syntax: of MARC 21 or UNIMARC records, or one of [`SYNTAXES`].
+/// Returns whether [`of_marc`] supports the syntax: MARC 21, UNIMARC, or one of [`SYNTAXES`].
 pub fn has_syntax(syntax: &Oid) -> bool {
     [USMARC, UNIMARC].contains(syntax) || SYNTAXES.contains(syntax)
 }
@@ -89,8 +89,8 @@ pub fn record(
     conversion.of(&whole, || Ok(octets.clone()))
 }
 
-/// Converts a MARC record to `syntax`, as [`record`] does for a stored record. Only the MARC syntaxes and OPAC have the limits of
-/// ISO 2709: 99,999 octets, and 9,999 for a field.
+/// Converts a MARC record to `syntax`, as [`record`] does for a stored record. The limits of ISO 2709 (99,999 octets, and 9,999
+/// octets for a field) apply only to the MARC syntaxes and OPAC.
 ///
 /// # Errors
 /// Condition 238 if the syntax is neither the record's own nor one of [`SYNTAXES`], 14 if the record cannot be converted to it.

@@ -9,13 +9,13 @@ use std::ops::Range;
 pub(super) use self::part::{BITS_UNITS, Bits, LIST, Part, RECORDS_A_UNIT, SEGMENT, Union, common};
 use crate::backend::RecordId;
 
-/// The number of a record in an index: that of its segment, and that in the segment. It is half as long as a [`RecordId`], of which
-/// sorted result sets would have millions.
+/// The number of a record in an index, which consists of the number of its segment and its number in the segment. It is half as
+/// long as a [`RecordId`], because sorted result sets may contain millions of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct RecordNumber(pub(super) u32);
 
 impl RecordNumber {
-    /// Returns the record with an identifier that this backend gave; `None` for any other.
+    /// Returns the record with an identifier that this backend assigned; `None` for any other identifier.
     pub(super) fn of(record: RecordId) -> Option<Self> {
         u32::try_from(record.0).ok().map(Self)
     }

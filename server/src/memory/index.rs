@@ -39,7 +39,7 @@ use crate::memory::hits::RecordNumber;
 /// last text of a record, in the class without indexes.
 const BOUNDARY: &str = "";
 
-/// The classes of docids, which have a lexicon of their own: a single class, with one index.
+/// The classes of docids, which have a separate lexicon: a single class, with one index.
 const DOCIDS: &[IndexSet] = &[IndexSet::of(IndexId::DOCID)];
 
 /// The terms of an index, by kind.

@@ -18,7 +18,7 @@ use super::{AccessPoints, DocidField, Kind, Profile, forms, scan, sort, update, 
 use crate::backend::AttributeInfo;
 use crate::diagnostic::Diagnostic;
 
-/// The element sets of XML, besides F and B.
+/// The element sets of XML, in addition to F and B.
 pub const XML_ELEMENT_SETS: [&str; 3] = forms::XML_ELEMENT_SETS;
 
 /// The access points of a database, the attributes that queries may use, and the docid field of its records.
@@ -54,8 +54,8 @@ impl IndexMap {
         &self.fields.profile
     }
 
-    /// Returns the attributes that queries may use, as described in Explain; the functions say which indexes can be scanned, and which
-    /// result sets can be sorted by.
+    /// Returns the attributes that queries may use, as described in Explain. The functions return which indexes can be scanned,
+    /// and by which indexes result sets can be sorted.
     pub fn attributes(
         &self,
         scans: impl Fn(IndexId) -> bool,
@@ -73,7 +73,7 @@ impl IndexMap {
         attributes
     }
 
-    /// Returns the index with this name, or whose name in a query language is this one.
+    /// Returns the index with this name, or with this name in a query language.
     pub fn by_name(&self, name: &str) -> Option<IndexId> {
         self.fields.points.by_name(name).map(|(index, _)| index)
     }
@@ -100,7 +100,7 @@ impl IndexMap {
         look(&self.fields, attribute_set, operand)
     }
 
-    /// Returns what a term asks for, with its text verbatim; `attribute_set` is the default set of the query.
+    /// Returns a term with its attributes, with its text verbatim; `attribute_set` is the default set of the query.
     ///
     /// # Errors
     /// The first unsupported attribute, or a term of a type that cannot be compared with entries of the index.

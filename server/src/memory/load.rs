@@ -111,7 +111,7 @@ impl Note {
     }
 }
 
-/// Describes how many others there are of something that is named once: ` and 7 other faults`.
+/// Returns words for the number of further items after the first: ` and 7 other faults`.
 fn others(count: usize, one: &str, several: &str) -> String {
     match count {
         0 => String::new(),
@@ -233,7 +233,7 @@ impl LoadError {
     }
 }
 
-/// Returns the values of two results; if either failed, the errors of both, after the earlier ones.
+/// Returns the values of two results; if either failed, the errors of both, the earlier errors first.
 pub(super) fn both<A, B, E: Into<LoadError>>(
     mut errors: Vec<LoadError>,
     first: Result<A, Vec<E>>,

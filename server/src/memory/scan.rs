@@ -96,7 +96,7 @@ pub(super) fn facets(
             .take(request.terms.min(MOST_TERMS));
         let mut printed = PrintedEntries::new((index, fields), terms, Some(hits));
         let wanted = wanted.map(|(term, records)| {
-            // If no work is left, the remaining terms are shown folded.
+            // If no work is left, the remaining terms are shown in folded form.
             let shown = printed.as_mut().map(|printed| printed.of(term, work));
             let shown = shown.and_then(Result::ok).flatten();
             let shown = shown.filter(|shown| shown.len() <= MAX_TERM);

@@ -47,7 +47,7 @@ mod tests {
             (31, &["c1999", "1999"], "1999"),
             (31, &["19uu"], "19uu"),
             (54, &["ENG", "eng"], "eng"),
-            // Bib-1 does not define this index.
+            // Bib-1 does not define this Use value.
             (99_999, &["B-2", "b 2"], "b 2"),
             (4, &["***"], "***"),
             (4, &[""], ""),

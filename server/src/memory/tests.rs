@@ -67,7 +67,7 @@ fn docids_are_found_exactly() {
     ];
     let backend = MemoryBackend::builder()
         .add_records("cat", records)
-        .expect("sound")
+        .expect("valid")
         .build();
     for (docid, expected) in [
         ("id7", &[0][..]),
@@ -111,7 +111,7 @@ fn docids_may_be_in_another_field() {
         .push(Field::data(b"035", "  ", [("a", " (X)7 ")]));
     let backend = MemoryBackend::builder().docid("035$a".parse().expect("a field"));
     let backend = backend.add_records("cat", [with_035, record("2", "Peace")]);
-    let backend = backend.expect("sound").build();
+    let backend = backend.expect("valid").build();
     check(&backend, &["cat"], "@attr 1=1032 (X)7", &[0]);
     check(&backend, &["cat"], "@attr 1=1032 1", &[]);
 }
@@ -128,11 +128,11 @@ fn databases_are_found_without_case() {
         .add_records("Cat", one("a"))
         .and_then(|all| all.add_records("Книги", one("b")))
         .and_then(|all| all.add_records("CAT", one("c")))
-        .expect("sound");
+        .expect("valid");
     let with_default = MemoryBackend::builder().add_records("default", one("d"));
     let with_default = with_default
         .and_then(|all| all.add_records("x", one("e")))
-        .expect("sound");
+        .expect("valid");
     let (backend, with_default) = (backend.build(), with_default.build());
     assert_eq!(names(&backend), ["Cat", "Книги"]);
     check(&backend, &["cat"], "war", &[0, 1]);
@@ -173,7 +173,7 @@ fn words_are_found_in_their_fields() {
         [("a", "By the author of Les Misérables")],
     ));
     let backend = MemoryBackend::builder().add_records("cat", [first, second]);
-    let backend = backend.expect("sound").build();
+    let backend = backend.expect("valid").build();
     for (text, expected) in [
         ("miserables", &[0, 1][..]),
         ("@attr 1=1016 MISÉRABLES", &[0, 1]),
@@ -240,10 +240,10 @@ fn records_have_two_syntaxes_and_element_sets() {
         "  ",
         [("6", "245-01/(N"), ("a", "Война и мир")],
     ));
-    let octets = iso2709::encode(&full).expect("sound");
+    let octets = iso2709::encode(&full).expect("valid");
     let backend = MemoryBackend::builder()
         .add_records("cat", [full])
-        .expect("sound")
+        .expect("valid")
         .build();
     assert_eq!(shown(&backend, USMARC, "F").as_bytes(), octets);
     assert_eq!(shown(&backend, USMARC, "f").as_bytes(), octets);

@@ -110,7 +110,8 @@ struct Draft<'a> {
     index: &'a Index,
     number: u16,
     docid: DocidField,
-    /// The new records, including those that replace existing ones, also in ISO 2709; `None` for one that was deleted again.
+    /// The new records, including records that replace existing ones, also in ISO 2709; `None` for a record that was
+    /// deleted again.
     new: Vec<Option<(Bytes, MarcRecord)>>,
     /// The indexes in `new` of these records, by docid.
     new_by_id: HashMap<Bytes, usize>,
@@ -254,7 +255,7 @@ impl<'a> Draft<'a> {
         (catalogue, changes)
     }
 
-    /// Returns the index with the new records in segments of their own.
+    /// Returns the index with the new records in separate segments.
     fn indexed(self, fields: &Arc<Fields>) -> Index {
         let before = self.index.segments().map(|(number, segment, deleted)| {
             let deleted = match self.deleted.part(number) {
@@ -344,8 +345,8 @@ pub(super) fn with_elements(mut whole: MarcRecord, elements: MarcRecord) -> Marc
         };
         let first = whole.fields.iter().position(|field| field.tag == tag);
         let behind = || whole.fields.iter().position(|field| field.tag > tag);
-        // The fields take the place of the first field with this tag or, if there is none, come before the first field with a
-        // higher tag.
+        // The fields replace the first field with this tag or, if there is none, come before the first field with a higher
+        // tag.
         let at = first.or_else(behind).unwrap_or(whole.fields.len());
         whole.fields.retain(|field| field.tag != tag);
         whole.fields.splice(at..at, group.iter().cloned());

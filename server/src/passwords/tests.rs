@@ -12,7 +12,7 @@ fn hash_of_password() -> PasswordHash {
 }
 
 #[test]
-fn r_f15_a_password_is_hashed_with_a_salt_of_its_own() {
+fn r_f15_a_password_is_hashed_with_its_own_salt() {
     let hash = PasswordHash::of(b"secret").expect("hashed");
     let costs = "$argon2id$v=19$m=19456,t=2,p=1$";
     assert!(hash.as_str().starts_with(costs), "{}", hash.as_str());
@@ -106,7 +106,7 @@ async fn r_f15_a_password_is_verified_once_and_remembered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn r_f15_what_is_remembered_is_bounded_and_forgotten_in_time() {
+async fn r_f15_remembered_data_is_limited_and_expires() {
     let hash = hash_of_password();
     let checks = PasswordChecks::new(&Limits::default());
     checks.remember(&hash, b"password", true);

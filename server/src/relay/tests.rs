@@ -115,7 +115,7 @@ fn several_clients_have_a_session_each() {
 }
 
 #[test]
-fn octets_that_are_no_apdu_pass_unchanged() {
+fn octets_that_are_not_an_apdu_pass_unchanged() {
     // These are a frame that no codec knows, an Init with an undecodable element, octets that are not BER, and an APDU cut off.
     let frame = b"\xbf\x1f\x03\x01\x02\x03".to_vec();
     let odd = b"\xb6\x03\x9f\x7f\x00".to_vec();
@@ -152,7 +152,7 @@ fn texts_and_broken_inits_are_not_recorded() {
 
 /// Octets that are not an APDU are one line of the transcript, not one line per packet.
 #[test]
-fn octets_that_are_no_apdu_are_told_together() {
+fn octets_that_are_not_an_apdu_are_reported_together() {
     let server = by_hand(|_, mut stream| {
         stream.read_to_end(&mut Vec::new()).expect("all of it");
         stream.write_all(b"\xb7\x00").expect("written");
@@ -206,7 +206,7 @@ fn faults_strike_on_the_way() {
 }
 
 #[test]
-fn a_server_that_is_not_there_is_told_by_close() {
+fn a_missing_server_is_reported_by_close() {
     // The port is bound, so that no other program listens there.
     let nowhere = tokio::net::TcpSocket::new_v4().expect("a socket");
     let any = ([127, 0, 0, 1], 0).into();
@@ -245,7 +245,7 @@ fn a_server_that_dies_resets_the_connection() {
 }
 
 #[tokio::test]
-async fn an_end_of_the_server_is_told_from_one_of_the_client() {
+async fn an_end_by_the_server_is_distinguished_from_one_by_the_client() {
     // The server answers Init, and ends the connection either then or when the client does.
     for (client_ends, end) in [(false, SessionEnd::Upstream), (true, SessionEnd::Left)] {
         let recorded = by_hand(move |_, mut stream| {

@@ -58,7 +58,7 @@ pub(crate) fn prove(
     Ok(())
 }
 
-/// Passes the credentials in the client's answer on; `None` if it has none.
+/// Passes the credentials in the client's answer to a function; returns `None` if the answer has none.
 pub(crate) fn with_credentials<R>(
     response: &AccessControlResponse,
     take: impl FnOnce(Credentials<'_>) -> R,

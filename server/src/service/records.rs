@@ -84,7 +84,8 @@ fn known_syntax(backend: &dyn Backend, syntax: Oid) -> Result<Oid, Diagnostic> {
     }
 }
 
-/// The element set of this name, or the full one: see [`Offer::strict_element_sets`](crate::Offer::strict_element_sets).
+/// Returns the element set with this name, or the full element set: see
+/// [`Offer::strict_element_sets`](crate::Offer::strict_element_sets).
 fn known_element_set(
     backend: &dyn Backend,
     is_strict: bool,
@@ -221,7 +222,7 @@ fn octets_of(unit: Option<&OtherInformationUnit>) -> usize {
 /// The memory of a record in addition to its octets.
 const RECORD: usize = size_of::<NamePlusRecord>();
 
-/// Returns the records at these positions of a result set, which has them, counted from 0.
+/// Returns the records at these positions of a result set, counted from 0; the result set must have them.
 ///
 /// # Errors
 /// Condition 14 if the backend lists another number of records.
@@ -331,7 +332,8 @@ pub(super) async fn pack(
     Ok(packed)
 }
 
-/// A record whose XML can be part of any answer. It could end the elements around it, and forge others.
+/// Returns a record if its XML can safely be part of any answer. Other XML could close the elements around it, and
+/// forge further elements.
 ///
 /// # Errors
 /// Condition 14 for XML that is not a single well-formed element.

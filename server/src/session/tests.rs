@@ -146,7 +146,7 @@ fn nested_search(operators: usize) -> Vec<u8> {
 }
 
 #[test]
-fn audit_a_query_that_is_too_deep_is_refused_in_a_session_that_goes_on() {
+fn audit_a_query_that_is_too_deep_is_refused_and_the_session_continues() {
     for operators in [1001, 5000, 30_000] {
         let octets = nested_search(operators);
         assert_eq!(now(session().receive(&octets)), Reply::hang_up());

@@ -143,7 +143,7 @@ fn index(of: &AttributeInfo, database: &DatabaseInfo) -> ZeeRexIndex {
         .get(&of.value)
         .map(Vec::as_slice)
         .unwrap_or_default();
-    // Its attributes are those of a name: clients such as sru-queryer fail at a map without one.
+    // The attributes must belong to a map with a name, because clients such as sru-queryer fail at a map without one.
     let in_bib1 = ZeeRexMap::Name {
         set: BIB1.to_owned(),
         name: of.value.to_string(),

@@ -118,7 +118,7 @@ fn by_term(sort: Option<&str>) -> Result<bool, SruDiagnostic> {
     } else {
         "descending"
     };
-    // Neither the opposite direction nor a treatment of case is supported.
+    // Neither the opposite direction nor case sensitivity is supported.
     let is_known = is_by_term || is("recordCount") || is("count");
     if is_known && rest.iter().all(|part| part.eq_ignore_ascii_case(order)) {
         Ok(is_by_term)

@@ -49,7 +49,8 @@ pub(super) fn read(
     Ok((query, keys))
 }
 
-/// Replaces `*` alone, without an index or in one of all, by `cql.allRecords = 1`, since that is what it is meant for: all records.
+/// Replaces `*` as the only term, without an index or in an index of everything, by `cql.allRecords = 1`, which is
+/// its intended meaning.
 fn stand_for_all(node: &mut Node) {
     let mut left = vec![node];
     while let Some(node) = left.pop() {
@@ -72,7 +73,7 @@ fn stand_for_all(node: &mut Node) {
 
 /// The index that has all records (CQL 1.2, context set cql).
 const ALL_RECORDS: &str = "cql.allRecords";
-/// Indexes of the server's choice and of everything, in lower case.
+/// The indexes that let the server choose, or that contain everything, in lower case.
 const OF_ALL: [&str; 5] = [
     "cql.serverchoice",
     "serverchoice",
@@ -81,7 +82,7 @@ const OF_ALL: [&str; 5] = [
     "cql.keywords",
 ];
 
-/// The keys of the parameter `sortKeys`, whose paths are names of indexes.
+/// Parses the keys of the parameter `sortKeys`, whose paths are names of indexes.
 fn sort_keys(parameter: &str) -> Result<Vec<SortKeySpec>, SruDiagnostic> {
     let keys = parse_sort_keys(parameter)?;
     if keys.is_empty() {
@@ -158,7 +159,7 @@ pub(super) fn start(scan: &ScanRequest, most: usize) -> Result<AttributesPlusTer
             let is_exact = is_exact(&clause);
             let query = cql::to_rpn(&clause, &PROPERTIES).map_err(refused)?;
             let mut start = single(query).ok_or_else(several)?;
-            // The other attributes say how a search compares terms, which does not apply to a scan.
+            // The other attributes control how a search compares terms, which does not apply to a scan.
             start.attributes.retain(|one| one.attribute_type == USE);
             if is_exact {
                 let whole = AttributeElement::numeric(STRUCTURE, STRUCTURE_PHRASE);

@@ -56,7 +56,7 @@ fn of_database(name: &DatabaseName, searched: &str) -> Option<Bytes> {
     Some(element.into())
 }
 
-/// The record as XML. What is named as a schema is one of it.
+/// Returns the record as XML, and fails if it is not in the XML schema that was requested.
 fn xml(external: External, form: &RecordForm) -> Result<Bytes, SruDiagnostic> {
     let not_available = || SruDiagnostic::new(SruCondition::NOT_IN_SCHEMA, &*form.identifier);
     let syntax = external.direct_reference.filter(|it| *it == form.syntax);

@@ -17,7 +17,7 @@ pub(super) struct KnownSchema {
     /// Further names and identifiers that clients use.
     others: &'static [&'static str],
     syntax: Oid,
-    /// The namespace and the name of its element.
+    /// The namespace and the name of the root element.
     root: (&'static str, &'static str),
 }
 
@@ -106,7 +106,8 @@ impl RecordForm {
     }
 }
 
-/// Whether a sound element may be called by the identifier of a schema. Of schemas that only a backend knows, nothing is known here.
+/// Returns whether a well-formed element may be called by the identifier of a schema. Schemas that only a backend
+/// knows are not checked here.
 pub(super) fn is_of_schema(element: &[u8], identifier: &str) -> bool {
     let known = SCHEMAS.iter().find(|known| known.identifier == identifier);
     known.is_none_or(|known| {

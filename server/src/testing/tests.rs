@@ -183,7 +183,7 @@ fn audit_r_l9_a_test_server_can_be_shared_by_threads() {
 }
 
 #[test]
-fn audit_r_l9_rules_that_never_fire_are_told() {
+fn audit_r_l9_rules_that_never_fire_are_reported() {
     use crate::fault::{Fault, When};
     let server = TestServer::builder()
         .demo()
@@ -206,9 +206,9 @@ fn audit_r_l9_rules_that_never_fire_are_told() {
     assert_eq!(server.unfired_rules(), [all[2], written]);
 }
 
-/// The report at the end also takes account of rules that struck at the last moment.
+/// The report at the end includes rules that strike at the last moment.
 #[test]
-fn issue_48_who_stops_a_server_is_told_of_unfired_rules() {
+fn issue_48_stopping_a_server_reports_unfired_rules() {
     let rules = [
         "on search: silence",
         "on search nth=2: fail 2 \"try later\"",
@@ -233,9 +233,9 @@ fn issue_48_who_stops_a_server_is_told_of_unfired_rules() {
     );
 }
 
-/// The habits of an imitated server are no rules of the test.
+/// The habits of an imitated server do not count as rules of the test.
 #[test]
-fn audit_r_l9_habits_are_not_told() {
+fn audit_r_l9_habits_are_not_reported() {
     let imitated = crate::imitate::Imitated::YazZtest;
     let server = TestServer::builder().imitate(imitated).start();
     assert_eq!(server.unfired_rules(), [""; 0]);
@@ -430,7 +430,7 @@ fn without_a_session_the_recording_before_is_kept() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_recording_on_a_full_disk_is_told_and_the_one_before_kept() {
+fn a_recording_on_a_full_disk_is_reported_and_the_previous_one_kept() {
     let (folder, path) = recorded_before();
     let library = TestServer::demo();
     let recording = record_to(&path, &library.addr().to_string());

@@ -100,7 +100,7 @@ impl fmt::Debug for HttpEntry {
 }
 
 impl fmt::Display for HttpEntry {
-    /// The head and the body, without secrets, and with escapes for what would change a terminal.
+    /// Writes the head and the body, without secrets, and with escapes for characters that could affect a terminal.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let head = plain_head(&self.message.head);
         let text = match self.body() {

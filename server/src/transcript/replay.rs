@@ -66,7 +66,7 @@ pub(super) struct RecordPlace {
 const MAX_EXCHANGES: usize = 2_000_000;
 /// The maximum number of records whose places are kept. Further records are only used in the answers in which they were recorded.
 const MAX_RECORDS: usize = 10_000_000;
-/// The maximum number of unanswered requests among which the request of an answer is sought.
+/// The maximum number of unanswered requests that are searched for the request of an answer.
 const MAX_OPEN: usize = 1_000;
 /// The maximum number of requests that are reported as not recorded.
 const MAX_REPORTED: usize = 100_000;
@@ -483,7 +483,7 @@ const SEGMENT: u32 = 45;
 const PRESENT_REQUEST: u32 = 24;
 const ACCESS_CONTROL_REQUEST: u32 = 28;
 const RESOURCE_CONTROL_REQUEST: u32 = 30;
-/// The APDUs from clients that do not get an answer of their own: the answers to questions of the server, and triggers.
+/// The APDUs from clients that do not get a separate answer: answers to questions of the server, and triggers.
 const SILENT: [u32; 3] = [29, 31, 32];
 
 pub(super) fn is_silent(tag: Option<u32>) -> bool {

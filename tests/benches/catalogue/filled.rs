@@ -1,4 +1,4 @@
-//! Indexes filled as Koha and VuFind fill theirs.
+//! Indexes that are filled in the same way as Koha and VuFind fill theirs.
 
 use std::path::Path;
 use std::time::Instant;
@@ -10,21 +10,21 @@ use z3950_tests::solr::{self, SolrNodes, SolrShape, vufind_document};
 
 use crate::records::{QuerySample, read};
 
-/// An index and the engine that has it.
+/// An index, and the engine that serves it.
 pub(crate) struct Filled {
     pub(crate) kind: &'static Kind,
     /// The port of the engine.
     pub(crate) port: u16,
     /// The path of the index.
     path: String,
-    /// Ends when it is dropped.
+    /// The engine, which is stopped when this is dropped.
     _engine: Box<dyn Send + Sync>,
 }
 
-/// A kind of index, with what its engine calls the parts of searches and answers.
+/// A kind of index, with the engine's names for the parts of searches and answers.
 pub(crate) struct Kind {
     pub(crate) title: &'static str,
-    /// The shipped map.
+    /// The built-in map.
     pub(crate) map: &'static str,
     /// Whether records are identified by their numbers, and not by their own identifiers.
     has_numbers: bool,
@@ -53,7 +53,7 @@ const VUFIND: Kind = Kind {
     records: "/response/docs",
 };
 
-/// The records of a request that fills an index.
+/// The number of records in a request that fills an index.
 const AT_ONCE: usize = 5_000;
 
 impl Filled {
@@ -79,7 +79,8 @@ impl Filled {
     }
 }
 
-/// Koha's index at a node of OpenSearch, in one shard, with records in base64; `None` if it cannot be had.
+/// Starts an OpenSearch node with an index like Koha's, in one shard, with records in base64; `None` if it is not
+/// available.
 pub(crate) fn koha(file: &Path) -> Option<Filled> {
     let program = NodeProgram::for_koha()?;
     let cluster = Cluster::start(&program.for_measuring(), 1);
@@ -100,7 +101,8 @@ pub(crate) fn koha(file: &Path) -> Option<Filled> {
     })
 }
 
-/// VuFind's index at a node of Solr, in one shard, with records in ISO 2709; `None` if it cannot be had.
+/// Starts a Solr node with an index like VuFind's, in one shard, with records in ISO 2709; `None` if it is not
+/// available.
 pub(crate) fn vufind(file: &Path) -> Option<Filled> {
     let nodes = SolrNodes::for_measuring()?;
     let collection = nodes.create(SolrShape::VuFind, "books");
@@ -119,7 +121,7 @@ pub(crate) fn vufind(file: &Path) -> Option<Filled> {
     })
 }
 
-/// Gives the records of a file to a function, each with its number, and prints how long that takes.
+/// Passes the records of a file to a function, each with its number, and prints the time that this takes.
 fn fill(title: &str, file: &Path, mut load: impl FnMut(&[(usize, MarcRecord)])) {
     let begun = Instant::now();
     let mut records = (1..).zip(read(file));

@@ -28,7 +28,7 @@ use z3950_tests::program::Daemon;
 use self::filled::Filled;
 use self::records::{QuerySample, made_up, number_of, samples};
 
-// In one thread, so that no time is spent in waking others of this program.
+// The runtime has a single thread, so that no time is spent on waking other threads.
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -53,7 +53,7 @@ async fn measure(index: &Filled, folder: &Path, samples: &[QuerySample], rounds:
     let address = ClusterAddress::of_catalogue(&index.url(index.port));
     let address = address.expect("an address");
     let map = CatalogueMap::shipped(index.kind.map).expect("a map");
-    let map = CatalogueMap::parse(map).expect("a sound map");
+    let map = CatalogueMap::parse(map).expect("a valid map");
     let options = CatalogueOptions::new("books", vec![address]);
     let database = CatalogueDatabase::new(options, map.into()).expect("a database");
     database.check().await.expect("the index fits");
@@ -68,7 +68,7 @@ fn serve(folder: &Path, settings: &str) -> Daemon {
     Daemon::start(["--config", file.to_str().expect("text")])
 }
 
-/// Returns the address of the database that a server has.
+/// Returns the address of the server's database.
 fn books(daemon: &Daemon) -> String {
     format!("{}/books", daemon.address())
 }

@@ -1,4 +1,4 @@
-//! The records of a large set, presented by the hundred.
+//! Measures the retrieval of records from a large set in batches.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -18,12 +18,13 @@ use crate::direct::{Direct, percentiles, ratio};
 use crate::filled::Filled;
 use crate::records::QuerySample;
 
-/// The records of a Present, and of a request to the engine.
+/// The number of records in a Present, and in a request to the engine.
 const PRESENTED: usize = 250;
-/// Koha's index gives no page behind this position.
+/// Koha's index does not return pages beyond this position.
 const LAST: usize = 10_000;
 
-/// Measures how many records of a set come in a second: by Presents, and by requests to the engine for the same positions. They take turns.
+/// Measures the number of records of a set per second: with Presents, and with requests to the engine for the same
+/// positions, in turn.
 pub(crate) async fn measure(
     index: &Filled,
     daemon: &Daemon,
@@ -85,7 +86,7 @@ pub(crate) async fn measure(
     );
 }
 
-/// Presents records of the last set; returns the number of those that came.
+/// Presents records of the last set; returns the number of records received.
 async fn present(session: &Session, start: usize, count: usize) -> usize {
     let mut options = PresentOptions::default();
     options.record_syntax = Some(USMARC);
@@ -97,7 +98,7 @@ async fn present(session: &Session, start: usize, count: usize) -> usize {
     records.iter().filter(is_record).count()
 }
 
-/// Returns the word that most titles have.
+/// Returns the word that occurs in the most titles.
 fn most_frequent(samples: &[QuerySample]) -> &str {
     let mut counts: HashMap<&str, usize> = HashMap::new();
     for QuerySample {

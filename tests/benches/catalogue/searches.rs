@@ -17,11 +17,11 @@ use crate::relay::Relay;
 use crate::wire::{self, Wire};
 use crate::{books, serve};
 
-/// The records that come with a search.
+/// The number of records fetched with a search.
 const FIRST: usize = 10;
 
-/// Measures searches through `z3950d` and as requests to the engine; returns the path of these. Queries of other words come first, as
-/// engines are slow in their first minutes.
+/// Measures searches through `z3950d` and as requests to the engine; returns the path of the latter. Queries with other words are
+/// sent first, because engines are slow in their first minutes.
 pub(crate) async fn measure(
     index: &Filled,
     folder: &Path,
@@ -46,7 +46,7 @@ pub(crate) async fn measure(
             let body = database.statement(&query, FIRST).expect("a search");
             let request = wire::search(query, FIRST as i64);
             let (mut response, mut answer) = (Bytes::new(), Vec::new());
-            // They take turns in going first, because the second finds everything in caches.
+            // The two programs take turns in going first, because the second finds everything in caches.
             for turn in 0..2 {
                 let begun = Instant::now();
                 if (at + turn).is_multiple_of(2) {
@@ -74,7 +74,7 @@ pub(crate) async fn measure(
     path
 }
 
-/// Returns the path to which `z3950d` sends searches. The database makes the same bodies.
+/// Returns the path to which `z3950d` sends searches. The bodies are the same as those that the database sends.
 async fn path_of(
     index: &Filled,
     folder: &Path,
@@ -91,7 +91,7 @@ async fn path_of(
         relay.forget();
         let found = connection.search_first(query, FIRST as u64).await;
         assert!(found.expect("found").count() > 0, "{name}");
-        // The program may still compare the index with the map.
+        // The server may first compare the index with the map, so look for the request that contains the query.
         let mut sent = relay.requests().into_iter();
         let (sent_to, _) = { sent.find(|(_, body)| body == statement.as_bytes()) }.expect(name);
         path = sent_to;

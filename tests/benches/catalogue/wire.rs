@@ -1,4 +1,4 @@
-//! Z39.50 over a socket, without the work of a client: as the engine is asked directly.
+//! Z39.50 over a socket without the overhead of a client, like the direct requests to the engine.
 
 use std::net::SocketAddr;
 
@@ -12,7 +12,7 @@ use z3950_asn1::codec::{decode, encode};
 use z3950_asn1::oid::USMARC;
 use z3950_tests::hex;
 
-/// The most octets of a response.
+/// The maximum number of octets of a response.
 const MOST_OCTETS: usize = 16 << 20;
 
 /// A session.
@@ -40,7 +40,7 @@ impl Wire {
         wire
     }
 
-    /// Sends the octets of a request; returns those of the response.
+    /// Sends the octets of a request; returns the octets of the response.
     pub(crate) async fn ask(&mut self, request: &[u8]) -> Bytes {
         self.stream.write_all(request).await.expect("sent");
         loop {

@@ -1,4 +1,4 @@
-//! The speed at which nodes take the requests of a load, without z3950d.
+//! Measures the speed at which nodes process the requests of a load, without z3950d.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -26,14 +26,14 @@ pub(crate) fn options(cluster: &Cluster, index: &str) -> ClusterOptions {
     ClusterOptions::new("books", addresses.collect())
 }
 
-/// The number of requests in flight, and the octets of each: those of a load.
+/// The number of requests in flight, and the number of octets of each; they are the same as in a load.
 const IN_FLIGHT: usize = 4;
 const BODY_OCTETS: usize = 5 << 20;
 /// The number of requests of each connection in a round.
 const ROUND: usize = 5;
 
-/// Returns the time that the engine takes for the requests of a load into an index of its own. The requests are made beforehand, in
-/// rounds. Within a round, connections do not wait for each other.
+/// Returns the time that the engine takes for the requests of a load into a separate index. The requests are created in advance,
+/// in rounds. Within a round, connections do not wait for each other.
 pub(crate) async fn bulk_speed(cluster: &Cluster, file: &Path) -> Duration {
     let index = ClusterIndex::new(&options(cluster, "bulk"), layout()).expect("an index");
     let load = index.begin(LoadWork::Add, |_| ()).await.expect("an index");

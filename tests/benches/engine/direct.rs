@@ -1,4 +1,4 @@
-//! Requests to an engine, without z3950d: what its answers are compared with.
+//! Sends requests to an engine without z3950d, for comparison.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 
-/// The pause before a request that a node had no room for is sent again.
+/// The pause before a request that an overloaded node refused is sent again.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// A connection to a node.
@@ -20,7 +20,7 @@ impl Direct {
         Self(BufReader::new(stream))
     }
 
-    /// Sends a request, again if the node has too much to do; returns the body of the answer.
+    /// Sends a request, and repeats it while the node is overloaded; returns the body of the answer.
     pub(crate) async fn ask(&mut self, path: &str, body: &[u8]) -> Vec<u8> {
         loop {
             let (status, answer) = self.send(path, body).await;

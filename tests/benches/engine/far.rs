@@ -1,4 +1,5 @@
-//! Records far from the first of a large set, and scans: through `z3950d`, and as the requests that it sends for them.
+//! Measures records at high positions in a large set, and scans: through `z3950d`, and as the requests that it sends
+//! to the engine.
 
 use std::time::{Duration, Instant};
 
@@ -15,12 +16,12 @@ use crate::relay::{Relay, Request};
 
 /// The number of positions, and of scans in each direction.
 const TIMES: usize = 100;
-/// The positions are around this part of the set: 900,000 of a million.
+/// The fraction of the set around which the positions are: 900,000 of a million.
 const PART: f64 = 0.9;
-/// The terms of a scan.
+/// The number of terms of a scan.
 const TERMS: u64 = 20;
 
-/// Measures records far from the first, and scans in both directions.
+/// Measures records at high positions, and scans in both directions.
 pub(crate) async fn far_positions_and_scans(
     cluster: &Cluster,
     daemon: &Daemon,
@@ -45,7 +46,7 @@ pub(crate) async fn far_positions_and_scans(
     let middle = (hits.count() as f64 * PART) as u64;
     let mut times = Times::default();
     for at in 0..TIMES {
-        // Apart, so that none is among the records that are fetched with another.
+        // The positions are far apart, so that no record is fetched together with another.
         let position = middle + at as u64 * (hits.count() / 2_000);
         relay.forget();
         let wanted = record(&other_hits, position).await;
@@ -95,7 +96,7 @@ async fn terms(connection: &Connection, start: RpnQuery, preferred: u64) -> Vec<
         .collect()
 }
 
-/// The times of something by `z3950d`, and of the engine for the same requests.
+/// The times of an operation through `z3950d`, and of the engine for the same requests.
 #[derive(Default)]
 struct Times {
     own: Vec<Duration>,
@@ -104,7 +105,7 @@ struct Times {
 }
 
 impl Times {
-    /// Takes the time of `own`, and of the requests that were sent for it. They take turns in going first.
+    /// Measures the time of `own`, and of the requests that were sent for it. Which of them goes first alternates.
     async fn add<T>(
         &mut self,
         requests: Vec<Request>,

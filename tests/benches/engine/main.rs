@@ -1,5 +1,5 @@
 //! `z3950d` in front of three nodes of OpenSearch, compared with the same JSON sent to a node: loading, searches with their first
-//! ten records, records far from the first, scans, memory, and a node killed under load. Prints the rows of `BENCHMARKS.md`.
+//! ten records, records at high positions, scans, memory, and a node killed under load. Prints the rows of `BENCHMARKS.md`.
 //!
 //! ```sh
 //! cargo bench -p z3950-tests --bench engine                                  # 100,000 records that it makes up
@@ -92,8 +92,8 @@ fn finished(mut program: std::process::Command) -> u64 {
     }
 }
 
-/// Measures searches with their first ten records, through `z3950d` and as requests to the nodes. Queries of other words come first, as
-/// nodes are slow in their first minutes.
+/// Measures searches with their first ten records, through `z3950d` and as requests to the nodes. Queries with other words are
+/// sent first, because nodes are slow in their first minutes.
 async fn searches(cluster: &Cluster, daemon: &Daemon, samples: &[QuerySample]) {
     let database = ClusterDatabase::new(options(cluster, INDEX), layout()).expect("a database");
     let mut direct = Vec::new();
@@ -118,7 +118,7 @@ async fn searches(cluster: &Cluster, daemon: &Daemon, samples: &[QuerySample]) {
                 path.push_str(&format!("&routing={}", sample.id));
             }
             let node = at % direct.len();
-            // They take turns in going first, because the second finds everything in caches.
+            // The two programs take turns in going first, because the second finds everything in caches.
             for turn in 0..2 {
                 let begun = Instant::now();
                 if (at + turn).is_multiple_of(2) {

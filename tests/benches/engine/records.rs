@@ -11,14 +11,14 @@ use z3950_tests::random::Random;
 /// The number of queries of each kind, each with words of a different record. The first half is measured.
 const QUERIES: usize = 600;
 
-/// Returns the number that an environment variable gives, or this one.
+/// Returns the number in an environment variable, or this default.
 pub(crate) fn number_of(variable: &str, otherwise: usize) -> usize {
     let given = std::env::var(variable).ok();
     given.map_or(otherwise, |number| number.parse().expect("a number"))
 }
 
-/// Writes a file of made-up records with titles, names, subjects, years and numbers: a few hundred octets each, with word
-/// frequencies as in a natural language.
+/// Writes a file of artificial records with titles, names, subjects, years and numbers: a few hundred octets each, with
+/// word frequencies as in a natural language.
 pub(crate) fn made_up(folder: &Path, number: usize) -> PathBuf {
     let mut random = Random::new("engine bench");
     let syllables = [
@@ -75,7 +75,7 @@ pub(crate) fn made_up(folder: &Path, number: usize) -> PathBuf {
 pub(crate) fn read(file: &Path) -> impl Iterator<Item = MarcRecord> {
     let input = File::open(file).expect("the file");
     let records = RecordReader::new(input, InputForm::Marc);
-    records.map(|record| record.expect("read").record.expect("sound"))
+    records.map(|record| record.expect("read").record.expect("valid"))
 }
 
 /// Words of a record from which queries are made.

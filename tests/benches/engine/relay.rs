@@ -1,4 +1,4 @@
-//! A relay to a node, to learn which requests `z3950d` sends.
+//! A relay to a node, which records the requests that `z3950d` sends.
 
 use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, copy};
 use tokio::net::{TcpListener, TcpStream};
 
-/// A request as `z3950d` sent it: the path and the body.
+/// A request as sent by `z3950d`: the path and the body.
 pub(crate) type Request = (String, Vec<u8>);
 
-/// What the paths of searches contain.
+/// Parts of paths that identify searches.
 const SEARCHES: [&str; 2] = ["_search", "/select"];
 
-/// A relay to a node that keeps what is sent to it.
+/// A relay to a node that records the requests.
 pub(crate) struct Relay {
     pub(crate) port: u16,
     sent: Arc<Mutex<Vec<Vec<u8>>>>,
@@ -40,13 +40,13 @@ impl Relay {
         Self { port, sent }
     }
 
-    /// Forgets what was sent.
+    /// Clears the recorded requests.
     pub(crate) fn forget(&self) {
         let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
         sent.iter_mut().for_each(Vec::clear);
     }
 
-    /// Returns the searches that were sent: those of each connection in order.
+    /// Returns the recorded searches, those of each connection in order.
     pub(crate) fn requests(&self) -> Vec<Request> {
         let sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
         let requests = sent.iter().flat_map(|octets| requests(octets));

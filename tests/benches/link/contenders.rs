@@ -188,11 +188,11 @@ impl Bench {
 
     /// Returns the records with valid ISBNs.
     pub(super) fn with_isbns(&self, catalogue: &Catalogue) -> Catalogue {
-        let octets = fs::read(&catalogue.file).expect("the file is there");
+        let octets = fs::read(&catalogue.file).expect("the file exists");
         let mut all = Vec::new();
         let found = RecordReader::new(&octets[..], InputForm::Marc).map_while(Result::ok);
         for (number, found) in (1..).zip(found) {
-            let mut record = found.record.expect("sound");
+            let mut record = found.record.expect("valid");
             record.fields.retain(|field| field.tag.as_ref() != b"020");
             let isbn = Field::data(b"020", "  ", [("a", isbn(number))]);
             record.fields.push(isbn);

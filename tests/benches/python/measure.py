@@ -35,7 +35,7 @@ with Server(records=[open(sys.argv[1], "rb").read()]) as server:
 
 
 def cpu(command: list[str], environment: dict[str, str]) -> float:
-    """Seconds of user and system time."""
+    """Returns the user and system time in seconds."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, check=True, env=os.environ | environment)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -43,25 +43,25 @@ def cpu(command: list[str], environment: dict[str, str]) -> float:
 
 
 def turns(contenders: dict[str, Callable[[], float]]) -> dict[str, list[float]]:
-    """What each contender's runs took. A first turn warms up."""
+    """Returns the times of each contender's runs, after a first turn that warms up."""
     runs = [{name: measure() for name, measure in contenders.items()} for _ in range(ROUNDS + 1)]
     return {name: [run[name] for run in runs[1:]] for name in contenders}
 
 
 def milliseconds(runs: list[float]) -> str:
-    """The median, the least and the most."""
+    """Formats the median, minimum and maximum."""
     return f"{statistics.median(runs) * 1000:.1f} ({min(runs) * 1000:.1f} to {max(runs) * 1000:.1f})"
 
 
 def table(work: str, unit: str, runs: dict[str, list[float]], base: str) -> None:
-    """Rows in Markdown, with the ratio of each median to that of one contender."""
+    """Prints rows in Markdown, with the ratio of each median to that of one contender."""
     print(f"\n| {work} | {unit} | ratio |\n|---|---|---|")
     for name, times in runs.items():
         print(f"| {name} | {milliseconds(times)} | {statistics.median(times) / statistics.median(runs[base]):.3g} |")
 
 
 def patched(checkout: Path, folder: Path) -> Path:
-    """A copy whose regular expressions Python 3.11 takes: flags in their midst have to be local."""
+    """Returns a copy whose regular expressions Python 3.11 accepts, which requires flags in the middle to be local."""
     shutil.copytree(checkout / "PyZ3950", folder / "PyZ3950")
     path = folder / "PyZ3950/ccl.py"
     text = path.read_text()
@@ -89,7 +89,7 @@ def lookups(records: Path, rust: Path, checkout: Path) -> None:
 
         def contender(command: list[str], environment: dict[str, str]) -> Callable[[], float]:
             def spent() -> float:
-                # What starting and connecting cost is left out. It varies, which the repetition makes small.
+                # The cost of starting and connecting is excluded. It varies, but repetition reduces the effect.
                 idle = cpu([*command, target, "0"], environment)
                 return (cpu([*command, target, str(LOOKUPS * REPEATS)], environment) - idle) / REPEATS
 

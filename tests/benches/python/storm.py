@@ -10,7 +10,7 @@ import z3950
 
 
 def resident() -> float:
-    """MiB of resident memory."""
+    """Returns the resident memory in MiB."""
     with open("/proc/self/statm") as statm:
         return int(statm.read().split()[1]) * resource.getpagesize() / (1 << 20)
 

@@ -286,7 +286,7 @@ impl Tools {
 
 impl Catalogue {
     fn of(file: PathBuf, records: usize) -> Self {
-        let octets = fs::metadata(&file).expect("the file is there").len();
+        let octets = fs::metadata(&file).expect("the file exists").len();
         let mut sample = Vec::new();
         fs::File::open(&file)
             .and_then(|file| file.take(4 << 20).read_to_end(&mut sample))

@@ -206,7 +206,7 @@ fn catalogue(records: usize) -> Vec<u8> {
             ],
             ..MarcRecord::default()
         };
-        file.extend(iso2709::encode(&record).expect("a sound record"));
+        file.extend(iso2709::encode(&record).expect("a valid record"));
     }
     file
 }

@@ -18,7 +18,7 @@ fuzz_target!(|octets: &[u8]| {
 
 async fn converse(octets: &[u8]) {
     let (ours, mut theirs) = tokio::io::duplex(octets.len() + (1 << 16));
-    theirs.write_all(octets).await.expect("there is room");
+    theirs.write_all(octets).await.expect("a room is free");
     theirs.shutdown().await.expect("it ends");
     let wait = Some(Duration::from_millis(100));
     let mut timeouts = Timeouts::default().with_answer(wait);

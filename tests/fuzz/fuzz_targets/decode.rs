@@ -7,7 +7,7 @@ use z3950_asn1::codec::{decode, dump, encode};
 fuzz_target!(|octets: &[u8]| {
     dump::dump(octets);
     if let Ok(apdu) = decode(octets) {
-        let encoded = encode(&apdu).expect("what was decoded encodes");
+        let encoded = encode(&apdu).expect("decoded values can be encoded");
         assert!(decode(&encoded).as_ref() == Ok(&apdu));
     }
 });

@@ -1,4 +1,4 @@
-//! The records of Koha's index in tests: made-up ones, and those of libraries, with the fields that Koha adds.
+//! The records of Koha's index in tests: artificial ones, and those of libraries, with the fields that Koha adds.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -9,7 +9,7 @@ use z3950_marc::{Field, MarcRecord, iso2709, mrk};
 
 use crate::random::Random;
 
-/// The words of titles, subjects and notes: some that ICU and a simpler folding take for different words.
+/// The words of titles, subjects and notes; ICU and simpler folding treat some of them differently.
 pub const WORDS: [&str; 26] = [
     "war",
     "peace",
@@ -49,10 +49,10 @@ pub const NAMES: [&str; 7] = [
     "O'Neill, Eugene,",
 ];
 
-/// Returns made-up records in which some fields are missing; the same ones for each number.
+/// Returns artificial records, in which some fields are missing; they are the same for each number.
 ///
 /// # Panics
-/// Never.
+/// Does not panic.
 pub fn made_up(number: usize) -> Vec<MarcRecord> {
     let mut random = Random::new("records of Koha");
     let mut text = String::new();
@@ -136,7 +136,7 @@ fn made_up_one(random: &mut Random, at: usize, text: &mut String) {
     text.push('\n');
 }
 
-/// Returns an ISBN as records have it: with hyphens and without, and with words after it.
+/// Returns an ISBN as it occurs in records: with and without hyphens, and with words after it.
 fn isbn(random: &mut Random, at: usize) -> String {
     let number = format!("{:09}", 471_000_000 + at * 7);
     let check = Isbn::check_digit_of(&format!("{number}0")).expect("an ISBN");
@@ -180,8 +180,8 @@ pub fn of_libraries() -> Vec<MarcRecord> {
         .collect()
 }
 
-/// Returns the record with what Koha adds to a record of this number: the number, the item type, whether it is suppressed, and up to two
-/// items.
+/// Returns the record with the fields that Koha adds to a record with this number: the number, the item type, whether it is
+/// suppressed, and up to two items.
 pub fn with_items(record: &MarcRecord, number: usize) -> MarcRecord {
     let mut record = record.clone();
     record

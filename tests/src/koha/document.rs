@@ -1,4 +1,5 @@
-//! A document of Koha's index, made of a MARC 21 record as Koha makes it: the values of its fields, and the record in one of three forms.
+//! A document of Koha's index, created from a MARC 21 record in the same way as Koha creates it: the values of its
+//! fields, and the record in one of three forms.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
@@ -11,32 +12,32 @@ use z3950_marc::{Field, MarcRecord, iso2709, marcxml};
 
 use super::fields::{Edition, FIELDS, KohaField, KohaKind};
 
-/// A document: the record that it was made of, and its values.
+/// A document: the record from which it was created, and its values.
 #[derive(Clone, Debug)]
 pub struct KohaDocument {
     /// The number of the record in Koha, which identifies the document.
     pub number: usize,
     /// The record.
     pub record: MarcRecord,
-    /// The form in which the document has the record.
+    /// The form in which the document contains the record.
     pub form: RecordForm,
     /// The values of each field, in the order of the record.
     pub values: BTreeMap<String, Vec<String>>,
 }
 
-/// The forms in which Koha keeps records.
+/// The forms in which Koha stores records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordForm {
     /// ISO 2709 in base64, with a line end every 76 characters.
     Base64,
     /// MARCXML, for records that are too long for ISO 2709.
     Xml,
-    /// An object like MARC-in-JSON, if the preference ElasticsearchMARCFormat says so.
+    /// An object like MARC-in-JSON, if the preference ElasticsearchMARCFormat is set accordingly.
     Array,
 }
 
 impl KohaDocument {
-    /// Makes a document of the record of this number.
+    /// Creates a document from the record with this number.
     pub fn new(number: usize, record: &MarcRecord, form: RecordForm) -> Self {
         let mut document = Self {
             number,
@@ -50,7 +51,7 @@ impl KohaDocument {
         document
     }
 
-    /// Returns the values of a field; none if the document does not have it.
+    /// Returns the values of a field; empty if the document does not have the field.
     pub fn values(&self, field: &str) -> &[String] {
         self.values.get(field).map_or(&[], Vec::as_slice)
     }
@@ -58,7 +59,7 @@ impl KohaDocument {
     /// Returns the document as it is sent to the index.
     ///
     /// # Panics
-    /// Panics if the record does not fit into ISO 2709 and is to have this form.
+    /// Panics if the record should be in ISO 2709 but is too long for it.
     pub fn json(&self, edition: Edition) -> Value {
         let known = FIELDS.iter().map(|field| (field.name, field.kind));
         let kinds: BTreeMap<&str, KohaKind> = known.collect();
@@ -97,7 +98,7 @@ impl KohaDocument {
         Value::Object(object)
     }
 
-    /// Adds the values of a field, and those to sort by and of facets.
+    /// Adds the values of a field, with the values for sorting and for facets.
     fn collect(&mut self, field: &KohaField) {
         let (mut values, mut sorted) = (Vec::new(), Vec::new());
         let places: Vec<Place<'_>> = field.places.split(' ').map(Place::new).collect();
@@ -105,7 +106,7 @@ impl KohaDocument {
             let leader = String::from_utf8_lossy(&self.record.leader.0).into_owned();
             values.extend(place.part(&leader));
         }
-        // Koha goes from field to field of the record, and not from place to place.
+        // Koha goes through the fields of the record, not through the places of the mapping.
         for marc in &self.record.fields {
             let (tag, is_linked) = tag(marc);
             for place in places.iter().filter(|place| place.tag == tag) {
@@ -226,7 +227,7 @@ fn range(text: &str) -> Range<usize> {
     number(first)..number(last) + 1
 }
 
-/// Returns the tag of a field, or that of the field whose other script it is.
+/// Returns the tag of a field; for a field in another script, the tag of the linked field.
 fn tag(field: &Field) -> (String, bool) {
     let tag = String::from_utf8_lossy(&field.tag.0).into_owned();
     let linked = (tag == "880").then(|| field.text("6")?.get(..3).map(str::to_owned));
@@ -236,7 +237,8 @@ fn tag(field: &Field) -> (String, bool) {
     }
 }
 
-/// Returns a title, the first part of its field, without the article that is not to be filed; any other value as it is.
+/// Returns a title, which is the first part of its field, without the initial article; any other value is returned
+/// unchanged.
 fn without_article(field: &Field, text: &str) -> String {
     let is_title = field
         .text("a")
@@ -258,7 +260,7 @@ fn without_article(field: &Field, text: &str) -> String {
     text.chars().skip(skipped).collect()
 }
 
-/// Returns what Koha indexes for a value.
+/// Returns the forms of a value that Koha indexes.
 fn forms(kind: KohaKind, value: String) -> Vec<String> {
     match kind {
         KohaKind::Isbn => isbn_forms(&value),
@@ -267,8 +269,9 @@ fn forms(kind: KohaKind, value: String) -> Vec<String> {
     }
 }
 
-/// Returns the forms of an ISBN: with and without hyphens, of thirteen and of ten digits. Where the hyphens stand makes no difference, as the
-/// index drops them. Everything but digits and X is ignored, so that a value with a further digit is no ISBN, and stays as it is.
+/// Returns the forms of an ISBN: with and without hyphens, of thirteen and of ten digits. The positions of the hyphens do not
+/// matter, because the index removes them. Everything except digits and X is ignored, so a value with an additional digit is not
+/// an ISBN, and is returned unchanged.
 fn isbn_forms(value: &str) -> Vec<String> {
     let is_kept = |c: &char| c.is_ascii_digit() || "xX".contains(*c);
     let digits: String = value.chars().filter(is_kept).collect();
@@ -292,7 +295,7 @@ fn hyphened(digits: &str) -> String {
     format!("{number}-{item}-{check}")
 }
 
-/// Returns the years that Koha sees: any four of digit, `u` and blank, with zeros for the latter.
+/// Returns the years that Koha recognizes: any four digits, `u` or spaces, with zeros in place of the latter two.
 fn years(value: &str) -> Vec<String> {
     let is_of_year = |c: char| c.is_ascii_digit() || c == 'u' || c.is_whitespace();
     let (mut years, mut run) = (Vec::new(), String::new());
@@ -326,7 +329,7 @@ fn in_lines(text: &str) -> String {
     lines.collect()
 }
 
-/// Returns a record as Koha writes it for the form ARRAY.
+/// Returns a record in the form that Koha writes for ARRAY.
 fn array(record: &MarcRecord) -> Value {
     let text = |octets: &[u8]| String::from_utf8_lossy(octets).into_owned();
     let fields = record.fields.iter().map(|field| {

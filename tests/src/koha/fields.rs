@@ -1,28 +1,29 @@
-//! The search fields of Koha's index for MARC 21: names, kinds and the places of their values, as Koha's mappings have them, for the access
-//! points of Bib-1; and the index settings that Koha creates for them.
+//! The search fields of Koha's index for MARC 21: their names, kinds and the places of their values, from Koha's mappings, for
+//! the access points of Bib-1; and the index settings that Koha creates for them.
 
 use serde_json::{Map, Value, json};
 
 /// A search field of Koha.
 #[derive(Clone, Copy, Debug)]
 pub struct KohaField {
-    /// Its name in the index.
+    /// The name in the index.
     pub name: &'static str,
-    /// What its values are.
+    /// The kind of its values.
     pub kind: KohaKind,
-    /// Where its values are, separated by blanks: `245abp` makes a value of each of these subfields, `245(abp)` one of all of them, `130` one
-    /// of every subfield, `008_/35-37` one of these positions. `!` at the end keeps them out of the value to sort by.
+    /// The places of its values, separated by spaces: `245abp` creates a value from each of these subfields, `245(abp)` one value
+    /// from all of them, `130` one value from every subfield, `008_/35-37` one value from these positions. `!` at the end
+    /// excludes the values from sorting.
     pub places: &'static str,
-    /// Whether there is a field with facets.
+    /// Whether the field has facets.
     pub has_facet: bool,
 }
 
 /// The kind of values of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KohaKind {
-    /// Words, also those of dates: Koha has no field of dates.
+    /// Words, also for dates: Koha does not have a field type for dates.
     Text,
-    /// Call numbers: words, sorted without regard to the value of digits.
+    /// Call numbers: words, sorted without regard to numeric values.
     CallNumber,
     /// Numbers such as ISSN and LCCN.
     Number,
@@ -30,7 +31,7 @@ pub enum KohaKind {
     Isbn,
     /// Integers.
     Integer,
-    /// Years that Koha picks out of texts.
+    /// Years that Koha extracts from texts.
     Year,
     /// Yes or no.
     Flag,
@@ -160,12 +161,12 @@ pub const FIELDS: [KohaField; 78] = [
     field("uri", Text, "952u"),
 ];
 
-/// An edition of Koha's settings of its index.
+/// An edition of Koha's index settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Edition {
-    /// That of today.
+    /// The current edition.
     Current,
-    /// One without folded keys and integers.
+    /// An edition without folded keys and integers.
     Older,
 }
 
@@ -200,7 +201,7 @@ pub fn index(edition: Edition, shards: usize) -> Value {
     })
 }
 
-/// Returns the mapping of a field that is searched.
+/// Returns the mapping of a searchable field.
 fn searched(edition: Edition, kind: KohaKind) -> Value {
     let analyzed = |analyzer: &str, fields: Value| json!({ "type": "text", "analyzer": analyzer, "search_analyzer": analyzer, "fields": fields });
     let phrase = json!({ "type": "text", "analyzer": "analyzer_phrase", "search_analyzer": "analyzer_phrase" });
@@ -232,7 +233,7 @@ fn searched(edition: Edition, kind: KohaKind) -> Value {
 }
 
 fn analysis() -> Value {
-    // All punctuation of Latin-1, with the commas that Koha has between the ranges.
+    // All punctuation of Latin-1, with the commas that Koha puts between the ranges.
     const PUNCTUATION: &str = r"([\x00-\x1F,\x21-\x2F,\x3A-\x40,\x5B-\x60,\x7B-\x89,\x8B,\x8D,\x8F,\x90-\x99,\x9B,\x9D,\xA0-\xBF,\xD7,\xF7])";
     json!({
         "analyzer": {

@@ -1,5 +1,5 @@
-//! A gate in front of a node, through which requests pass one after the other on each connection. A test decides on each of them, so
-//! that it can stop a program at a certain request, or refuse those of a wrong user.
+//! A gate in front of a node, through which requests pass one after the other on each connection. A test decides about each
+//! request, so that it can stop a program at a certain request, or refuse the requests of a wrong user.
 
 use std::io::{BufRead, BufReader, Error, ErrorKind, Read, Result, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -12,30 +12,30 @@ use tokio_rustls::rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 use super::PATIENCE;
 
-/// What becomes of a request.
+/// The decision about a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passage {
     /// The node answers it.
     Through,
-    /// The node does not get it, and the client no answer.
+    /// The node does not get the request, and the client does not get an answer.
     HeldBefore,
-    /// The node answers it, but the client does not get the answer.
+    /// The node answers the request, but the client does not get the answer.
     HeldAfter,
     /// The gate refuses it with this status.
     Refused(u16),
 }
 
-/// A gate, which is open as long as the program runs.
+/// A gate, which stays open while the program runs.
 #[derive(Debug)]
 pub struct Gate {
-    /// The port of the loopback address where it listens.
+    /// The loopback port on which the gate listens.
     pub port: u16,
     held: Receiver<String>,
 }
 
 /// A request or an answer.
 struct Message {
-    /// The first line, and the fields with the line that ends them.
+    /// The first line and the header fields, with the empty line after them.
     head: String,
     body: Vec<u8>,
 }
@@ -49,7 +49,7 @@ impl Gate {
         Self::with(node, None, decide)
     }
 
-    /// Opens a gate that speaks TLS with its clients.
+    /// Opens a gate that uses TLS with its clients.
     ///
     /// # Panics
     /// Panics if there is no free port.
@@ -86,10 +86,10 @@ impl Gate {
         Self { port, held }
     }
 
-    /// Waits until a request or its answer is held, and returns the first line of the request.
+    /// Waits until a request or its answer is held; returns the first line of the request.
     ///
     /// # Panics
-    /// Panics if that takes minutes.
+    /// Panics if this takes minutes.
     pub fn held(&self) -> String {
         self.held.recv_timeout(PATIENCE).expect("a held request")
     }
@@ -125,7 +125,7 @@ fn serve<S: Read + Write>(
             Some(answer) if passage == Passage::Through => answer.write(client.get_mut())?,
             _ => {
                 let line = request.head.lines().next().unwrap_or_default();
-                // Nobody waits for it if the test has ended.
+                // Sending fails if the test has ended and nobody waits any longer.
                 let _ = held.send(line.to_owned());
                 client.read_to_end(&mut Vec::new())?;
                 return Ok(());
@@ -164,7 +164,7 @@ impl Message {
     }
 }
 
-/// Reads a body in chunks, with what tells their lengths.
+/// Reads a chunked body, including the lengths of the chunks.
 fn chunked(stream: &mut impl BufRead) -> Result<Vec<u8>> {
     let mut body = Vec::new();
     loop {
@@ -184,7 +184,7 @@ fn chunked(stream: &mut impl BufRead) -> Result<Vec<u8>> {
 /// Returns a certificate for a host that is valid until a year, and the PEM of its issuer.
 ///
 /// # Panics
-/// Panics if the host is no name or address.
+/// Panics if the host is not a name or address.
 pub fn certified(host: &str, year: i32) -> (ServerConfig, String) {
     let key = || KeyPair::generate().expect("a key");
     let mut issuer = CertificateParams::default();

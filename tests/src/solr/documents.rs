@@ -1,10 +1,10 @@
-//! MARC 21 records as documents, as the indexers of VuFind and Blacklight fill them: which subfields a field has, with the punctuation of
-//! the record or without.
+//! Converts MARC 21 records to documents in the same way as the indexers of VuFind and Blacklight: it determines the subfields of
+//! each field, with or without the punctuation of the record.
 
 use serde_json::{Map, Value, json};
 use z3950_marc::{Field, MarcRecord, iso2709, language, marcjson, marcxml};
 
-/// In which form a document holds the record.
+/// The format of the record in a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordForm {
     /// ISO 2709.
@@ -20,7 +20,7 @@ pub enum RecordForm {
 }
 
 impl RecordForm {
-    /// All forms.
+    /// All formats.
     pub const ALL: [Self; 5] = [
         Self::Iso2709,
         Self::Escaped,
@@ -29,10 +29,10 @@ impl RecordForm {
         Self::Json,
     ];
 
-    /// Returns a record in this form.
+    /// Returns a record in this format.
     ///
     /// # Panics
-    /// Panics if the record does not fit it.
+    /// Panics if the record cannot have this format.
     pub fn written(self, record: &MarcRecord) -> String {
         let exchanged = || {
             let octets = iso2709::encode(record).expect("fits");
@@ -51,7 +51,8 @@ impl RecordForm {
     }
 }
 
-/// Where the values of VuFind's fields are: a tag and the codes of subfields, which are joined by blanks; no codes for all subfields.
+/// The places of the values of VuFind's fields: a tag and the codes of subfields, which are joined by spaces; without
+/// codes, all subfields.
 const VUFIND: [(&str, &str); 28] = [
     ("author", "100abcd"),
     ("author2", "700abcd"),
@@ -95,7 +96,7 @@ const VUFIND: [(&str, &str); 28] = [
     ("building", "852b"),
 ];
 
-/// Fields that hold one value.
+/// Fields that have only one value.
 const OF_VUFIND_ONCE: [(&str, &str); 6] = [
     ("title", "245ab"),
     ("title_short", "245a"),
@@ -105,7 +106,7 @@ const OF_VUFIND_ONCE: [(&str, &str); 6] = [
     ("lccn", "010a"),
 ];
 
-/// Where the values of Blacklight's fields are.
+/// The places of the values of Blacklight's fields.
 const BLACKLIGHT: [(&str, &str); 7] = [
     (
         "title_addl_tsim",
@@ -128,7 +129,7 @@ const BLACKLIGHT: [(&str, &str); 7] = [
 /// Returns the document of a record with VuFind's fields.
 ///
 /// # Panics
-/// Panics if the record has no identifier, or does not fit the form.
+/// Panics if the record does not have an identifier, or cannot have the format.
 pub fn vufind_document(record: &MarcRecord, form: RecordForm) -> Value {
     let mut document = common(record);
     for (field, places) in VUFIND {
@@ -160,7 +161,7 @@ pub fn vufind_document(record: &MarcRecord, form: RecordForm) -> Value {
 /// Returns the document of a record with Blacklight's fields.
 ///
 /// # Panics
-/// Panics if the record has no identifier.
+/// Panics if the record does not have an identifier.
 pub fn blacklight_document(record: &MarcRecord) -> Value {
     let mut document = common(record);
     for (field, places) in BLACKLIGHT {
@@ -234,7 +235,7 @@ fn common(record: &MarcRecord) -> Map<String, Value> {
     document
 }
 
-/// Sets a field; a value that occurs again is left out, as by the programs.
+/// Sets a field; repeated values are left out, as VuFind and Blacklight do.
 fn set(document: &mut Map<String, Value>, field: &str, values: Vec<String>) {
     let mut kept: Vec<String> = Vec::new();
     for value in values {
@@ -280,7 +281,7 @@ fn joined(field: &Field, codes: &str) -> String {
     texts.collect::<Vec<_>>().join(" ")
 }
 
-/// All subfields of the fields 100 to 899.
+/// Returns the text of all subfields of the fields 100 to 899.
 fn all_text(record: &MarcRecord) -> String {
     let is_text = |field: &&Field| (*b"100"..*b"900").contains(&field.tag.0);
     let fields = record.fields.iter().filter(is_text);
@@ -309,7 +310,7 @@ fn format(record: &MarcRecord) -> &'static str {
     }
 }
 
-/// Returns the years of publication: the first four digits in a row of each date.
+/// Returns the years of publication: the first four consecutive digits of each date.
 fn years(record: &MarcRecord) -> Vec<String> {
     let year = |date: &String| {
         let mut runs = date.split(|character: char| !character.is_ascii_digit());
@@ -335,12 +336,12 @@ fn sortable(author: &str) -> String {
     trimmed(author).to_lowercase()
 }
 
-/// Returns a value without the punctuation that ISBD puts after it.
+/// Returns a value without the ISBD punctuation after it.
 fn trimmed(value: &str) -> &str {
     value.trim_end_matches([' ', ',', '/', ';', ':', '.'])
 }
 
-/// Returns the digits of an ISBN in both lengths, without what follows it.
+/// Returns the digits of an ISBN in both lengths, without the text after it.
 fn both_isbns(text: &str) -> Vec<String> {
     let number = text.split(' ').next().unwrap_or_default();
     match z3950_marc::standard_number::Isbn::parse(number) {

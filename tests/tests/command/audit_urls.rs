@@ -37,7 +37,7 @@ fn audit_b2_cr_lf_ends_lines_on_a_terminal() {
 
 /// RFC 1736 §3: invalid, unavailable, ambiguous and refused are different outcomes.
 #[test]
-fn audit_b3_check_tells_ambiguous_and_refused_from_gone() {
+fn audit_b3_check_distinguishes_ambiguous_and_refused_from_gone() {
     let server = |fault: &str| Daemon::start(["--demo", "--fault", fault]);
     let check = |url: &str, status: &str, code: i32| {
         let ran = z3950(["url", "check", "--follow", "--json", url]);
@@ -136,7 +136,7 @@ fn audit_r_d4_a_wrapped_url_is_read_as_the_url() {
         let plain = z3950(arguments.iter().chain(&[url]));
         let ran = z3950(arguments.iter().chain(&[wrapped]));
         assert_eq!(ran.code, Some(0), "{arguments:?}: {ran:?}");
-        // `check` names each URL as it was given, so the names are made equal.
+        // `check` shows each URL as it was given, so the two forms are made equal before the comparison.
         assert_eq!(ran.stdout.replace(wrapped, url), plain.stdout);
     }
     let ran = z3950_fed(["url", "check", "--input", "-"], format!("{wrapped}\n"));
@@ -174,7 +174,7 @@ fn audit_r_d5_check_cautions_against_local_hosts() {
 }
 
 #[test]
-fn audit_b7_record_syntaxes_are_asked_for_by_name() {
+fn audit_b7_record_syntaxes_are_requested_by_name() {
     for (name, oid) in [
         ("danmarc", "5.14"),
         ("rusmarc", "5.28"),
@@ -196,7 +196,7 @@ fn audit_b7_record_syntaxes_are_asked_for_by_name() {
 }
 
 #[test]
-fn audit_b9_a_plan_tells_databases_apart() {
+fn audit_b9_a_plan_distinguishes_databases() {
     let one = z3950(["plan", "z39.50r://h.example/a%2Bb%2Bc?x"]).stdout;
     let two = z3950(["plan", "z39.50r://h.example/a%2Bb+c?x"]).stdout;
     assert!(one.contains("database a+b+c,"), "{one}");
@@ -304,7 +304,7 @@ fn audit_b14_parse_shows_the_parts_of_interactive_services() {
 }
 
 #[test]
-fn audit_b15_resolve_gives_what_strict_reading_takes() {
+fn audit_b15_resolve_returns_urls_that_strict_mode_accepts() {
     let ran = z3950(["url", "resolve", "http://h.example", "?q"]);
     assert_eq!(ran.stdout, "http://h.example/?q\n");
     assert_eq!(

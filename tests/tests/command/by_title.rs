@@ -11,7 +11,8 @@ use z3950_marc::{MarcRecord, mrk};
 use z3950_server::testing::TestServer;
 use z3950_tests::program::{Ran, z3950};
 
-/// Records as `id | author | title | year`, with more fields after a further `|`. A `$b` may be in the title.
+/// Converts lines `id | author | title | year`, with more fields after a further `|`, to MARCMaker text. The title
+/// may contain a `$b`.
 fn mrk_of(lines: &str) -> String {
     let mut text = String::new();
     for line in lines.lines().map(str::trim).filter(|line| !line.is_empty()) {
@@ -68,7 +69,7 @@ const OLD: &str = "
     o10 | Keats, John | Songs | 1900
     o11 | Wells, H. G. | The war of the worlds | 1898 | =020  \\\\$a0306406152";
 
-/// The position, outcome, exit code, hits, step, record, choice and message for each of [`OLD`].
+/// The position, outcome, exit code, hits, step, record, choice and message expected for each of [`OLD`].
 const EXPECTED: [&str; 11] = [
     "1|delivered|0|3|title and author|b1|by title: 3 hits, 2 with this title, b1 chosen because its year is 1813, that of b2 is 1995|",
     "2|ambiguous|4|2|title and author|b4 | b5|by title: 2 hits, 2 with this title, b4 and b5 agree alike|2 records agree alike by title; --best takes the best one",
@@ -126,7 +127,7 @@ impl Files {
         z3950(line)
     }
 
-    /// The values of some columns of each line of the report.
+    /// Returns the values of some columns of each line of the report.
     fn lines(&self, columns: &[&str]) -> Vec<String> {
         let report = fs::read_to_string(&self.report).expect("a report");
         let lines = report.lines().map(|line| {
@@ -147,7 +148,7 @@ impl Files {
     }
 }
 
-/// The queries of all searches that a server received by Z39.50.
+/// Returns the queries of all searches that a server received over Z39.50.
 fn queries(server: &TestServer) -> Vec<String> {
     let entries = server.transcript().into_iter();
     let queries = entries.filter_map(|entry| match entry.apdu.as_ref()? {
@@ -289,7 +290,8 @@ fn r_b9_several_targets_and_the_best_of_equal_records() {
     );
 }
 
-/// With more records than are compared, the year finds the one of the right edition, and its absence refuses none.
+/// If there are more records than can be compared, the year narrows the search to the correct edition; if the record
+/// does not have a year, this does not prevent a match.
 #[test]
 fn r_b9_the_year_narrows_a_search_with_many_records() {
     let editions = |years: std::ops::Range<u32>| {
@@ -349,7 +351,7 @@ fn r_b9_a_run_by_title_is_resumed() {
         assert_eq!(files.lines(&COLUMNS), EXPECTED, "{end}");
         assert_eq!(fs::read(&files.output).expect("an output"), output, "{end}");
     }
-    // A target that does not answer is asked again.
+    // A request is repeated if the target does not answer.
     let files = Files::of(&mrk_of("o1 | Wells, H. G. | The war of the worlds | 1898"));
     let gone = serving(CATALOGUE);
     let target = format!("{}/cat", gone.addr());
@@ -364,7 +366,7 @@ fn r_b9_a_run_by_title_is_resumed() {
     );
 }
 
-/// Titles that no one would search for, and records in every form.
+/// Tests titles that nobody would search for, and records in every form.
 #[test]
 fn r_b9_unusual_records() {
     let long = "word ".repeat(18_000);
@@ -441,7 +443,7 @@ fn r_b9_thousands_of_equal_records_are_looked_up_once() {
     );
 }
 
-/// Records in Dublin Core or MODS from an SRU server are compared, too.
+/// Records in Dublin Core or MODS from an SRU server are also compared.
 #[test]
 fn r_b9_records_in_other_schemas() {
     let server = serving(CATALOGUE);

@@ -1,4 +1,4 @@
-//! Tests of completion: what the programs offer, and that bash, zsh and fish show it.
+//! Tests of completion: the suggestions of the programs, and their display in bash, zsh and fish.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ use z3950_tests::{pause, program::Ran};
 
 use crate::prompt::PATIENCE;
 
-/// A user's folder of settings with targets of their own.
+/// A user's settings folder, with user-defined targets.
 struct Settings {
     folder: TempDir,
 }
@@ -41,12 +41,12 @@ impl Settings {
             .env("PATH", format!("{programs}:{inherited}"))
             .env("HOME", self.folder.path())
             .env("XDG_CONFIG_HOME", self.folder.path().join("config"))
-            // Nothing may be read from a network.
+            // Completion must not read anything from a network.
             .env("ALL_PROXY", "http://127.0.0.1:9");
         command
     }
 
-    /// Returns what a program offers in place of the last word of a line.
+    /// Returns the completions that a program offers for the last word of a line.
     fn offered(&self, line: &str) -> Vec<String> {
         let words: Vec<&str> = line.split(' ').collect();
         let program = words[0];
@@ -62,7 +62,7 @@ impl Settings {
     }
 }
 
-/// Two targets; the name of one begins like those that are built in.
+/// Two targets; the name of one has the same beginning as built-in targets.
 const TARGETS: &str = "\
 [targets.zlocal]
 title = \"My library\"
@@ -173,7 +173,7 @@ fn r_f13_a_broken_file_of_targets_leaves_the_others() {
 }
 
 #[test]
-fn r_f13_words_that_are_not_understood_are_no_failure() {
+fn r_f13_unknown_words_are_not_a_failure() {
     let settings = Settings::new(TARGETS);
     for line in [
         "z3950 nonsense x",
@@ -211,7 +211,7 @@ fn script(program: &str, shell: &str) -> String {
     ran.stdout
 }
 
-/// What is typed, and what a shell shows for it. If there are several completions, Tab lists them.
+/// The text that is typed, and the text that a shell shows for it. If there are several completions, Tab lists them.
 const TYPED: [(&str, &[&str]); 5] = [
     ("z3950 search zl", &["zlocal"]),
     ("z3950 search zlocal/", &["books", "maps"]),
@@ -220,7 +220,7 @@ const TYPED: [(&str, &[&str]); 5] = [
     ("z3950d --profile ze", &["zebra"]),
 ];
 
-/// Starts a shell in a terminal, and passes it the scripts of both programs.
+/// Starts a shell in a terminal, and loads the scripts of both programs.
 fn interactive(shell: &str, options: &[&str], begin: &str) -> Option<(Settings, OsSession)> {
     let program = find(shell)?;
     let settings = Settings::new(TARGETS);
@@ -257,7 +257,7 @@ fn shows(session: &mut OsSession, text: &str) {
     }
 }
 
-/// Types each line and Tab, and waits for the completions. Then the line is removed.
+/// Types each line and Tab, waits for the completions, and removes the line.
 fn completes(session: &mut OsSession) {
     for (typed, expected) in TYPED {
         session.send(typed).expect("the terminal takes it");
@@ -266,7 +266,7 @@ fn completes(session: &mut OsSession) {
         session.send("\t\t").expect("the terminal takes it");
         for word in expected {
             let before = typed.rsplit(' ').next().unwrap_or_default();
-            // A shell shows only what is added to the only completion.
+            // If there is only one completion, the shell prints only the characters that it adds.
             let added = word.strip_prefix(before).filter(|_| expected.len() == 1);
             shows(session, added.unwrap_or(word));
         }

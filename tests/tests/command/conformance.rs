@@ -64,7 +64,7 @@ fn our_server_passes_all_it_offers() {
     let server = Daemon::start(["--demo"]);
     let ran = judged(&server, &["--hostile", "--may-update", "books"]);
     let findings = Findings::of(&ran);
-    // A recommendation that is left to the setting strict-element-sets.
+    // This is a recommendation, which depends on the setting strict-element-sets.
     assert_eq!(findings.named("fail"), ["element-set.unknown"], "{ran:?}");
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(findings.named("pass").len() > 380, "{}", ran.stderr);
@@ -108,7 +108,8 @@ fn nothing_forbidden_is_sent_unless_allowed() {
     assert_eq!(updated.code, Some(5), "{updated:?}");
 }
 
-/// Metaproxy ends at a scan without a position, so it is sent only to servers that may be harmed.
+/// Metaproxy crashes on a scan without a position, so such a scan is only sent with permission to send hostile
+/// requests.
 #[test]
 fn audit_r_y6_a_scan_without_a_position_needs_a_permission() {
     for more in [&[][..], &["--hostile"]] {
@@ -140,9 +141,10 @@ fn audit_r_y6_a_scan_without_a_position_needs_a_permission() {
     }
 }
 
-/// A server that refuses sessions, or ends idle sessions for new ones, is judged in the sessions that it accepts.
+/// A server that refuses sessions, or closes idle sessions to accept new ones, is judged in the sessions that it
+/// accepts.
 #[test]
-fn a_limit_of_sessions_is_no_fault() {
+fn a_limit_of_sessions_is_not_a_fault() {
     std::thread::scope(|scope| {
         for limit in ["1", "2", "3"] {
             scope.spawn(move || {
@@ -367,7 +369,7 @@ fn faults_fail_the_checks_that_are_about_them() {
 }
 
 #[test]
-fn a_failure_says_what_was_sent_wanted_and_came() {
+fn a_failure_describes_the_request_and_the_expected_and_actual_answers() {
     let server = Daemon::start(["--demo", "--fault", "on present: returned 7"]);
     let target = format!("{}/books", server.address());
     let arguments = [

@@ -129,7 +129,7 @@ const OF_ENGLISH: &str =
     "a1 is the best of 3 records: its encoding level is minimal, that of a3 is prepublication";
 
 #[test]
-fn the_best_record_is_taken_and_the_choice_told() {
+fn the_best_record_is_taken_and_the_choice_reported() {
     let server = server();
     let target = format!("{}/a", server.addr());
     for (options, id, position, choice) in [

@@ -281,7 +281,7 @@ fn messages_go_to_standard_error() {
 /// A limit on the size of files has the same effect as a full disk.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_recording_that_is_incomplete_is_told_at_the_end() {
+fn an_incomplete_recording_is_reported_at_the_end() {
     let folder = tempfile::tempdir().expect("a folder");
     let server = Daemon::start(["--demo"]);
     let upstream = server.address().to_string();

@@ -197,7 +197,7 @@ fn audit_d13_the_help_of_every_command_and_the_manual_have_examples() {
 }
 
 #[test]
-fn every_command_refuses_what_it_does_not_know() {
+fn every_command_refuses_unknown_arguments() {
     for page in pages() {
         let ran = z3950(page.path.split_whitespace().chain(["--no-such-option"]));
         assert_eq!(
@@ -215,7 +215,7 @@ fn every_command_refuses_what_it_does_not_know() {
 }
 
 #[test]
-fn a_closed_pipe_is_no_error_of_any_command() {
+fn a_closed_pipe_is_not_an_error_of_any_command() {
     for page in commands() {
         let shelf = Shelf::new();
         for example in page.examples() {

@@ -87,7 +87,7 @@ fn r_f4_a_host_alone_lists_its_databases() {
 }
 
 #[test]
-fn r_f4_a_server_without_explain_is_told_from_one_with() {
+fn r_f4_a_server_without_explain_is_distinguished_from_one_with() {
     let server = TestServer::builder()
         .database("cat", [record("id7", "Seven")])
         .rule("on search: fail 235")

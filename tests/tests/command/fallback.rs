@@ -146,7 +146,7 @@ fn searches_and_lookups_are_made_in_other_ways() {
     assert_eq!(ran.code, Some(5), "{}", ran.stderr);
 }
 
-/// The queries of all searches that a server received, in order.
+/// Returns the queries of all searches that a server received, in order.
 fn queries(server: &TestServer) -> Vec<String> {
     let entries = server.transcript().into_iter();
     let queries = entries.filter_map(|entry| match entry.apdu.as_ref()? {
@@ -159,7 +159,7 @@ fn queries(server: &TestServer) -> Vec<String> {
     queries.collect()
 }
 
-/// The exact searches for an ISBN are made at every target before the broader ones, and none is made twice.
+/// The exact searches for an ISBN are made at every target before the broader ones, and no search is repeated.
 #[test]
 fn r_b7_targets_in_turn_get_each_search_once() {
     let serving = |records: Vec<MarcRecord>| TestServer::builder().database("cat", records).start();

@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 fn folder() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().canonicalize().expect("it is there");
+    let path = folder.path().canonicalize().expect("it exists");
     (folder, path)
 }
 
@@ -38,7 +38,7 @@ fn catalogue(records: usize) -> TestServerBuilder {
 
 /// Counts the complete records in a file.
 fn records(path: &Path) -> usize {
-    let file = fs::File::open(path).expect("it is there");
+    let file = fs::File::open(path).expect("it exists");
     let records = RecordReader::new(file, InputForm::Marc);
     records
         .inspect(|found| {

@@ -151,7 +151,7 @@ fn the_environment_names_a_gateway_and_an_option_replaces_it() {
 }
 
 #[test]
-fn what_a_gateway_cannot_follow_is_refused() {
+fn urls_that_a_gateway_cannot_follow_are_refused() {
     for (flags, words) in [
         (&["--fallback=all"][..], "--fallback cannot be used"),
         (&["--user", "ann"], "credentials cannot be used"),
@@ -249,7 +249,7 @@ fn gopher_items_come_by_the_gateway() {
 }
 
 #[test]
-fn z3950d_is_a_gateway_for_its_own_databases_and_for_those_it_is_told() {
+fn z3950d_is_a_gateway_for_its_own_databases_and_configured_ones() {
     let other = TestServer::builder()
         .database("cat", [record("id9", "Persuasion")])
         .start();

@@ -70,7 +70,7 @@ fn outcomes_are_exit_codes_and_plain_words() {
 }
 
 #[test]
-fn strict_refuses_what_lenient_takes() {
+fn strict_mode_refuses_texts_that_lenient_mode_accepts() {
     assert_eq!(demo("books?pg1342;rs=marc;esn=f", &[]).code, Some(0));
     let ran = demo("books?pg1342;rs=marc;esn=f", &["--strict"]);
     assert_eq!(ran.code, Some(2), "{ran:?}");
@@ -174,7 +174,7 @@ pub(crate) fn apdus(ran: &Ran) -> Vec<String> {
 }
 
 #[test]
-fn the_transcript_shows_what_was_sent_and_nothing_else() {
+fn the_transcript_shows_exactly_the_sent_messages() {
     const INIT: [&str; 2] = ["initRequest", "initResponse"];
     const SEARCH: [&str; 2] = ["searchRequest", "searchResponse"];
     const CLOSE: [&str; 2] = ["close", "close"];

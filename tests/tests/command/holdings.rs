@@ -81,7 +81,7 @@ fn holdings_are_beside_the_record_in_json() {
 }
 
 #[test]
-fn a_record_that_tells_of_no_copies_has_no_holdings() {
+fn a_record_without_copies_has_no_holdings() {
     for syntax in ["opac", "usmarc", "sutrs"] {
         let url = format!("z39.50r://localhost/books?pg1342;rs={syntax}");
         let ran = demo(&["get", &url]);

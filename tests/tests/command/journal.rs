@@ -149,7 +149,7 @@ fn a_journal_that_cannot_be_used_stops_the_start() {
     check(&saved.insert(&daemon, "two"), 0, &[]);
     daemon.signal("KILL");
     daemon.wait();
-    let octets = fs::read(saved.journal()).expect("there");
+    let octets = fs::read(saved.journal()).expect("present");
     let refused = |words: &[&str]| {
         check(&saved.ended("-v"), 2, words);
         check(&saved.ended("--check"), 2, words);
@@ -159,7 +159,7 @@ fn a_journal_that_cannot_be_used_stops_the_start() {
         fs::write(saved.journal(), damaged).expect("written");
         refused(&["cat.mrk.journal is damaged", "move it away"]);
         assert_eq!(
-            fs::read(saved.journal()).expect("there"),
+            fs::read(saved.journal()).expect("present"),
             damaged,
             "unchanged"
         );
@@ -206,7 +206,7 @@ fn an_update_that_cannot_be_written_is_refused() {
 /// A limit on the size of files has the same effect as a full disk.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_refuses_updates_and_loses_none() {
+fn updates_are_refused_and_not_lost_on_a_full_disk() {
     let saved = Saved::new();
     let mut daemon = saved.daemon();
     let room = |limit: &str| {

@@ -1,4 +1,4 @@
-//! Tests of `z3950 lookup --keep`: local fields of the records that are looked up stay in those that are found.
+//! Tests of `z3950 lookup --keep`: local fields of the input records are kept in the records found.
 
 use std::fs;
 
@@ -65,7 +65,7 @@ fn r_f15_local_fields_stay_in_the_record_that_is_found() {
     );
     let tags: Vec<_> = found[0].fields.iter().map(|field| field.tag).collect();
     assert!(tags.is_sorted(), "{tags:?}");
-    // A record without local fields gets none, and the found one keeps its own number.
+    // A record without local fields gets none, and the record that was found keeps its own number.
     let second = lines(1);
     assert!(
         second.contains("=001  pg1342\n") && !second.contains("=852"),
@@ -83,7 +83,7 @@ fn r_f15_local_fields_stay_in_the_record_that_is_found() {
     );
     assert_eq!(of(1, "message"), "the input has no field to keep");
     assert!(!of(2, "message").contains("kept"), "{report:?}");
-    // Without the option, nothing is kept.
+    // Without the option, no field is kept.
     let ran = lookup(&folder, &["--format", "mrk"]);
     assert!(
         ran.stdout.contains("=001  pg1342\n") && !ran.stdout.contains("own1"),
@@ -126,7 +126,7 @@ fn r_f15_local_fields_are_kept_in_every_form() {
 }
 
 #[test]
-fn r_f15_what_cannot_be_kept_is_refused() {
+fn r_f15_fields_that_cannot_be_kept_are_refused() {
     let folder = folder(b"0141439513\n");
     for (arguments, code, words) in [
         (
@@ -141,7 +141,7 @@ fn r_f15_what_cannot_be_kept_is_refused() {
             2,
             "--keep changes records",
         ),
-        // Numbers have no fields to keep.
+        // Numbers do not have fields that could be kept.
         (&["--keep", "852"], 0, ""),
     ] {
         let ran = lookup(&folder, arguments);
@@ -160,7 +160,7 @@ fn r_f15_what_cannot_be_kept_is_refused() {
         ran.code == Some(2) && ran.stderr.contains("--input"),
         "{ran:?}"
     );
-    // A damaged input is no input, and an empty one gives nothing.
+    // A damaged record is not an input, and an empty record has nothing to look up.
     fs::write(
         folder.path().join("old"),
         "00026nam a2200025 a 4500\x1e\x1d00030",

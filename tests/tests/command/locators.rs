@@ -307,7 +307,7 @@ fn wrap_writes_what_extract_reads() {
 }
 
 #[test]
-fn check_tells_locators_from_names_and_follows_them() {
+fn check_distinguishes_locators_from_names_and_follows_them() {
     let ran = z3950([
         "url",
         "check",

@@ -30,7 +30,7 @@ fn audit_d13_r_f12_the_short_help_of_every_command_fits_a_screen() {
             brief.stdout
         );
         for line in &lines {
-            // A URL is not broken.
+            // A URL is not wrapped.
             let is_word = !line.trim().contains(' ');
             assert!(is_word || line.chars().count() <= columns, "{name}: {line}");
         }
@@ -164,7 +164,7 @@ fn r_f12_every_command_has_a_manual_page() {
 }
 
 #[test]
-fn r_f12_what_concerns_several_commands_stands_once() {
+fn r_f12_text_about_several_commands_is_printed_once() {
     let folder = TempDir::new().expect("a folder");
     let pages = pages(folder.path());
     let with = |text: &str| -> Vec<&str> {

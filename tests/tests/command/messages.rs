@@ -70,7 +70,7 @@ fn r_f14_characters_that_are_lost_are_counted() {
 }
 
 #[test]
-fn r_f14_octets_that_are_no_text_are_counted() {
+fn r_f14_octets_that_are_not_text_are_counted() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("latin.mrc");
     let title = [&b"10\x1fa"[..], &b"\xe9tude ".repeat(50)].concat();
@@ -166,7 +166,7 @@ fn r_f14_profiles_are_shown_and_written_in_short_lines() {
     assert_eq!(ran.stdout, format!("9 sru (http://{})\n", daemon.address()));
 }
 
-/// Tests that positions in queries and URLs are those of characters, counted from 1; offsets in JSON count octets from 0.
+/// Tests that positions in queries and URLs count characters from 1, and that offsets in JSON count octets from 0.
 #[test]
 fn r_f14_places_in_a_text_are_counted_from_1() {
     let server = TestServer::builder()
@@ -200,9 +200,9 @@ fn r_f14_places_in_a_text_are_counted_from_1() {
     assert!(ran.stdout.contains("\"offset\":13,"), "{ran:?}");
 }
 
-/// Tests that a script learns how a server's questions were answered, and where they can be.
+/// Tests that a script is told how the server's questions were answered, and where the answers can be given.
 #[test]
-fn r_f9_a_script_is_told_what_it_cannot_be_asked() {
+fn r_f9_a_script_gets_a_note_about_questions_that_it_cannot_be_asked() {
     let mut offer = Offer::default();
     offer.ask_above = Some(1);
     let server = TestServer::builder()

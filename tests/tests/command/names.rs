@@ -1,5 +1,5 @@
-//! One thing has one name: in all commands of `z3950` and `z3950d`, an option of a name takes the same value and has the same letter, and its
-//! other names are accepted everywhere.
+//! Tests that names are consistent: in all commands of `z3950` and `z3950d`, an option takes the same value and has the same
+//! letter, and its aliases are accepted everywhere.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -18,7 +18,7 @@ pub(super) fn ran(program: &str, line: &str) -> Ran {
 pub(super) struct HelpOption {
     pub(super) long: String,
     short: Option<String>,
-    /// What stands for its value, such as `FILE`.
+    /// The placeholder for its value, such as `FILE`.
     value: Option<String>,
 }
 
@@ -40,7 +40,7 @@ impl Command {
     }
 }
 
-/// Returns the option that a line of help begins with.
+/// Returns the option at the beginning of a line of help.
 fn option(line: &str) -> Option<HelpOption> {
     let line = line.trim_start();
     let (short, rest) = match line.strip_prefix("--") {
@@ -94,25 +94,25 @@ fn read_commands() -> Vec<Command> {
     all
 }
 
-/// The options whose values differ from command to command, and why.
+/// The options whose values differ between commands, with the reasons.
 const SEVERAL_VALUES: [(&str, &[&str]); 9] = [
-    // All terms of an index would be a download.
+    // Requesting all terms of an index would amount to a download.
     ("count", &["NUMBER", "NUMBER|all"]),
-    // A name, a name with its files, and the path of a URL.
+    // The value is a name, a name with its files, or the path of a URL.
     ("database", &["NAME", "NAME=PATH", "PATH"]),
-    // The records of a search engine that the input names, and fields of the records.
+    // The value is nothing, because the input names the records of a search engine, or fields of the records.
     ("delete", &["", "FIELD,..."]),
-    // A docid, the field that holds it, and the attributes that find it.
+    // The value is a docid, the field that holds it, or the attributes that find it.
     ("docid", &["ATTRIBUTES", "ID", "TAG[$c]"]),
-    // What is read: the form of a file, a server, and the kind of a text.
+    // The value is the form of a file, a server, or the kind of a text.
     ("from", &["FORM", "URL", "WHAT"]),
-    // Of an identifier, and of a URL.
+    // The value is the kind of an identifier, or the kind of a URL.
     ("kind", &["KIND", "session|retrieval"]),
-    // A batch may write a file for each input.
+    // A batch can write a file for each input.
     ("output", &["FILE", "FILE|FOLDER/", "FOLDER"]),
-    // The columns of a table, and what a server sorts by.
+    // The value names columns of a table, or keys by which a server sorts.
     ("sort", &["KEY,...", "KEY[:desc]"]),
-    // Of records, and of the items of a Gopher search.
+    // The query is for records, or for the items of a Gopher search.
     ("query", &["QUERY", "TERM"]),
 ];
 
@@ -163,7 +163,8 @@ fn r_f10_an_option_of_a_name_is_the_same_in_all_commands() {
     }
 }
 
-/// A command, or nothing for all that have the option; the option; and another name of it, with a value if it takes one.
+/// A command, or an empty string for all commands with the option; the option; and an alias of it, with a value if it
+/// takes one.
 const OTHER_NAMES: [(&str, &str, &str); 23] = [
     ("", "format", "-f=json"),
     ("", "output", "-o=x"),

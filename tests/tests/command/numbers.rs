@@ -1,4 +1,4 @@
-//! Standard numbers: records that do not hold the number that was asked for, numbers that are cancelled, and the index of all of them.
+//! Tests of standard numbers: records without the requested number, cancelled numbers, and the index of all numbers.
 
 use std::path::Path;
 
@@ -7,14 +7,15 @@ use z3950_marc::mrk;
 use z3950_server::testing::TestServer;
 use z3950_tests::program::z3950;
 
-/// Records without the ISBN in a field for it: in the title, as a canceled number, and in none of both.
+/// Records that do not have the ISBN in the usual field: one has it in the title, one as a cancelled number, and one
+/// in neither.
 const RECORDS: &str = "=LDR  00000cam a2200000 i 4500\n=001  title\n=040  \\\\$aDLC$beng$erda$cDLC\n=050  00$aQA76\n\
                        =082  00$a005\n=100  1\\$aKnuth, Donald\n=245  10$a0306406152 nights :$ba long record /$cDonald Knuth.\n\
                        =264  \\1$aLondon :$bPress,$c2001.\n=300  \\\\$a300 pages\n=504  \\\\$aBibliography.\n=650  \\0$aNights.\n\n\
                        =LDR  00000nam a2200000 a 4500\n=001  holder\n=020  \\\\$a0306406152\n=245  00$aShort 0306406152\n";
 
 fn serving(text: &str) -> TestServer {
-    let records = mrk::parse_all(text).expect("sound");
+    let records = mrk::parse_all(text).expect("valid");
     TestServer::builder().database("cat", records).start()
 }
 
@@ -42,7 +43,7 @@ fn audit_r_b3_a_record_without_the_number_is_delivered_with_a_warning() {
     assert!(ran.stdout.contains("001 title"), "{ran:?}");
     let words = "isbn:0306406152: record 1 does not hold this number";
     assert!(ran.stderr.contains(words), "{ran:?}");
-    // The report has it too.
+    // The report also contains the warning.
     std::fs::write(path("in"), "isbn:0306406152\n").expect("written");
     let (input, report, output) = (path("in"), path("r.json"), path("o.mrc"));
     let batch = ["--input", &input, "--report", &report, "--output", &output];
@@ -73,10 +74,10 @@ fn audit_r_b3_the_best_record_holds_the_number() {
     ];
     let ran = z3950(best);
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    // The other record has more fields, and would be better in all else.
+    // The other record has more fields, and would be better by every other criterion.
     assert!(ran.stdout.contains("001 holder"), "{ran:?}");
     assert!(!ran.stderr.contains("does not hold"), "{ran:?}");
-    // A target whose record does not hold the number does not end the search of the next.
+    // If the record of one target does not hold the number, the next target is searched too.
     let (first, second) = RECORDS.split_once("\n\n").expect("two records");
     let (without, with) = (serving(first), serving(second));
     let targets = by_title(folder.path(), &without);
@@ -138,7 +139,7 @@ fn audit_r_b4_the_index_of_standard_numbers_has_all_of_them() {
 }
 
 #[test]
-fn audit_r_b5_a_canceled_isbn_is_found_and_told() {
+fn audit_r_b5_a_canceled_isbn_is_found_and_reported() {
     let server = serving(ALL);
     let place = format!("{}/cat", server.addr());
     for target in [place.clone(), format!("http://{place}")] {

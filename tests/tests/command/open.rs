@@ -90,9 +90,9 @@ fn the_docid_of_a_url_is_searched_and_shown() {
     );
 }
 
-/// without `show`, no record is shown, whichever way records are asked for.
+/// without `show`, no record is displayed, however records were requested.
 #[test]
-fn audit_r_d2_no_record_is_shown_until_it_is_asked_for() {
+fn audit_r_d2_no_record_is_shown_until_it_is_requested() {
     for strategy in ["piggyback", "present-only"] {
         let options = ["--no-auto-present", "--strategy", strategy];
         let ran = demo("z39.50s://localhost/books?pg1342", "", &options);
@@ -128,7 +128,7 @@ fn s_19_no_hit_is_an_answer_to_a_session_url() {
     }
 }
 
-/// RFC 2056 §4: a retrieval URL asks for one record, so a search without hits, or with several, is a failure.
+/// RFC 2056 §4: a retrieval URL is for one record, so a search with no hits, or with several, is a failure.
 #[test]
 fn audit_r_d6_a_retrieval_url_without_its_record_is_a_failure() {
     for (rest, code, stdout) in [
@@ -198,7 +198,7 @@ fn a_session_that_cannot_be_opened_gives_its_code() {
 }
 
 #[test]
-fn nothing_is_sent_that_was_not_asked_for() {
+fn only_requested_answers_are_sent() {
     let server = TestServer::builder()
         .database("cat", [record("id7", "Seven")])
         .start();
@@ -354,7 +354,7 @@ fn data_is_written_in_the_character_set_of_the_terminal() {
 }
 
 #[test]
-fn what_is_ordered_is_an_item_a_loan_or_a_document() {
+fn an_order_is_for_an_item_a_loan_or_a_document() {
     use z3950_tests::peer;
     let Some(server) = peer::yaz_ztest() else {
         return;
@@ -393,7 +393,7 @@ fn r_f9_help_begins_with_the_usual_commands() {
         (Some(0), Some("prefix")),
         "{ran:?}"
     );
-    // A script cannot be asked for a password.
+    // A script cannot answer a password prompt.
     let ran = demo(url, "authentication ada\nauthentication ada secret\n", &[]);
     assert_eq!(
         ran.stderr.matches("no password given").count(),
@@ -402,7 +402,7 @@ fn r_f9_help_begins_with_the_usual_commands() {
     );
 }
 
-/// Tests that rows of a table never stand under the header of another table.
+/// Tests that rows of a table are never printed under the header of another table.
 #[test]
 fn r_f3_other_columns_begin_with_their_own_header() {
     let header = "001,title,author,year,publisher,isbn,issn";
@@ -481,7 +481,7 @@ fn help_describes_every_command_and_queries() {
     assert!(ran.stdout.contains("@prox EXCLUSION"), "{ran:?}");
 }
 
-/// Without a syntax, Zebra and servers made with SimpleServer send XML as it is in their index.
+/// Without a syntax, Zebra and servers made with SimpleServer send XML in the form of their index.
 #[test]
 fn audit_r_y4_the_prompt_asks_for_marc_21_first() {
     let syntaxes = |server: &TestServer| {
@@ -504,7 +504,7 @@ fn audit_r_y4_the_prompt_asks_for_marc_21_first() {
     let server = catalogue().start();
     ask(&server, "show 1\n");
     assert_eq!(syntaxes(&server), [Some(oid::USMARC)]);
-    // Then what there is.
+    // If that syntax is refused, the client asks for other syntaxes.
     let refused = Fault::Fails(diagnostic(Condition::RECORD_SYNTAX, ""));
     let server = catalogue()
         .fault(When::present().syntax(oid::USMARC), refused)
@@ -516,7 +516,7 @@ fn audit_r_y4_the_prompt_asks_for_marc_21_first() {
         asked.len() > 1 && asked[1..].iter().all(|syntax| *syntax != asked[0]),
         "{asked:?}"
     );
-    // What was set, and nothing else.
+    // After the user has set a format, only that syntax is requested.
     let server = catalogue().start();
     ask(&server, "format xml\nshow 1\n");
     assert_eq!(syntaxes(&server), [Some(oid::XML)]);

@@ -1,16 +1,19 @@
-//! Follows every page as its reader does: all blocks from top to bottom, as they are pasted, in one shell in an empty folder.
+//! Follows every documentation page as a reader would: all blocks are pasted from top to bottom, into one shell in an
+//! empty folder.
 //!
-//! The output that a page shows below a command is compared with what is printed. The pages keep to these rules:
+//! The output that a page shows below a command is compared with the actual output. The pages follow these rules:
 //!
-//! - A `console` block has commands after `$ ` and their output, if it is shown. An `sh` block has commands alone, none of which may fail.
-//!   `# exit code 3` after a command announces another exit code than 0. A command whose output is shown may have any.
-//! - `…` stands for what changes from run to run, and for lines that are left out.
+//! - A `console` block has commands after `$ ` and, optionally, their output. An `sh` block only has commands, none of which may
+//!   fail. `# exit code 3` after a command announces an exit code other than 0. A command whose output is shown may have any exit
+//!   code.
+//! - `…` stands for text that changes from run to run, and for omitted lines.
 //! - A server is started with `&` at the end of a block. The ports of `localhost` and `127.0.0.1` are replaced by free ones.
 //! - A block of TOML begins with the name of its file, `# targets.toml`; it is saved under this name.
-//! - Nothing is asked of other machines. A block that needs them, or root, is `sh,no_run` and begins with a comment that says so.
-//! - Lines that begin with `z3950> ` are typed at the prompt of the command above them, in a terminal.
-//! - A command whose program is missing is skipped with a message, and so is the rest of its section. So are commands of `cargo` other
-//!   than `cargo run`.
+//! - No other machines are contacted. A block that needs them, or root, is `sh,no_run` and begins with a comment that
+//!   says so.
+//! - Lines that begin with `z3950> ` are typed at the prompt opened by the command above them, in a terminal.
+//! - If the program of a command is missing, the command and the rest of its section are skipped with a message. Commands of
+//!   `cargo` other than `cargo run` are skipped too.
 
 mod blocks;
 mod shell;
@@ -28,18 +31,18 @@ use z3950_tests::ports::pairs_of_ports;
 /// The port of `z3950d` without `--listen`.
 const DEFAULT_PORT: u16 = 2100;
 
-/// The ports of a search engine, which runs before its page is followed.
+/// The ports of a search engine that is started before its page is followed.
 const ENGINE_PORTS: [u16; 3] = [9200, 9202, 9204];
 
-/// What comes before a port of this machine: its name, or the key in a file of targets.
+/// The text before a port of this machine: its name, or the key in a file of targets.
 const HERE: [&str; 3] = ["localhost:", "127.0.0.1:", "port = "];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// Replaces the ports of this machine by free ones, apart from those of programs that run; returns the text and the port that stands for
-/// the default one.
+/// Replaces the ports of this machine by free ones, except the ports of running programs; returns the text and the replacement
+/// for the default port.
 fn with_free_ports(page: &str, running: &BTreeMap<u16, u16>) -> (String, u16) {
     let mut ports = BTreeMap::from([(DEFAULT_PORT, 0)]);
     let _ = replace_ports(page, |port| {
@@ -117,7 +120,7 @@ enum Outcome {
     Skipped,
 }
 
-/// Carries out a command of a page, and compares what it prints and how it ends with what the page says.
+/// Runs a command of a page, and compares its output and exit code with the page.
 fn carry_out(shell: &mut Shell, page: &str, step: &Step) -> Outcome {
     let place = format!("{page}:{}: {}", step.line, step.command);
     let fits = |printed: &str| {
@@ -150,7 +153,7 @@ fn carry_out(shell: &mut Shell, page: &str, step: &Step) -> Outcome {
 
 const README: &str = "README.md";
 
-/// The folders of the packages that are published, each with a README of its own.
+/// The folders of the published packages, each with its own README.
 const PACKAGES: [&str; 11] = [
     "asn1",
     "asn1/files",

@@ -54,7 +54,7 @@ fn r_f2_years_are_compared() {
     );
 }
 
-/// Tests that whoever types a comparison in the form of another query language is shown that of this one.
+/// Tests that a comparison in the form of another query language is answered with the form of this language.
 #[test]
 fn r_f2_a_comparison_of_another_language_is_shown_in_this_one() {
     for (query, words) in [
@@ -89,7 +89,7 @@ fn r_f2_a_comparison_of_another_language_is_shown_in_this_one() {
 }
 
 #[test]
-fn r_f7_cql_is_guessed_everywhere_and_told() {
+fn r_f7_cql_is_guessed_everywhere_and_reported() {
     let told =
         "note: interpreted as a CQL query; the prefix names: makes it words with index names\n";
     for (query, pqf, words) in [

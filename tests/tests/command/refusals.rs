@@ -1,5 +1,6 @@
-//! A server that refuses a search as Metaproxy does – no hits, a status of success, and a diagnostic in place of the records – has
-//! refused it, whichever command asks: exit code 5 and the diagnostic. So has one of SRU that counts no records and has diagnostics.
+//! Tests of a server that refuses a search in the way that Metaproxy does: with no hits, a successful status, and a diagnostic in
+//! place of the records. Every command must treat this as a refusal: exit code 5 and the diagnostic. So is an SRU response
+//! without records but with diagnostics.
 
 use std::path::Path;
 
@@ -8,7 +9,7 @@ use z3950_tests::surroundings::command;
 
 const REASON: &str = "diagnostic 236";
 
-/// A server that refuses all searches over both protocols.
+/// Starts a server that refuses all searches over both protocols.
 fn refusing() -> Daemon {
     Daemon::start([
         "--demo",
@@ -19,7 +20,7 @@ fn refusing() -> Daemon {
     ])
 }
 
-/// A server with a remote database at this target, a profile of a host, a port and more keys.
+/// Starts a server with a remote database at this target, which is a profile with a host, a port and further keys.
 fn front(folder: &Path, port: u16, keys: &str) -> Daemon {
     let profiles = format!(
         "[targets.closed]\nhost = \"127.0.0.1\"\nport = {port}\ndatabases = [\"books\"]\n{keys}"
@@ -31,7 +32,7 @@ fn front(folder: &Path, port: u16, keys: &str) -> Daemon {
     Daemon::start(["--config", &path.display().to_string()])
 }
 
-/// The command ends as one that is refused, and says why.
+/// Checks that the command ends like one that is refused, and prints the reason.
 fn check(arguments: &[&str]) -> Ran {
     let ran = z3950(arguments);
     assert_eq!(ran.code, Some(5), "{arguments:?}: {ran:?}");
@@ -43,7 +44,7 @@ fn check(arguments: &[&str]) -> Ran {
     ran
 }
 
-/// All ways to search a target, by one command, by a batch with a report, and at the prompt.
+/// Checks all ways to search a target: with one command, with a batch and a report, and at the prompt.
 fn check_searches(folder: &Path, target: &str) {
     for arguments in [
         &["search", target, "ti:war"][..],
@@ -82,7 +83,7 @@ fn check_searches(folder: &Path, target: &str) {
     assert!(ran.stderr.contains(REASON), "{ran:?}");
 }
 
-/// All ways to follow a URL of a server.
+/// Checks all ways to follow a URL of a server.
 fn check_url(url: &str) {
     check(&["get", url]);
     check(&["get", "--fallback", url]);
@@ -121,7 +122,7 @@ fn audit_r_d3_a_search_over_sru_without_records_and_with_a_diagnostic_is_refused
 }
 
 #[test]
-fn audit_r_d3_a_diagnostic_beside_hits_is_told() {
+fn audit_r_d3_a_diagnostic_beside_hits_is_reported() {
     let server = Daemon::start([
         "--demo",
         "--fault",

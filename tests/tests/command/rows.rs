@@ -1,5 +1,5 @@
-//! Rows of `CONFORMANCE.md` that only a whole program can prove: what it never sends, what it never writes, and what its
-//! surroundings never change.
+//! Tests for rows of `CONFORMANCE.md` that only a complete program can prove: things that it never sends or writes, and
+//! surroundings that never affect it.
 
 use std::io::ErrorKind;
 use std::net::TcpListener;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use z3950_tests::program::{path, run, z3950, z3950_fed};
 use z3950_tests::surroundings::command;
 
-/// RFC 1630, Registration: a name has no plan of access.
+/// RFC 1630, Registration: a name does not say how to access the object.
 #[test]
 fn i_1_3_a_name_is_not_followed() {
     for name in [
@@ -30,7 +30,7 @@ fn i_1_3_a_name_is_not_followed() {
     }
 }
 
-/// RFC 1630, Partial form: where no base is known, only a full URI is taken, and only full URIs are written.
+/// RFC 1630, Partial form: if no base is known, only full URIs are accepted; only full URIs are written.
 #[test]
 fn i_5_13_partial_forms_need_a_base() {
     for text in [
@@ -63,7 +63,7 @@ fn i_5_13_partial_forms_need_a_base() {
     assert!(ran.stdout.contains(&format!("\n{full}")), "{ran:?}");
 }
 
-/// RFC 1738, Appendix: the wrapper is not used where the format itself says where a URL ends.
+/// RFC 1738, Appendix: the wrapper is not used if the format itself shows where a URL ends.
 #[test]
 fn u_12_9_the_wrapper_is_for_text_alone() {
     let url = "z39.50r://localhost/books?pg1342";
@@ -102,7 +102,8 @@ fn u_12_9_the_wrapper_is_for_text_alone() {
     assert_eq!(z3950(["url", "wrap", url]).stdout.trim(), wrapped);
 }
 
-/// RFC 1738 §3.8: user and password are advice for a person. Nothing connects to the host, so nothing can send them.
+/// RFC 1738 §3.8: user and password are advisory, for a person. No connection is made to the host, so they cannot be
+/// sent.
 #[test]
 fn u_8_2_user_and_password_of_an_interactive_service_are_never_sent() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a loopback port");
@@ -133,9 +134,9 @@ fn u_8_2_user_and_password_of_an_interactive_service_are_never_sent() {
     assert!(matches!(connection, Err(ErrorKind::WouldBlock)));
 }
 
-/// RFC 1736 §4.2: the meaning of a locator is the same for every reader, wherever and whoever it is.
+/// RFC 1736 §4.2: the meaning of a locator is the same for every reader in every environment.
 #[test]
-fn l_4_2_no_surroundings_change_what_a_url_means() {
+fn l_4_2_the_environment_does_not_change_the_meaning_of_a_url() {
     let urls = [
         "Z39.50R://LIB.Example/cat+maps?%49D7;esn=F;rs=marc",
         "z39.50s://lib/cat",

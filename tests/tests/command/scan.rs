@@ -69,7 +69,7 @@ fn facets(options: &[&str]) -> Ran {
 }
 
 #[test]
-fn facets_are_asked_for_and_shown() {
+fn facets_are_requested_and_shown() {
     let ran = facets(&["author:2"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let lines: Vec<&str> = ran.stdout.lines().collect();

@@ -42,7 +42,7 @@ fn records_come_in_every_format() {
 }
 
 #[test]
-fn r_f1_a_file_gets_all_records_and_a_pipe_is_told_how_many() {
+fn r_f1_a_file_gets_all_records_and_a_pipe_a_note_of_their_number() {
     let search = ["--demo", "search", "localhost/books", "war"];
     let count = z3950(search.iter().chain(&["--count", "0"])).stdout;
     let count: usize = count
@@ -363,7 +363,7 @@ fn credentials_of_urls_are_sent_or_named() {
 
 /// A batch that cannot be written must report this only once.
 #[test]
-fn the_same_reason_is_said_once_and_counted() {
+fn the_same_reason_is_printed_once_and_counted() {
     for (target, words) in [
         (
             &["localhost/books", "--syntax", "sutrs"][..],

@@ -193,7 +193,7 @@ fn r_f15_users_have_hashed_passwords() {
         ("bob", "secret", 5),
         ("cat", "secret", 5),
         ("eve", "secret", 5),
-        // The hash is not a password.
+        // The hash itself is not accepted as a password.
         ("ann", &ann, 5),
     ] {
         let search = ["search", &target, "ti:war", "--count", "0", "--user", user];
@@ -202,7 +202,7 @@ fn r_f15_users_have_hashed_passwords() {
         let ran = run(command.env("SECRET", password), "");
         assert_eq!(ran.code, Some(code), "{user} {password}: {ran:?}");
     }
-    // SRU, the page and the gateway want the same, also from a server that has not verified a password yet.
+    // SRU, the page and the gateway require the same password, even if the server has not verified any password yet.
     for path in [
         "/books?query=war",
         "/",
@@ -218,7 +218,7 @@ fn r_f15_users_have_hashed_passwords() {
 }
 
 #[test]
-fn r_f15_the_gateway_does_not_tell_who_has_guessed_a_password() {
+fn r_f15_the_gateway_does_not_reveal_a_guessed_password() {
     let folder = tempfile::tempdir().expect("a folder");
     let settings = folder.path().join("z3950d.toml");
     for password in [
@@ -298,7 +298,7 @@ fn r_f15_passwords_that_cannot_be_hashed_are_refused() {
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{ran:?}");
         assert!(ran.stderr.contains(words), "{ran:?}");
     }
-    // A password on the command line would be seen by other users.
+    // Other users could see a password on the command line.
     let ran = z3950d(&["hash-password", "secret"], "");
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{ran:?}");
     assert_ne!(

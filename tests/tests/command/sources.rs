@@ -78,7 +78,7 @@ fn nothing_found_while_a_server_is_down_is_not_no_match() {
 }
 
 #[test]
-fn what_is_found_has_a_note_and_the_source_of_each_record() {
+fn results_have_a_note_and_the_source_of_each_record() {
     let union = union();
     let address = union.front.address();
     let (target, over_sru) = (

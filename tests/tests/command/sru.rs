@@ -172,7 +172,7 @@ fn an_address_has_no_request_in_it() {
 }
 
 #[test]
-fn a_scan_in_cql_is_sent_as_it_is() {
+fn a_scan_in_cql_is_sent_unchanged() {
     let server = TestServer::demo();
     let target = server.http_url("books");
     for (term, code, expected) in [
@@ -242,9 +242,10 @@ fn the_prompt_says_how_a_server_is_asked() {
     );
 }
 
-/// Servers that put text of their records into XML as it is: the records are kept, and the fault is reported with them.
+/// Servers may copy text of their records to XML without escaping it: the records are kept, and the fault is reported
+/// with them.
 #[test]
-fn audit_r_a7_an_ampersand_that_is_not_escaped_is_told() {
+fn audit_r_a7_an_unescaped_ampersand_is_reported() {
     let record = |position: u64, title: &str| {
         format!(
             "<zs:record><zs:recordSchema>marcxml</zs:recordSchema><zs:recordPacking>xml</zs:recordPacking><zs:recordData>\

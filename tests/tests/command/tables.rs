@@ -304,7 +304,7 @@ fn every_row_of_a_table_has_a_line_in_the_report() {
     }
 }
 
-/// What spreadsheet programs make of a list of numbers is read, from a file and from a pipe.
+/// Lists of numbers in the formats of spreadsheet programs can be read, from a file and from a pipe.
 #[test]
 fn r_b8_lists_of_numbers_from_spreadsheets() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -263,7 +263,7 @@ fn r_f15_profiles_are_removed_and_the_rest_of_the_file_stays() {
     let ran = remove(&["one"]);
     assert_eq!(ran.code, Some(3), "{ran:?}");
 
-    // A profile that is not in lines of its own is left to an editor.
+    // A profile within an inline table has to be edited by hand.
     let inline = "targets = { a = { host = \"a.example\" }, b = { host = \"b.example\" } }\n";
     std::fs::write(&file, inline).expect("written");
     let ran = remove(&["b"]);
@@ -362,7 +362,7 @@ fn r_f15_a_target_is_tried_before_it_is_added() {
         text.contains("[targets.x]") && text.contains("[targets.y.sru"),
         "{text}"
     );
-    // A name that is taken is refused before anything is sent.
+    // A name that is already used is refused before anything is sent.
     let ran = add(&["x", "127.0.0.1:1/books"]);
     assert!(
         ran.code == Some(2) && ran.stderr.contains("already"),
@@ -371,7 +371,7 @@ fn r_f15_a_target_is_tried_before_it_is_added() {
     assert_eq!(std::fs::read_to_string(&file).expect("read"), text);
 }
 
-/// The queries of the searches that a server was sent, in PQF.
+/// Returns the queries of the searches that a server received, in PQF.
 fn queries(server: &TestServer) -> Vec<String> {
     let sent = server.transcript().into_iter();
     let sent = sent.filter_map(|entry| match entry.apdu? {
@@ -407,7 +407,7 @@ fn audit_r_b10_a_profile_is_added_with_its_indexes() {
         shown["indexes"],
         serde_json::json!({ "7": "1=7,5=1", "1211": "1=12,4=2" })
     );
-    // Searches are made with them, also by a person's words.
+    // Searches use these indexes, even for queries in plain words.
     let searched = |arguments: &[&str]| {
         let before = queries(&server).len();
         let ran = z3950(["--targets", file].iter().chain(arguments));
@@ -434,7 +434,7 @@ fn audit_r_b10_a_profile_is_added_with_its_indexes() {
             "{arguments:?}: {query}"
         );
     }
-    // A server of SRU has names for its indexes.
+    // An SRU server has names for its indexes.
     let sru = format!("http://{place}");
     let ran = add("web", &[&sru, "--index", "isbn=bath.isbn"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
@@ -443,7 +443,7 @@ fn audit_r_b10_a_profile_is_added_with_its_indexes() {
         text.contains("[targets.web.sru.indexes]\nisbn = \"bath.isbn\"\n"),
         "{text}"
     );
-    // The profile's own indexes come first; the described ones are kept.
+    // The indexes given by the user come first; the described indexes are kept.
     let ran = add("described", &["--from", &sru, "--index", "isbn=num.isbn"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let shown = z3950(["--targets", file, "targets", "show", "described", "--json"]);
@@ -469,7 +469,8 @@ fn audit_r_b10_a_profile_is_added_with_its_indexes() {
     }
 }
 
-/// The profiles of the page on targets, for a server here: what is sent for a number is what the page says of each system.
+/// Tests the profiles in the documentation on targets with a local server: the requests for a number must be those
+/// that the page describes for each system.
 #[test]
 fn audit_r_b10_library_systems_are_asked_as_they_want() {
     let page = include_str!("../../../client/docs/targets.md");
@@ -497,7 +498,7 @@ fn audit_r_b10_library_systems_are_asked_as_they_want() {
         let ran = z3950(own.into_iter().chain(options));
         assert_eq!(ran.code, Some(0), "{line}: {ran:?}");
         added.push(name);
-        // Another profile for the same place would be a question.
+        // If another profile had the same place, the command would ask which one to use.
         let asked = |identifier: &str| {
             let before = queries(&server).len();
             z3950(["--targets", file, "lookup", name, identifier]);

@@ -359,7 +359,7 @@ impl Proxy {
                     let mut near = stream;
                     if let Some(what) = handshake(&mut near) {
                         noted.lock().expect("no panic").push(what);
-                        join(near, TcpStream::connect(to).expect("the server is there"));
+                        join(near, TcpStream::connect(to).expect("the server exists"));
                     }
                 });
             }

@@ -1,4 +1,4 @@
-//! Tests of `z3950 try` without a terminal. `tests/prompt/tryout.rs` has those with one.
+//! Tests of `z3950 try` without a terminal; the tests with a terminal are in `tests/prompt/tryout.rs`.
 
 use z3950_tests::program::{Daemon, Ran, path, run, z3950, z3950_fed};
 use z3950_tests::surroundings::command;
@@ -12,7 +12,7 @@ fn column(text: &str, index: usize) -> String {
     rows.join("\n")
 }
 
-/// Returns the names of the APDUs in a column, each with the arrow for who sent it and its section.
+/// Returns the names of the APDUs in a column, each with an arrow for its direction and with its section.
 fn steps(column: &str) -> Vec<String> {
     let heads = column.lines().filter(|line| line.starts_with(['→', '←']));
     heads
@@ -20,7 +20,7 @@ fn steps(column: &str) -> Vec<String> {
         .collect()
 }
 
-/// Returns the text of a column on one line, since where it is wrapped is of no interest.
+/// Returns the text of a column on one line, because the line breaks do not matter.
 fn words(column: &str) -> String {
     column.replace('\n', " ")
 }
@@ -66,7 +66,7 @@ fn build_5_both_conversations_stand_side_by_side() {
     assert!(ran.stdout.lines().all(|line| line.chars().count() <= 80));
 }
 
-/// The sentences come from the APDUs: whatever changes in the URL changes there too.
+/// The sentences are generated from the APDUs: every change in the URL also appears in them.
 #[test]
 fn build_5_the_words_follow_the_url() {
     for (arguments, code, requests, says, never) in [
@@ -149,7 +149,7 @@ fn build_5_the_words_follow_the_url() {
 
 /// The log of the client names the APDUs independently of the recording.
 #[test]
-fn build_5_the_conversations_are_what_the_log_says() {
+fn build_5_the_conversations_match_the_log() {
     for (arguments, strategy) in [(&[][..], ""), (&["--strategy", "present-only"], "present")] {
         let ran = tried(&[arguments, &["-vv"]].concat());
         assert_eq!(ran.code, Some(0), "{ran:?}");
@@ -174,7 +174,7 @@ fn build_5_the_conversations_are_what_the_log_says() {
     }
 }
 
-/// A character of Chinese takes two columns, so the columns are not as wide as the characters are many.
+/// A Chinese character is two columns wide, so the width of a text differs from its number of characters.
 #[test]
 fn build_5_wide_characters_leave_the_columns_straight() {
     let ran = tried(&["z39.50r://localhost/books?pg24264"]);
@@ -245,7 +245,7 @@ fn build_5_it_works_in_any_environment() {
 }
 
 #[test]
-fn build_5_what_it_does_not_take_is_refused() {
+fn build_5_unsupported_arguments_are_refused() {
     for (arguments, words) in [
         (&["z39.50s://localhost/books"][..], "this is a session URL"),
         (&["z39.50r://localhost/books"], "names no record"),

@@ -23,7 +23,7 @@ fn counting(count: i64) -> TestServer {
 }
 
 #[test]
-fn audit_c8_a_search_with_a_count_below_zero_shows_what_there_is() {
+fn audit_c8_a_search_with_a_count_below_zero_shows_the_existing_records() {
     let server = counting(-1);
     let target = format!("{}/cat", server.addr());
     let ran = z3950(["search", &target, "wars"]);

@@ -1,4 +1,4 @@
-//! Tests of `z3950 update`: records are inserted, replaced and deleted, each with a result of its own.
+//! Tests of `z3950 update`: records are inserted, replaced and deleted, each with its own result.
 
 use serde_json::Value;
 use z3950_marc::iso2709;
@@ -296,7 +296,7 @@ fn yaz_ztest_and_zebrasrv_take_updates() {
 }
 
 #[test]
-fn r_f15_a_dry_run_says_what_would_be_sent_and_sends_nothing() {
+fn r_f15_a_dry_run_prints_the_requests_and_sends_nothing() {
     let bench = Bench::new();
     let both = bench.file("two.mrk", TWO);
     let ran = bench.update(&["insert", "--dry-run", &both]);

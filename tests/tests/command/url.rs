@@ -76,7 +76,7 @@ fn a_refusal_names_kind_and_octet() {
 }
 
 #[test]
-fn octets_that_are_no_text_are_refused_not_changed() {
+fn octets_that_are_not_text_are_refused_not_changed() {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
     let url = OsStr::from_bytes(b"z39.50r://h/d?M\xfcller");
@@ -289,7 +289,7 @@ fn canon_and_build() {
 }
 
 #[test]
-fn check_tells_good_from_bad() {
+fn check_distinguishes_good_from_bad() {
     let ran = z3950([
         "url",
         "check",

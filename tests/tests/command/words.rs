@@ -108,9 +108,9 @@ fn audit_d15_the_name_of_a_target_may_be_mistyped_or_stand_alone() {
     assert!(ran.stderr.contains("did you mean search?"), "{ran:?}");
 }
 
-/// Tests that options before a word in the place of a command do not hide what is wrong with the word.
+/// Tests that an unknown word in place of a command is explained even after options.
 #[test]
-fn r_f14_a_word_in_the_place_of_a_command_is_explained() {
+fn r_f14_an_unknown_word_in_place_of_a_command_is_explained() {
     for (line, words) in [
         (
             "--demo serch localhost/books war",
@@ -434,7 +434,7 @@ fn audit_d5_a_wrong_check_digit_is_named() {
 }
 
 #[test]
-fn audit_d16_messages_say_what_is_wrong_and_what_to_do() {
+fn audit_d16_messages_describe_the_fault_and_the_remedy() {
     let folder = tempfile::tempdir().expect("a folder");
     let passwords = folder.path().join("passwd");
     fs::write(&passwords, "root:x:0:0:root:/root:/bin/sh\n").expect("written");

@@ -1,5 +1,5 @@
-//! What `convert` and the crosswalks write, validated by programs of others: all real records and those of the tests, in all pairs of
-//! forms that are read and written.
+//! Validates the output of `convert` and of the crosswalks with other programs: all real records and those of the tests, in all
+//! pairs of forms.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ use crate::convert::{files, records};
 
 /// The forms that are read and written.
 const FORMS: [&str; 6] = ["marc", "marcxml", "marcxchange", "json", "mrk", "line"];
-/// The catalogue of the demonstration, which many tests ask.
+/// The demo catalogue, which many tests search.
 const BOOKS: &str = include_str!("../../../server/src/memory/demo/books.mrk");
 
 /// Converts a file to a form, in a file next to it.
@@ -43,7 +43,7 @@ fn convert(from: &Path, form: &str, codes: &[i32]) -> PathBuf {
     to
 }
 
-/// A record with what leaders, text and order of fields can do to a form.
+/// Returns a record with unusual leaders, text and order of fields.
 fn odd() -> Vec<u8> {
     let record = MarcRecord {
         leader: Leader(*b"00000nam axx00000 zzabcd"),
@@ -67,18 +67,18 @@ fn odd() -> Vec<u8> {
     octets
 }
 
-/// All records of the real files, those of the demonstration, and the odd one.
+/// Returns all records of the real files, those of the demo catalogue, and the unusual one.
 fn all_records() -> Vec<Vec<u8>> {
     let real = files();
     let real = real.iter().flat_map(|file| records(file));
-    let books = mrk::parse_all(BOOKS).expect("sound");
+    let books = mrk::parse_all(BOOKS).expect("valid");
     let books = books
         .iter()
         .map(|record| iso2709::encode(record).expect("short"));
     real.map(Vec::from).chain(books).chain([odd()]).collect()
 }
 
-/// Writes them as one file.
+/// Writes the records to one file.
 fn one_file(folder: &Path, records: &[Vec<u8>]) -> PathBuf {
     let path = folder.join("records");
     std::fs::write(&path, records.concat()).expect("the file is written");
@@ -127,7 +127,7 @@ fn mods_is_valid_to_others() {
     for octets in &records {
         let parsed = iso2709::parse(&octets.clone().into()).expect("a record");
         let readable = to_utf8(&parsed.record, &Options::default());
-        // The schema is of 3.4; what we write has been the same since.
+        // The schema has version 3.4, and the elements in use have not changed since.
         document.push_str(&to_mods(&readable.record).replace("\"3.7\"", "\"3.4\""));
     }
     document.push_str("</modsCollection>\n");
@@ -138,7 +138,8 @@ fn mods_is_valid_to_others() {
     counts.report(&format!("{} records in MODS", records.len()));
 }
 
-/// The fill character of UNIMARC stays as an indicator in MARCXML, as yaz-marcdump and pymarc have it. It is reported, but not as a loss.
+/// The fill character of UNIMARC is kept as an indicator in MARCXML, as in yaz-marcdump and pymarc. It is reported,
+/// but not as a loss.
 #[test]
 fn a_fill_character_stays_an_indicator() {
     let folder = tempfile::tempdir().expect("a directory");
@@ -169,7 +170,7 @@ fn a_fill_character_stays_an_indicator() {
     }
 }
 
-/// Every octet in every position of the leader, in one file; what is written is valid in every form.
+/// Tests every octet in every position of the leader, in one file; the output is valid in every form.
 #[test]
 fn audit_r_a6_leaders_of_all_octets_are_valid_to_others() {
     let folder = tempfile::tempdir().expect("a directory");
@@ -202,12 +203,12 @@ fn audit_r_a6_leaders_of_all_octets_are_valid_to_others() {
         let from = convert(&source, input, &[0, 8]);
         for form in FORMS {
             let path = convert(&from, form, &[0, 8]);
-            // In lines, yaz-marcdump knows a leader by its look.
+            // In lines, yaz-marcdump recognises a leader only by its appearance.
             if form != "line" {
                 by_yaz(form, &path, expected, &mut counts);
             }
             by_schema(form, &path, &mut counts);
-            // Other readers of MARCMaker text know no mnemonics in the leader.
+            // Other readers of MARCMaker text do not decode mnemonics in the leader.
             if form != "mrk" {
                 written.push(Written {
                     form,
@@ -221,7 +222,7 @@ fn audit_r_a6_leaders_of_all_octets_are_valid_to_others() {
     counts.report(&format!("{expected} leaders"));
 }
 
-/// Every control character in every form, read and written, is reported, and no file is invalid.
+/// Tests every control character in every form, in input and output: each is reported, and no output is invalid.
 #[test]
 fn control_characters_are_valid_to_others() {
     let folder = tempfile::tempdir().expect("a directory");
@@ -251,7 +252,7 @@ fn control_characters_are_valid_to_others() {
         for form in FORMS.into_iter().chain(["csv"]) {
             let path = convert(&from, form, &[0, 8]);
             by_schema(form, &path, &mut counts);
-            // Other readers of MARCMaker text take some controls for the end of a line.
+            // Other readers of MARCMaker text treat some control characters as line ends.
             if form != "mrk" {
                 written.push(Written {
                     form,

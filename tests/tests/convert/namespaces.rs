@@ -1,4 +1,5 @@
-//! Tests of stand-alone MARCXML, parsed with namespaces: as it is served, and within OPAC records and task packages.
+//! Tests of stand-alone MARCXML, parsed with namespaces: as servers send it, and within OPAC records and task
+//! packages.
 
 use quick_xml::events::Event;
 use quick_xml::name::ResolveResult;

@@ -87,7 +87,7 @@ fn pipe(path: &Path) {
 }
 
 #[test]
-fn a_signal_keeps_what_was_converted_as_a_draft() {
+fn a_signal_keeps_the_converted_records_as_a_draft() {
     for (signal, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
         let folder = tempfile::tempdir().expect("a folder");
         let output = folder.path().join("x.xml");

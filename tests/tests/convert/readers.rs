@@ -1,5 +1,5 @@
-//! Readers of others for what `convert` writes: yaz-marcdump, xmllint with schemas, Python's json and csv, pymarc, and Perl's
-//! MARC::File::MARCMaker. Those that are missing are skipped with a message.
+//! Validates the output of `convert` with other programs: yaz-marcdump, xmllint with schemas, Python's json and csv, pymarc,
+//! and Perl's MARC::File::MARCMaker. Missing programs are skipped with a message.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
@@ -10,7 +10,7 @@ use serde_json::Value;
 use z3950_tests::peer::find;
 use z3950_tests::surroundings::command;
 
-/// How many files each reader has validated.
+/// The number of files that each program has validated.
 #[derive(Default)]
 pub(super) struct Counts(BTreeMap<&'static str, usize>);
 
@@ -29,7 +29,7 @@ impl Counts {
     }
 }
 
-/// Says once that something is missing.
+/// Reports once that something is missing.
 fn skip(missing: &str) {
     static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     let mut said = SAID.lock().expect("no test panics here");
@@ -38,7 +38,7 @@ fn skip(missing: &str) {
     }
 }
 
-/// yaz-marcdump reads as many records, and finds nothing to complain of.
+/// Checks that yaz-marcdump reads the expected number of records without messages.
 pub(super) fn by_yaz(form: &str, path: &Path, expected: usize, counts: &mut Counts) {
     if !matches!(form, "marc" | "marcxml" | "marcxchange" | "line") {
         return;
@@ -51,8 +51,8 @@ pub(super) fn by_yaz(form: &str, path: &Path, expected: usize, counts: &mut Coun
     counts.add("yaz-marcdump");
 }
 
-/// How many records yaz-marcdump finds in its own lines of the records of a file in ISO 2709: it takes `/$1` in text, as in links to
-/// other scripts, for a subfield, and then continues with the next record.
+/// Returns the number of records that yaz-marcdump finds in its own line form of a file in ISO 2709. It can be too high, because
+/// yaz-marcdump takes `/$1` in text, as in links to other scripts, for a subfield, and then continues with the next record.
 pub(super) fn lines_by_yaz(marc: &Path) -> usize {
     let lines = marc.with_extension("dumped");
     dumped("marc", marc).map_or(0, |shown| {
@@ -61,7 +61,7 @@ pub(super) fn lines_by_yaz(marc: &Path) -> usize {
     })
 }
 
-/// What yaz-marcdump reads, as lines.
+/// Returns the records as read by yaz-marcdump, as lines.
 fn dumped(form: &str, path: &Path) -> Option<String> {
     let output = command(find("yaz-marcdump")?)
         .args(["-i", form, "-o", "line"])
@@ -79,7 +79,7 @@ fn count(lines: &str) -> usize {
     records.filter(|record| !record.trim().is_empty()).count()
 }
 
-/// A schema in the folder that `Z3950_SCHEMAS` names.
+/// Returns the path of a schema in the folder that `Z3950_SCHEMAS` names.
 fn published(name: &str) -> Option<PathBuf> {
     let folder = std::env::var_os("Z3950_SCHEMAS").map(PathBuf::from);
     let found = folder.map(|folder| folder.join(name));
@@ -90,8 +90,8 @@ fn published(name: &str) -> Option<PathBuf> {
     found
 }
 
-/// xmllint finds the document valid by the schemas of its form: ours, and that of the Library of Congress if it is there. The copy of
-/// MARC 21 slim leaves the leader open; ours does not.
+/// Checks with xmllint that the document is valid by the schemas of its form: ours, and that of the Library of Congress if it is
+/// present. The copy of MARC 21 slim does not restrict the leader; ours does.
 pub(super) fn by_schema(form: &str, path: &Path, counts: &mut Counts) {
     let (ours, theirs) = match form {
         "marcxml" => (Some("marc21slim.xsd"), Some("MARC21slim.xsd")),
@@ -110,7 +110,8 @@ pub(super) fn by_schema(form: &str, path: &Path, counts: &mut Counts) {
     }
 }
 
-/// What the schema of MODS imports, from files instead of the web.
+/// Returns a catalog with files for the schemas that the MODS schema imports, which would otherwise be fetched from
+/// the web.
 fn catalog(schema: &Path) -> String {
     let file = |name: &str| schema.with_file_name(name).display().to_string();
     let entries = [
@@ -152,11 +153,11 @@ fn by_xmllint(schema: &Path, catalog: Option<&str>, path: &Path) {
     };
     let faults: Vec<&str> = words.lines().filter(|line| !is_known(line)).collect();
     assert_eq!(faults, Vec::<&str>::new(), "{}", schema.display());
-    // 3: only against the schema.
+    // Exit code 3 means only that the document does not match the schema.
     assert!(matches!(output.status.code(), Some(0 | 3)), "{words}");
 }
 
-/// The interpreter with pymarc, or else one for json and csv.
+/// Returns the Python interpreter with pymarc or, if there is none, one for json and csv.
 pub(super) fn python() -> Option<PathBuf> {
     let folder = std::env::var_os("Z3950_SRU_PYTHON").map(PathBuf::from);
     let program = folder.map(|folder| folder.join("bin/python"));
@@ -173,7 +174,8 @@ pub(super) struct Written {
     pub(super) is_compared: bool,
 }
 
-/// Python's readers and Perl's find as many records in all files, and the same records in all that are compared.
+/// Checks that the Python and Perl programs find the expected number of records in all files, and the same records in
+/// all files that are compared.
 pub(super) fn by_scripts(files: &[Written], expected: usize, counts: &mut Counts) {
     let Some(program) = python() else {
         return;
@@ -214,7 +216,7 @@ pub(super) fn by_scripts(files: &[Written], expected: usize, counts: &mut Counts
     }
 }
 
-/// What Perl's module reads of a file of MARCMaker text, in a file of its own.
+/// Returns a file with the records that Perl's module reads from a file of MARCMaker text.
 fn by_perl(path: &Path) -> Option<PathBuf> {
     let program = find("perl")?;
     let output = command(program)

@@ -74,7 +74,7 @@ fn compare(before: &Bytes, after: &Bytes) {
     assert_eq!(kept(&found), kept(&read));
 }
 
-/// The octets of the leader that no conversion changes. Position 23 is a blank in UNIMARC, and 0 in MARCXML.
+/// Returns the octets of the leader that no conversion changes. Position 23 is a blank in UNIMARC, and 0 in MARCXML.
 fn kept(record: &MarcRecord) -> Vec<u8> {
     let leader = record.leader.0.iter().enumerate();
     let kept = leader.filter(|(position, _)| !matches!(position, 0..5 | 9 | 12..17 | 23));

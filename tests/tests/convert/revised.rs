@@ -1,4 +1,4 @@
-//! Tests of records chosen, changed, sorted and counted by `z3950 convert`.
+//! Tests of records that `z3950 convert` selects, changes, sorts and counts.
 
 use std::io::Write;
 use std::process::Stdio;
@@ -47,7 +47,7 @@ fn r_f15_records_are_chosen_by_their_fields() {
         let ran = convert(&["--select", condition], BOOKS);
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{ran:?}");
     }
-    // A check looks at the chosen records only.
+    // `--check` examines only the selected records.
     let faulty = format!("{BOOKS}=LDR  00000cam a2200000 a 4500\n=001  d\n=245  1$anone\n\n");
     let checked = |condition: &str| convert(&["--check", "--select", condition], &faulty).code;
     assert_eq!((checked("001=d"), checked("!001=d")), (Some(8), Some(0)));
@@ -86,7 +86,7 @@ fn r_f15_fields_are_deleted_and_added() {
             "=852  \\\\$aAnnex",
         ]
     );
-    // A field without contents is removed, too. A field that no record has is reported, because it may be a slip.
+    // A field without contents is also removed. A field that no record has is reported, because it may be a typing error.
     let ran = convert(&["--to", "mrk", "--delete", "852$x,777,88X"], BOOKS);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(
@@ -152,7 +152,7 @@ fn r_f15_records_are_sorted() {
     let ran = convert(&["--sort", "title", "--split", "2", "-o", output], BOOKS);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let first = std::fs::read_to_string(output.replace("{}", "0001")).expect("a file");
-    let places = ["=001  b", "=001  c"].map(|number| first.find(number).expect("it is there"));
+    let places = ["=001  b", "=001  c"].map(|number| first.find(number).expect("it exists"));
     assert!(places[0] < places[1], "{first}");
 
     let many: Vec<String> = (0..100_000).map(|number| number.to_string()).collect();
@@ -169,9 +169,10 @@ fn r_f15_records_are_sorted() {
     );
 }
 
-/// A sort writes nothing before the last record is read, so an interrupted one leaves no file and an old one as it is.
+/// A sort does not write anything before the last record has been read, so an interrupted sort does not create a file
+/// or change an existing one.
 #[test]
-fn r_f15_an_interrupted_sort_leaves_the_output_as_it_is() {
+fn r_f15_an_interrupted_sort_leaves_the_output_unchanged() {
     let folder = tempfile::tempdir().expect("a folder");
     let output = folder.path().join("x.mrk");
     std::fs::write(&output, "old").expect("written");
@@ -193,10 +194,7 @@ fn r_f15_an_interrupted_sort_leaves_the_output_as_it_is() {
     let ended = child.wait_with_output().expect("it ends");
     drop(input);
     assert_eq!(ended.status.code(), Some(130), "{ended:?}");
-    assert_eq!(
-        std::fs::read_to_string(&output).expect("it is there"),
-        "old"
-    );
+    assert_eq!(std::fs::read_to_string(&output).expect("it exists"), "old");
     let left = std::fs::read_dir(&folder).expect("a folder").count();
     assert_eq!(left, 1, "neither draft nor lock: {ended:?}");
 }

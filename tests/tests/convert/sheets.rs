@@ -1,4 +1,4 @@
-//! Tests of tables that `z3950 convert` reads as records.
+//! Tests of tables that `z3950 convert` converts to records.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -100,7 +100,7 @@ fn r_f15_tables_of_every_kind_are_read() {
         ["=245  00$aa", "=650  \\4$aWar", "=650  \\4$aPeace"],
         "{ran:?}"
     );
-    // Standard input is a table only if that is said.
+    // Standard input is read as a table only if --from says so.
     let ran = convert(&["--from", "csv", "--to", "mrk"], "title\na\n");
     assert_eq!(
         (ran.code, fields(&ran)),
@@ -165,7 +165,7 @@ fn r_f15_tables_that_cannot_be_read_are_refused_in_words() {
         assert!(ran.stderr.contains(words), "{words}: {ran:?}");
         assert!(code != 2 || ran.stdout.is_empty(), "{ran:?}");
     }
-    // Nothing is written, and an old file stays, if the headings of a later file cannot be used.
+    // If the headings of a later file cannot be used, nothing is written, and an old file stays.
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name);
     std::fs::write(path("a.csv"), "title\na\n").expect("written");
@@ -184,7 +184,7 @@ fn r_f15_tables_that_cannot_be_read_are_refused_in_words() {
         std::fs::read_to_string(path("old.mrc")).expect("kept"),
         "old"
     );
-    // A mark that is never closed would make one row of all that follows.
+    // An unclosed quotation mark would turn all following rows into one.
     let endless = format!("title,isbn\n\"a,1\n{}", "b,2\n".repeat(5_000_000));
     let ran = of_table("x.csv", endless.as_bytes(), &[]);
     assert_eq!(ran.code, Some(2), "{:?}", ran.stderr);
@@ -194,7 +194,7 @@ fn r_f15_tables_that_cannot_be_read_are_refused_in_words() {
         "{:?}",
         ran.stderr
     );
-    // Other forms have no columns.
+    // Other forms do not have columns.
     let ran = convert(
         &["--map", "a=title"],
         "=LDR  00000nam a2200000 a 4500\n=001  x\n",
@@ -205,7 +205,7 @@ fn r_f15_tables_that_cannot_be_read_are_refused_in_words() {
     );
 }
 
-/// Converts a file to another one next to it, whose name says the form.
+/// Converts a file to another one next to it, whose extension determines the form.
 fn converted(from: &Path, to: &str, arguments: &[&str]) -> PathBuf {
     let to = from.with_file_name(to);
     let files = [from, Path::new("--overwrite"), Path::new("-o"), &to];
@@ -220,7 +220,7 @@ fn converted(from: &Path, to: &str, arguments: &[&str]) -> PathBuf {
     to
 }
 
-/// What we write as a table has the same values when it is read, and others read the records of it.
+/// Our tables can be read back with the same values, and other programs can read the records that result.
 #[test]
 fn r_f15_own_tables_are_read_back_with_the_same_values() {
     let folder = tempfile::tempdir().expect("a folder");

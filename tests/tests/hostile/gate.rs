@@ -1,4 +1,5 @@
-//! The gate for XML of others, with mutations of odd records: what it lets in is one element to a foreign reader too, wherever it is put.
+//! Tests the filter for XML from other servers, with mutations of odd records: everything that it accepts is a single
+//! element to a foreign parser too, wherever it is inserted.
 
 use std::fmt::Write as _;
 
@@ -11,7 +12,7 @@ use z3950_tests::surroundings::command;
 
 use crate::hostile::odd::documents;
 
-/// Markup that is broken, or breaks what it is put into.
+/// Markup that is malformed, or damages the document into which it is inserted.
 const BROKEN: [&str; 38] = [
     "<",
     ">",
@@ -53,7 +54,7 @@ const BROKEN: [&str; 38] = [
     "</zs:recordData></zs:record>",
 ];
 
-/// Markup that may stand wherever text may.
+/// Markup that is allowed wherever text is.
 const WHOLE: [&str; 16] = [
     "\n",
     "\r\n",
@@ -73,7 +74,8 @@ const WHOLE: [&str; 16] = [
     "<é xml:lang='é'>é</é>",
 ];
 
-/// A document with one to three changes: markup is put in, before other markup or anywhere; or octets are changed, moved and left out.
+/// Returns a document with one to three changes: markup is inserted, before other markup or anywhere; or octets are
+/// changed, moved and removed.
 fn mutant(random: &mut Random, samples: &[Vec<u8>]) -> Vec<u8> {
     let mut octets = random.pick(samples).clone();
     if random.below(4) == 0 {
@@ -96,13 +98,14 @@ fn mutant(random: &mut Random, samples: &[Vec<u8>]) -> Vec<u8> {
     octets
 }
 
-/// A document of ours with an element in it: what stands around it in an answer of SRU.
+/// Returns a document with an element in it, and the text that surrounds it in an SRU response.
 fn around(element: &[u8]) -> Vec<u8> {
     let before = b"<?xml version='1.0' encoding='UTF-8'?>\n<zs:wrap xmlns:zs='urn:wrap'>";
     [before, element, b"</zs:wrap>"].concat()
 }
 
-/// Reads documents, each with the name of the one element in it, and says which have anything else in them.
+/// A program that parses documents, each with the name of the one element in it, and reports those that contain
+/// anything else.
 const READER: &str = "
 import json, sys, xml.etree.ElementTree
 good = 0

@@ -21,7 +21,7 @@ fn samples() -> Vec<Vec<u8>> {
     let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/wire");
     let mut samples = Vec::new();
     for file in std::fs::read_dir(directory)
-        .expect("the fixtures are there")
+        .expect("the fixtures exist")
         .flatten()
     {
         let octets = hex::octets(&std::fs::read_to_string(file.path()).expect("text"));
@@ -102,7 +102,7 @@ fn framing_and_decoding() {
 
 /// Checks that a decoded value can be encoded and decoded again, printed and, if it has a query, parsed as PQF.
 fn check_value(apdu: &Apdu) {
-    let encoded = encode(apdu).expect("what was decoded encodes");
+    let encoded = encode(apdu).expect("decoded values can be encoded");
     assert_eq!(
         decode(&encoded).as_ref(),
         Ok(apdu),

@@ -1,4 +1,4 @@
-//! Odd documents of XML, and a server that has them as its records.
+//! Odd XML documents, and a server whose records they are.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
@@ -13,10 +13,10 @@ use z3950_server::backend::{
 };
 use z3950_server::testing::TestServer;
 
-/// A word in all documents; those that are refused show it nowhere.
+/// A word in all documents, which must not be shown anywhere for refused documents.
 pub(super) const MARK: &str = "FORGED";
 
-/// A MARCXML record with this in its title, and this after its fields.
+/// Returns a MARCXML record with this in its title, and this after its fields.
 fn marcxml(title: &str, rest: &str) -> String {
     format!(
         "<record xmlns=\"http://www.loc.gov/MARC21/slim\"><leader>00000nam a2200000   4500</leader>\
@@ -25,10 +25,10 @@ fn marcxml(title: &str, rest: &str) -> String {
     )
 }
 
-/// A document: what is odd about it, whether it may go out as a record, and its octets.
+/// A document: a description of its oddity, whether it may be returned as a record, and its octets.
 pub(super) type Document = (&'static str, bool, Vec<u8>);
 
-/// Odd documents.
+/// Returns the odd documents.
 pub(super) fn documents() -> Vec<Document> {
     let plain = || marcxml("", "");
     let title = |text: &str| marcxml(text, "");
@@ -206,7 +206,7 @@ pub(super) fn documents() -> Vec<Document> {
 
 /// A database with one record for each document.
 struct Odd {
-    /// It says so of all records, as no backend should, and a hostile server does.
+    /// Whether the backend claims that its records are trusted, as no backend should, but a hostile server does.
     is_trusted: bool,
 }
 
@@ -263,13 +263,13 @@ impl Backend for Odd {
     }
 }
 
-/// A server of these documents over Z39.50 and SRU.
+/// Starts a server of these documents over Z39.50 and SRU.
 pub(super) fn odd(is_trusted: bool) -> TestServer {
     let builder = TestServer::builder().backend(Arc::new(Odd { is_trusted }));
     builder.limit(|limits| limits.sru_records = 200).start()
 }
 
-/// Starts a server of HTTP that answers each request with the body for its first line.
+/// Starts an HTTP server that answers each request with the body for its first line.
 pub(crate) fn serve_http(answer: impl Fn(&str) -> Vec<u8> + Clone + Send + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -292,7 +292,7 @@ pub(crate) fn serve_http(answer: impl Fn(&str) -> Vec<u8> + Clone + Send + 'stat
     address
 }
 
-/// An answer of HTTP with this body, after which the connection ends.
+/// Returns an HTTP response with this body, after which the connection ends.
 pub(crate) fn http_answer(body: &[u8]) -> Vec<u8> {
     let head = format!(
         "HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
@@ -301,15 +301,15 @@ pub(crate) fn http_answer(body: &[u8]) -> Vec<u8> {
     [head.as_bytes(), body].concat()
 }
 
-/// The number after these words in the first line of a request.
+/// Returns the number after these words in the first line of a request.
 fn number(line: &str, words: &str) -> Option<usize> {
     let (_, rest) = line.split_once(words)?;
     let mut parts = rest.split(|character: char| !character.is_ascii_digit());
     parts.next()?.parse().ok()
 }
 
-/// A server of SRU with these documents, as they are, in its answers. Those with packing as XML have one record each, so that one
-/// document breaks no answer with others.
+/// Starts an SRU server whose responses contain these documents unchanged. Responses with packing as XML have one record each, so
+/// that a document cannot damage a response with other records.
 pub(super) fn odd_sru(packing: Packing) -> SocketAddr {
     serve_http(move |line| http_answer(&odd_answer(line, packing)))
 }

@@ -46,7 +46,7 @@ fn close(reason: i64) -> Vec<u8> {
 const PROTOCOL_ERROR: &[&str] = &["close protocolError"];
 
 #[test]
-fn what_breaks_other_servers_is_refused() {
+fn text_that_breaks_other_servers_is_refused() {
     let server = server();
     let check = |what: &str, octets: &[u8], expected: &[&str]| {
         check(server.addr(), what, octets, expected);

@@ -1,5 +1,5 @@
-//! What a hostile target says – its names, the words of a Close, diagnostics – in the logs of `z3950d` and in the messages of `z3950`:
-//! it begins no line, and changes nothing on the terminal of a reader.
+//! Tests text of a hostile target – its names, the text of a Close, diagnostics – in the logs of `z3950d` and in the messages of
+//! `z3950`: it must not begin a line or affect the reader's terminal.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -18,10 +18,10 @@ use z3950_tests::surroundings::command;
 
 use crate::hostile::odd::{http_answer, serve_http};
 
-/// Text that colours, rings, erases, turns around, and forges lines.
+/// Text that changes colours, rings the bell, erases, changes the direction of writing, and forges lines.
 const EVIL: &str = "evil \u{1b}[31m\u{7}\u{9b}2J\u{202e}\u{2066}\r\nz3950d: forged\n2026-01-01T00:00:00Z  INFO forged\r\u{2028}";
 
-/// A target that names itself so, and ends each session with such words.
+/// Starts a target that has this text as its name, and ends each session with such text.
 fn closing() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -50,7 +50,7 @@ fn closing() -> SocketAddr {
     address
 }
 
-/// A database that refuses each search with such words, as they are.
+/// A database that refuses each search with such text, unescaped.
 struct Refusing;
 
 impl Backend for Refusing {
@@ -65,7 +65,8 @@ impl Backend for Refusing {
     }
 }
 
-/// A server of SRU that refuses searches in one database with such words, and has them in the place of its record in another.
+/// Starts an SRU server that refuses searches in one database with such text, and in another database returns it in
+/// place of a record.
 fn of_sru() -> SocketAddr {
     let diagnostic = format!(
         "<d:diagnostic xmlns:d='http://www.loc.gov/zing/srw/diagnostic/'><d:uri>info:srw/diagnostic/1/2</d:uri>\
@@ -91,7 +92,7 @@ fn of_sru() -> SocketAddr {
     })
 }
 
-/// Requests of all kinds, which get the record of the sound target, whatever the others say.
+/// Checks requests of all kinds, which must return the record of the valid target, whatever the others send.
 fn check_requests(address: SocketAddr) {
     let get = |request: &str| {
         let mut stream = TcpStream::connect(address).expect("a server");
@@ -126,13 +127,13 @@ fn check_requests(address: SocketAddr) {
     }
 }
 
-/// The messages of `z3950` hold no line of a target's.
+/// Checks that no line of the messages of `z3950` is from a target.
 fn check_client(stderr: &str) {
     let is_own = |line: &str| !line.starts_with("z3950d: ") && !line.starts_with("2026-01-01");
     check("z3950", &stderr.replace('\t', " "), is_own);
 }
 
-/// Every line begins as one of the program's, and holds nothing that changes others.
+/// Checks that every line begins like a line of the program, and does not contain anything that affects other lines.
 fn check(what: &str, log: &str, is_own: impl Fn(&str) -> bool) {
     for line in log.lines() {
         assert!(is_own(line), "{what}: {line:?} in {log}");
@@ -190,7 +191,7 @@ fn audit_r_x2_no_word_of_a_target_begins_a_line_of_a_log() {
     }
 }
 
-/// A `z3950d` whose standard error and logs are files in a folder, with its address.
+/// Starts a `z3950d` whose standard error and logs are files in a folder; returns it with its address.
 fn daemon(folder: &Path, verbosity: &str) -> (SocketAddr, std::process::Child) {
     let at = |name: &str| folder.join(name).display().to_string();
     let stderr = std::fs::File::create(folder.join("stderr")).expect("a file");

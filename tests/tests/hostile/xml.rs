@@ -1,5 +1,6 @@
-//! XML of others wherever it goes out: answers of SRU, records of Z39.50, the page and the gateway. Only one well-formed element is ever
-//! part of an answer; everything else is a diagnostic in the place of its record, and no record of another source is touched.
+//! Tests XML from other servers in everything that is sent out: SRU responses, Z39.50 records, the page and the gateway. Only a
+//! single well-formed element may be part of an answer; everything else becomes a diagnostic in place of its record, and no
+//! record of another source is affected.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -19,7 +20,7 @@ use z3950_tests::surroundings::command;
 
 use crate::hostile::odd::{Document, MARK, documents, odd, odd_sru};
 
-/// A union of the hostile target and one before and after it, with the page and the gateway.
+/// Starts a union of the hostile target and of one before and one after it, with the page and the gateway.
 fn union(hostile: String, is_merged: bool) -> (TestServer, [TestServer; 2]) {
     let count = documents().len();
     let good = ["a", "b"].map(|name| {
@@ -41,7 +42,7 @@ fn union(hostile: String, is_merged: bool) -> (TestServer, [TestServer; 2]) {
     (server, good)
 }
 
-/// The body of an answer of HTTP.
+/// Returns the body of an HTTP response.
 fn get(server: &TestServer, path: &str, accept: &str) -> Vec<u8> {
     let mut stream = TcpStream::connect(server.addr()).expect("a server");
     let request = format!(
@@ -75,7 +76,7 @@ fn joined(mut body: &[u8]) -> Vec<u8> {
     all
 }
 
-/// Answers that programs of others read at the end.
+/// Answers that other programs parse at the end of the test.
 struct Answers {
     folder: TempDir,
     count: usize,
@@ -93,7 +94,7 @@ impl Answers {
         std::fs::write(self.folder.path().join(name), octets).expect("written");
     }
 
-    /// xmllint and expat read them all, with their namespaces.
+    /// Checks that xmllint and expat parse all answers, with their namespaces.
     fn check(&self) {
         let paths = || (0..self.count).map(|at| self.folder.path().join(format!("{at}.xml")));
         if let Some(xmllint) = peer::find("xmllint") {
@@ -115,7 +116,7 @@ import sys, xml.etree.ElementTree
 for path in sys.argv[1:]: xml.etree.ElementTree.parse(path)
 ";
 
-/// The forms of answers: parameters, and the packing.
+/// Returns the forms of answers: parameters, and the packing.
 fn forms() -> impl Iterator<Item = (String, Packing)> {
     let versions = ["1.1", "1.2", "2.0"].into_iter();
     versions.flat_map(|version| {
@@ -134,7 +135,7 @@ fn forms() -> impl Iterator<Item = (String, Packing)> {
     })
 }
 
-/// An answer that has all records once, as others read it.
+/// Returns an answer that has all records once, as parsed by another program.
 fn answer(
     server: &TestServer,
     path: &str,
@@ -158,7 +159,7 @@ fn answer(
     found
 }
 
-/// Whether the record of a document is as it should be.
+/// Checks that the record of a document is as expected.
 fn check_record(record: &SruRecord, (name, is_sound, _): &Document, place: &str) {
     let data = String::from_utf8_lossy(&record.data);
     if *is_sound {
@@ -176,7 +177,7 @@ fn check_record(record: &SruRecord, (name, is_sound, _): &Document, place: &str)
     }
 }
 
-/// The records of other targets are there as they are.
+/// Checks that the records of other targets are present and unchanged.
 fn check_others(records: [(&str, &SruRecord); 2], at: usize, place: &str) {
     for (name, record) in records {
         let data = String::from_utf8_lossy(&record.data);
@@ -193,7 +194,7 @@ fn audit_r_x1_odd_records_of_a_backend_forge_nothing() {
     let server = odd(false);
     let documents = documents();
     let sound = documents.iter().position(|(_, is_sound, _)| *is_sound);
-    let sound = sound.expect("one is sound");
+    let sound = sound.expect("one is valid");
     let mut answers = Answers::new();
     for (parameters, packing) in forms() {
         for schema in ["marcxml", "opac"] {
@@ -209,7 +210,7 @@ fn audit_r_x1_odd_records_of_a_backend_forge_nothing() {
                 }
             }
         }
-        // No other record is sent as Dublin Core.
+        // No other record can be sent as Dublin Core.
         let path = format!("/cat?{parameters}&query=odd-{sound}&recordSchema=dc");
         let body = String::from_utf8_lossy(&get(&server, &path, "*/*")).into_owned();
         assert!(body.contains("info:srw/diagnostic/1/66"), "{body}");
@@ -267,7 +268,8 @@ fn audit_r_x1_a_hostile_target_is_a_diagnostic_among_the_records_of_others() {
     check_page(&server, &documents);
 }
 
-/// A client of Z39.50 gets the records of the others in all syntaxes, and no word of those that are refused.
+/// Checks that a Z39.50 client gets the records of the other targets in all syntaxes, and no text of the refused
+/// records.
 fn check_z3950(server: &TestServer, check: impl Fn(&Document, &Result<Record, Error>)) {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     for syntax in [XML, USMARC, OPAC] {
@@ -295,7 +297,7 @@ fn check_z3950(server: &TestServer, check: impl Fn(&Document, &Result<Record, Er
     }
 }
 
-/// What a client of SRU mends, so that such a record is kept.
+/// The faults that an SRU client repairs, so that such a record is kept.
 const MENDED: [&str; 2] = ["a bare &", "an & before a blank"];
 
 #[test]
@@ -336,7 +338,7 @@ fn audit_r_x1_a_hostile_target_of_sru_is_a_diagnostic_among_the_records_of_other
     }
 }
 
-/// The page and the gateway show the records of the others, and no word of those that are refused.
+/// Checks that the page and the gateway show the records of the other targets, and no text of the refused records.
 fn check_page(server: &TestServer, documents: &[Document]) {
     for (at, (name, is_sound, _)) in documents.iter().enumerate() {
         let path = format!("/search?q=shared&target=union&at={}", 3 * at + 2);
@@ -400,7 +402,7 @@ fn audit_r_x1_odd_records_are_merged_with_none() {
                 .iter()
                 .filter(|(_, is_sound, _)| *is_sound)
                 .count();
-            // Records over SRU come in one document, which cannot be read.
+            // Over SRU, all records come in one document, which cannot be parsed.
             assert!(is_sru || count(MARK) <= sound, "{path}: {}", count(MARK));
             let both = texts.iter().filter(|text| text.contains(MARK));
             assert_eq!(both.filter(|text| text.contains("Shared a")).count(), 0);

@@ -281,7 +281,7 @@ fn serve(program: &Path, port: u16, root: &Path, stream: TcpStream) {
 impl Drop for Inetd {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        // This wakes the thread, unless it has already ended.
+        // Connecting wakes the thread, unless it has already ended.
         let _ = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port));
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();

@@ -1,4 +1,4 @@
-//! Tests of `z3950d` in front of a real node with Koha's index.
+//! Tests of `z3950d` in front of a real node with an index like Koha's.
 
 mod analysis;
 mod brute;
@@ -31,21 +31,21 @@ use z3950_server::backend::{
 use z3950_tests::koha::{Edition, KohaIndex, index as settings};
 use z3950_tests::opensearch::own_index;
 
-/// The most records of a page.
+/// The maximum number of records of a page.
 const PAGE: usize = 200;
 
-/// Opens the index as the database `town`, by the map that is shipped.
+/// Opens the index as the database `town`, with the built-in map.
 fn opened(index: &KohaIndex<'_>) -> CatalogueDatabase {
     let text = CatalogueMap::shipped("koha").expect("a map");
     let map = CatalogueMap::parse(text).expect("a map");
     let address = ClusterAddress::of_catalogue(&index.address()).expect("an address");
     let mut options = CatalogueOptions::new("town", vec![address]);
-    // On a busy machine too, all parts of the index are read.
+    // The long limit lets all shards answer even on a busy machine.
     options.answer_time = Duration::from_secs(120);
     CatalogueDatabase::new(options, Arc::new(map)).expect("no certificates")
 }
 
-/// Returns what a query finds, or the condition of the diagnostic.
+/// Returns the hits of a query, or the condition of its diagnostic.
 async fn found(backend: &dyn Backend, pqf: &str) -> Result<Hits, i64> {
     let query = parse_pqf(pqf).unwrap_or_else(|error| panic!("{pqf}: {error}"));
     let names = [DatabaseName::from("town")];
@@ -53,13 +53,13 @@ async fn found(backend: &dyn Backend, pqf: &str) -> Result<Hits, i64> {
     found.map(|found| found.hits).map_err(|why| why.condition)
 }
 
-/// Returns what a query finds.
+/// Returns the hits of a query.
 async fn hits(backend: &dyn Backend, pqf: &str) -> Hits {
     let found = found(backend, pqf).await;
     found.unwrap_or_else(|why| panic!("{pqf}: {why:?}"))
 }
 
-/// Returns the records of a page, or the condition of the diagnostic of each or of all.
+/// Returns the records of a page, or for each record or the complete page the condition of its diagnostic.
 async fn page(
     backend: &dyn Backend,
     hits: &Hits,
@@ -77,16 +77,16 @@ async fn page(
         let record = retrieved.and_then(|retrieved| retrieved.record);
         records.push(record.map_err(|why| why.condition).map(|record| {
             let octets = Bytes::copy_from_slice(record.octets());
-            iso2709::parse(&octets).expect("sound").record
+            iso2709::parse(&octets).expect("valid").record
         }));
     }
     Ok(records)
 }
 
-/// Creates an index like another one, and with its documents, in which some fields are missing.
+/// Creates an index like another one, with the same documents, but without some fields.
 fn without_fields<'c>(index: &KohaIndex<'c>, fields: &[&str]) -> KohaIndex<'c> {
     let mut body = settings(Edition::Current, 2);
-    // Fields that the mapping does not have would be added by documents that have them.
+    // Otherwise documents would add fields that are missing from the mapping.
     body["mappings"]["dynamic"] = json!(false);
     let properties = body["mappings"]["properties"].as_object_mut();
     let properties = properties.expect("fields");
@@ -127,7 +127,7 @@ async fn all_records(backend: &dyn Backend, hits: &Hits) -> Vec<MarcRecord> {
             let retrieved = backend.record(Retrieve::new(hits, id, &composition)).await;
             let record = retrieved.expect("retrieved").record.expect("a record");
             let octets = Bytes::copy_from_slice(record.octets());
-            records.push(iso2709::parse(&octets).expect("sound").record);
+            records.push(iso2709::parse(&octets).expect("valid").record);
         }
     }
     records

@@ -139,7 +139,7 @@ impl<'c> Home<'c> {
     }
 }
 
-/// Checks that a program has ended with this exit code and these words.
+/// Checks that a program ended with this exit code and printed these words.
 fn assert_ran(ran: &Ran, code: i32, words: &[&str]) {
     assert_eq!(ran.code, Some(code), "{ran:?}");
     for words in words {

@@ -1,4 +1,4 @@
-//! Tests that yaz-client searches, scans and presents what is in SQLite, through the example of a backend.
+//! Tests that yaz-client searches, scans and presents records in SQLite, with the example backend.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;

@@ -196,7 +196,7 @@ fn a_merged_hit_has_the_copies_of_its_sources_and_leads_to_their_records() {
     assert!(record.stdout.contains("Emma"), "{}", record.stdout);
 }
 
-/// Databases that answer late are shown where they belong, though their sections arrive after those of the others.
+/// Databases that answer late are shown in their places, although their sections arrive after those of the others.
 #[test]
 fn r_g_databases_stand_in_the_order_of_the_settings() {
     let Some(browser) = Browser::start() else {
@@ -223,8 +223,8 @@ fn r_g_databases_stand_in_the_order_of_the_settings() {
     assert_eq!(total, "In all 19 records in 2 databases.");
 }
 
-/// The picture of the page in the documents. Fonts differ between machines, so that it is only looked at whether it is there;
-/// `Z3950_PICTURES=1 cargo test --workspace --test all picture` takes it again.
+/// The picture of the page in the documentation. Fonts differ between machines, so only its existence is checked;
+/// `Z3950_PICTURES=1 cargo test --workspace --test all picture` creates it again.
 #[test]
 fn the_picture_of_the_page_is_there_and_small() {
     const SIZE: (u32, u32) = (760, 560);

@@ -59,7 +59,7 @@ const NAMES: [&str; 6] = [
     "War, Peace.",
 ];
 
-/// Returns made-up records of few words, so that queries find many; some fields are missing in some.
+/// Returns artificial records made from few words, so that queries find many; some records lack some fields.
 fn records(number: usize) -> Vec<MarcRecord> {
     let mut random = Random::new("records in Solr");
     let mut text = String::new();
@@ -123,7 +123,7 @@ fn records(number: usize) -> Vec<MarcRecord> {
     mrk::parse_all(&text).expect("records")
 }
 
-/// A collection of its own with made-up records.
+/// A separate collection with artificial records.
 struct Filled {
     nodes: &'static SolrNodes,
     collection: String,
@@ -149,7 +149,7 @@ impl Filled {
         Some(Self::with(nodes, shape, collection, records, &documents))
     }
 
-    /// The same with VuFind's fields, and records of these titles, which are named `t0` and so on.
+    /// Like [`Self::new`], with VuFind's fields, and with records of these titles, which are named `t0` and so on.
     fn of_titles(name: &str, titles: &[&str]) -> Option<Self> {
         let nodes = SolrNodes::shared()?;
         let shape = SolrShape::VuFind;

@@ -270,7 +270,7 @@ fn a_batch_over_sru_is_broken_off_and_resumed() {
     }
     assert!(lines() >= 500, "{} {ran:?}", lines());
     let found = std::fs::read(&output).expect("an output");
-    // An input that stands there again is answered, but its record is written once.
+    // A repeated input is answered, but its record is written only once.
     let records = found.iter().filter(|octet| **octet == 0x1d).count();
     assert_eq!(records, 1, "{ran:?}");
     let told = std::fs::read_to_string(&report).expect("a report");

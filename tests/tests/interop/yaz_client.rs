@@ -33,7 +33,7 @@ fn check(commands: &str, expected: &[&str]) {
 }
 
 #[test]
-fn init_names_the_server_and_what_it_does() {
+fn init_names_the_server_and_its_services() {
     check(
         "",
         &[
@@ -76,7 +76,7 @@ fn a_record_comes_with_the_search_when_it_may() {
 }
 
 #[test]
-fn a_record_comes_as_text_when_that_is_asked_for() {
+fn a_record_is_returned_as_text_on_request() {
     check(
         "format sutrs\nfind @attr 1=1032 pg1342\nshow 1",
         &["Record type: SUTRS", "Pride and prejudice"],

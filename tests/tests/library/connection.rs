@@ -367,7 +367,7 @@ async fn a_result_set_is_sorted_in_place() {
 }
 
 #[tokio::test]
-async fn records_come_in_the_form_asked_for() {
+async fn records_are_returned_in_the_requested_form() {
     let server = serving(EMMAS).start();
     let cat = connected(&server)
         .await

@@ -78,7 +78,7 @@ fn examples_run() {
     }
 }
 
-/// What the page shows is in the example, word for word.
+/// The code on the page is the same as in the example, word for word.
 #[test]
 fn audit_r_l10_the_page_on_own_data_shows_the_example() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");

@@ -95,7 +95,7 @@ async fn check(client: &Client, servers: &[&TestServer], wanted: Wanted, expecte
 }
 
 #[tokio::test]
-async fn a_url_is_told_in_the_same_events() {
+async fn a_url_is_reported_by_the_same_events() {
     let mut options = ClientOptions::default();
     options.plan.fallback = Fallback::ALL;
     let client = Client::with(options);
@@ -211,7 +211,7 @@ async fn the_best_record_of_all_targets_comes_last() {
 }
 
 #[tokio::test]
-async fn a_fallback_is_told_and_the_records_follow() {
+async fn a_fallback_is_reported_before_its_records() {
     let client = Client::new();
     let one = serving(vec![record("a", "Emma")], &["on search nth=1: fail 118"]);
     let structured = Wanted::query(Query::attributes([(1, 4), (4, 1)], "emma"));
@@ -283,7 +283,7 @@ async fn events_may_be_dropped_at_any_time() {
 
 /// If the server does not sort, the records are returned in its own order.
 #[tokio::test]
-async fn records_that_cannot_be_sorted_come_as_they_are() {
+async fn records_that_cannot_be_sorted_keep_their_order() {
     let client = Client::new();
     let mut offer = Offer::default();
     offer.options = Options::SEARCH | Options::PRESENT;
@@ -508,7 +508,7 @@ async fn r_b9_a_publication_is_looked_up_by_title() {
         ],
     )
     .await;
-    // With a fallback, the other target is asked exactly before the first is asked more broadly.
+    // With a fallback, the second target gets the exact search before the first target gets a broader search.
     let fallback = wanted().fallback(Fallback::ALL);
     let searches = |server: &TestServer| {
         let names = server.names();
@@ -534,7 +534,7 @@ async fn r_b9_a_publication_is_looked_up_by_title() {
     )
     .await;
     assert_eq!(searches(&one) - before, 3);
-    // A search that is refused, and records that are refused.
+    // One search is refused, and in another case only the records are refused.
     let refusing = serving(all.clone(), &["on search: fail 114"]);
     check(
         &client,

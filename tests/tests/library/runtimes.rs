@@ -31,7 +31,7 @@ fn runtime() -> Runtime {
     runtime.expect("a runtime")
 }
 
-/// Runs a future in a runtime of its own, which then ends, as `#[tokio::test]` does.
+/// Runs a future in its own runtime, which then ends, as with `#[tokio::test]`.
 fn in_own_runtime<T>(work: impl Future<Output = T>) -> T {
     runtime().block_on(work)
 }
@@ -45,7 +45,7 @@ async fn connect_and_search(client: &Client, target: &str) -> Result<usize, Erro
     emmas(&client.connect(target).await?).await
 }
 
-/// Returns a client whose requests end by themselves if they would hang.
+/// Returns a client with timeouts, so that its requests cannot hang.
 fn client() -> Client {
     let mut timeouts = Timeouts::default().with_answer(Duration::from_secs(20));
     timeouts.session = Some(Duration::from_secs(20));

@@ -1,4 +1,4 @@
-//! Tests of other commands than `open` in a terminal, where people read what they write.
+//! Tests of commands other than `open` in a terminal, with output for people.
 
 use expectrl::process::Termios;
 use expectrl::process::unix::Signal;
@@ -55,7 +55,7 @@ fn r_f11_a_terminal_shows_brief_records_and_the_count_last() {
             > Some(40),
         "{text}"
     );
-    // A format that is asked for is used.
+    // A format that the user requests is used.
     let text = shown(&[&search[..], &["--format", "text"]].concat(), 80);
     assert!(text.contains("245 "), "{text}");
 }
@@ -82,7 +82,7 @@ fn with_password(arguments: &[&str], password: &str) -> (String, String) {
 }
 
 #[test]
-fn r_f6_a_terminal_is_asked_for_the_password() {
+fn r_f6_the_password_is_requested_on_the_terminal() {
     for arguments in [
         &[
             "search", "TARGET", "--user", "ada", "--count", "0", "ti:seven",
@@ -107,7 +107,7 @@ fn r_f6_a_terminal_is_asked_for_the_password() {
         let given: Vec<&str> = given
             .map(|one| if *one == "TARGET" { &target } else { *one })
             .collect();
-        // Ctrl-Z would give the terminal back to a shell, which shows what is typed.
+        // Ctrl-Z would return the terminal to a shell, which echoes what is typed.
         let (before, after) = with_password(&given, "t0p\u{1a} s3cret");
         assert!(!before.contains("note"), "{before}");
         assert!(!after.contains("s3cret"), "{after}");
@@ -154,7 +154,7 @@ fn r_f6_without_a_terminal_the_missing_password_is_named() {
                 .contains("no password given: --password-env VARIABLE"),
             "{ran:?}"
         );
-        // With a password, its absence is not the reason.
+        // If a password was given, the message does not name a missing password as the reason.
         let wrong = ["--user", "ada", "--password-command", "echo wrong"];
         let ran = z3950(arguments.iter().chain(&wrong));
         assert!(!ran.stderr.contains("no password given"), "{ran:?}");
@@ -170,7 +170,7 @@ fn r_f11_lookup_is_terse_without_v() {
     let text = shown(&[&lookup[..], &["-v"]].concat(), 80);
     assert!(text.contains("1 record matches ISBN"), "{text}");
     assert!(text.contains("in 020$a"), "{text}");
-    // Unusual circumstances are reported all the same.
+    // Unusual circumstances are reported even so.
     let text = shown(
         &["--demo", "lookup", "localhost/books", "9780141439519"],
         80,
@@ -178,8 +178,7 @@ fn r_f11_lookup_is_terse_without_v() {
     assert!(text.contains("no record matches"), "{text}");
 }
 
-/// Tests that a set of many records is not fetched for a list that a person looks at, in a narrow terminal and in another locale as
-/// well.
+/// Tests that not all records of a large set are fetched for a list on the screen, in a narrow terminal and in another locale.
 #[test]
 fn r_f11_ten_thousand_hits_are_not_all_fetched() {
     const COUNT: usize = 10_000;
@@ -197,7 +196,7 @@ fn r_f11_ten_thousand_hits_are_not_all_fetched() {
             "{text}"
         );
         assert!(text.contains("戦争と平和"), "{text}");
-        // The count comes last, where the screen ends.
+        // The count comes last, at the bottom of the screen.
         let at_once = text.replace("\n  ", " ");
         assert!(
             at_once
@@ -263,8 +262,8 @@ fn r_f15_a_password_to_be_hashed_is_typed_twice_and_not_shown() {
 }
 
 #[test]
-fn a_terminal_shows_what_is_typed_after_a_signal_ended_a_question_for_a_password() {
-    // The terminal that is made here shows nothing from the beginning.
+fn a_terminal_shows_typed_text_after_a_signal_ended_a_password_prompt() {
+    // This terminal does not echo anything at first.
     let mut command = command("sh");
     let script = "stty echo && exec \"$0\" hash-password";
     command.arg("-c").arg(script).arg(program::path("z3950d"));

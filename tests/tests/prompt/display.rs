@@ -62,7 +62,8 @@ fn find_lists_titles_and_enter_lists_more() {
     person.sees("the result set is empty");
 }
 
-/// Tests that the question after a page leaves nothing on a narrow terminal, where it does not fit on a line.
+/// Tests that the question after a page is removed completely, even on a narrow terminal where it does not fit on a
+/// line.
 #[test]
 fn r_f9_the_question_after_a_page_is_one_line() {
     let (server, home) = (books(12), home());
@@ -124,7 +125,7 @@ fn titles_of_any_script_fit_on_a_narrow_terminal() {
     }
 }
 
-/// The columns that a letter of these titles takes.
+/// Returns the number of columns of a letter in these titles.
 fn columns(character: char) -> usize {
     match character {
         '\r' => 0,

@@ -1,5 +1,5 @@
-//! The picture of the prompt in the documents: what a session with the demo catalogue shows in a terminal.
-//! `Z3950_PICTURES=1 cargo test --workspace --test all picture` writes it again.
+//! The picture of the prompt in the documentation: a session with the demo catalogue in a terminal. `Z3950_PICTURES=1
+//! cargo test --workspace --test all picture` creates it again.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ const PROMPT: &str = "z3950> ";
 /// The number of characters in a line.
 const WIDTH: u16 = 88;
 
-/// What is typed, and what is seen last before the next prompt.
+/// The typed text, and the last text before the next prompt.
 const SAID: [(&str, &str); 4] = [
     ("find ti:war", "On war"),
     ("sort date", "1922"),
@@ -38,7 +38,7 @@ fn the_picture_of_the_prompt_is_current() {
     shown(&mut person, PROMPT);
     for (typed, last) in SAID {
         person.enters(typed);
-        // The line that is typed is written again with each key.
+        // The editor redraws the typed line with each key.
         shown(&mut person, typed);
         shown(&mut person, "\r\n");
         if !last.is_empty() {

@@ -8,7 +8,7 @@ use z3950_server::testing::{Direction, TestServer, record};
 use super::{Person, catalogue, home};
 
 #[test]
-fn passwords_are_asked_for_and_never_shown() {
+fn passwords_are_requested_and_never_shown() {
     let (server, home) = (catalogue(), home());
     let mut person = Person::at(&server, home.path());
     person.enters("authentication ada");

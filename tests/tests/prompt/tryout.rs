@@ -32,7 +32,7 @@ fn tries(columns: u16, home: &Path) -> (Person, Vec<String>) {
     let shown = person.sees("z3950> ");
     // The line editor has prepared the line of the prompt.
     let shown = shown.rsplit_once('\n').map_or("", |(lines, _)| lines);
-    // On a busy machine, words about waiting stand there until they are erased.
+    // On a busy machine, a waiting message may appear, which is erased later.
     let seen = |line: &str| {
         let seen = line.rsplit("\u{1b}[2K").next().unwrap_or_default();
         seen.trim_end_matches('\r').to_owned()
@@ -75,7 +75,7 @@ fn build_5_it_fits_on_terminals_of_any_width() {
     }
 }
 
-/// The three things that the introduction suggests work as it says, in the session that it has shown.
+/// The three suggestions in the introduction work as described, in the session that it has shown.
 #[test]
 fn build_5_it_leaves_the_user_at_the_prompt_of_the_session() {
     let home = home();
@@ -105,7 +105,7 @@ fn build_5_it_leaves_the_user_at_the_prompt_of_the_session() {
     person.sees_the_end();
 }
 
-/// On a usual terminal, the user reads the beginning first.
+/// On a terminal of the usual height, the user sees the beginning first.
 #[test]
 fn build_5_a_low_terminal_gets_pages() {
     for (key, then) in [("\r", "Type, for example:"), ("q", "z3950> ")] {

@@ -153,7 +153,7 @@ fn meaning(query: &RpnQuery) -> Vec<String> {
 }
 
 #[test]
-fn what_is_printed_reads_as_the_same_query() {
+fn printed_queries_are_read_as_the_same_queries() {
     let (mut said, mut unsaid) = (0, 0);
     for Table { rows, bib, .. } in &tables() {
         for row in rows {
@@ -162,7 +162,7 @@ fn what_is_printed_reads_as_the_same_query() {
             };
             match ccl::print(&query, bib) {
                 Ok(text) => {
-                    let read = ccl::parse(&text, bib).expect("what was printed");
+                    let read = ccl::parse(&text, bib).expect("the printed query");
                     assert!(
                         meaning(&read) == meaning(&query),
                         "{} {}: {text}",
@@ -219,7 +219,7 @@ fn mutated_queries_are_read_or_refused_where_the_fault_is() {
                 if random.below(16) == 0
                     && let Ok(printed) = ccl::print(&query, bib)
                 {
-                    let reread = ccl::parse(&printed, bib).expect("what was printed");
+                    let reread = ccl::parse(&printed, bib).expect("the printed query");
                     assert!(meaning(&reread) == meaning(&query), "{text:?}: {printed:?}");
                 }
             }

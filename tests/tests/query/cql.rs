@@ -76,7 +76,7 @@ fn queries_have_the_rpn_of_the_table() {
 }
 
 #[test]
-fn what_is_printed_reads_as_the_same_query() {
+fn printed_queries_are_read_as_the_same_queries() {
     let properties = Properties::default();
     for row in rows() {
         let Ok(query) = cql::parse(row.text) else {
@@ -142,7 +142,7 @@ fn yaz_sends_the_same_by_its_own_properties() {
 /// Compares our queries with YAZ's octet for octet, in the definite form. If `differences` is true, the listed differences must
 /// occur.
 fn check_against_yaz(file: &str, differences: bool) {
-    let text = std::fs::read_to_string(file).expect("the properties are there");
+    let text = std::fs::read_to_string(file).expect("the properties exist");
     let properties = Properties::parse(&text).expect("the properties are understood");
     let rows = rows();
     let texts: Vec<&str> = rows.iter().map(|row| row.text).collect();
@@ -204,7 +204,7 @@ fn mutated_queries_are_read_or_refused() {
 
 #[test]
 fn mutated_properties_and_names_are_read_or_refused() {
-    let text = std::fs::read_to_string(PROPERTIES).expect("the properties are there");
+    let text = std::fs::read_to_string(PROPERTIES).expect("the properties exist");
     let samples: Vec<Vec<u8>> = text.lines().map(|line| line.into()).collect();
     let words: Vec<Vec<u8>> = [
         "ti:\"pride and prejudice\" au:austen",

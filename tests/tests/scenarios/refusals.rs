@@ -64,7 +64,7 @@ async fn z_7_3_each_unsupported_piece_has_its_diagnostic() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn z_7_5_what_cannot_be_presented_is_said() {
+async fn z_7_5_records_that_cannot_be_presented_are_reported() {
     let server = library().start();
     let (_client, session) = session(&server).await;
     hits(&session, "@attr 1=1032 id7").await;

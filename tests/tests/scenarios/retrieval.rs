@@ -222,7 +222,7 @@ async fn every_scenario_of_a_retrieval() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_sent_is_what_the_scenarios_say() {
+async fn the_requests_match_the_scenarios() {
     let server = library().start();
     let client = client(&server, |_| {});
     client.retrieve(&url(FULL)).await.expect("planned");

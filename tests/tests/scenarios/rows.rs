@@ -107,7 +107,7 @@ async fn z_4_3_hits_are_counted_over_all_databases() {
 
 /// Z-4.14, Z-4.16, Z-4.17: the element set and record syntax must be in every request for the record, and in no other request.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn z_4_14_element_set_and_syntax_go_where_the_record_is_asked_for() {
+async fn z_4_14_element_set_and_syntax_are_in_requests_for_the_record() {
     type Form<'a> = (Option<&'a str>, Option<Oid>);
     let check = async |strategy: Strategy,
                        rest: &str,
@@ -326,7 +326,7 @@ async fn z_7_2_docids_are_exact() {
         (two(), "cat", 1),
         (two(), "Default", 2),
         (two(), "dEFAULT", 2),
-        // A database of that name is no other than itself.
+        // A database with the name Default hides the union of all databases.
         (two().database("Default", one()), "Default", 1),
     ] {
         let server = server.start();

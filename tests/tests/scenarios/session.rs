@@ -130,7 +130,7 @@ async fn s_18_one_hit_is_fetched() {
         let with = |options: &mut ClientOptions| options.plan.strategy = strategy;
         check("S-18", text, server, with, delivered, None, apdus).await;
     }
-    // A-10, switched off: no record is asked for, and none is kept that a server sends all the same.
+    // A-10, switched off: no record is requested, and a record that the server sends anyway is not kept.
     for strategy in [Strategy::Piggyback, Strategy::PresentOnly] {
         for server in [library(), never(), pushes()] {
             let off = |options: &mut ClientOptions| {
@@ -154,7 +154,7 @@ async fn s_18_one_hit_is_fetched() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn s_19_no_hit_is_no_error() {
+async fn s_19_no_hit_is_not_an_error() {
     let opened = |opened: &Opened| hits(opened) == Some(0);
     let text = "z39.50s://lib.example/cat?nosuch";
     check(

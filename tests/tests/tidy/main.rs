@@ -1,5 +1,5 @@
-//! Checks the structure of the code base: the permitted dependencies between packages, what each package is published with, the
-//! length of files, and the contents of the top folder.
+//! Checks the structure of the code base: the permitted dependencies between packages, the files published with each package,
+//! the length of files, and the contents of the top folder.
 
 mod floors;
 mod packages;
@@ -33,7 +33,7 @@ fn dependencies(package: &str, tables: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn packages_use_only_what_lies_below_them() {
+fn packages_only_use_lower_packages() {
     for (package, forbidden) in [
         (
             "asn1/marc",
@@ -150,7 +150,7 @@ fn versions_are_in_the_root_manifest_only() {
 }
 
 #[test]
-fn files_are_of_a_readable_length_and_say_what_they_are() {
+fn files_have_a_readable_length_and_begin_with_a_description() {
     let mut files = Vec::new();
     for package in ["asn1", "client", "server", "tests"] {
         sources(&root().join(package), &mut files);
@@ -170,7 +170,7 @@ fn files_are_of_a_readable_length_and_say_what_they_are() {
 }
 
 #[test]
-fn the_top_level_holds_what_the_design_says() {
+fn the_top_level_matches_the_design() {
     const ALLOWED: [&str; 14] = [
         "Cargo.toml",
         "Cargo.lock",

@@ -1,4 +1,4 @@
-//! Checks that each package that is published has what its readers look for: in its manifest, and among its files.
+//! Checks that each published package has the metadata and files that its users need.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -33,7 +33,7 @@ fn value<'a>(manifest: &'a str, key: &str) -> Option<&'a str> {
 }
 
 #[test]
-fn audit_r_l14_manifests_say_what_a_registry_shows() {
+fn audit_r_l14_manifests_have_the_metadata_that_a_registry_shows() {
     let mut lists = BTreeSet::new();
     for folder in published() {
         let manifest = manifest_of(&folder);
@@ -42,7 +42,7 @@ fn audit_r_l14_manifests_say_what_a_registry_shows() {
         };
         assert!(value("description").len() > 20, "{folder}");
         let keywords: Vec<&str> = value("keywords").split(", ").collect();
-        // The limits of crates.io.
+        // These are the limits of crates.io.
         assert!(keywords.len() <= 5, "{folder}: {keywords:?}");
         assert!(
             keywords.iter().all(|keyword| keyword.len() <= 22),
@@ -77,7 +77,7 @@ fn audit_r_l14_packages_contain_their_readme_and_the_licences() {
         for name in ["README.md", "LICENSE-MIT", "LICENSE-APACHE"] {
             assert!(files.lines().any(|file| file == name), "{folder}: {name}");
         }
-        // They are copies, because links get lost where a system or an archive has none.
+        // The files are copies, because some systems and archives do not support links.
         for name in ["LICENSE-MIT", "LICENSE-APACHE"] {
             assert!(
                 read(&path.join(name)) == read(&root().join(name)),
@@ -99,7 +99,7 @@ fn audit_r_l14_readmes_begin_with_a_program_and_have_no_dead_links() {
             lines.take(6).any(|line| line.starts_with("```")),
             "{folder}/README.md begins with a program"
         );
-        // A registry shows this page without the folders around it.
+        // A registry shows this page without the surrounding folders.
         for target in readme.split("](").skip(1) {
             assert!(
                 target.starts_with("https://") || target.starts_with('#'),

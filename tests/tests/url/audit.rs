@@ -294,7 +294,7 @@ fn audit_r_e3_a_gopher_type_may_be_escaped() {
     assert_eq!(url("%68x", Mode::Lenient), url("hx", Mode::Lenient));
 }
 
-/// RFC 1630: in a search, a plus separates words, so an escaped plus is another search.
+/// RFC 1630: in a search, a plus sign separates words, so an escaped plus sign is a different search.
 #[test]
 fn audit_r_e4_a_plus_separates_the_words_of_a_wais_search() {
     let searches = [
@@ -324,7 +324,7 @@ fn audit_r_e4_a_plus_separates_the_words_of_a_wais_search() {
     }
 }
 
-/// RFC 2056 §5, RFC 1736 §4.9: what a plus means in a parameter that is not known is not known either, so it is kept.
+/// RFC 2056 §5, RFC 1736 §4.9: the meaning of a plus sign in an unknown parameter is also unknown, so it is kept.
 #[test]
 fn audit_r_e5_a_plus_in_an_unknown_parameter_is_kept() {
     let url = |value: &str| {
@@ -349,7 +349,7 @@ fn audit_r_e5_a_plus_in_an_unknown_parameter_is_kept() {
         assert_eq!(url(canonical), read);
     }
     assert_ne!(url("a+b"), url("a%2Bb"));
-    // The builder takes data, in which a plus separates nothing.
+    // The builder takes data, in which a plus is not a separator.
     let built = url("")
         .to_builder()
         .without_extensions()

@@ -104,7 +104,7 @@ fn wrapped_urls_are_found_as_they_were() {
 
 /// RFC 1738 Appendix: lines must not exceed the requested width, even if the URL has hyphens.
 #[test]
-fn audit_b12_lines_are_no_longer_than_asked_for() {
+fn audit_b12_lines_are_no_longer_than_requested() {
     let urls = [
         "http://a.example/a-b-c-d-e-f-g-h-i-j-k-l-m-n-o-p".to_owned(),
         format!("x:{}", "-".repeat(200)),

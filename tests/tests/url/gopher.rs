@@ -167,7 +167,7 @@ fn start(host: Host) -> GopherUrlBuilder {
 
 /// G-9.3: a selector may contain any octets except tab, CR and LF.
 #[test]
-fn what_is_built_is_read_back() {
+fn built_urls_are_read_back() {
     let octet = || any::<u8>().prop_filter("ends a field", |octet| !b"\t\r\n".contains(octet));
     let field = move || vec(octet(), 0..16);
     let plus = prop_oneof![

@@ -21,7 +21,7 @@ use crate::url::table::{octets, rows};
 use crate::url::{PARSE, gopher};
 
 #[test]
-fn what_is_built_is_read_back() {
+fn built_urls_are_read_back() {
     holds(10_000, url(), |url| assert_canonical(&url.into()));
 }
 
@@ -113,7 +113,7 @@ fn assert_sound(text: &[u8]) -> Result<(), TestCaseError> {
                 .flatten()
                 .filter_map(|step| step.line())
             {
-                let argument = line.strip_suffix(b"\r\n").expect("a whole line");
+                let argument = line.strip_suffix(b"\r\n").expect("a complete line");
                 prop_assert!(!argument.iter().any(|octet| b"\r\n\0".contains(octet)));
             }
         }

@@ -121,7 +121,7 @@ fn ftp_urls_become_commands() {
             None => step.to_string(),
             Some(line) => {
                 let line = String::from_utf8(line).unwrap();
-                let line = line.strip_suffix("\r\n").expect("a whole line");
+                let line = line.strip_suffix("\r\n").expect("a complete line");
                 assert!(!line.contains(['\r', '\n', '\0']), "{line}");
                 line.to_owned()
             }

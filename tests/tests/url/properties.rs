@@ -14,7 +14,7 @@ use crate::url::PARSE;
 use crate::url::table::{octets, rows};
 
 #[test]
-fn what_is_built_is_read_back() {
+fn built_urls_are_read_back() {
     holds(10_000, parts(), |builder| {
         let built = builder.build().expect("generated parts are fine");
         assert_canonical(&built)

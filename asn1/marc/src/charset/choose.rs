@@ -88,19 +88,21 @@ pub fn choose(record: &MarcRecord, named: Option<Charset>) -> Choice {
     }
 }
 
-/// Where a UNIMARC record names its character sets: in 100 $a, the general processing data.
+/// The character sets declared in a UNIMARC record: in 100 $a, the general processing data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct UnimarcSets {
     /// The index of the field.
     pub(crate) field: usize,
-    /// The offset of the sets in its body, and how many octets of 100 $a follow it; `None` if 100 $a ends before.
+    /// The offset of the sets in the body of the field, and the number of octets of 100 $a after this offset; `None`
+    /// if 100 $a ends before it.
     pub(crate) place: Option<(usize, usize)>,
-    /// The sets; blanks where 100 $a is too short.
+    /// The sets; blanks if 100 $a is too short.
     pub(crate) sets: [u8; 4],
 }
 
-/// The sets of a UNIMARC record; `None` for any other. Its 100 $a begins with a date, and has the sets in positions 26-29, in
-/// authority records in 13-16 (leader/06 x, y or z). Blanks at its end may have been cut off.
+/// Returns the sets declared in a UNIMARC record; `None` for any other record. Its 100 $a begins with a date, and has the
+/// sets in positions 26-29, or in authority records in positions 13-16 (leader/06 x, y or z). Spaces at its end may have been
+/// cut off.
 pub(crate) fn unimarc_sets(record: &MarcRecord) -> Option<UnimarcSets> {
     let mut fields = record.fields.iter().enumerate();
     let (index, field) = fields.find(|(_, field)| field.tag.0 == *b"100")?;

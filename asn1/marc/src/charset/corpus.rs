@@ -23,7 +23,7 @@ fn set_of(file: &Path) -> &'static str {
 }
 
 fn parsed(octets: &Bytes) -> MarcRecord {
-    iso2709::parse(octets).expect("a sound record").record
+    iso2709::parse(octets).expect("a valid record").record
 }
 
 /// Returns our line changed to what yaz-marcdump prints, as far as the differences are intended:
@@ -72,7 +72,8 @@ fn text_is_that_of_yaz_marcdump() {
     eprintln!("{compared} records compared with yaz-marcdump");
 }
 
-/// Every record in MARC-8 and ISO 5426 converts back to the same octets in every field and the same leader.
+/// Tests that every record in MARC-8 and ISO 5426 converts back to the same octets in every field and the same
+/// leader.
 #[test]
 fn octets_come_back() {
     let mut same = 0;

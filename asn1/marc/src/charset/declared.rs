@@ -1,9 +1,10 @@
-//! Records in UTF-8 that do not say so, which other programs would read as MARC-8 or ISO 5426 (MARC 21 leader/09; UNIMARC 100 $a).
+//! Detects records in UTF-8 that do not declare it; other programs would read them as MARC-8 or ISO 5426 (MARC 21
+//! leader/09; UNIMARC 100 $a).
 
 use super::choose::{Reason, choose, unimarc_sets};
 use crate::MarcRecord;
 
-/// Whether a record says that it is in UTF-8.
+/// Returns whether a record declares that it is in UTF-8.
 pub(crate) fn declares_utf8(record: &MarcRecord) -> bool {
     match unimarc_sets(record) {
         Some(unimarc) => unimarc.sets.starts_with(b"50"),
@@ -11,8 +12,8 @@ pub(crate) fn declares_utf8(record: &MarcRecord) -> bool {
     }
 }
 
-/// A message if fields are in UTF-8, and the record says something else. Text in another set hardly ever is valid UTF-8; if only some fields
-/// are, the others must be in the set that the record names.
+/// Returns a message if fields are in UTF-8 but the record declares another set. Text in another set is hardly ever valid UTF-8;
+/// if only some fields are valid, the others must be in the declared set.
 pub(crate) fn undeclared_utf8(record: &MarcRecord) -> Option<String> {
     if declares_utf8(record) {
         return None;
@@ -49,7 +50,7 @@ mod tests {
     use crate::{Field, Form};
 
     #[test]
-    fn audit_r_l11_text_in_utf8_that_is_not_declared_is_told() {
+    fn audit_r_l11_undeclared_utf8_is_reported() {
         let marc8 = &b"Gr\xE8un"[..];
         let utf8 = "Émile".as_bytes();
         let unimarc = &b"19840619a1874    m  y0frey0103    ba"[..];
@@ -64,7 +65,7 @@ mod tests {
                 &[marc8, utf8],
                 Some("501 is in UTF-8, but the record is in MARC-8"),
             ),
-            // In neither set.
+            // The octets are not valid in either set.
             (b' ', &[b"\xFF\xFF", utf8], None),
             (b' ', &[unimarc, b"Gr\xC9un"], None),
             (b' ', &[unimarc, utf8], Some("100 $a does not say so")),

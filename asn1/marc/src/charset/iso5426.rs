@@ -61,7 +61,8 @@ pub(super) fn decode(octets: &[u8], problems: &mut Vec<Problem>) -> Option<(Stri
 /// Begins an escape sequence.
 pub(super) const ESCAPE: u8 = 0x1B;
 
-/// The mark of ISO 6630 that an escape sequence stands for: 0x88 and 0x89 in seven bits are ESC H and ESC I (ISO 2022 §6.4.3).
+/// Returns the mark of ISO 6630 for an escape sequence: in seven bits, 0x88 and 0x89 are ESC H and ESC I (ISO 2022
+/// §6.4.3).
 pub(super) fn seven_bit_control(first: u8, rest: &[u8]) -> Option<char> {
     match (first, rest.first()) {
         (ESCAPE, Some(b'H')) => Some('\u{98}'),

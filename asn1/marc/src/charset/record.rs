@@ -59,9 +59,9 @@ impl fmt::Display for FieldProblem {
 
 /// Converts a record to UTF-8 from the set that [`choose()`](super::choose()) finds, or that the options name.
 ///
-/// Leader position 9 becomes `a` (MARC 21), or positions 26–29 of UNIMARC 100 $a `50` and blanks; an octet of the leader that is no
-/// printable character of ASCII becomes a blank, with a problem. A record already in UTF-8 keeps every other octet that is valid,
-/// unless the options ask for a normal form.
+/// Leader position 9 becomes `a` (MARC 21), or positions 26–29 of UNIMARC 100 $a become `50` and blanks; an octet of the leader
+/// that is not a printable ASCII character becomes a blank, with a problem. In a record that is already in UTF-8, all other valid
+/// octets are kept, unless the options request a normal form.
 pub fn to_utf8(record: &MarcRecord, options: &Options) -> Converted {
     let choice = choose(record, options.charset);
     let charset = choice.charset;
@@ -97,7 +97,8 @@ pub fn to_utf8(record: &MarcRecord, options: &Options) -> Converted {
     }
 }
 
-/// The octets of a leader that are no characters of it in any set (ISO 2709 §4.3: of ISO 646); blanks replace them.
+/// Returns a problem for each octet of a leader that is not a character of ISO 646, as ISO 2709 §4.3 requires; these
+/// octets are replaced by blanks.
 fn leader_problems(leader: &Leader) -> impl Iterator<Item = FieldProblem> {
     let octets = leader.0.into_iter().enumerate();
     let odd = octets.filter(|(_, octet)| !matches!(octet, b' '..=b'~'));
@@ -114,7 +115,7 @@ fn leader_problems(leader: &Leader) -> impl Iterator<Item = FieldProblem> {
     })
 }
 
-/// Replaces octets of tags that are no printable characters of ASCII by question marks.
+/// Replaces octets of tags that are not printable ASCII characters by question marks.
 fn mend_tags(fields: &mut [Field]) -> Vec<FieldProblem> {
     let mut problems = Vec::new();
     for (index, field) in fields.iter_mut().enumerate() {
@@ -375,10 +376,10 @@ mod tests {
     }
 
     #[test]
-    fn audit_r_y1_what_is_true_is_not_overwritten() {
+    fn audit_r_y1_correct_values_are_not_overwritten() {
         let title = Field::data(b"200", "1 ", [("a", "Littérature")]);
         for (kind, before, after) in [
-            // Cut off before the sets, or within them.
+            // The data ends before or within the character sets.
             (b'a', "19840619a18741875", "19840619a18741875"),
             (b'a', "19840619d18741875km y0fr", "19840619d18741875km y0fr"),
             (
@@ -401,7 +402,7 @@ mod tests {
                 "19840619d18741875km y0frey0103",
                 "19840619d18741875km y0frey50  ",
             ),
-            // Octets that name no additional sets.
+            // These octets do not name additional sets.
             (
                 b'a',
                 "19840619d18741875km y0frey50  ----ba",

@@ -137,13 +137,14 @@ fn texts(record: &MarcRecord, tag: &str) -> impl Iterator<Item = String> {
     fields.map(|subfield| clean(subfield.data))
 }
 
-/// The numbers in a text, in their normal forms; one with a wrong check digit has its digits.
+/// Returns the numbers in a text in their normal forms; of a number with a wrong check digit, only its digits.
 fn normals(kind: NumberKind, text: &str) -> Vec<String> {
     let found = numbers(kind, text).into_iter();
     found.map(|number| number.normal).collect()
 }
 
-/// The numbers in a text as they are shown: valid ones in their normal form, others as written.
+/// Returns the numbers in a text in the form in which they are shown: valid numbers in their normal form, others as
+/// written.
 fn shown(kind: NumberKind, text: &str) -> Vec<String> {
     let found: Vec<String> = numbers(kind, text)
         .into_iter()
@@ -162,7 +163,7 @@ fn shown(kind: NumberKind, text: &str) -> Vec<String> {
     }
 }
 
-/// The text before a qualifier or a price; empty if it has no digit, as a qualifier alone.
+/// Returns the text before a qualifier or a price; empty if it has no digits, as when there is only a qualifier.
 fn unqualified(text: &str) -> String {
     let number = text
         .split(['(', ':', ';'])

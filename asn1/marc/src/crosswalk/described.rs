@@ -1,5 +1,5 @@
-//! Records of MODS 3 and Dublin Core read as MARC 21, so that they have the same citation and the same columns. This is no
-//! conversion for catalogues: what a citation does not need is left out.
+//! Converts records of MODS 3 and Dublin Core to MARC 21, so that they have the same citation and the same columns as MARC
+//! records. The result is not suitable for catalogues: data that a citation does not need is left out.
 
 use quick_xml::escape::resolve_xml_entity;
 use quick_xml::events::{BytesStart, Event};
@@ -9,12 +9,12 @@ use crate::record::{Field, Leader, MarcRecord};
 use crate::standard_number::{Isbn, Issn};
 use crate::text::without_separators;
 
-/// The most elements that are read, and how deep they may be nested.
+/// The limits for the number of elements that are read, and for their depth.
 const MAX_ELEMENTS: usize = 20_000;
 const MAX_DEPTH: usize = 64;
 
 /// Converts a document with a record of MODS 3 or Dublin Core (also in the forms of SRU and OAI-PMH) to MARC 21 in UTF-8; `None`
-/// if it has no such record, is not well-formed, or has more than 20,000 elements.
+/// if it does not contain such a record, is not well-formed, or has more than 20,000 elements.
 pub fn described_in_xml(document: &[u8]) -> Option<MarcRecord> {
     let root = Element::read(std::str::from_utf8(document).ok()?)?;
     let mut description = Description::default();
@@ -34,19 +34,19 @@ pub fn described_in_xml(document: &[u8]) -> Option<MarcRecord> {
     Some(MarcRecord { leader, fields })
 }
 
-/// An element by its local name.
+/// An element with its local name.
 #[derive(Debug, Default)]
 struct Element {
     name: String,
     prefix: String,
     attributes: Vec<(String, String)>,
-    /// Its own text.
+    /// The text directly in the element.
     text: String,
     children: Vec<Element>,
 }
 
 impl Element {
-    /// The elements of a document, in one around them.
+    /// Parses a document, and returns its elements in one enclosing element.
     fn read(text: &str) -> Option<Self> {
         let mut reader = Reader::from_str(text);
         reader.config_mut().allow_dangling_amp = true;
@@ -109,13 +109,13 @@ impl Element {
             .map_or("", |(_, value)| value)
     }
 
-    /// Its text on one line.
+    /// Returns the text of the element and its descendants on one line.
     fn words(&self) -> String {
         let words: Vec<&str> = self.text.split_whitespace().collect();
         plain(words.join(" "))
     }
 
-    /// The first element of that name within this one.
+    /// Returns the first element with this name within this element.
     fn first(&self, name: &str) -> Option<&Self> {
         self.children.iter().find_map(|child| {
             if child.name == name {
@@ -126,23 +126,23 @@ impl Element {
         })
     }
 
-    /// Its children of that name.
+    /// Returns the children with this name.
     fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Self> {
         self.children.iter().filter(move |child| child.name == name)
     }
 
-    /// The text of the first child of that name, possibly empty.
+    /// Returns the text of the first child with this name; empty if there is none.
     fn text_of(&self, name: &str) -> String {
         self.all(name).next().map(Self::words).unwrap_or_default()
     }
 }
 
-/// The text without separators of ISO 2709, which would be structure in the record.
+/// Returns the text without the separators of ISO 2709, which would change the structure of the record.
 fn plain(text: String) -> String {
     without_separators(&text, "\u{FFFD}").unwrap_or(text)
 }
 
-/// The description read from a record so far.
+/// The data read from a record so far.
 #[derive(Debug, Default)]
 struct Description {
     /// Leader/06.
@@ -151,7 +151,7 @@ struct Description {
 }
 
 impl Description {
-    /// Adds a field with the subfields that have text.
+    /// Adds a field with those of the subfields that are not empty.
     fn add(&mut self, tag: &[u8; 3], subfields: &[(&str, String)]) {
         let subfields = subfields.iter().filter(|(_, text)| !text.is_empty());
         let subfields: Vec<(&str, String)> = subfields.cloned().collect();
@@ -164,7 +164,7 @@ impl Description {
         self.fields.iter().any(|field| field.tag.0 == *tag)
     }
 
-    /// The elements of Dublin Core (DCMES 1.1) within an element.
+    /// Reads the elements of Dublin Core (DCMES 1.1) within an element.
     fn dublin_core(&mut self, parent: &Element) {
         for element in &parent.children {
             let is_core = parent.name == "dc"
@@ -203,7 +203,7 @@ impl Description {
         }
     }
 
-    /// A number of the publication; its kind is in `kind` or in the text, as in `urn:isbn:0141439513`.
+    /// Reads a number of the publication; its kind is in `kind` or in the text, as in `urn:isbn:0141439513`.
     fn identifier(&mut self, kind: &str, text: String, code: &str) {
         let (kind, text) = match kind {
             "" => {
@@ -223,7 +223,7 @@ impl Description {
         }
     }
 
-    /// The top-level elements of a MODS record (MODS 3.0 to 3.8).
+    /// Reads the top-level elements of a MODS record (MODS 3.0 to 3.8).
     fn mods(&mut self, mods: &Element) {
         let names: Vec<&Element> = mods.all("name").collect();
         let main = names
@@ -311,14 +311,14 @@ impl Description {
 
     fn origin(&mut self, origin: &Element) {
         let dates = ["dateIssued", "copyrightDate", "dateCreated", "dateOther"];
-        // A date as it is printed comes first.
+        // Dates as printed come before coded dates.
         let dates = dates.into_iter().flat_map(|name| {
             let is_coded = |date: &&Element| !date.attribute("encoding").is_empty();
             let printed = origin.all(name).filter(move |date| !is_coded(date));
             printed.chain(origin.all(name).filter(is_coded))
         });
         let date = dates.map(Element::words).find(|date| !date.is_empty());
-        // The year that 008/07-10 has in MARC.
+        // The year that MARC has in 008/07-10.
         let mut coded = origin.all("dateIssued");
         let coded = coded.find(|date| date.attribute("encoding") == "marc");
         if let Some(year) = coded.map(Element::words).filter(|year| year.len() == 4)
@@ -400,7 +400,7 @@ impl Description {
     }
 }
 
-/// Whether a name of MODS may be the main entry: it has no role, or the role of an author.
+/// Returns whether a name of MODS may be the main entry: it has no role, or the role of an author.
 fn is_creator(name: &Element) -> bool {
     let terms = name.all("role").flat_map(|role| role.all("roleTerm"));
     let mut terms = terms
@@ -410,8 +410,8 @@ fn is_creator(name: &Element) -> bool {
         || terms.any(|term| matches!(&*term, "creator" | "author" | "aut" | "cre"))
 }
 
-/// The kind of number that a text is, and the number without its kind: `isbn` of `urn:ISBN:0141439513`. The kind is empty if nothing
-/// tells it.
+/// Returns the kind of a number, and the number without its kind: `isbn` for `urn:ISBN:0141439513`. The kind is empty if the text
+/// does not show it.
 pub(super) fn kind_of_number(text: &str) -> (&'static str, String) {
     let lower = text.to_ascii_lowercase();
     let lower = lower.strip_prefix("urn:").unwrap_or(&lower);
@@ -443,7 +443,7 @@ fn is_uri(text: &str) -> bool {
     scheme.is_some_and(|scheme| scheme.bytes().all(is_of_scheme))
 }
 
-/// Leader/06 for a type of the DCMI Type Vocabulary.
+/// Returns leader/06 for a type of the DCMI Type Vocabulary.
 fn dcmi_type(text: &str) -> Option<u8> {
     Some(match text {
         "Text" => b'a',
@@ -457,7 +457,7 @@ fn dcmi_type(text: &str) -> Option<u8> {
     })
 }
 
-/// Leader/06 for a `typeOfResource` (MODS 3).
+/// Returns leader/06 for a `typeOfResource` (MODS 3).
 fn kind_of_resource(element: &Element) -> Option<u8> {
     Some(match &*element.words() {
         "text" if element.attribute("manuscript") == "yes" => b't',
@@ -552,7 +552,7 @@ mod tests {
     }
 
     #[test]
-    fn audit_r_a11_what_we_write_is_read_alike() {
+    fn audit_r_a11_our_output_is_read_with_the_same_meaning() {
         let text = "=LDR  00000nam a2200000 a 4500\n=001  pg1\n=003  DE-1\n=008  971201s1813\\\\\\\\enk\\\\\\\\\\\\\\\\\\\\\\000\\1\\eng\\\\\n\
             =020  \\\\$a0141439513 (pbk.)\n=041  1\\$aeng$hrus\n=100  1\\$aTolstoy, Leo,$d1828-1910\n=245  10$aWar & peace :$ba <novel> /$cL.\n\
             =264  \\1$aLondon :$bEgerton,$c1869.\n=500  \\\\$aA note.\n=650  \\0$aWar$zRussia$vFiction.\n=700  1\\$aMaude, Aylmer\n\
@@ -574,7 +574,7 @@ mod tests {
     }
 
     #[test]
-    fn audit_r_a4_separators_in_descriptions_are_no_structure() {
+    fn audit_r_a4_separators_in_descriptions_are_not_structure() {
         for separator in ['\u{1D}', '\u{1E}', '\u{1F}'] {
             let number = u32::from(separator);
             for written in [
@@ -609,7 +609,7 @@ mod tests {
         }
     }
 
-    /// Whatever becomes of a document, what is read of it is a record that every form can hold.
+    /// Checks that a damaged document is either refused or becomes a record that can be written in every form.
     #[test]
     fn audit_r_a11_mutated_descriptions_are_read_or_refused() {
         const TELLING: &[u8] = b"<>/&;\"'=#x1F:-! \n\r\0\x1D\x1E\x1F\x80\xC3\xFF";

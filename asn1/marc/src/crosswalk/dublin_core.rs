@@ -176,7 +176,7 @@ const UNIMARC: &[Label] = &[
     label("rights", "310 333 371", "a", Joint::Comma),
 ];
 
-/// Elements in order, each once.
+/// Elements in the order in which they were added, without duplicates.
 #[derive(Default)]
 struct Elements {
     list: Vec<(&'static str, String)>,

@@ -26,7 +26,7 @@ impl Label {
         self.fields(record).map(|(_, value)| value)
     }
 
-    /// Returns the same as [`values`](Self::values), each with its field.
+    /// Returns the values as [`values`](Self::values) does, each with its field.
     pub(crate) fn fields<'a>(
         &self,
         record: &'a MarcRecord,
@@ -60,7 +60,7 @@ impl Label {
             }
             value.push_str(&data);
         }
-        // Remove punctuation that leads to a part that is not shown.
+        // Remove punctuation that introduces a part that is not shown.
         let shown = value.trim_end_matches([' ', '/', ':', ';', ',', '=']).len();
         value.truncate(shown);
         value
@@ -159,7 +159,8 @@ pub(crate) fn clean(octets: &[u8]) -> String {
         .collect()
 }
 
-/// Returns whether text is only `<>`, which some systems write where the text is in another script and stands in the linked 880 alone.
+/// Returns whether the text is only `<>`, which some systems write if the text is in another script and only in the
+/// linked 880.
 pub(crate) fn is_placeholder(text: &str) -> bool {
     let is_mark = |character: char| character == ' ' || character.is_ascii_punctuation();
     text.strip_prefix("<>")
@@ -174,7 +175,8 @@ pub(crate) fn has_controls(octets: &[u8]) -> bool {
         })
 }
 
-/// Returns whether the octets have one of those without which UTF-8 has no control character: 0xC2 begins U+0080 to U+009F.
+/// Returns whether the octets may contain control characters in UTF-8: ASCII control characters, or 0xC2, which
+/// begins U+0080 to U+009F.
 fn may_have_controls(octets: &[u8]) -> bool {
     let is_likely = |octet: u8| matches!(octet, 0..b' ' | 0x7F | 0xC2);
     // Without an early exit, the loop is vectorised.

@@ -1,5 +1,5 @@
-//! A MARC record in MODS 3, by the elements that it shares with Dublin Core (MODS User Guidelines, version 3; the mapping of each
-//! field is that of [`dublin_core`](super::dublin_core)).
+//! Converts a MARC record to MODS 3, from the elements that it has in common with Dublin Core (MODS User Guidelines, version 3;
+//! the mapping of each field is that of [`dublin_core`](super::dublin_core)).
 
 use super::described::kind_of_number;
 use super::dublin_core::{coded_date, elements};
@@ -10,10 +10,10 @@ use crate::xmltext::{put_attribute, put_content};
 const BEGIN: &str = "<mods xmlns=\"http://www.loc.gov/mods/v3\" version=\"3.7\">\n";
 const END: &str = "</mods>\n";
 
-/// The record as a `mods` element of MODS 3.7, with a newline.
+/// Returns the record as a `mods` element of MODS 3.7, with a newline.
 ///
-/// Fields in another script (880) make elements of their own. Octets that are not UTF-8 are shown as `\xNN`, control
-/// characters become blanks.
+/// Fields in another script (880) become separate elements. Octets that are not UTF-8 are shown as `\xNN`, and
+/// control characters become spaces.
 pub fn to_mods(record: &MarcRecord) -> String {
     let elements = elements(record);
     let mut text = BEGIN.to_owned();
@@ -23,7 +23,7 @@ pub fn to_mods(record: &MarcRecord) -> String {
     if let Some(kind) = kind_of_resource(record.leader.octet(6)) {
         put(&mut text, &["typeOfResource"], kind);
     }
-    // One element for all parts, because they belong together.
+    // All parts share one `originInfo` element, because they belong together.
     let parts = [("publisher", "publisher"), ("date", "dateIssued")];
     let mut origin = String::new();
     for (name, tag) in parts {
@@ -52,14 +52,14 @@ pub fn to_mods(record: &MarcRecord) -> String {
         text.push_str("</recordIdentifier></recordInfo>\n");
     }
     if text.len() == BEGIN.len() {
-        // The schema demands an element.
+        // The schema requires a `titleInfo` element.
         put(&mut text, &["titleInfo", "title"], "");
     }
     text.push_str(END);
     text
 }
 
-/// An element of Dublin Core in the words of MODS.
+/// Writes an element of Dublin Core as elements of MODS.
 fn element(text: &mut String, name: &str, value: &str) {
     match name {
         "title" => put(text, &["titleInfo", "title"], value),
@@ -78,7 +78,7 @@ fn element(text: &mut String, name: &str, value: &str) {
             text.push_str("</subject>\n");
         }
         "description" => put(text, &["note"], value),
-        // The others are the type of the resource.
+        // DCMI types are the type of the resource, not its genre.
         "type" if !is_dcmi_type(value) => put(text, &["genre"], value),
         "format" => put(text, &["physicalDescription", "extent"], value),
         "identifier" => identifier(text, value),
@@ -102,7 +102,7 @@ fn element(text: &mut String, name: &str, value: &str) {
     }
 }
 
-/// A number with its type; the control number is in `recordInfo`.
+/// Writes a number with its type; the control number is written in `recordInfo`.
 fn identifier(text: &mut String, value: &str) {
     if !(value.starts_with("urn:") || value.contains("://")) {
         return;
@@ -119,7 +119,7 @@ fn identifier(text: &mut String, value: &str) {
     text.push_str("</identifier>\n");
 }
 
-/// The value within these elements, the outermost first.
+/// Writes a value within these elements, the outermost first.
 fn put(text: &mut String, names: &[&str], value: &str) {
     for name in names {
         text.push_str(&format!("<{name}>"));
@@ -137,7 +137,7 @@ fn put_attribute_of(text: &mut String, name: &str, value: &str) {
     text.push('"');
 }
 
-/// The `typeOfResource` for leader/06.
+/// Returns the `typeOfResource` for leader/06.
 fn kind_of_resource(kind: u8) -> Option<&'static str> {
     Some(match kind {
         b'a' | b't' => "text",

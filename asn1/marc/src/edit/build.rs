@@ -1,4 +1,4 @@
-//! Fields and records made of text that is checked.
+//! Creates fields and records from text, which is checked.
 
 use super::{EditError, field, make_utf8};
 use crate::record::{Field, Leader, MarcRecord, Tag};
@@ -6,7 +6,7 @@ use crate::record::{Field, Leader, MarcRecord, Tag};
 impl TryFrom<&str> for Tag {
     type Error = EditError;
 
-    /// Reads three digits or capital letters. `000` and `LDR` are names of the leader.
+    /// Parses three digits or capital letters. `000` and `LDR` are refused, because they are names of the leader.
     fn try_from(text: &str) -> Result<Self, EditError> {
         let is_tag = |octet: u8| octet.is_ascii_digit() || octet.is_ascii_uppercase();
         let is_leader = matches!(text, "LDR" | "000");
@@ -20,7 +20,7 @@ impl TryFrom<&str> for Tag {
 impl TryFrom<&str> for Leader {
     type Error = EditError;
 
-    /// Reads 24 printable characters of ASCII.
+    /// Parses 24 printable ASCII characters.
     fn try_from(text: &str) -> Result<Self, EditError> {
         match text.as_bytes().try_into() {
             Ok(octets) if text.bytes().all(|octet| matches!(octet, b' '..=b'~')) => {
@@ -32,7 +32,8 @@ impl TryFrom<&str> for Leader {
 }
 
 impl Field {
-    /// Creates a control field (`00X`, or a tag that is not a number) of text in UTF-8: `Field::try_control("001", "pg158")`.
+    /// Creates a control field (`00X`, or a tag that is not a number) from text in UTF-8: `Field::try_control("001",
+    /// "pg158")`.
     ///
     /// # Errors
     /// [`EditError`] for a wrong tag, the tag of a data field, and control characters.
@@ -46,11 +47,12 @@ impl Field {
         Ok(field)
     }
 
-    /// Creates a data field of text in UTF-8: `Field::try_data("245", "10", [("a", "Emma /"), ("c", "Jane Austen.")])`.
+    /// Creates a data field from text in UTF-8: `Field::try_data("245", "10", [("a", "Emma /"), ("c", "Jane
+    /// Austen.")])`.
     ///
     /// # Errors
-    /// [`EditError`] for a wrong tag, the tag of a control field, indicators that are not two, codes that are not one character, control
-    /// characters, and no subfields.
+    /// [`EditError`] for a wrong tag, the tag of a control field, a number of indicators other than two, codes that are not one
+    /// character, control characters, and a field without subfields.
     pub fn try_data<C, V>(
         tag: &str,
         indicators: &str,
@@ -83,8 +85,8 @@ impl Default for RecordBuilder {
 }
 
 impl RecordBuilder {
-    /// Sets the leader, also from text: `00000cam a2200000 i 4500`, as [`MarcRecord::set_leader`] does. Lengths are computed
-    /// when the record is written.
+    /// Sets the leader, which may be given as text (`00000cam a2200000 i 4500`), like [`MarcRecord::set_leader`]. Lengths
+    /// are computed when the record is written.
     pub fn leader<L>(self, leader: L) -> Self
     where
         L: TryInto<Leader>,
@@ -96,12 +98,12 @@ impl RecordBuilder {
         })
     }
 
-    /// Adds a control field, as [`Field::try_control`] makes it.
+    /// Adds a control field; the arguments are those of [`Field::try_control`].
     pub fn control(self, tag: &str, value: &str) -> Self {
         self.field_of(|| Field::try_control(tag, value))
     }
 
-    /// Adds a data field, as [`Field::try_data`] makes it.
+    /// Adds a data field; the arguments are those of [`Field::try_data`].
     pub fn data<C, V>(
         self,
         tag: &str,
@@ -115,7 +117,7 @@ impl RecordBuilder {
         self.field_of(|| Field::try_data(tag, indicators, subfields))
     }
 
-    /// Adds a field, or text as people type it: `650 #0 $a Villages.`
+    /// Adds a field, which may be given as text in the form that people type: `650 #0 $a Villages.`
     pub fn field<F>(self, field: F) -> Self
     where
         F: TryInto<Field>,
@@ -124,10 +126,10 @@ impl RecordBuilder {
         self.field_of(|| Ok(field.try_into()?))
     }
 
-    /// Returns the record. If its text has other characters than ASCII, it says that it is in UTF-8.
+    /// Returns the record. If its text has characters other than ASCII, the record declares that it is in UTF-8.
     ///
     /// # Errors
-    /// The first [`EditError`] of the leader and the fields, in the order given.
+    /// The first [`EditError`] for the leader and the fields, in the order given.
     pub fn build(self) -> Result<MarcRecord, EditError> {
         let mut record = self.0?;
         if record.fields.iter().any(|field| !field.body.is_ascii()) {

@@ -1,4 +1,4 @@
-//! Why a change of a record is refused.
+//! The reasons why a change of a record is refused.
 
 use std::convert::Infallible;
 
@@ -22,7 +22,7 @@ pub enum EditError {
     /// The text does not consist of indicators (MARC 21 Specifications for Record Structure).
     #[error("{0:?} is not a pair of indicators: each is a digit, a small letter, | or a blank")]
     Indicators(String),
-    /// The text is not a subfield code as long as the leader says.
+    /// The text is not a subfield code, or its length is not the one in the leader.
     #[error(
         "{code:?} is not a subfield code: its length is {length}, and it has no blanks or control characters"
     )]
@@ -40,31 +40,31 @@ pub enum EditError {
         /// The first such character.
         character: char,
     },
-    /// The octets of a field have a terminator of ISO 2709.
+    /// The octets of a field contain a terminator of ISO 2709.
     #[error("field {0} has a terminator of ISO 2709 in its text")]
     Separator(Tag),
-    /// A control field has neither indicators nor subfields.
+    /// The field is a control field, which has neither indicators nor subfields.
     #[error("{0} is a control field, which has a value instead of indicators and subfields")]
     ControlField(Tag),
-    /// A data field has no value of its own.
+    /// The field is a data field, which does not have a value.
     #[error("{0} is a data field, which has indicators and subfields instead of a value")]
     DataField(Tag),
-    /// A data field has at least one subfield.
+    /// The field would have no subfields, but a data field needs at least one.
     #[error("field {0} would have no subfield left")]
     NoSubfield(Tag),
-    /// A field that is to get a subfield has text that belongs to none, and would be taken for indicators.
+    /// A subfield cannot be added, because the field has text outside subfields, which would be read as indicators.
     #[error("field {0} has text before its first subfield, so all its subfields have to be set")]
     BareText(Tag),
-    /// The record is not in UTF-8, as the new text is, and cannot be converted without loss.
+    /// The record is not in UTF-8, unlike the new text, and cannot be converted without loss.
     #[error("the record cannot be converted to UTF-8: {0}")]
     Charset(FieldProblem),
-    /// The octets of a new field are not UTF-8, as the record says that it is.
+    /// The octets of a new field are not UTF-8, although the record declares that it is in UTF-8.
     #[error("field {0} is not in UTF-8, as the record is")]
     NotUtf8(Tag),
-    /// The text is not a field as people type it.
+    /// The text is not a field in the form that people type.
     #[error(transparent)]
     Line(#[from] FieldError),
-    /// The text does not say what to delete.
+    /// The text is not a valid deletion.
     #[error(transparent)]
     Deletion(#[from] DeletionError),
 }

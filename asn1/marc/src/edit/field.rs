@@ -1,4 +1,4 @@
-//! One field of a record, to be changed.
+//! Changes one field of a record.
 
 use std::fmt;
 use std::ops::Deref;
@@ -8,9 +8,10 @@ use bytes::{BufMut, Bytes, BytesMut};
 use super::{EditError, make_utf8};
 use crate::record::{Field, Leader, MarcRecord, SUBFIELD_DELIMITER, Tag};
 
-/// A field that is changed in its record: [`MarcRecord::field_mut`]. It is read as the [`Field`] that it is.
+/// A field that is changed in its record: [`MarcRecord::field_mut`]. Dereferencing it gives the [`Field`].
 ///
-/// Text is in UTF-8, and the record becomes so if it has to. Nothing is changed where an error is returned.
+/// Text must be UTF-8; the record is converted to UTF-8 if necessary. If an error is returned, nothing has been
+/// changed.
 pub struct FieldMut<'a> {
     leader: &'a mut Leader,
     before: &'a mut [Field],
@@ -33,7 +34,7 @@ impl fmt::Debug for FieldMut<'_> {
 }
 
 impl<'a> FieldMut<'a> {
-    /// The field at a place in the record, counted from 0.
+    /// Returns the field at a place in the record, counted from 0.
     pub(super) fn at(record: &'a mut MarcRecord, place: usize) -> Option<Self> {
         let (before, rest) = record.fields.split_at_mut_checked(place)?;
         let (field, after) = rest.split_first_mut()?;
@@ -48,7 +49,7 @@ impl<'a> FieldMut<'a> {
     /// Replaces the data of the first subfield with this code; if there is none, adds the subfield at the end.
     ///
     /// # Errors
-    /// [`EditError`] for a control field, a wrong code, a control character, and a record that cannot take the text.
+    /// [`EditError`] for a control field, a wrong code, a control character, and a record that cannot hold the text.
     pub fn set(&mut self, code: &str, text: &str) -> Result<&mut Self, EditError> {
         self.check_subfield(code, text)?;
         self.take_characters_of(text.as_bytes())?;
@@ -74,7 +75,7 @@ impl<'a> FieldMut<'a> {
     /// Adds a subfield at the end.
     ///
     /// # Errors
-    /// Those of [`FieldMut::set`].
+    /// The errors of [`FieldMut::set`].
     pub fn push(&mut self, code: &str, text: &str) -> Result<&mut Self, EditError> {
         self.check_subfield(code, text)?;
         self.take_characters_of(text.as_bytes())?;
@@ -115,7 +116,7 @@ impl<'a> FieldMut<'a> {
     /// Replaces all subfields.
     ///
     /// # Errors
-    /// Those of [`FieldMut::set`], and [`EditError::NoSubfield`].
+    /// The errors of [`FieldMut::set`], and [`EditError::NoSubfield`].
     pub fn set_subfields<C, V>(
         &mut self,
         subfields: impl IntoIterator<Item = (C, V)>,
@@ -132,7 +133,8 @@ impl<'a> FieldMut<'a> {
         Ok(self)
     }
 
-    /// Sets the indicators; a blank is a space: `set_indicators("1 ")`. There are two, or as many as the field has.
+    /// Sets the indicators; a space stands for a blank: `set_indicators("1 ")`. There must be two, or as many as the
+    /// field has.
     ///
     /// # Errors
     /// [`EditError::Indicators`], and [`EditError::ControlField`].
@@ -149,7 +151,7 @@ impl<'a> FieldMut<'a> {
     /// Sets the value of a control field.
     ///
     /// # Errors
-    /// [`EditError`] for a data field, a control character, and a record that cannot take the text.
+    /// [`EditError`] for a data field, a control character, and a record that cannot hold the text.
     pub fn set_value(&mut self, value: &str) -> Result<&mut Self, EditError> {
         if !self.is_control() {
             return Err(EditError::DataField(self.tag));
@@ -167,7 +169,7 @@ impl<'a> FieldMut<'a> {
         Ok(())
     }
 
-    /// Checks that a subfield can be put among the others.
+    /// Checks that a subfield can be added to the others.
     fn check_subfield(&self, code: &str, text: &str) -> Result<(), EditError> {
         self.check_data()?;
         check_code(code, self.leader.code_length())?;
@@ -179,7 +181,8 @@ impl<'a> FieldMut<'a> {
         }
     }
 
-    /// Makes a record that is to have this text one in UTF-8, unless the text is ASCII, which all sets have.
+    /// Converts the record to UTF-8 so that it can hold this text, unless the text is ASCII, which is the same in all
+    /// sets.
     fn take_characters_of(&mut self, text: &[u8]) -> Result<(), EditError> {
         if text.is_ascii() {
             return Ok(());
@@ -198,7 +201,8 @@ impl<'a> FieldMut<'a> {
         Ok(())
     }
 
-    /// The indicators as the beginning of a body, which gets this many more octets. A field without subfields gets those that it lacks.
+    /// Returns the indicators as the beginning of a body, with capacity for this many more octets. If a field without
+    /// subfields lacks indicators, they are added.
     fn head(&self, more: usize) -> BytesMut {
         let mut head = BytesMut::with_capacity(self.field.body.len() + more + USUAL_INDICATORS);
         head.put_slice(self.field.indicators());
@@ -212,7 +216,7 @@ impl<'a> FieldMut<'a> {
 /// The number of indicators in MARC 21 and UNIMARC.
 pub(super) const USUAL_INDICATORS: usize = 2;
 
-/// The body of a data field: its indicators, and subfields that are checked.
+/// Returns the body of a data field: its indicators and subfields, which are checked.
 pub(super) fn body_of<C, V>(
     tag: Tag,
     indicators: &[u8],
@@ -253,14 +257,14 @@ pub(super) fn check_indicators(indicators: &str, count: usize) -> Result<(), Edi
     Ok(())
 }
 
-/// Returns whether a subfield can be written with this code: signs of ASCII (MARC 21), or the letters of danMARC2. Other readers take
-/// the first octet of any other letter for the code.
+/// Returns whether a subfield can be written with this code: a printable ASCII character other than a blank (MARC 21), or one of
+/// the letters of danMARC2. Other readers take the first octet of any other letter for the code.
 pub fn is_code(code: &str) -> bool {
     let is_one = |letter: char| letter.is_ascii_graphic() || "æøå".contains(letter);
     !code.is_empty() && code.chars().all(is_one)
 }
 
-/// Checks a code of so many characters.
+/// Checks a code with this number of characters.
 fn check_code(code: &str, length: usize) -> Result<(), EditError> {
     if code.chars().count() != length || !is_code(code) {
         let code = code.to_owned();
@@ -269,8 +273,8 @@ fn check_code(code: &str, length: usize) -> Result<(), EditError> {
     Ok(())
 }
 
-/// Checks the text of a subfield, or of a control field. The controls of Latin-1 are marks in records, such as those around words that
-/// are not filed.
+/// Checks the text of a subfield, or of a control field. The control characters of Latin-1 are allowed, because they are marks in
+/// records, such as those around non-filing words.
 pub(super) fn check_text(tag: Tag, code: Option<&str>, text: &str) -> Result<(), EditError> {
     match text.chars().find(char::is_ascii_control) {
         None => Ok(()),

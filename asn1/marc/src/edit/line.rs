@@ -1,4 +1,4 @@
-//! A field as people type it: `245 10 $a Emma / $c Jane Austen.`
+//! Parses a field in the form that people type: `245 10 $a Emma / $c Jane Austen.`
 
 use std::str::FromStr;
 
@@ -11,22 +11,22 @@ use crate::record::{Field, Tag};
 pub struct FieldError {
     /// The text.
     pub text: String,
-    /// What is wrong with it.
+    /// A description of the fault.
     pub reason: &'static str,
 }
 
 impl FromStr for Field {
     type Err = FieldError;
 
-    /// Reads a field as people type it: `245 10 $a Emma / $c Jane Austen.`, `852 __ $a Main library $b Annex`, `650 #0$aWar.`,
-    /// `=650  \0$aWar.`, `003 DE-1`.
+    /// Parses a field in the form that people type: `245 10 $a Emma / $c Jane Austen.`, `852 __ $a Main library $b Annex`,
+    /// `650 #0$aWar.`, `=650  \0$aWar.`, `003 DE-1`.
     ///
-    /// A blank indicator is `#`, `_`, a backslash or a blank; without any indicator, both are blank. A dollar sign before a small letter
-    /// or a digit begins a subfield; `{dollar}` is a dollar sign in text. Blanks around values do not count. Text that is not known
-    /// beforehand may have dollar signs; [`Field::try_data`] takes it as it is.
+    /// A blank indicator is written `#`, `_`, a backslash or a space; if no indicators are given, both are blank. A dollar sign
+    /// before a lower-case letter or a digit begins a subfield; `{dollar}` is a dollar sign in text. Spaces around values are
+    /// ignored. Text from other sources may contain dollar signs; [`Field::try_data`] does not interpret them.
     ///
     /// # Errors
-    /// [`FieldError`] for other text, control characters and empty values.
+    /// [`FieldError`] for text that is not a field, control characters and empty values.
     fn from_str(text: &str) -> Result<Self, FieldError> {
         read_field(text).map_err(|reason| FieldError {
             text: text.to_owned(),
@@ -38,7 +38,7 @@ impl FromStr for Field {
 impl TryFrom<&str> for Field {
     type Error = FieldError;
 
-    /// Reads a field as `from_str` does.
+    /// Parses a field like `from_str`.
     fn try_from(text: &str) -> Result<Self, FieldError> {
         text.parse()
     }
@@ -76,7 +76,7 @@ fn split_tag(text: &str) -> Option<(Tag, &str)> {
     Some((Tag::try_from(tag).ok()?, rest))
 }
 
-/// Reads what is between the tag and the first subfield.
+/// Parses the text between the tag and the first subfield.
 fn indicators(head: &str) -> Result<[u8; 2], &'static str> {
     let is_known = |octet: &u8| {
         octet.is_ascii_lowercase() || octet.is_ascii_digit() || b"#_\\| ".contains(octet)
@@ -99,7 +99,7 @@ fn indicators(head: &str) -> Result<[u8; 2], &'static str> {
     }))
 }
 
-/// Reads subfields, the first of which begins with the text.
+/// Parses subfields; the text must begin with the first one.
 fn subfields(data: &str) -> Result<Vec<(String, String)>, &'static str> {
     let mut subfields: Vec<(String, String)> = Vec::new();
     for part in data.split('$').skip(1) {

@@ -1,4 +1,4 @@
-//! What the forms say of a record: text as it is, a leader of 24 characters, and no structure from text.
+//! Tests of the remarks of each form: unchanged text, a leader of 24 characters, and separators in text.
 
 use super::*;
 use crate::charset::{Options, to_utf8};
@@ -56,7 +56,7 @@ fn audit_r_a2_a_backslash_is_a_backslash() {
             let found = read(&document, input);
             assert_eq!(found.notes, Vec::<String>::new(), "{form:?}");
             assert_eq!(
-                found.record.expect("sound").fields,
+                found.record.expect("valid").fields,
                 record.fields,
                 "{form:?}"
             );
@@ -75,7 +75,7 @@ fn audit_r_a2_a_backslash_is_a_backslash() {
 }
 
 #[test]
-fn audit_r_a2_octets_that_are_no_text_are_told() {
+fn audit_r_a2_octets_that_are_not_text_are_reported() {
     let mut record = record("x");
     record.fields[1].body = b"10\x1Facaf\xE9".as_slice().into();
     for form in [Form::MarcXml, Form::MarcXchange, Form::Json] {
@@ -98,7 +98,7 @@ fn audit_r_a1_the_writer_decides_the_structure_of_the_leader() {
         let mut record = record("Noia 7 / B");
         record.leader = Leader::padded(leader.as_bytes());
         let stated = record.clone();
-        // As the readers do.
+        // The readers do the same.
         record.mend_code_length();
         for (input, form) in INPUTS {
             let found = read(&document(form, &record), input);
@@ -126,7 +126,7 @@ fn audit_r_a1_the_writer_decides_the_structure_of_the_leader() {
     assert_eq!(remarks, Ok(Remarks::default()));
 }
 
-/// The codes of MARCXML and of JSON are explicit, so that a leader of longer codes is wrong.
+/// The codes in MARCXML and JSON are explicit, so a leader that states longer codes is wrong.
 #[test]
 fn audit_r_a1_explicit_codes_correct_the_leader() {
     let xml = "<record><leader>00000nam a2300000 a 4500</leader><datafield tag=\"020\" ind1=\" \" ind2=\" \">\
@@ -146,7 +146,7 @@ fn audit_r_a1_explicit_codes_correct_the_leader() {
     }
 }
 
-/// An indicator of several octets would move the codes and the text behind it.
+/// An indicator of several octets would shift the codes and the text after it.
 #[test]
 fn audit_r_a6_an_indicator_that_is_not_ascii_is_a_blank() {
     let xml = "<record><leader>00000nam a2200000 a 4500</leader><datafield tag=\"245\" ind1=\"é\" ind2=\"0\">\
@@ -161,7 +161,7 @@ fn audit_r_a6_an_indicator_that_is_not_ascii_is_a_blank() {
         assert!(remarks.notes.iter().any(|note| note == words), "{form:?}");
         assert!(!String::from_utf8_lossy(&octets).contains('é'), "{form:?}");
         if form == Form::Marc {
-            let again = iso2709::parse_strict(&octets.into()).expect("a sound record");
+            let again = iso2709::parse_strict(&octets.into()).expect("a valid record");
             assert_eq!(again.leader.octet(10), b'2');
             assert_eq!(&*again.fields[0].body, b" 0\x1faTitle");
         }
@@ -184,7 +184,7 @@ fn audit_r_a6_all_octets_in_all_positions_of_the_leader() {
                 assert_eq!(shown, format!("leader: {end}"));
             }
             let mut converted = converted.record;
-            // As the readers do.
+            // The readers do the same.
             converted.mend_code_length();
             for (input, form) in INPUTS {
                 let found = read(&document(form, &converted), input);
@@ -195,7 +195,7 @@ fn audit_r_a6_all_octets_in_all_positions_of_the_leader() {
                 assert!(leader.iter().all(|octet| matches!(octet, b' '..=b'~')));
                 written += 1;
             }
-            // Also when nobody has converted the record before.
+            // This also holds if the record has not been converted before.
             for form in [Form::MarcXml, Form::MarcXchange] {
                 let document = String::from_utf8(document(form, &record)).expect("text");
                 let (_, leader) = document.split_once("<leader>").expect("a leader");
@@ -209,7 +209,7 @@ fn audit_r_a6_all_octets_in_all_positions_of_the_leader() {
 }
 
 #[test]
-fn audit_r_a4_separators_in_text_are_no_structure() {
+fn audit_r_a4_separators_in_text_are_not_structure() {
     let leader = "00000nam a2200000   4500";
     for separator in ['\u{1D}', '\u{1E}', '\u{1F}'] {
         let number = u32::from(separator);
@@ -269,7 +269,7 @@ fn audit_r_a4_separators_in_text_are_no_structure() {
             let again = iso2709::parse(&octets.into()).expect("a record");
             assert_eq!(again.record.fields, found.fields);
         }
-        // In names, indicators and the leader.
+        // The separators are in names, in indicators and in the leader.
         let odd = [
             xml("A").replace("ind1='1'", &format!("ind1='{separator}'")),
             xml("A").replace("code='a'", &format!("code='{separator}'")),
@@ -287,13 +287,13 @@ fn audit_r_a4_separators_in_text_are_no_structure() {
     }
 }
 
-/// Every control of ASCII and Latin-1 but the separators of ISO 2709.
+/// Returns every control character of ASCII and Latin-1 except the separators of ISO 2709.
 fn controls() -> impl Iterator<Item = char> {
     let all = (0..0x20).chain(0x7F..0xA0).filter_map(char::from_u32);
     all.filter(|control| !matches!(control, '\u{1D}'..='\u{1F}'))
 }
 
-/// The text of the only subfield of 245.
+/// Returns the text of the only subfield of 245.
 fn title(record: &MarcRecord, what: &str) -> String {
     assert_eq!(record.fields.len(), 2, "{what}: {record:?}");
     let subfields: Vec<_> = record.fields[1].subfields().collect();
@@ -302,7 +302,7 @@ fn title(record: &MarcRecord, what: &str) -> String {
 }
 
 #[test]
-fn audit_r_a4_every_control_character_goes_out_whole_or_is_told() {
+fn audit_r_a4_every_control_character_is_written_or_reported() {
     let mut kept = 0;
     for control in controls() {
         let text = format!("War{control}bPeace");
@@ -315,7 +315,7 @@ fn audit_r_a4_every_control_character_goes_out_whole_or_is_told() {
             let found = read(&written, input);
             let is_told = remarks.is_loss || found.incomplete;
             let found = title(&found.record.expect("a record"), &what);
-            // In lines, the end of a line is shown as an escape.
+            // In line format, a line end within a value is shown as an escape.
             let is_shown = form == Form::Line && found.starts_with("War\\x0");
             assert!(is_told || found == text || is_shown, "{what}: {found:?}");
             kept += usize::from(found == text);
@@ -329,7 +329,7 @@ fn audit_r_a4_every_control_character_goes_out_whole_or_is_told() {
 }
 
 #[test]
-fn audit_r_a4_every_control_character_comes_in_whole_or_is_told() {
+fn audit_r_a4_every_control_character_is_read_or_reported() {
     let leader = "00000nam a2200000   4500";
     for control in controls() {
         let number = u32::from(control);
@@ -360,7 +360,7 @@ fn audit_r_a4_every_control_character_comes_in_whole_or_is_told() {
         if number < 0x80 {
             inputs.push((InputForm::Mrk, mrk(&format!("War{{x{number:02X}}}bPeace"))));
         }
-        // Where a line ends, the field does.
+        // A line end also ends the field, so it cannot be part of the text.
         if !matches!(control, '\n' | '\r') {
             inputs.extend([(InputForm::Mrk, mrk(&raw)), (InputForm::Line, line(&raw))]);
         }
@@ -369,9 +369,9 @@ fn audit_r_a4_every_control_character_comes_in_whole_or_is_told() {
             let found = read(text.as_bytes(), form);
             let is_told = found.incomplete;
             let title = title(&found.record.expect("a record"), &what);
-            // XML 1.0 §2.11: a carriage return that is not a reference is the end of a line.
+            // XML 1.0 §2.11: a carriage return that is not written as a reference is a line end.
             let is_line_end = control == '\r' && title == "War\nbPeace";
-            // A reference to a character that XML does not have stays as it is written.
+            // A reference to a character that XML does not allow is kept as written.
             let is_reference = text.contains("&#") && title.starts_with("War&#");
             assert!(
                 is_told || title == raw || is_line_end || is_reference,
@@ -382,7 +382,7 @@ fn audit_r_a4_every_control_character_comes_in_whole_or_is_told() {
 }
 
 #[test]
-fn audit_r_a_lines_say_what_they_cannot_hold() {
+fn audit_r_a_lines_report_data_that_they_cannot_hold() {
     let subfield = "text in 245 reads as the begin of a subfield, as the form has no escape for $";
     let line_end = "a line end in 245 written as an escape";
     for (title, notes) in [

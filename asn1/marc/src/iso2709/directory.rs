@@ -1,5 +1,5 @@
-//! Reads the directory of an ISO 2709 record and the fields that it names (ISO 2709 §4.4). A sound directory is
-//! followed in one pass; a damaged one is matched with the fields between the terminators.
+//! Reads the directory of an ISO 2709 record and the fields that it names (ISO 2709 §4.4). A valid directory is
+//! followed in one pass; the entries of a damaged one are matched with the fields between the terminators.
 
 use std::ops::Range;
 
@@ -24,11 +24,12 @@ pub(super) fn sound_fields(content: &Bytes, leader: &Leader) -> Option<Vec<Field
     Some(fields)
 }
 
-/// The fields of `content` if its directory is sound but for entries of more than 12 octets: programs that do not check the
-/// lengths write five digits for a field of more than 9,999 octets, and six for the start of a field after 99,999.
+/// Returns the fields of `content` if its directory is valid except for entries of more than 12 octets: programs that do
+/// not check the lengths write five digits for a field of more than 9,999 octets, and six for the start of a field after
+/// 99,999.
 ///
-/// Each entry has to begin where the one before ends and to name one terminated field, and all have to cover the octets after the
-/// directory.
+/// Each entry has to begin where the previous one ends and to name one terminated field, and the entries together have to cover
+/// all octets after the directory.
 pub(super) fn long_entries(content: &Bytes) -> Option<Vec<Field>> {
     let behind = content.get(Leader::LENGTH..)?;
     let mut rest = behind.get(..position(behind, FIELD_TERMINATOR)?)?;
@@ -58,7 +59,7 @@ pub(super) fn long_entries(content: &Bytes) -> Option<Vec<Field>> {
     (is_long && is_whole).then_some(fields)
 }
 
-/// The usual entry, and what becomes of it where a number has more digits than there is room for.
+/// The usual entry map, and the maps that result if a number has more digits than there is room for.
 const LONG_MAPS: [EntryMap; 6] = [
     EntryMap::USUAL,
     EntryMap::of_digits(5, 5),
@@ -73,8 +74,8 @@ pub(super) fn is_sound(content: &[u8], leader: &Leader) -> bool {
     walk(content, leader, |_, _, _| {}).is_some()
 }
 
-/// Follows a sound directory: calls `field` with the number of entries, and the tag and range of each field. Returns `None` if
-/// the directory is not sound, which may show only after some fields.
+/// Follows a valid directory: calls `field` with the number of entries, and the tag and range of each field. Returns `None` if
+/// the directory is not valid, which may be found only after some fields.
 fn walk(
     content: &[u8],
     leader: &Leader,

@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_terminator_inside_a_sound_record_stays_inside() {
+    fn a_terminator_inside_a_valid_record_stays_inside() {
         let odd = "00030nam a2200025   4500\x1Eo\x1Dd\x1E\x1D";
         check(&format!("{odd}{B}"), &[odd, B]);
     }

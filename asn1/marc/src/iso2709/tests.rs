@@ -1,4 +1,4 @@
-//! Tests with hand-written sound and damaged records, and tests that the reader reads what the writer wrote.
+//! Tests with hand-written valid and damaged records, and tests that the reader reads what the writer wrote.
 
 use proptest::prelude::*;
 
@@ -349,7 +349,7 @@ fn writing() {
 
 proptest! {
     #[test]
-    fn what_is_written_reads_back_without_repair(
+    fn written_records_are_read_back_without_repairs(
         fields in proptest::collection::vec((any::<[u8; 3]>(), proptest::collection::vec(prop_oneof![0u8..0x1D, 0x1Fu8..], 0..60)), 0..20)
     ) {
         let field = |(tag, body): (_, Vec<u8>)| Field::control(&tag, body);
@@ -377,7 +377,7 @@ fn omitted_octets_are_a_loss_and_others_a_guess() {
         (whole.replacen("00077", "00066", 1), false, false),
         (whole.replacen("00049", "00094", 1), false, false),
         (whole.replacen("4500", "45x0", 1), false, false),
-        // The fault is in an entry, in a terminator or in the octets of a field, so the field is a guess.
+        // The fault is in an entry, in a terminator or in the octets of a field, so the content of the field is a guess.
         (whole.replacen("245002", "245009", 1), false, true),
         (whole.replacen("7\x1E", "7", 1), false, true),
         (whole.replacen("pg1342\x1E", "pg1342x", 1), false, true),
@@ -413,7 +413,7 @@ fn omitted_octets_are_a_loss_and_others_a_guess() {
     }
 }
 
-/// A record as programs write it that do not check whether numbers have room.
+/// Returns a record as written by programs that do not check whether numbers fit.
 fn unchecked(fields: &[(&str, usize)]) -> Vec<u8> {
     let (mut directory, mut body) = (String::new(), String::new());
     for (tag, length) in fields {
@@ -441,7 +441,7 @@ fn audit_r_a8_numbers_without_room() {
     ] {
         let octets = unchecked(fields);
         check_unchecked(&octets, fields, is_long);
-        // Between others, and with another entry that is wrong.
+        // Two such records, one after the other.
         let two = [&octets[..], &octets].concat();
         let all: Vec<Bytes> = split(two.into()).collect();
         assert_eq!(all.len(), 2);

@@ -21,7 +21,8 @@ pub(super) enum Json {
 pub(super) struct Members(pub(super) Vec<(String, Json)>);
 
 impl Json {
-    /// Replaces the separators of ISO 2709 in all names and texts; `true` if there were some. In names, the stand-in is one octet.
+    /// Replaces the separators of ISO 2709 in all names and texts; returns `true` if there were any. In names, the
+    /// replacement is one octet.
     pub(super) fn replace_separators(&mut self) -> bool {
         let replace = |text: &mut String, stand_in| {
             let replaced = without_separators(text, stand_in);

@@ -1,11 +1,12 @@
-//! MARC as catalogues show it to people, and as it is copied from there: `LEADER`, `LDR` or `000` before the leader, then a tag on
-//! each line, indicators with `_` or `#` for a blank, and subfields after `|a`, `‡a` or `$a`, the first often without `|a`.
+//! MARC in the form in which catalogues show it to people, who copy it from there: `LEADER`, `LDR` or `000` before the leader,
+//! then a tag on each line, indicators with `_` or `#` for a blank, and subfields after `|a`, `‡a` or `$a`, the first often
+//! without `|a`.
 
 use bytes::{BufMut, BytesMut};
 
 use crate::record::{Field, Leader, SUBFIELD_DELIMITER, Tag, number};
 
-/// The leader on a line that names it, without that name; `None` if the line is no such leader.
+/// Returns the leader on a line that begins with its name, without that name; `None` for any other line.
 pub(super) fn leader(line: &[u8]) -> Option<Vec<u8>> {
     const NAMES: [&[u8]; 3] = [b"LEADER ", b"LDR ", b"000 "];
     let named = NAMES.iter().find_map(|name| line.strip_prefix(*name))?;
@@ -16,10 +17,10 @@ pub(super) fn leader(line: &[u8]) -> Option<Vec<u8>> {
     is_leader.then(|| aligned(&text).unwrap_or(text))
 }
 
-/// A leader whose blanks in a row are shown as one is this much shorter at most.
+/// The length of the shortest leader in which consecutive blanks are shown as one.
 const SHORTEST: usize = Leader::LENGTH - 6;
 
-/// The leader with its parts in their places: `22` and the base address at 10, `4500` at 20.
+/// Returns the leader with its parts in the correct positions: `22` and the base address at 10, `4500` at 20.
 fn aligned(text: &[u8]) -> Option<Vec<u8>> {
     let end = text.strip_suffix(b"4500")?;
     let is_base = |place: &usize| {
@@ -38,7 +39,7 @@ fn aligned(text: &[u8]) -> Option<Vec<u8>> {
     (coded.len() <= 3).then_some(leader)
 }
 
-/// The field on a line; `None` if the line is none.
+/// Returns the field on a line; `None` if the line is not a field.
 pub(super) fn field(line: &[u8]) -> Option<Field> {
     let (tag, rest) = line.split_first_chunk()?;
     let tag = Tag(*tag);
@@ -70,7 +71,7 @@ pub(super) fn field(line: &[u8]) -> Option<Field> {
     Some(Field { tag, body })
 }
 
-/// The text of a line that continues the field before it.
+/// Returns the text of a line that continues the previous field.
 pub(super) fn continuation(line: &[u8]) -> Option<&[u8]> {
     let text = line.trim_ascii();
     (line.starts_with(b"    ") && !text.is_empty()).then_some(text)
@@ -79,7 +80,7 @@ pub(super) fn continuation(line: &[u8]) -> Option<&[u8]> {
 /// The marks that may precede the code of a subfield.
 const MARKS: [&[u8]; 5] = [b"|", "‡".as_bytes(), "ǂ".as_bytes(), b"$$", b"$"];
 
-/// The place of the first subfield, its code, and the text after it.
+/// Returns the position of the first subfield, its code, and the text after it.
 fn subfield<'a>(text: &'a [u8], mark: &[u8]) -> Option<(usize, u8, &'a [u8])> {
     let mut from = 0;
     loop {
@@ -95,7 +96,7 @@ fn subfield<'a>(text: &'a [u8], mark: &[u8]) -> Option<(usize, u8, &'a [u8])> {
     }
 }
 
-/// Whether a digit is a code: in prices such as `$5.00`, more digits or a point follow.
+/// Returns whether a digit is a code: in prices such as `$5.00`, it is followed by more digits or a point.
 fn is_number_code(code: u8, after: &[u8]) -> bool {
     let in_price = |octet: &u8| octet.is_ascii_digit() || matches!(octet, b'.' | b',');
     code.is_ascii_digit() && !after.first().is_some_and(in_price)
@@ -103,7 +104,7 @@ fn is_number_code(code: u8, after: &[u8]) -> bool {
 
 fn put_subfield(body: &mut BytesMut, code: u8, text: &[u8]) {
     let text = text.trim_ascii();
-    // Nothing stands before the first mark.
+    // There is no text before the first mark.
     if !text.is_empty() {
         body.put_slice(&[SUBFIELD_DELIMITER, code]);
         body.put_slice(text);
@@ -114,7 +115,7 @@ fn is_indicator(octet: &u8) -> bool {
     octet.is_ascii_digit() || matches!(octet, b' ' | b'_' | b'#' | b'\\')
 }
 
-/// The octet that a blank is shown as, or any other.
+/// Returns a blank for an octet that stands for a blank, and any other octet unchanged.
 fn blank(octet: u8) -> u8 {
     if matches!(octet, b'_' | b'#' | b'\\') {
         b' '

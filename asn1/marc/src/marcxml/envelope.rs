@@ -6,8 +6,8 @@ use quick_xml::reader::Reader;
 
 use super::read::attribute;
 
-/// The text of the first `recordData`, if it is markup as text: a record with string packing (SRU 1.2, recordPacking;
-/// SRU 2.0, recordXMLEscaping).
+/// Returns the text of the first `recordData`, if its record is escaped XML, i.e. has string packing (SRU 1.2,
+/// recordPacking; SRU 2.0, recordXMLEscaping).
 pub(crate) fn packed(text: &str) -> Option<String> {
     let mut reader = Reader::from_str(text);
     loop {
@@ -34,7 +34,7 @@ pub(crate) fn packed(text: &str) -> Option<String> {
     packed.trim_start().starts_with('<').then_some(packed)
 }
 
-/// Whether a `record` has the header of a deleted record (OAI-PMH 2.0 §2.5.1), and so nothing else.
+/// Returns whether a `record` has the header of a deleted record, which has no further contents (OAI-PMH 2.0 §2.5.1).
 pub(crate) fn is_deleted(text: &str) -> bool {
     let mut reader = Reader::from_str(text);
     while let Ok(event) = reader.read_event() {

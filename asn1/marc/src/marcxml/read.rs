@@ -49,12 +49,13 @@ pub enum MarcXmlError {
 
 /// Reads the first record of an XML text, whatever surrounds it.
 ///
-/// White space in text is kept. U+FFFD replaces a separator of ISO 2709 in text, as it cannot be kept: a loss. A leader of another length
-/// than 24 is padded with blanks or truncated, a missing or empty indicator is a blank, and so is a missing code; an `&` that
-/// begins no reference is text, a field without a tag of three octets is left out, elements and text outside the schema are
-/// ignored: each with a remark. Missing indicators, a lone `&` and foreign elements are no loss; everything else is, such as
-/// text in a foreign element of a field, a missing leader, or a subfield without a code. Text in a single subfield with an
-/// empty code is text without a subfield, as [`super::to_xml`] writes it.
+/// White space in text is kept. U+FFFD replaces a separator of ISO 2709 in text, because it cannot be kept, which is a loss. The
+/// following are repaired, each with a remark: a leader of another length than 24 is padded with blanks or truncated; a missing
+/// or empty indicator and a missing code become blanks; an `&` that does not begin a reference is kept as text; a field without a
+/// tag of three octets is left out; and elements and text outside the schema are ignored. Missing indicators, a lone `&` and
+/// foreign elements are not losses; everything else is a loss, such as text in a foreign element of a field, a missing leader, or
+/// a subfield without a code. Text in a single subfield with an empty code becomes text without a subfield, which is how
+/// [`super::to_xml`] writes it.
 ///
 /// # Errors
 /// [`MarcXmlError`] for text that is not well-formed up to the end of the record, or that does not hold a record.
@@ -192,7 +193,7 @@ struct Builder {
     body: BytesMut,
     /// The number of subfields in the open field.
     subfields: usize,
-    /// Where in the body text of a first subfield with an empty code begins.
+    /// The position in the body at which the text of a first subfield with an empty code begins.
     bare: Option<usize>,
     code: String,
     /// The number of characters in the longest code.
@@ -332,8 +333,9 @@ impl Builder {
         false
     }
 
-    /// Gives text of a first subfield with an empty code a blank as its code, because another subfield follows: it would be
-    /// read as indicators. Only after as many indicators as there can be it is no indicator.
+    /// Gives the text of a first subfield with an empty code a blank as its code, because another subfield follows, and the
+    /// text would be read as indicators. If the field already has the maximum number of indicators, the text cannot be read
+    /// as one and is not changed.
     fn separate_bare_text(&mut self) {
         let place = self.bare.take();
         if let Some(place) = place.filter(|place| *place < INDICATORS.len()) {
@@ -399,7 +401,8 @@ impl Builder {
         tag
     }
 
-    /// Notes an attribute with more characters than ISO 2709 has room for, so that the others become something else.
+    /// Notes an attribute with more characters than ISO 2709 has room for; the additional characters would be read as
+    /// something else.
     fn check_length(&mut self, what: &str, value: &str, limit: usize) {
         let length = value.chars().count();
         if length > limit {
@@ -455,9 +458,9 @@ impl Builder {
     }
 }
 
-/// What replaces a character that cannot be kept.
+/// The replacement for a character that cannot be kept.
 const REPLACEMENT: &str = "\u{FFFD}";
-/// How much of a value a note shows.
+/// The maximum number of characters of a value that a note shows.
 const MAX_SHOWN: usize = 20;
 
 /// Returns the value of an attribute that has no prefix.

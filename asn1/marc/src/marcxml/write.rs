@@ -19,9 +19,9 @@ pub const COLLECTION_END: &str = "</collection>\n";
 
 /// Writes one record as a complete document: a `record` element that declares its namespace.
 ///
-/// Octets that are not UTF-8, and control characters, which XML 1.0 cannot hold, become U+FFFD. The leader has the characters that
-/// the schema allows, control fields come before data fields, and a data field has two indicators: missing ones are blanks, further
-/// ones are left out. Text that belongs to no subfield is a first subfield with an empty code.
+/// Octets that are not UTF-8, and control characters, which XML 1.0 cannot hold, become U+FFFD. The leader has the characters
+/// that the schema allows, control fields come before data fields, and a data field has two indicators: missing indicators become
+/// blanks, and further ones are left out. Text outside subfields becomes a first subfield with an empty code.
 pub fn to_xml(record: &MarcRecord) -> XmlText {
     let begin = format!("<record xmlns=\"{NAMESPACE}\">");
     element(record, &begin, Dialect::Slim)
@@ -116,12 +116,12 @@ struct Writer {
     is_loss: bool,
     /// Whether an indicator outside the schema has been noted.
     is_odd: bool,
-    /// Where the control fields end, which both schemas have before the data fields.
+    /// The position after the control fields, which must precede the data fields in both schemas.
     controls_end: usize,
 }
 
 impl Writer {
-    /// The leader, which has 24 characters of ASCII in every schema.
+    /// Writes the leader, which has 24 ASCII characters in every schema.
     fn leader(&mut self, record: &MarcRecord) {
         let found = record.leader;
         let written = match self.dialect {
@@ -192,8 +192,8 @@ impl Writer {
         self.text.push_str("  </datafield>\n");
     }
 
-    /// Notes an indicator that the schema of MARC 21 slim does not know, such as the fill character. Programs read it all the same,
-    /// so it stays.
+    /// Notes an indicator that the schema of MARC 21 slim does not allow, such as the fill character. It is kept, because
+    /// programs read it anyway.
     fn note_indicator(&mut self, octets: &[u8]) {
         let is_known = |octet: &u8| matches!(octet, b'0'..=b'9' | b'a'..=b'z' | b' ');
         if self.dialect == Dialect::Slim && !self.is_odd && !octets.iter().all(is_known) {

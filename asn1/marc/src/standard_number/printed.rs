@@ -1,5 +1,5 @@
-//! The numbers in a text as catalogues, publishers and people write them: `ISBN 0-306-40615-2 (pbk.) : $9.95`,
-//! `urn:isbn:0306406152`, `(OCoLC)ocm00012345`, several after `;` or a blank.
+//! Finds the numbers in a text as catalogues, publishers and people write them: `ISBN 0-306-40615-2 (pbk.) : $9.95`,
+//! `urn:isbn:0306406152`, `(OCoLC)ocm00012345`, several after `;` or a space.
 
 use super::{Isbn, Issn, check_digits, lccn, oclc_number};
 
@@ -13,9 +13,9 @@ pub enum NumberKind {
     Issn,
     /// Library of Congress Control Number.
     Lccn,
-    /// Control number of OCLC, with a prefix that says so.
+    /// Control number of OCLC, with a prefix that identifies it as one.
     Oclc,
-    /// Number of a bar code: EAN of 13 or 8 digits, UPC of 12 (ISO/IEC 15420).
+    /// Number of a bar code: EAN of 13 or 8 digits, UPC of 12 digits (ISO/IEC 15420).
     Ean,
 }
 
@@ -23,21 +23,23 @@ pub enum NumberKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PrintedNumber<'t> {
-    /// As it is written, without what stands around it.
+    /// The number as written, without the text around it.
     pub written: &'t str,
-    /// In its normal form: an ISBN has 13 digits, an ISSN its hyphen. A number with a wrong check digit has its digits.
+    /// The number in its normal form: an ISBN with 13 digits, an ISSN with its hyphen. Of a number with a wrong check
+    /// digit, only the digits.
     pub normal: String,
-    /// Whether its check digit is right. Numbers without one are valid.
+    /// Whether the check digit is correct. Numbers without a check digit are valid.
     pub is_valid: bool,
 }
 
-/// The most numbers that are read of one text, and its most octets.
+/// The maximum number of numbers that are read from one text, and the maximum length of the text in octets.
 const MAX_NUMBERS: usize = 20;
 const MAX_OCTETS: usize = 4096;
 
-/// The valid numbers of a kind in a text, in order, each once; if there is none, the first with a wrong check digit.
+/// Returns the valid numbers of a kind in a text, in order and without duplicates; if there are none, the first
+/// number with a wrong check digit.
 ///
-/// Labels, qualifiers, prices and marks around a number are passed over. Of a long text the begin is read.
+/// Labels, qualifiers, prices and marks around a number are skipped. Of a long text, only the beginning is read.
 pub fn numbers(kind: NumberKind, text: &str) -> Vec<PrintedNumber<'_>> {
     let text = begin(text);
     let found = match kind {
@@ -62,7 +64,7 @@ pub fn numbers(kind: NumberKind, text: &str) -> Vec<PrintedNumber<'_>> {
     distinct
 }
 
-/// At most [`MAX_OCTETS`] of a text.
+/// Returns the beginning of a text, at most [`MAX_OCTETS`].
 fn begin(text: &str) -> &str {
     let mut ends = (0..=MAX_OCTETS.min(text.len())).rev();
     ends.find_map(|end| text.get(..end)).unwrap_or_default()
@@ -76,7 +78,7 @@ fn issn(text: &str) -> Option<String> {
     Issn::parse(text).map(|issn| issn.to_string())
 }
 
-/// The 13 or 8 digits of a bar code whose check digit is right; a UPC of 12 digits has a zero before it.
+/// Returns the 13 or 8 digits of a bar code with a correct check digit; a UPC of 12 digits gets a leading zero.
 fn ean(text: &str) -> Option<String> {
     let digits = check_digits(text, 13)?;
     let is_decimal = digits.iter().all(|digit| *digit < 10);
@@ -93,7 +95,7 @@ fn ean(text: &str) -> Option<String> {
     sum.is_multiple_of(10).then_some(whole)
 }
 
-/// The numbers with a check digit, of these lengths; the longest at each place is taken.
+/// Returns the numbers with a check digit that have one of these lengths; at each position, the longest is taken.
 fn checked<'t>(
     text: &'t str,
     lengths: &[usize],
@@ -107,7 +109,7 @@ fn checked<'t>(
         let mut at = 0;
         while let Some((start, _)) = groups.get(at) {
             let mut next = at + 1;
-            // Blanks may divide a number.
+            // A number may contain blanks, so several groups may form one number.
             let most = groups.len().min(at + MAX_GROUPS);
             for end in (at + 1..=most).rev() {
                 let Some((_, stop)) = groups.get(end - 1) else {
@@ -151,10 +153,11 @@ fn checked<'t>(
     valid
 }
 
-/// The most groups of digits in a number: 978-0-306-40615-7 with blanks has five.
+/// The maximum number of groups of digits in a number: 978-0-306-40615-7 with spaces has five.
 const MAX_GROUPS: usize = 6;
 
-/// The longest parts of a text that have only characters of numbers, unless they continue a word that is not a label.
+/// Returns the longest parts of a text that only have characters of numbers, unless they continue a word that is not
+/// a label.
 fn runs(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = 0;
     std::iter::from_fn(move || {
@@ -170,7 +173,7 @@ fn runs(text: &str) -> impl Iterator<Item = &str> {
             if !continues_word {
                 return Some(run);
             }
-            // The first group belongs to the word.
+            // The run continues a word, so its first group is part of that word.
             if let Some((_, later)) = run.split_once(is_blank) {
                 return Some(later);
             }
@@ -178,7 +181,7 @@ fn runs(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether a text ends with the name of a kind of number.
+/// Returns whether a text ends with the name of a kind of number.
 fn is_label(text: &str) -> bool {
     ["isbn", "issn", "ean", "sbn"].iter().any(|label| {
         let start = text.len().checked_sub(label.len());
@@ -187,7 +190,7 @@ fn is_label(text: &str) -> bool {
     })
 }
 
-/// The groups of a run between blanks, as positions.
+/// Returns the groups of a run, which are separated by spaces, as positions.
 fn groups(run: &str) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     let mut start = None;
@@ -219,12 +222,12 @@ fn digits(text: &str) -> usize {
         .count()
 }
 
-/// A number without hyphens and blanks around it.
+/// Returns a number without surrounding hyphens and spaces.
 fn bare(text: &str) -> &str {
     text.trim_matches(super::is_ignored)
 }
 
-/// The numbers of the parts of a text between `;`, `|` and commas, or of their words.
+/// Returns the numbers in the parts of a text between `;`, `|` and commas, or else in its words.
 fn parts<'t>(
     text: &'t str,
     read: &dyn Fn(&'t str) -> Option<(&'t str, String)>,
@@ -245,7 +248,8 @@ fn parts<'t>(
     found
 }
 
-/// An LCCN without label, the prefix `(DLC)` of 035, and the address that the Library of Congress gives it.
+/// Returns an LCCN without its label, the prefix `(DLC)` of 035, or the URL that the Library of Congress assigns to
+/// it.
 fn lccn_of(text: &str) -> Option<(&str, String)> {
     let text = text.trim();
     let unlabelled = strip_label(text);

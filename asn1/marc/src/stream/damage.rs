@@ -1,4 +1,4 @@
-//! Tests sound records between damaged records in every input form: damage must affect only the damaged record.
+//! Tests valid records between damaged records in every input form: damage must affect only the damaged record.
 
 use super::*;
 use crate::Field;

@@ -94,13 +94,13 @@ fn is_leader_line(text: &[u8]) -> bool {
     leader.iter().all(plain) && (rest.starts_with(b"\n") || rest.starts_with(b"\r"))
 }
 
-/// A leader as catalogues show it, then the end of the line.
+/// Returns whether the text begins with a leader as catalogues show it, followed by the end of the line.
 fn is_display(text: &[u8]) -> bool {
     let line = text.split(|octet| matches!(octet, b'\n' | b'\r')).next();
     line.is_some_and(marcline::begins_display)
 }
 
-/// UTF-16, by its byte order mark or by the NULs of two ASCII characters.
+/// Returns the byte order of UTF-16, detected by its byte order mark or by the NULs of two ASCII characters.
 pub(super) fn utf16(octets: &[u8]) -> Option<&'static Encoding> {
     match octets {
         [0xFF, 0xFE, ..] => Some(UTF_16LE),

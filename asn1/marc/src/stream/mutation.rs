@@ -13,7 +13,7 @@ const DOCUMENTS: usize = 10_000;
 const RECORDS: usize = 8;
 
 #[test]
-fn no_mutated_document_panics_or_loses_a_sound_record() {
+fn no_mutated_document_panics_or_loses_a_valid_record() {
     let mut random = Random(0x5A39_5020_2018_0401);
     for (input, output) in [
         (InputForm::MarcXml, Form::MarcXml),

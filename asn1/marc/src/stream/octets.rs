@@ -1,6 +1,6 @@
-//! Text forms in other character sets than UTF-8: the parsers of XML, JSON and MARCMaker text take UTF-8, so an octet that is not
-//! UTF-8 goes through them as a character for private use and becomes the same octet again in the record. Which character set it is
-//! in is decided for the record as a whole, by the rules of [`crate::charset`].
+//! Reads text forms in character sets other than UTF-8. The parsers of XML, JSON and MARCMaker text require UTF-8, so each octet
+//! that is not UTF-8 is converted to a private-use character for the parser, and back to the same octet in the record. The
+//! character set is determined for the record as a whole, by the rules of [`crate::charset`].
 
 use std::borrow::Cow;
 
@@ -9,12 +9,12 @@ use bytes::{Bytes, BytesMut};
 use crate::record::MarcRecord;
 use crate::remarks::Remarks;
 
-/// Stands for octet 0 of a text that is not UTF-8; the octets from 0x80 up follow.
+/// The character for octet 0 of a text that is not UTF-8; the characters after it stand for the octets from 0x80 up.
 const BASE: u32 = 0x10_FF00;
-/// The octets that all of them begin with in UTF-8.
+/// The octets with which all of these characters begin in UTF-8.
 const BEGIN: [u8; 2] = [0xF4, 0x8F];
 
-/// The text of a record, and whether characters in it stand for octets.
+/// Returns the text of a record, and whether it has characters that stand for octets.
 pub(super) fn text<'a>(octets: &'a Bytes, remarks: &mut Remarks) -> (Cow<'a, str>, bool) {
     let error = match std::str::from_utf8(octets) {
         Ok(text) => return (text.into(), false),
@@ -30,7 +30,7 @@ pub(super) fn text<'a>(octets: &'a Bytes, remarks: &mut Remarks) -> (Cow<'a, str
     (text.into(), true)
 }
 
-/// The record with the octets that characters stand for.
+/// Returns the record with the octets in place of the characters that stand for them.
 pub(super) fn restored(mut record: MarcRecord, has_octets: bool) -> MarcRecord {
     if has_octets {
         for field in &mut record.fields {
@@ -42,7 +42,8 @@ pub(super) fn restored(mut record: MarcRecord, has_octets: bool) -> MarcRecord {
     record
 }
 
-/// The octets that the characters in a body stand for; `None` if there are no such characters.
+/// Returns the body with octets in place of the characters that stand for them; `None` if there are no such
+/// characters.
 fn octets_of(body: &[u8]) -> Option<Bytes> {
     body.windows(BEGIN.len()).find(|pair| *pair == BEGIN)?;
     let mut octets = BytesMut::with_capacity(body.len());

@@ -1,5 +1,5 @@
-//! Records from the rows of a table: each column goes to a field, by its heading. What [`Table`](crate::table::Table) writes is read
-//! back with the same values.
+//! Creates records from the rows of a table: each column becomes a field, according to its heading. The output of
+//! [`Table`](crate::table::Table) can be read back with the same values.
 
 mod build;
 mod headings;

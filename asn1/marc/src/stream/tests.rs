@@ -76,7 +76,7 @@ fn every_form_is_detected_and_read() {
         assert_eq!(reader.form(), input);
         assert_eq!(
             reader
-                .map(|found| found.expect("in memory").record.expect("sound"))
+                .map(|found| found.expect("in memory").record.expect("valid"))
                 .collect::<Vec<_>>(),
             ["a", "b", "c"].map(record)
         );
@@ -275,7 +275,7 @@ fn damage_does_not_affect_other_records() {
 }
 
 #[test]
-fn audit_a5_xml_that_is_no_marcxml_is_damage() {
+fn audit_a5_xml_other_than_marcxml_is_damage() {
     let no_marcxml = "!not MARCXML: neither a record nor a collection";
     for (input, expected) in [
         ("<html><p>x</p></html>", &[no_marcxml][..]),

@@ -22,7 +22,7 @@ pub(super) struct Window<R> {
     offset: u64,
     ended: bool,
     decoder: Option<Decoder>,
-    /// Whether a CR that no LF follows becomes an LF.
+    /// Whether each CR that is not followed by LF becomes LF.
     replaces_carriage_returns: bool,
 }
 
@@ -114,7 +114,7 @@ impl<R: Read> Window<R> {
         self.decode(0);
     }
 
-    /// Makes line ends of all CR that no LF follows, including those held.
+    /// Converts each CR that is not followed by LF to LF, including those in memory.
     pub(super) fn replace_carriage_returns(&mut self) {
         self.replaces_carriage_returns = true;
         self.end_lines(0);
@@ -148,7 +148,7 @@ impl<R: Read> Window<R> {
         Ok((end > from).then_some(end))
     }
 
-    /// Replaces the CR among the octets held from an index on, if that is wanted.
+    /// Replaces the CRs in memory from an index on, if enabled.
     fn end_lines(&mut self, from: usize) {
         if !self.replaces_carriage_returns {
             return;
@@ -166,7 +166,7 @@ impl<R: Read> Window<R> {
         }
     }
 
-    /// Decodes the octets held from an index on.
+    /// Decodes the octets in memory from an index on.
     fn decode(&mut self, from: usize) {
         if let Some(decoder) = &mut self.decoder {
             let octets = self.held.split_off(from.min(self.held.len()));

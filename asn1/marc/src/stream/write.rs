@@ -1,4 +1,4 @@
-//! Records written to a file or a pipe as one document, in any form.
+//! Writes records to a file or a pipe as one document, in any form.
 
 use std::io::{self, Write};
 
@@ -8,8 +8,8 @@ use crate::remarks::Remarks;
 
 /// Writes records as one document of a form, one at a time: the counterpart of [`RecordReader`](super::RecordReader).
 ///
-/// The document is complete when [`finish`](RecordWriter::finish) returns. Forms of text need records in UTF-8, which
-/// [`charset::to_utf8`](crate::charset::to_utf8) makes; remarks tell what is lost otherwise.
+/// The document is complete when [`finish`](RecordWriter::finish) returns. Text forms need records in UTF-8, as
+/// returned by [`charset::to_utf8`](crate::charset::to_utf8); otherwise, remarks report the losses.
 #[derive(Debug)]
 pub struct RecordWriter<W> {
     output: W,
@@ -22,10 +22,10 @@ pub struct RecordWriter<W> {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecordWriterError {
-    /// The form cannot hold the record. Nothing was written, and other records can be.
+    /// The form cannot hold the record. Nothing was written, and further records can be written.
     #[error(transparent)]
     Record(#[from] WriteError),
-    /// The file or pipe takes no more.
+    /// Writing to the file or pipe failed.
     #[error(transparent)]
     Output(#[from] io::Error),
 }
@@ -44,7 +44,7 @@ impl<W: Write> RecordWriter<W> {
     /// Writes one record. Returns remarks as [`Form::write`] does.
     ///
     /// # Errors
-    /// [`RecordWriterError`]; after one of the output, the document is damaged.
+    /// [`RecordWriterError`]; after an error of the output, the document is damaged.
     pub fn write(&mut self, record: &MarcRecord) -> Result<Remarks, RecordWriterError> {
         let before = if self.is_begun {
             self.form.between()
@@ -59,10 +59,10 @@ impl<W: Write> RecordWriter<W> {
         Ok(remarks)
     }
 
-    /// Writes the end of the document, also of one without records, and returns the output, flushed.
+    /// Writes the end of the document, even if it does not have records, and returns the flushed output.
     ///
     /// # Errors
-    /// Those of the output.
+    /// The errors of the output.
     pub fn finish(mut self) -> io::Result<W> {
         if !self.is_begun {
             self.output.write_all(self.form.begin().as_bytes())?;
@@ -105,7 +105,7 @@ mod tests {
                 let document = writer.finish().expect("a vector takes it");
                 let found = RecordReader::new(&document[..], input);
                 let found = found.map(|found| found.expect("in memory").record);
-                let found: Vec<_> = found.map(|found| found.expect("sound").fields).collect();
+                let found: Vec<_> = found.map(|found| found.expect("valid").fields).collect();
                 let written: Vec<_> = (0..count)
                     .map(|number| record(number.to_string()).fields)
                     .collect();

@@ -124,7 +124,7 @@ fn formulas_begin_with_an_apostrophe() {
 }
 
 #[test]
-fn numbers_stay_as_they_are_in_a_spreadsheet() {
+fn numbers_stay_unchanged_in_a_spreadsheet() {
     for (cell, is_it) in [
         ("00000002", true),
         ("9780821916216", true),

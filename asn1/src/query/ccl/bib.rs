@@ -223,7 +223,7 @@ impl Bib {
 pub struct BibError {
     /// The number of the line, counted from 1.
     pub line: usize,
-    /// What is wrong with the line.
+    /// A description of the fault.
     pub reason: String,
 }
 

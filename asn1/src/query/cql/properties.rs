@@ -66,7 +66,7 @@ impl PropertyAttribute {
 #[error("{reason} in line {line} of the properties")]
 #[non_exhaustive]
 pub struct PropertiesError {
-    /// What is wrong with the line.
+    /// A description of the fault.
     pub reason: String,
     /// The number of the line, counted from 1.
     pub line: usize,
@@ -292,7 +292,7 @@ mod tests {
                 attributes.collect::<Vec<_>>().join(" ")
             })
         };
-        // The second of the same name is none of them.
+        // The second entry with the same name is ignored.
         let names: Vec<_> = properties.names("index").collect();
         assert_eq!(names, ["dc.Title", "gils.*", "dc.all"]);
         for (category, name, expected) in [

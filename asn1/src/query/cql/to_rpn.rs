@@ -63,7 +63,7 @@ struct Translator<'a> {
 /// A resolved name: the URI of its context set, and the name within the set.
 type Resolved<'a> = (&'a str, &'a str);
 
-/// In place of the URI, for an index of properties that name no context set.
+/// The placeholder for the URI of an index if the properties do not name a context set.
 const NO_SET: &str = "";
 
 impl<'a> Translator<'a> {
@@ -201,14 +201,14 @@ impl<'a> Translator<'a> {
         Ok(attributes)
     }
 
-    /// No attributes, for what is usual in a query, if the properties have indexes alone.
+    /// Returns an empty list of attributes if the properties only have indexes and the name is the usual one.
     fn none_of(&self, category: &str, is_usual: bool) -> Option<&'a [PropertyAttribute]> {
         let properties = self.properties;
         let mut known = properties.names(category).chain(properties.names("set"));
         (is_usual && known.next().is_none() && properties.uri(None).is_none()).then_some(&[])
     }
 
-    /// The attributes nearest to each term of a clause: the index, then the modifiers, the last one first.
+    /// Returns the attributes nearest to each term of a clause: those of the index, then those of the modifiers, the last one first.
     fn own_attributes(
         &self,
         relation: &Relation,
@@ -351,7 +351,7 @@ impl<'a> Translator<'a> {
         };
         match self.uri(prefix) {
             Some(uri) => Ok((uri, name)),
-            // Files of properties without context sets name indexes as they are written.
+            // Properties without context sets give index names in full.
             None if self
                 .properties
                 .attributes(&format!("index.{}", index.text))

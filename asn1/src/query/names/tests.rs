@@ -202,7 +202,7 @@ fn r_f2_years_and_other_terms_are_compared() {
             "modified:>\"2020 01\"",
             "@attr 2=5 @attr 1=1012 \"2020 01\"",
         ),
-        // What is no comparison, or between quotes, stays a term.
+        // Text that is not a comparison, or that is in quotation marks, remains a term.
         ("year:\">1900\"", "@attr 1=31 >1900"),
         (
             "a text < b",

@@ -101,7 +101,7 @@ fn a_status_in_the_public_note() {
          Circulation  no         01-11-23  1      DUE 01-11-23 +1 HOLD\n  \
          Circulation                                                    CHECK SHELVES\n",
     );
-    // The date in the note of a lent item is shown as its due date.
+    // The note of a borrowed item contains a date, which is shown as its due date.
     let lent = HoldingsAndCircData {
         circulation_data: Some(vec![item("1", false)]),
         ..noted("Due 2026-12-01")

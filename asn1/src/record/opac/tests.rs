@@ -176,7 +176,7 @@ fn records_inside_records_are_not_followed() {
 }
 
 #[test]
-fn a_note_is_added_to_those_that_are_no_status() {
+fn a_note_is_added_to_notes_other_than_the_status() {
     for (note, expected, available) in [
         (None, "u@a", None),
         (Some(" "), "u@a", None),

@@ -66,13 +66,13 @@ const BACK: [(u16, u16); 5] = [(3, 1011), (10, 108), (36, 125), (66, 238), (67, 
 /// Pairs of Bib-1 and SRU conditions. In both directions, the first row with the number applies. Most are those of YAZ, which other
 /// programs expect; these differ, because the meanings do:
 ///
-/// - An unavailable database (109) does exist, so it does not become 235, but a system that is temporarily unavailable; and so does a
-///   locked one (29).
-/// - 3 says that the user or the password is not accepted. If these could not be checked (1014), the system is unavailable for the moment;
-///   whoever may not use a database for another reason (1012, 1013, 1016, 1017) gets 236; and a record that was left out
-///   because of a challenge (103, 104) is not authorized.
-/// - A service that a database does not offer (1025, 1055) is an operation.
-/// - Conditions whose pair in YAZ means something else (8, 21, 23, 105, 112) have none.
+/// - An unavailable database (109) exists, so it does not become 235, but a system that is temporarily unavailable; the same
+///   applies to a locked database (29).
+/// - 3 means that the user or the password was not accepted. If these could not be checked (1014), the system is temporarily
+///   unavailable; a user who may not use a database for another reason (1012, 1013, 1016, 1017) gets 236; and a record that was
+///   left out because of a challenge (103, 104) is not authorized.
+/// - A service that a database does not offer (1025, 1055) becomes an unsupported operation.
+/// - Conditions for which YAZ has a counterpart with another meaning (8, 21, 23, 105, 112) have no counterpart here.
 #[rustfmt::skip]
 const PAIRS: &[(u16, u16)] = &[
     (1, 1), (2, 2), (3, 48), (4, 35), (5, 12), (6, 38), (7, 30), (9, 29), (10, 36), (11, 12), (11, 23), (12, 60),
@@ -147,7 +147,7 @@ mod tests {
         }
     }
 
-    /// Only what a user can answer by another name or password is an authentication error.
+    /// Only conditions that a user can resolve with another name or password are authentication errors.
     #[test]
     fn audit_authentication_errors_are_about_users_and_passwords() {
         let pairs = PAIRS

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_encoded_is_decoded() {
+    fn encoded_text_is_decoded() {
         for text in [
             "",
             "a b+c&d=e%",

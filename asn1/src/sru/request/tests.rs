@@ -174,7 +174,7 @@ fn faulty_requests_are_refused() {
 }
 
 #[test]
-fn a_refusal_keeps_what_the_answer_needs() {
+fn a_refusal_keeps_the_data_that_the_answer_needs() {
     let refusal =
         read("version=1.1&scanClause=a&maximumTerms=0&stylesheet=a.xsl").expect_err("0 terms");
     assert_eq!(refusal.request.version, Version::V1_1);

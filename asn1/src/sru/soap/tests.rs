@@ -239,7 +239,7 @@ fn answers_that_are_cut_are_unfinished() {
 }
 
 #[test]
-fn what_is_no_request_is_a_fault() {
+fn invalid_requests_are_faults() {
     for (text, expected) in [
         ("", "the document has no element"),
         ("<a/>", "an element \"a\", which SRU does not have there"),

@@ -1,6 +1,6 @@
-//! Whether a document is well-formed (XML 1.0 §2.1) and complete in its namespaces (Namespaces in XML 1.0). Requests have to be: a change
-//! from which something was left out would look like a success. Records that go into an answer have to be: they could end the answer's
-//! own elements.
+//! Checks whether a document is well-formed (XML 1.0 §2.1) and all its namespaces are declared (Namespaces in XML 1.0). Requests
+//! must be well-formed, because an update with a missing part would look like a success. Records in a response must be
+//! well-formed, because they could otherwise close the elements of the response.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ use crate::sru::SruLimits;
 /// The facts about a well-formed document.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::sru) struct CheckedDocument {
-    /// Where its outermost element is, without what is before and after it.
+    /// The range of its outermost element, without the parts before and after it.
     pub(in crate::sru) element: Range<usize>,
     /// The namespace of this element; may be empty.
     pub(in crate::sru) namespace: String,
@@ -84,7 +84,7 @@ pub(in crate::sru) fn check_well_formed(
     }
 }
 
-/// The namespace and the name, without a prefix, of an element, from its start tag.
+/// Returns the namespace and the name, without a prefix, of an element, from its start tag.
 pub(in crate::sru) fn root(element: &[u8]) -> Option<(String, String)> {
     let mut reader = Reader::from_str(std::str::from_utf8(element).ok()?);
     let (Event::Start(start) | Event::Empty(start)) = reader.read_event().ok()? else {
@@ -119,13 +119,13 @@ fn check_characters(octets: &[u8]) -> Result<(), XmlError> {
     }
 }
 
-/// How many attributes an element may have.
+/// The maximum number of attributes of an element.
 const MAX_ATTRIBUTES: usize = 256;
 
-/// Checks a start tag (§3.1), and takes the namespaces that it declares.
+/// Checks a start tag (§3.1), and adds the namespaces that it declares.
 ///
 /// # Errors
-/// What is wrong, in words.
+/// A description of the fault.
 fn check_tag(
     start: &BytesStart<'_>,
     depth: usize,
@@ -153,7 +153,7 @@ fn check_tag(
 }
 
 /// # Errors
-/// An attribute that is there twice.
+/// Fails for an attribute that occurs twice.
 fn check_distinct<T: Ord>(mut names: Vec<T>) -> Result<(), String> {
     names.sort_unstable();
     let is_twice = names.windows(2).any(|pair| pair.first() == pair.last());
@@ -164,7 +164,7 @@ fn check_distinct<T: Ord>(mut names: Vec<T>) -> Result<(), String> {
     }
 }
 
-/// The attributes of a tag, as written.
+/// Returns the attributes of a tag, as written.
 fn attributes(raw: &str) -> Result<Vec<(&str, &str)>, String> {
     let is_blank = |character| matches!(character, ' ' | '\t' | '\r' | '\n');
     let mut found = Vec::new();
@@ -240,13 +240,13 @@ fn fault_of_reference(reference: &str) -> Option<String> {
     (!is_known).then(|| format!("&{};, which XML does not have", shown(reference)))
 }
 
-/// What is wrong with the target of a processing instruction (§2.6; Namespaces in XML 1.0 §7).
+/// Returns the fault in the target of a processing instruction (§2.6; Namespaces in XML 1.0 §7), if there is one.
 fn fault_of_target(target: &str) -> Option<String> {
     let is_right = is_simple_name(target) && !target.eq_ignore_ascii_case("xml");
     (!is_right).then(|| no_name(target))
 }
 
-/// Whether XML has the character (§2.2).
+/// Returns whether XML allows the character (§2.2).
 fn is_character(character: char) -> bool {
     matches!(character, '\t' | '\n' | '\r' | ' '..='\u{FFFD}' | '\u{10000}'..)
 }

@@ -1,17 +1,18 @@
-//! Mends what many servers send and no reader of XML accepts: an `&` that begins no reference, as in `AT&T` (XML 1.0 §2.4, §4.1).
+//! Repairs a fault that many servers make and no XML parser accepts: an `&` that does not begin a reference, as in
+//! `AT&T` (XML 1.0 §2.4, §4.1).
 
 use bytes::{Bytes, BytesMut};
 use memchr::memchr2_iter;
 use memchr::memmem::find;
 
-/// The beginnings and ends of the parts that are not changed, because an `&` in them stands for itself (§2.5, §2.6, §2.7).
+/// The beginnings and ends of the parts that are not changed, because an `&` in them is literal (§2.5, §2.6, §2.7).
 const AS_WRITTEN: [(&[u8], &[u8]); 3] = [(b"<!--", b"-->"), (b"<![CDATA[", b"]]>"), (b"<?", b"?>")];
 
-/// XML in which each `&` that begins no reference is escaped, and how many of them there were.
+/// Escapes each `&` that does not begin a reference; returns the XML and the number of changes.
 pub(in crate::sru) fn escape_ampersands(xml: Bytes) -> (Bytes, usize) {
     let mut mended = BytesMut::new();
     let mut count = 0;
-    // How much has been copied, and where the next octet of text or of a tag is.
+    // The end of the octets copied so far, and the end of the text or tag found so far.
     let (mut copied, mut next) = (0, 0);
     for place in memchr2_iter(b'<', b'&', &xml) {
         let rest = xml.get(place..).unwrap_or_default();
@@ -37,7 +38,8 @@ pub(in crate::sru) fn escape_ampersands(xml: Bytes) -> (Bytes, usize) {
     (mended.freeze(), count)
 }
 
-/// Whether octets begin with `&name;`, `&#digits;` or `&#xdigits;`. Names are taken to be in ASCII, as all that servers send are.
+/// Returns whether octets begin with `&name;`, `&#digits;` or `&#xdigits;`. Only ASCII names are recognized, because
+/// servers do not send others.
 fn begins_reference(octets: &[u8]) -> bool {
     let inside = octets.get(1..).unwrap_or_default();
     let is_part = |octet: &u8| octet.is_ascii_alphanumeric() || b"#_:.-".contains(octet);

@@ -1,22 +1,23 @@
-//! Names (XML 1.0 §2.3), and the namespaces that their prefixes stand for (Namespaces in XML 1.0, third edition).
+//! Names (XML 1.0 §2.3), and the namespaces for which their prefixes stand (Namespaces in XML 1.0, third edition).
 
 use quick_xml::escape::unescape;
 
 use crate::marc::text::escape_unprintable;
 
-/// The namespaces that are declared where a reader is.
+/// The namespaces that are declared at the reader's position.
 #[derive(Default)]
 pub(super) struct NamespaceScope(Vec<Declaration>);
 
 struct Declaration {
-    /// That of the element which declares it.
+    /// The depth of the element that declares the namespace.
     depth: usize,
     prefix: String,
     namespace: String,
 }
 
-/// Whether a URI, or one with letters of any script, may hold the character (RFC 3986 §2, RFC 3987 §2.2). Readers take white space in
-/// a namespace differently, and expat refuses `}`, by which it separates a namespace from a name for Python and others.
+/// Returns whether a URI or IRI may contain the character (RFC 3986 §2, RFC 3987 §2.2). Parsers treat white space in a namespace
+/// differently, and expat refuses `}`, because it uses this character as a separator between namespace and name for Python and
+/// other programs.
 fn is_of_uri(character: char) -> bool {
     let is_blank = character.is_whitespace() || character.is_control();
     !is_blank
@@ -26,17 +27,18 @@ fn is_of_uri(character: char) -> bool {
         )
 }
 
-/// How many namespaces may be declared at once: each prefix is searched for among them.
+/// The maximum number of namespaces that are declared at the same time, because each prefix is searched for among
+/// them.
 const MAX_NAMESPACES: usize = 64;
 
 const XML: &str = "http://www.w3.org/XML/1998/namespace";
 const XMLNS: &str = "http://www.w3.org/2000/xmlns/";
 
 impl NamespaceScope {
-    /// Takes an attribute of an element at this depth, if it declares a namespace (§3).
+    /// Adds the namespace if this attribute of an element at this depth declares one (§3).
     ///
     /// # Errors
-    /// What is wrong with the declaration, in words.
+    /// A description of the fault in the declaration.
     pub(super) fn declare(&mut self, depth: usize, name: &str, value: &str) -> Result<(), String> {
         let prefix = match name.strip_prefix("xmlns") {
             Some("") => "",
@@ -47,8 +49,8 @@ impl NamespaceScope {
             None => return Ok(()),
         };
         let namespace = unescape(value).unwrap_or(value.into());
-        // xml has its own namespace and no other prefix may have it; xmlns may not be declared; a prefix always stands for something (§3,
-        // §5).
+        // `xml` has its own namespace, which no other prefix may have; `xmlns` may not be declared; a prefix cannot be bound to
+        // an empty name (§3, §5).
         let is_right = match (prefix, &*namespace) {
             ("xml", XML) => true,
             ("xml" | "xmlns", _) | (_, XML | XMLNS) => false,
@@ -71,7 +73,7 @@ impl NamespaceScope {
         Ok(())
     }
 
-    /// Forgets what elements deeper than this have declared.
+    /// Removes the declarations of elements that are deeper than this.
     pub(super) fn leave(&mut self, depth: usize) {
         while self.0.last().is_some_and(|last| last.depth > depth) {
             self.0.pop();
@@ -79,7 +81,7 @@ impl NamespaceScope {
     }
 
     /// # Errors
-    /// The prefix of the name, if it stands for nothing.
+    /// The prefix of the name, if it is not declared.
     pub(super) fn check(&self, name: &str) -> Result<(), String> {
         match name.split_once(':') {
             Some((prefix, _)) if prefix != "xml" && self.find(prefix).is_none() => {
@@ -89,7 +91,7 @@ impl NamespaceScope {
         }
     }
 
-    /// The namespace of an element with this name; may be empty.
+    /// Returns the namespace of an element with this name; may be empty.
     pub(super) fn of(&self, name: &str) -> &str {
         match name.split_once(':') {
             Some(("xml", _)) => XML,
@@ -105,12 +107,12 @@ impl NamespaceScope {
     }
 }
 
-/// A name without its prefix.
+/// Returns a name without its prefix.
 pub(super) fn local_part(name: &str) -> &str {
     name.split_once(':').map_or(name, |(_, local)| local)
 }
 
-/// Whether a text is a name with or without a prefix (QName).
+/// Returns whether a text is a name with or without a prefix (QName).
 pub(super) fn is_qualified_name(text: &str) -> bool {
     match text.split_once(':') {
         Some((prefix, local)) => is_simple_name(prefix) && is_simple_name(local),
@@ -118,13 +120,14 @@ pub(super) fn is_qualified_name(text: &str) -> bool {
     }
 }
 
-/// Whether a text is a name without a colon (NCName).
+/// Returns whether a text is a name without a colon (NCName).
 pub(super) fn is_simple_name(text: &str) -> bool {
     text.starts_with(is_name_start) && text.chars().all(is_name_character)
 }
 
-/// Whether a name may begin with the character. The editions of XML 1.0 before the fifth list the letters one by one (Appendix B), and
-/// many readers still go by them, as expat does. These are the letters of the scripts in common use that all editions have.
+/// Returns whether a name may begin with the character. The editions of XML 1.0 before the fifth list the letters one by one
+/// (Appendix B), and many parsers, such as expat, still follow them. This function accepts the letters of the scripts in common
+/// use that all editions allow.
 fn is_name_start(character: char) -> bool {
     matches!(
         character,
@@ -162,12 +165,12 @@ fn is_name_start(character: char) -> bool {
     )
 }
 
-/// Whether a name may hold the character (§2.3; the digits and marks that all editions have).
+/// Returns whether a name may contain the character (§2.3; the digits and marks that all editions allow).
 fn is_name_character(character: char) -> bool {
     matches!(character, '0'..='9' | '-' | '.' | '\u{B7}') || is_name_start(character)
 }
 
-/// As much of a name as a message shows.
+/// Returns the beginning of a name, for messages.
 pub(super) fn shown(name: &str) -> String {
     let beginning: String = name.chars().take(40).collect();
     escape_unprintable(&beginning, |_| false).into_owned()

@@ -52,7 +52,7 @@ fn declared_charset(octets: &[u8]) -> Option<Charset> {
     Charset::by_name(declared_encoding(octets)?).filter(|charset| *charset != Charset::Utf8)
 }
 
-/// `encoding="…"` in the declaration.
+/// Returns the encoding in the declaration, `encoding="…"`.
 pub(in crate::sru) fn declared_encoding(octets: &[u8]) -> Option<&str> {
     let declaration = octets.strip_prefix(b"<?xml")?;
     let end = declaration.iter().position(|octet| *octet == b'>')?;
@@ -331,7 +331,7 @@ impl<'a> XmlReader<'a> {
                 XmlError::Unfinished
             }
             error => {
-                // Names in the document are a part of the words.
+                // The message may contain names from the document, so its length is limited.
                 let words: String = error.to_string().chars().take(MAX_FAULT).collect();
                 XmlError::Syntax {
                     offset: self.reader.error_position(),

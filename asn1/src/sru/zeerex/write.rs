@@ -155,7 +155,7 @@ fn put_index(to: &mut Writer<'_>, index: &ZeeRexIndex) {
     to.end("index");
 }
 
-/// Whether a map has a name or an attribute: clients such as sru-queryer fail at an empty one.
+/// Returns whether a map has a name or an attribute, because clients such as sru-queryer fail at an empty map.
 fn says_anything(map: &ZeeRexMap) -> bool {
     match map {
         ZeeRexMap::Name { name, .. } => !name.is_empty(),

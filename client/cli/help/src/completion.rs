@@ -1,5 +1,5 @@
-//! Completions that the program itself finds. The script of a shell calls the program with the words of the line, and the program
-//! prints what may stand at the cursor. It reads the user's files, but nothing from a network.
+//! Completions that the program itself computes. The script of a shell calls the program with the words of the line, and the
+//! program prints the possible words at the cursor. It reads the user's files, but nothing from a network.
 
 mod bash;
 
@@ -22,9 +22,9 @@ pub struct CompletionArguments {
     pub shell: Shell,
 }
 
-/// The variable by which the script of bash tells which word is at the cursor.
+/// The environment variable in which bash's script passes the index of the word at the cursor.
 const INDEX: &str = "_CLAP_COMPLETE_INDEX";
-/// The variable by which the script of bash tells what separates completions.
+/// The environment variable in which bash's script passes the separator between completions.
 const SEPARATOR: &str = "_CLAP_IFS";
 
 impl Program {
@@ -47,15 +47,15 @@ impl Program {
         env::var_os(self.variable()).is_some()
     }
 
-    /// Writes the completions for the words of a line, which follow `--` among the arguments of the process. Nothing is written if
-    /// something is wrong, because the user is in the middle of a line.
+    /// Writes the completions for the words of a line, which follow `--` among the arguments of the process. On an error, nothing
+    /// is written, because a message would disturb the line that the user is typing.
     pub fn complete(&self, arguments: impl IntoIterator<Item = OsString>) {
         let words = arguments.into_iter().skip_while(|word| word != "--");
         let words: Vec<OsString> = words.skip(1).collect();
         if !words.is_empty() {
             let mut text = Vec::new();
             if self.completions(words, &mut text).is_ok() {
-                // The shell may have gone.
+                // The shell may have stopped reading, which is not an error.
                 let _ = io::stdout().write_all(&text);
             }
         }
@@ -85,7 +85,7 @@ impl Program {
         Ok(())
     }
 
-    /// Returns the definition, in which `man` knows its pages.
+    /// Returns the definition, including the names of pages that `man` can complete.
     fn completed(&self) -> Command {
         let names = self.manual_names();
         let pages = ArgValueCandidates::new(move || {

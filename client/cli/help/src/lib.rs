@@ -1,6 +1,7 @@
 //! Help pages, manual pages and completions of a program, all made from the definition of its command line.
 //!
-//! [`Program`] holds what the definition does not say: examples, and what a manual page says about the environment and files.
+//! [`Program`] holds what the definition lacks: examples, and the sections of manual pages about the environment and
+//! files.
 
 #![forbid(unsafe_code)]
 #![deny(
@@ -52,7 +53,7 @@ pub struct Manual {
     pub files: &'static [Entry],
     /// Other pages, such as `yaz-client(1)`; the text of an entry is not used.
     pub see_also: &'static [Entry],
-    /// The text of options, by identifier, that a page on a topic describes, in place of what the help says.
+    /// The texts of options, by identifier, that replace the texts of the help on a topic page.
     pub elsewhere: &'static [(&'static str, &'static str)],
     /// The pages on topics.
     pub topics: &'static [Topic],
@@ -72,7 +73,7 @@ pub struct Entry {
 pub enum CommandGroup {
     /// All commands.
     All,
-    /// None but the program itself.
+    /// Only the program itself.
     Program,
     /// The commands of these names.
     Commands(&'static [&'static str]),
@@ -100,7 +101,7 @@ impl Program {
             .map_or(&[], |(_, examples)| examples)
     }
 
-    /// Returns the examples of a command; of a command with subcommands, also the first example of each subcommand.
+    /// Returns the examples of a command and, if it has subcommands, the first example of each subcommand.
     fn examples_below(&self, command: &str) -> Vec<(&'static str, &'static str)> {
         let below = |(name, examples): &Examples| {
             let is_below = name.strip_prefix(command)?.starts_with(' ');

@@ -1,4 +1,4 @@
-//! Manual pages: one for the program, one for each command, and those on topics. A command with subcommands has one page for all.
+//! Manual pages for the program, for each command, and for topics. A command and its subcommands share a page.
 
 use std::fs;
 use std::io;
@@ -71,7 +71,7 @@ pub enum ManualError {
 }
 
 impl Program {
-    /// Carries out the command `man`: returns the page that is asked for, or writes all pages and returns nothing.
+    /// Executes the command `man`: returns the requested page, or writes all pages and returns nothing.
     ///
     /// # Errors
     /// Fails if there is no such page, or if the files cannot be written.
@@ -94,7 +94,8 @@ impl Program {
         Ok(String::new())
     }
 
-    /// Returns the names of the pages that `man` prints: those of the commands, and the last words of those on topics.
+    /// Returns the names of the pages that `man` prints: the names of the commands, and the last words of the topics'
+    /// names.
     pub fn manual_names(&self) -> Vec<String> {
         let command = self.built();
         let commands = documented(&command).map(|below| below.get_name().to_owned());
@@ -249,7 +250,8 @@ impl Program {
         page.into_text()
     }
 
-    /// Adds the arguments and options of a command that are wanted. Headings become parts of the section, unless it has parts.
+    /// Adds the arguments and options of a command that the filter selects. Headings become parts of the section,
+    /// unless the section already has parts.
     fn arguments(
         &self,
         command: &Command,
@@ -378,13 +380,13 @@ impl Program {
     }
 }
 
-/// Returns the subcommands that have a page, or a part of one.
+/// Returns the subcommands that have their own page or a part of one.
 fn documented(command: &Command) -> impl Iterator<Item = &Command> {
     let below = command.get_subcommands();
     below.filter(|below| !below.is_hide_set() && below.get_name() != "help")
 }
 
-/// Returns whether every command has an option.
+/// Returns whether an option belongs to every command.
 fn is_common(arg: &Arg) -> bool {
     arg.is_global_set() || arg.get_id() == "help"
 }
@@ -484,7 +486,7 @@ fn references(pages: impl Iterator<Item = (String, u8)>, page: &mut Roff) {
     }
 }
 
-/// Returns a summary as it stands behind a name, where only names and abbreviations are written with a capital.
+/// Returns a summary in the form used after a name, where only names and abbreviations are capitalised.
 fn uncapitalized(text: &str) -> String {
     let mut characters = text.chars();
     match (characters.next(), characters.clone().next()) {

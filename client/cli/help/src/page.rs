@@ -1,5 +1,5 @@
-//! The help of each command: its purpose and examples first, then arguments and options in two columns. `-h` fits a screen: it has
-//! the usual options in a line or two each. `--help` and `help` have everything.
+//! Help pages of commands: purpose and examples first, then arguments and options in two columns. `-h` fits on one screen and
+//! shows the usual options in one or two lines each. `--help` and `help` show everything.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -19,11 +19,11 @@ pub const BRIEF_LINES: usize = 25;
 const BRIEF_EXAMPLES: usize = 5;
 /// The column in which the descriptions of options begin.
 const COLUMN: usize = 30;
-/// The same in `-h`, where it is the last column that is possible.
+/// The same column in `-h`, where descriptions may also begin further left.
 const BRIEF_COLUMN: usize = 33;
 /// The column in which the descriptions of commands begin.
 const NAMES: usize = 15;
-/// The heading of options that have no heading of their own.
+/// The heading for options that do not define one.
 const OPTIONS: &str = "Options";
 /// The options of every command, which `-h` leaves out.
 const COMMON: [&str; 5] = ["help", "version", "verbose", "quiet", "color"];
@@ -37,8 +37,8 @@ pub fn width() -> usize {
 }
 
 impl Program {
-    /// Returns the page or error that clap wants to print for arguments that ask for help, or that lack a command if `is_missing`
-    /// is set. Pages are wrapped at `width` columns.
+    /// Returns the page or error that clap would print if the arguments ask for help, or, if `is_missing` is set, if they lack a
+    /// command. Pages are wrapped at `width` columns.
     pub fn answer(
         &self,
         arguments: &[OsString],
@@ -133,7 +133,7 @@ impl Program {
         page.text
     }
 
-    /// Returns the page of `-h`. What the usual options leave free has arguments and examples.
+    /// Returns the page of `-h`. The lines that the usual options leave free show arguments and examples.
     fn brief(&self, mut page: Page, command: &Command, path: &str, usage: &str) -> String {
         let mut head = page.empty();
         if let Some(about) = command.get_about() {
@@ -170,7 +170,7 @@ impl Program {
         let mut examples = page.examples(&self.examples_below(path), room);
         if count(&examples) + count(&positionals.text) > room {
             let room = room.saturating_sub(count(&positionals.text));
-            // An example tells more than the arguments do.
+            // An example explains more than the list of arguments.
             if room > 2 {
                 examples = page.examples(&self.examples_below(path), room);
             } else {
@@ -206,7 +206,7 @@ struct Page {
 }
 
 impl Page {
-    /// Returns a part of the page that has no text yet.
+    /// Returns an empty copy of the page, with the same settings.
     fn empty(&self) -> Self {
         Self {
             text: String::new(),
@@ -214,7 +214,7 @@ impl Page {
         }
     }
 
-    /// Returns the lines of as many examples as there is room for, under their heading.
+    /// Returns the lines of as many examples as fit, under their heading.
     fn examples(&self, examples: &[(&str, &str)], room: usize) -> String {
         let mut page = self.empty();
         let lines = examples.iter().map(|(_, line)| *line);

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::text::{Block, Section, wrapped};
 
-/// The width of the lines of the source. A reader of the page fills them anew.
+/// The width of the lines of the source. Formatters of man pages reflow them.
 const WIDTH: usize = 78;
 
 /// A manual page.
@@ -47,14 +47,14 @@ impl Roff {
         let _ = writeln!(self.0, ".SS \"{}\"", escaped(title));
     }
 
-    /// Adds words, which are filled.
+    /// Adds words, which are filled and adjusted to the line width.
     pub(crate) fn words(&mut self, words: &str) {
         for line in wrapped(&escaped(words), WIDTH) {
             self.line(&line);
         }
     }
 
-    /// Adds paragraphs, which are separated by empty lines. The first continues what is before it.
+    /// Adds paragraphs, which are separated by empty lines. The first one continues the current paragraph.
     pub(crate) fn paragraphs(&mut self, text: &str, between: &str) {
         for (index, paragraph) in text.split("\n\n").enumerate() {
             if index > 0 {
@@ -80,7 +80,7 @@ impl Roff {
         self.inlines(term);
     }
 
-    /// Indents what follows, until [`end_indent`](Self::end_indent).
+    /// Indents the following text, until [`end_indent`](Self::end_indent).
     pub(crate) fn indent(&mut self) {
         self.0.push_str(".RS\n");
     }
@@ -89,7 +89,7 @@ impl Roff {
         self.0.push_str(".RE\n");
     }
 
-    /// Adds a line of several parts.
+    /// Adds a line that consists of several parts.
     pub(crate) fn inlines(&mut self, inlines: &[Inline]) {
         let parts = inlines.iter().map(|inline| match inline {
             Inline::Roman(text) => escaped(text),
@@ -109,7 +109,7 @@ impl Roff {
         self.0.push_str(".fi\n.RE\n");
     }
 
-    /// Adds the contents of a section whose title has been added.
+    /// Adds the contents of a section; its title must have been added before.
     pub(crate) fn blocks(&mut self, section: &Section) {
         for (index, block) in section.blocks.iter().enumerate() {
             match block {
@@ -133,7 +133,8 @@ impl Roff {
         }
     }
 
-    /// Adds a line that is escaped already. A line that begins with a full stop or an apostrophe would be a request.
+    /// Adds a line that is already escaped. A line that begins with a full stop or an apostrophe would be read as a
+    /// request.
     fn line(&mut self, line: &str) {
         if line.starts_with(['.', '\'']) {
             self.0.push_str("\\&");
@@ -143,7 +144,7 @@ impl Roff {
     }
 }
 
-/// Escapes text, so that it is shown as it is, and can be copied into a shell.
+/// Escapes text, so that it is shown unchanged, and can be copied into a shell.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
@@ -164,7 +165,7 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
-/// The length of a word that may not fit in a line, even in one of its own.
+/// The minimum length of a word that may be too long for a line, even alone.
 const LONG_WORD: usize = 50;
 
 /// Allows line breaks in long words, such as hashes: after commas, and before dollar signs.
@@ -193,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_no_request_and_can_be_copied() {
+    fn text_is_not_a_request_and_can_be_copied() {
         let mut page = Roff::new("a-b", 1, "2026-01-31", "a 1", "Commands");
         page.words(".x 'a' \\n --y `z` \u{2026} \u{1F600}");
         page.lines(["'quoted'", ""]);

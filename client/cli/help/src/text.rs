@@ -1,4 +1,4 @@
-//! Texts at the end of help pages, which the manual pages have too: sections of paragraphs, rows and lines.
+//! Texts at the end of help pages, which manual pages include too: sections of paragraphs, rows and lines.
 
 use std::fmt::Write as _;
 
@@ -16,14 +16,14 @@ pub struct Section {
 pub enum Block {
     /// Words that are wrapped.
     Paragraph(String),
-    /// A term and its description, which is wrapped in a column of its own.
+    /// A term and its description, which is wrapped in a separate column.
     Row {
         /// The term.
         term: String,
         /// The description.
         text: String,
     },
-    /// Lines that stay as they are.
+    /// Lines that are not wrapped.
     Lines(Vec<String>),
 }
 
@@ -102,7 +102,7 @@ fn add(text: &mut String, words: &str) {
 /// The minimum width of descriptions. A narrower terminal wraps the lines itself.
 const NARROWEST: usize = 20;
 
-/// Wraps words at `width` columns. A word that is longer gets its own line.
+/// Wraps words at `width` columns. A longer word gets a line of its own.
 pub(crate) fn wrapped(words: &str, width: usize) -> Vec<String> {
     let width = width.max(NARROWEST);
     let mut lines: Vec<String> = Vec::new();
@@ -124,7 +124,7 @@ pub(crate) fn wrapped(words: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Returns a text with a full stop at its end, which help pages leave out.
+/// Returns a text with the final full stop that help pages omit.
 pub(crate) fn stopped(text: &str) -> String {
     if text.is_empty() || text.ends_with(['.', ':', '!', '?']) {
         text.to_owned()
@@ -133,7 +133,7 @@ pub(crate) fn stopped(text: &str) -> String {
     }
 }
 
-/// Returns what a text says first: its first sentence, or what is before its semicolon.
+/// Returns the beginning of a text: its first sentence, or the part before its first semicolon.
 pub(crate) fn beginning(text: &str) -> &str {
     let first = sentence(text);
     first.split("; ").next().unwrap_or(first)

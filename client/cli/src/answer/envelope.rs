@@ -43,7 +43,7 @@ const KEYS: [&str; 14] = [
 #[derive(Clone)]
 pub(crate) struct Envelope {
     keys: Map<String, Value>,
-    /// The target from which the record comes, if it is another one than the target that was asked.
+    /// The target of the record, if it is not the target that was searched.
     source: Option<String>,
 }
 

@@ -128,7 +128,7 @@ struct Printer<'a> {
     output: &'a mut Output,
     /// The exit code for all answers so far.
     exit: Exit,
-    /// Whether at least one input matched nothing.
+    /// Whether at least one input has no match.
     has_no_match: bool,
     /// The pages in which records are shown to a user; `None` if no user reads them.
     pages: Option<Pages>,

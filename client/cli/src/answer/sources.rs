@@ -1,5 +1,4 @@
-//! Messages about the sources of a search whose records come from several sources: the sources that failed, and remarks
-//! of the server.
+//! Messages about the sources of a search that combines several sources: failed sources, and remarks of the server.
 
 use std::collections::HashSet;
 use std::fmt::Display;
@@ -93,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_note_is_said_once() {
+    fn a_note_is_printed_once() {
         let notes = SourceNotes::default();
         let said = |subject: &str, remark: &str| notes.of(&subject, &sources(remark), false).len();
         assert_eq!(said("lib", "x"), 2);

@@ -74,8 +74,8 @@ impl Batch {
         !self.inputs.is_empty() || self.output.is_some() || self.report.is_some()
     }
 
-    /// Returns how often a request is sent again that lost its session: in a batch, the request of another input may be
-    /// the reason.
+    /// Returns how often a request that lost its session is sent again. In a batch, the request of another input may
+    /// have caused the loss.
     pub(crate) fn max_repeats(&self) -> usize {
         if self.is_wanted() { 4 } else { 1 }
     }

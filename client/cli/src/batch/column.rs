@@ -47,9 +47,9 @@ pub(super) struct ColumnReader<R> {
     index: Option<usize>,
     /// The number of blank lines that have been read, but not returned yet.
     blank: u64,
-    /// Whether the row read last has nothing but separators.
+    /// Whether the row that was read last consists only of separators.
     is_empty_row: bool,
-    /// The cell after them.
+    /// The cell that follows the blank lines.
     next: Option<ColumnCell>,
 }
 
@@ -129,7 +129,7 @@ impl<R: BufRead> ColumnReader<R> {
         }
     }
 
-    /// Reads the next row that has anything, and counts the blank ones before it: those of separators alone, too.
+    /// Reads the next row that is not blank, and counts the blank rows before it, including rows of separators only.
     fn next_row(&mut self) -> io::Result<Option<ColumnCell>> {
         loop {
             self.blank += self.rows.skip_blank_lines()?;
@@ -142,7 +142,7 @@ impl<R: BufRead> ColumnReader<R> {
         }
     }
 
-    /// Reads a row; returns the number of its cells and the one of the column.
+    /// Reads a row. Returns its number of cells, and the cell of the column.
     fn read_cell(&mut self) -> io::Result<Option<(usize, ColumnCell)>> {
         let Some(index) = self.index else {
             return Ok(None);

@@ -15,7 +15,7 @@ use crate::answer::{Ask, MAX_INPUT, NameRecord, Origin};
 use crate::console::input::bounded_line;
 use crate::console::output::Failure;
 
-/// Returns the reason why a file that begins with these octets cannot contain inputs, which is that it is binary.
+/// Returns why a file that begins with these octets cannot contain inputs: it is binary.
 pub(crate) fn refusal(begin: &[u8]) -> Option<&'static str> {
     let begin = begin.get(..PEEKED).unwrap_or(begin);
     if is_workbook(begin) {
@@ -53,7 +53,7 @@ pub(crate) fn record_form(begin: &[u8]) -> Option<InputForm> {
     }
 }
 
-/// Whether text in UTF-16, after its mark, begins with `<`.
+/// Returns whether UTF-16 text begins with `<` after its byte order mark.
 fn begins_with_element(text: &[u8]) -> bool {
     let mut octets = text
         .iter()
@@ -61,7 +61,8 @@ fn begins_with_element(text: &[u8]) -> bool {
     octets.next() == Some(&b'<')
 }
 
-/// Whether a line begins a field in MARCMaker format: `=001  `. A formula `="0141439513"` does not.
+/// Returns whether a line begins a field in MARCMaker format: `=001  ` does, and a formula such as `="0141439513"`
+/// does not.
 fn begins_field(line: &[u8]) -> bool {
     let rest = line
         .strip_prefix(b"=")
@@ -69,7 +70,7 @@ fn begins_field(line: &[u8]) -> bool {
     rest.is_some_and(|(tag, _)| tag.iter().all(u8::is_ascii_alphanumeric))
 }
 
-/// The names that a table of one column may have in its first line.
+/// The headings that may appear in the first line of a table with one column.
 const HEADINGS: [&str; 14] = [
     "isbn",
     "isbn10",
@@ -93,7 +94,7 @@ fn is_heading(line: &[u8]) -> bool {
         .any(|name| line.eq_ignore_ascii_case(name.as_bytes()))
 }
 
-/// The text of a line as a table of one column has it: without quotes and formula around it, and without empty cells.
+/// Returns the text of a line of a one-column table: without quotes and formula around it, and without empty cells.
 fn unwrapped(line: &[u8]) -> Vec<u8> {
     let is_empty = |octet: &u8| matches!(octet, b';' | b',' | b'\t' | b' ' | b'"');
     if line.iter().all(is_empty) {
@@ -129,7 +130,7 @@ struct Source {
     read: u64,
     /// Whether a line with an input or a heading was read.
     has_begun: bool,
-    /// Whether the file is a table by its name.
+    /// Whether the file is a table according to its name.
     is_table: bool,
     contents: SourceContents,
 }
@@ -176,7 +177,7 @@ impl Inputs {
         });
     }
 
-    /// Adds the lines of a table of one column, whose first line is a name if it has no digit.
+    /// Adds the lines of a one-column table, whose first line is a heading if it has no digit.
     pub(crate) fn add_table(
         &mut self,
         name: impl Into<String>,

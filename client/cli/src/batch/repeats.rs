@@ -1,5 +1,5 @@
-//! Inputs that ask for the same as an earlier one. They are not asked again: their lines in the report repeat the outcome
-//! of the earlier input and name it, and their records are in the output once.
+//! Detects inputs that ask for the same as an earlier input. They are not processed again: their lines in the report
+//! repeat the outcome of the earlier input and name it, and their records are in the output once.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -13,25 +13,26 @@ use crate::answer::{Answer, Ask, KeyOf};
 use crate::console::exit::Exit;
 use crate::console::output::Failure;
 
-/// The number of inputs that are remembered. Later ones are asked even if they repeat each other.
+/// The number of inputs that are remembered. Later inputs are processed even if they repeat each other.
 ///
-/// Each takes about 100 octets: the hash of its key and its position here, and its outcome and the control numbers of
-/// its records in [`EarlierAnswers`], once for each target that is asked by itself. All of them take about 100 MB.
+/// Each input takes about 100 octets: the hash of its key and its position here, and its outcome and the control
+/// numbers of its records in [`EarlierAnswers`], once for each target that is asked separately. All inputs together
+/// take about 100 MB.
 const MOST: u64 = 1_000_000;
 
-/// An iterator over inputs that marks those that repeat an earlier one.
+/// An iterator over inputs that marks repeats of an earlier input.
 pub(super) struct Repeats<I> {
     inputs: I,
     key_of: Option<KeyOf>,
-    /// The position of the first input with a key. Two keyed hashes of 64 bits stand for the key, so that no two keys
-    /// can be expected to collide, whatever the inputs.
+    /// The position of the first input with a key. Two 64-bit keyed hashes represent the key, so that collisions are
+    /// not to be expected, whatever the inputs.
     first: HashMap<[u64; 2], u64>,
     hashers: [RandomState; 2],
     most: u64,
 }
 
 impl<I> Repeats<I> {
-    /// Marks the inputs by their keys; without a function for these, none is marked.
+    /// Marks the inputs by their keys; without a function that returns keys, no input is marked.
     pub(super) fn of(inputs: I, key_of: Option<KeyOf>) -> Self {
         Self {
             inputs,
@@ -74,12 +75,12 @@ impl<I: Iterator<Item = Result<Ask, Failure>>> Iterator for Repeats<I> {
 /// The answers to the inputs so far, by which repeats are answered.
 #[derive(Debug, Default)]
 pub(crate) struct EarlierAnswers {
-    /// The answers at each target, in the order of the inputs; `None` if there are no repeats in the run.
+    /// The answers at each target, in the order of the inputs; `None` if the run has no repeats.
     answers: Option<Vec<EarlierAnswer>>,
     targets: usize,
-    /// The names of targets and searches. There are few different ones.
+    /// The names of targets and searches. Only a few of them are different.
     names: Vec<String>,
-    /// The number of answers that repeat an earlier one.
+    /// The number of answers that repeat an earlier answer.
     pub(crate) repeats: u64,
 }
 
@@ -91,7 +92,7 @@ struct EarlierAnswer {
     hits: Option<u64>,
     /// The control numbers of the records.
     records: Box<str>,
-    /// The names of the target that had them and of the search that found them.
+    /// The name of the target that had the records, and of the search that found them.
     target: Option<NameIndex>,
     step: Option<NameIndex>,
 }
@@ -100,7 +101,7 @@ struct EarlierAnswer {
 type NameIndex = u16;
 
 impl EarlierAnswers {
-    /// Remembers the answers of a run at these targets if `is_wanted`.
+    /// Remembers the answers of a run at these targets if `is_wanted` is true.
     pub(super) fn new(targets: usize, is_wanted: bool) -> Self {
         Self {
             answers: is_wanted.then(Vec::new),
@@ -109,7 +110,7 @@ impl EarlierAnswers {
         }
     }
 
-    /// Remembers an answer in a report.
+    /// Remembers an answer from a report.
     pub(super) fn read(&mut self, ask: &Ask, line: &ParsedLine, outcome: OutcomeName) {
         let names = [line.target.as_deref(), line.step.as_deref()];
         self.keep(ask, names, |[target, step]| EarlierAnswer {
@@ -137,7 +138,7 @@ impl EarlierAnswers {
         });
     }
 
-    /// Returns the answer to an input that repeats an earlier one; `None` for any other input.
+    /// Returns the answer to an input that repeats an earlier input; `None` for any other input.
     pub(super) fn answer(&self, ask: &Ask) -> Option<Answer> {
         let first = ask.repeats?;
         let place = self.place(first, ask.target);
@@ -180,7 +181,7 @@ impl EarlierAnswers {
             *kept = answer(names);
         }
     }
-    /// Returns the place of an answer among all of them.
+    /// Returns the index of an answer in the list of all answers.
     fn place(&self, position: u64, target: usize) -> usize {
         let before = usize::try_from(position.saturating_sub(1)).unwrap_or(usize::MAX);
         let before = before.saturating_mul(self.targets);
@@ -204,7 +205,7 @@ mod tests {
     use super::*;
     use crate::batch::inputs::{Inputs, asks};
 
-    /// The position of each input, and that of the one that it repeats.
+    /// Returns the position of each input, and the position of the input that it repeats.
     fn repeats(inputs: &'static str, most: u64) -> Vec<(u64, Option<u64>)> {
         let mut all = Inputs::default();
         all.add("inputs", std::io::Cursor::new(inputs));

@@ -36,7 +36,7 @@ pub(super) struct Report {
     later: Option<LaterAnswers>,
     /// Whether the file has already been passed to the syncing thread.
     is_noted: bool,
-    /// Whether another program had saved the report, so that it was written anew.
+    /// Whether another program had saved the report, so that it was rewritten.
     is_restored: bool,
 }
 

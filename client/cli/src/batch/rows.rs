@@ -1,4 +1,4 @@
-//! Reads the rows of a table, which has comma-separated values (RFC 4180), or semicolons or tabs instead of commas.
+//! Reads the rows of a table with comma-separated values (RFC 4180), or with semicolons or tabs instead of commas.
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 
@@ -45,7 +45,7 @@ impl<R: BufRead> RowReader<R> {
         }
     }
 
-    /// Returns whether the table began with a byte order mark, as those for spreadsheet programs do.
+    /// Returns whether the table began with a byte order mark, as tables for spreadsheet programs do.
     pub(crate) fn has_byte_order_mark(&self) -> bool {
         self.has_mark
     }
@@ -79,7 +79,7 @@ impl<R: BufRead> RowReader<R> {
         }
     }
 
-    /// Reads the next row and keeps at most `most` octets of it; `None` after the last one.
+    /// Reads the next row and keeps at most `most` octets of it; `None` after the last row.
     pub(crate) fn next(&mut self, most: usize) -> io::Result<Option<Row>> {
         self.skip_blank_lines()?;
         let mut row = Row {
@@ -223,7 +223,7 @@ pub(crate) fn is_workbook(begin: &[u8]) -> bool {
 /// The message about a workbook.
 pub(crate) const WORKBOOK: &str = "it is a workbook (.xlsx, .ods) or another zip file; save the sheet as CSV in a spreadsheet program";
 
-/// Returns the text of a table in UTF-8, which may be in UTF-16.
+/// Returns the text of a table in UTF-8; the table itself may be in UTF-16.
 pub(crate) fn text_of_table(mut input: BufReader<Box<dyn Read>>) -> io::Result<Box<dyn BufRead>> {
     Ok(if text::is_utf16(input.fill_buf()?) {
         Box::new(text::utf16_reader(input))
@@ -232,7 +232,8 @@ pub(crate) fn text_of_table(mut input: BufReader<Box<dyn Read>>) -> io::Result<B
     })
 }
 
-/// The text of a cell that has it as a formula, so that spreadsheet programs change nothing in it: `="0306406152"`.
+/// Returns the text of a cell that contains it as a formula, which keeps spreadsheet programs from changing it:
+/// `="0306406152"`.
 pub(crate) fn without_formula(cell: Vec<u8>) -> Vec<u8> {
     let formula = cell.trim_ascii().strip_prefix(b"=\"");
     match formula.and_then(|rest| rest.strip_suffix(b"\"")) {
@@ -279,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn audit_r_f_a_quotation_mark_that_is_never_closed_is_told() {
+    fn audit_r_f_an_unclosed_quotation_mark_is_reported() {
         let last = |table: &'static str| {
             let mut reader = RowReader::new(table.as_bytes());
             loop {

@@ -26,7 +26,8 @@ pub(super) fn utf16_reader<R: BufRead>(input: R) -> impl BufRead {
     })
 }
 
-/// Returns the text in UTF-8, whatever its byte order mark says. Nothing is read before the first octet is needed.
+/// Returns the text in UTF-8, decoded from UTF-16 if a byte order mark says so. Nothing is read before the first
+/// octet is needed.
 pub(super) fn from_marked_utf16(input: impl BufRead + Send + 'static) -> Box<dyn BufRead + Send> {
     Box::new(BufReader::new(MarkedReader {
         input: Some(Box::new(input)),
@@ -36,7 +37,7 @@ pub(super) fn from_marked_utf16(input: impl BufRead + Send + 'static) -> Box<dyn
 
 /// Text that may be in UTF-16.
 struct MarkedReader {
-    /// The octets; `None` after their mark has been examined.
+    /// The octets; `None` after their byte order mark has been examined.
     input: Option<Box<dyn BufRead + Send>>,
     text: Box<dyn BufRead + Send>,
 }

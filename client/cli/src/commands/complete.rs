@@ -1,5 +1,5 @@
-//! What shells complete: names of targets and databases, record syntaxes, indexes and formats. Only the user's file of targets is read;
-//! if it is broken, what can be read of it is used.
+//! Completions for shells: names of targets and databases, record syntaxes, indexes and formats. Only the user's targets file is
+//! read; if it has errors, the readable part is used.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -55,7 +55,7 @@ pub(crate) fn index() -> ArgValueCompleter {
 pub(crate) fn sort_key() -> ArgValueCompleter {
     ArgValueCompleter::new(|typed: &OsStr| {
         let mut found = indexes(typed, "");
-        // The direction is offered when a name is complete.
+        // The sort direction is offered once the name is complete.
         if let [_] = found.as_slice() {
             found.extend(indexes(typed, ":desc"));
         }
@@ -120,7 +120,7 @@ pub(crate) fn input_form() -> ArgValueCandidates {
     })
 }
 
-/// Returns the names of indexes, each with an ending.
+/// Returns the names of indexes, each followed by `ending`.
 fn indexes(typed: &OsStr, ending: &str) -> Vec<CompletionCandidate> {
     let names = TABLE.iter().map(|index| {
         let help = format!("as in {}", index.example);
@@ -129,7 +129,7 @@ fn indexes(typed: &OsStr, ending: &str) -> Vec<CompletionCandidate> {
     fitting(names, typed)
 }
 
-/// Returns the words that begin with what is typed, with their help.
+/// Returns the words that begin with the typed text, with their help.
 fn fitting(
     words: impl IntoIterator<Item = (String, Option<String>)>,
     typed: &OsStr,
@@ -167,7 +167,7 @@ impl Line {
         self.words.iter().any(|word| word == option)
     }
 
-    /// Returns whether a word before the last one is a target.
+    /// Returns whether a word before the last one names a target.
     fn names_target(&self) -> bool {
         let before = self.words.len().saturating_sub(1);
         let mut words = self.words.iter().take(before).skip(1);
@@ -209,7 +209,7 @@ impl Line {
     }
 }
 
-/// Returns the file of `--targets`, or else the user's file.
+/// Returns the file given by `--targets`, or else the user's file.
 fn targets_file(words: &[OsString]) -> Option<PathBuf> {
     let mut words = words.iter();
     while let Some(word) = words.next() {
@@ -226,12 +226,13 @@ fn targets_file(words: &[OsString]) -> Option<PathBuf> {
     Profiles::user_file()
 }
 
-/// The maximum size of a file of targets, in octets.
+/// The maximum size of a targets file, in octets.
 const MAX_FILE: u64 = 1 << 20;
 
-/// Returns the targets that are built in and those of a file. Of a file with a wrong profile, the names are known.
+/// Returns the built-in targets and those in a file. If the file has an invalid profile, at least the names are
+/// returned.
 fn known_targets(file: Option<PathBuf>) -> Vec<(String, Option<String>, Vec<String>)> {
-    // A pipe might never have a writer.
+    // Reading a pipe that has no writer would block.
     let file = file.filter(|path| path.is_file());
     let read = |path: &PathBuf| Profiles::built_in().with_file(path).ok();
     let whole = file.as_ref().and_then(read);
@@ -328,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn r_f13_a_broken_file_of_targets_is_no_failure() {
+    fn r_f13_a_broken_file_of_targets_is_not_a_failure() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("targets.toml");
         let has = |name: &str| {

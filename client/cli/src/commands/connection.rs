@@ -26,7 +26,7 @@ use crate::console::output::{Failure, Output};
 use crate::console::password;
 use z3950_asn1::apdu::{IdAuthentication, InitializeRequest};
 
-/// Options of every command that asks targets for something.
+/// Options of every command that sends requests to targets.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ConnectionOptions {
     #[command(flatten)]
@@ -91,7 +91,7 @@ pub(crate) struct TargetsFile {
     pub(crate) targets_file: Option<PathBuf>,
 }
 
-/// The user's identity; serialized as in the file of targets.
+/// The user's identity, serialized in the same form as in the targets file.
 #[derive(Clone, Debug, Args, Serialize)]
 #[command(next_help_heading = "Options for credentials")]
 pub(crate) struct Identity {
@@ -232,7 +232,7 @@ impl Setup {
 pub(crate) fn timeouts(options: &Network) -> Timeouts {
     let mut timeouts = Timeouts::default().with_answer(options.timeout.0);
     timeouts.connect = options.connect_timeout.0;
-    // The jobs of a batch wait for each other's sessions.
+    // The jobs of a batch wait for each other's sessions, so this wait has no timeout.
     timeouts.session = None;
     timeouts.deadline = options.deadline.0.map(|wait| Instant::now() + wait);
     timeouts
@@ -352,7 +352,8 @@ pub(crate) fn may_prompt(profile: &Profile) -> bool {
     credentials.is_some_and(|credentials| credentials.password_command.is_some())
 }
 
-/// Clears the terminal for a password command of the profile, which may prompt there.
+/// Stops the waiting line for good if the profile has a password command, because the command may prompt on the
+/// terminal.
 pub(crate) fn make_room(profile: &Profile, output: &Output) {
     if may_prompt(profile) {
         output.waiting().give_up();

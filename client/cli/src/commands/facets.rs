@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_reports_is_put_in_words() {
+    fn the_reports_of_the_server_are_put_in_words() {
         let facet = FacetField {
             terms: Some(vec![FacetTerm {
                 term: Term::General("Austen\u{1b}".into()),

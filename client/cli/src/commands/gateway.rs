@@ -22,7 +22,7 @@ pub(crate) struct GatewayOption {
     gateway: Option<GatewayChoice>,
 }
 
-/// The gateway to ask; `None` for the choice to ask the servers themselves.
+/// The gateway to use; `None` if the client contacts the servers directly.
 #[derive(Clone, Debug)]
 struct GatewayChoice(Option<Gateway>);
 
@@ -34,10 +34,10 @@ fn chosen(text: &str) -> Result<GatewayChoice, z3950::GatewayAddressError> {
 }
 
 impl GatewayOption {
-    /// Returns the gateway to ask; `None` to ask the servers themselves, as with `--demo`.
+    /// Returns the gateway to use; `None` to contact the servers directly, as with `--demo`.
     ///
     /// # Errors
-    /// Fails if options are given that only the servers themselves could follow.
+    /// Fails if options are given that only a direct connection could honour.
     pub(crate) fn chosen(
         &self,
         connection: &ConnectionOptions,

@@ -168,7 +168,7 @@ struct Retriever {
     mode: Mode,
     /// Whether the built-in catalogue answers.
     is_demo: bool,
-    /// The gateway that is asked in place of the servers, if there is one.
+    /// The gateway that is used instead of the servers, if there is one.
     gateway: Option<String>,
     writing: Writing,
     notes: SourceNotes,

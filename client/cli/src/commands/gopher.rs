@@ -83,7 +83,7 @@ impl Arguments {
         let needs = |url: &OsString, wanted: GopherPlanError| {
             let text = url.as_encoded_bytes();
             match GopherUrl::parse(text, mode) {
-                // The refusal of the URL itself says more.
+                // The error about the URL itself is more helpful.
                 Err(_) if GopherUrl::has_scheme(text) => true,
                 Err(_) => false,
                 Ok(url) => match wanted {
@@ -111,7 +111,7 @@ impl Arguments {
         })
     }
 
-    /// Returns whether an option is given that applies to Gopher URLs of some kind only.
+    /// Returns whether an option is given that applies only to some kinds of Gopher URLs.
     pub(crate) fn has_input(&self) -> bool {
         self.query.is_some() || !self.answers.is_empty()
     }

@@ -45,7 +45,7 @@ impl RecordOutput {
         self.style_in(self.format())
     }
 
-    /// Returns the format that is asked for, or else the usual one.
+    /// Returns the requested format, or else the default format.
     pub(crate) fn format(&self) -> Format {
         self.format.unwrap_or_default()
     }
@@ -136,7 +136,7 @@ impl First {
             .map_or(self.start, |skipped| skipped.saturating_add(1))
     }
 
-    /// Returns the number of records before the first.
+    /// Returns the number of records before the first requested one.
     pub(crate) fn skipped(&self) -> u64 {
         self.position().saturating_sub(1)
     }

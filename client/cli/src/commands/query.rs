@@ -365,7 +365,8 @@ pub(crate) fn pointed_out(error: &QueryError, text: &str) -> String {
     }
 }
 
-/// Returns the message for an invalid query in a language, which shows how a comparison is written in it, if there is one.
+/// Returns the message for an invalid query. If the query contains a comparison, the message shows how it is written
+/// in this language.
 fn refused(error: &QueryError, language: Language, text: &str) -> String {
     let words = pointed_out(error, text);
     match comparisons::form(language, text).filter(|form| !text.contains(form)) {
@@ -402,7 +403,7 @@ fn misread(text: &str) -> Option<String> {
             }
             let end = word.find(['=', '<', '>']);
             if let Some((name, rest)) = end.and_then(|end| word.split_at_checked(end)) {
-                // The index after a dot is not known to words, but others are compared: year>1900.
+                // This language does not know index names with a dot; other names can be compared, as in year>1900.
                 let is_compared = !rest.starts_with('=') && !name.contains('.') && !name.is_empty();
                 if is_compared && is_index(name) || name.ends_with(':') {
                     continue;

@@ -120,7 +120,7 @@ pub(crate) async fn run(arguments: &Search, output: &mut Output) -> Result<Exit,
         match reach.place(text, &wanted.asked.databases, output) {
             Ok(mut place) => {
                 place.hint = hint(&reach, &arguments.words, index);
-                // Elsewhere, such a word is a host that cannot be found. With --demo, every host leads to the catalogue.
+                // Without --demo, such a word is a host that cannot be found. With --demo, every host leads to the catalogue.
                 if place.is_demo
                     && index > 0
                     && let Some(hint) = place.hint.take()
@@ -146,7 +146,7 @@ pub(crate) async fn run(arguments: &Search, output: &mut Output) -> Result<Exit,
     }
     let records = &wanted.asked.records;
     let format = match records.format {
-        // Ten whole records would scroll past.
+        // Ten whole records would scroll off the screen.
         None if is_seen => Format::Brief,
         _ => batch.format(records.format())?,
     };

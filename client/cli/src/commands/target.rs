@@ -53,7 +53,7 @@ pub(crate) struct TargetClient {
     open: Option<OpenSession>,
     /// The settings for parsing queries.
     pub(crate) dialects: Dialects,
-    /// Those of the given options that have no effect without TLS.
+    /// The given options that have no effect without TLS.
     of_tls: Vec<&'static str>,
     /// Whether the user name and password in a URL are sent.
     sends_url_credentials: bool,
@@ -79,7 +79,7 @@ impl TargetClient {
         })
     }
 
-    /// Sends a request again as often as this if its session is lost.
+    /// Sets how often a request is sent again if its session is lost.
     pub(crate) fn with_repeats(self, max_repeats: usize) -> Self {
         let mut options = self.client.options().clone();
         options.max_repeats = max_repeats;

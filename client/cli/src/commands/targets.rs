@@ -121,7 +121,7 @@ fn list(arguments: &List, output: &mut Output) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// Returns whether each word, in lower case, is somewhere in what a person knows of a target.
+/// Returns whether each word, in lower case, occurs in the visible parts of a profile.
 fn has_all(words: &[String], name: &str, entry: &ProfileEntry) -> bool {
     let profile = &entry.profile;
     let texts = [profile.title.as_deref(), profile.note.as_deref()];

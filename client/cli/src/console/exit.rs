@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn the_more_serious_exit_wins() {
         use Exit::*;
-        // From the most serious to the least.
+        // Exit codes from the most serious to the least serious.
         let order = [
             (130, Interrupted),
             (1, Unexpected),

@@ -23,7 +23,7 @@ mod echo {
     use rustix::process::getpgrp;
     use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetpgrp, tcsetattr};
 
-    /// The modes of the terminal, from before they were changed.
+    /// The modes of the terminal before they were changed.
     static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
 
     pub(super) fn stop() {

@@ -46,7 +46,8 @@ pub(crate) fn install(verbose: u8, color: ColorChoice) {
     }
 }
 
-/// Fields of events and spans. Any of them may hold text from a server: it changes nothing around it on a terminal.
+/// Formats the fields of events and spans. Text from a server in a field is escaped, so that it cannot affect the
+/// terminal.
 struct EscapedFields;
 
 impl<'w> FormatFields<'w> for EscapedFields {
@@ -82,8 +83,8 @@ pub(crate) fn shows_apdus() -> bool {
     tracing::enabled!(tracing::Level::DEBUG)
 }
 
-/// A writer of log events, which writes each event at once. A field may contain text from a server, so lines of an
-/// event after the first are indented, and cannot be mistaken for another event or a message.
+/// A writer of log events, which writes each event in one call. A field may contain text from a server, so lines of
+/// an event after the first are indented, and cannot be mistaken for another event or a message.
 struct Events<W>(W);
 
 impl<W: Write> Write for Events<W> {

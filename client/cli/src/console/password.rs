@@ -1,4 +1,4 @@
-//! Asks for a password at a terminal, without echo, and remembers whether one is missing.
+//! Asks for a password at a terminal, without echo, and remembers whether the user has not given one.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -54,7 +54,7 @@ fn from_terminal(user: &str) -> io::Result<Option<String>> {
     tcsetattr(&terminal, OptionalActions::Now, &before)?;
     let line = match line {
         Ok(line) => line?,
-        // The signal ends the program as soon as the command looks for it.
+        // The signal ends the program as soon as the command checks for it.
         Err(Stopped(_)) => return Ok(None),
     };
     if line.len() > MAX_PASSWORD {
@@ -65,18 +65,18 @@ fn from_terminal(user: &str) -> io::Result<Option<String>> {
     Ok((!password.is_empty()).then_some(password))
 }
 
-/// The value of a key of the terminal that there is not (`_POSIX_VDISABLE`).
+/// The value that disables a special key of the terminal (`_POSIX_VDISABLE`).
 #[cfg(unix)]
 const NO_KEY: u8 = if cfg!(target_os = "linux") { 0 } else { 0xFF };
-/// The octet of Ctrl-Z, which belongs to no password.
+/// The octet of Ctrl-Z, which cannot be part of a password.
 #[cfg(unix)]
 const SUSPEND: u8 = 0x1A;
 
-/// The maximum length of a password, in octets. A terminal's line is not longer.
+/// The maximum length of a password, in octets; terminals do not accept longer lines.
 #[cfg(unix)]
 const MAX_PASSWORD: usize = 4_096;
 
-/// Reads a line without the octets after it, which the standard library would keep in its buffer.
+/// Reads a line, but not the octets after it, which the standard library would keep in its buffer.
 #[cfg(unix)]
 fn read_line(terminal: &io::Stdin) -> rustix::io::Result<Vec<u8>> {
     let mut line = Vec::new();

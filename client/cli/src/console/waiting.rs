@@ -1,5 +1,5 @@
-//! A moving line on the terminal while a server is awaited, by which the user sees that the program is running. The
-//! line is erased before anything else is written.
+//! Shows a moving line on the terminal while the program waits for a server, so that the user sees that it is
+//! running. The line is erased before anything else is written.
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;
@@ -29,7 +29,7 @@ struct LineState {
     bar: RefCell<Option<ProgressBar>>,
     /// The time of the last output.
     since: Cell<Instant>,
-    /// The number of reasons to keep the terminal free.
+    /// The number of guards that keep the terminal free.
     held: Cell<u32>,
     /// Whether data on the terminal ended in the middle of a line, which the waiting line would overwrite.
     is_within_line: Cell<bool>,

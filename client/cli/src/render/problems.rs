@@ -1,11 +1,12 @@
-//! Characters that a record loses or changes in a conversion, in words: few of them one by one, more of them counted.
+//! Describes the characters that a record loses or changes in a conversion: a few of them one by one, and otherwise
+//! their number.
 
 use z3950_marc::charset::{FieldProblem, ProblemKind, Unencodable};
 
-/// How many problems of a record are described one by one.
+/// The number of problems in a record that are described one by one.
 const FEW: usize = 3;
 
-/// Describes what could not be decoded: the first places, and how many others there are.
+/// Describes what could not be decoded: the first places, and the number of other places.
 pub(crate) fn undecoded(problems: &[FieldProblem]) -> Vec<String> {
     let mut words: Vec<String> = problems.iter().take(FEW).map(ToString::to_string).collect();
     match problems.len().saturating_sub(FEW) {
@@ -16,8 +17,8 @@ pub(crate) fn undecoded(problems: &[FieldProblem]) -> Vec<String> {
     words
 }
 
-/// Describes the characters that the character set of the output does not have: which, how many, and what is written for them. `None`
-/// if it has all of them.
+/// Describes the characters that the output character set lacks: which, how many, and what is written instead. Returns `None` if
+/// it lacks none.
 pub(crate) fn not_encoded(problems: &[FieldProblem], replaced: Unencodable) -> Option<String> {
     let mut set = "";
     let mut characters = Vec::new();

@@ -44,11 +44,11 @@ impl RecordContext<'_> {
 pub(crate) struct Style {
     format: Format,
     table: Option<Arc<Table>>,
-    /// The fields of another record that every record gets in place of its own.
+    /// The fields of another record that replace the corresponding fields of every record.
     local: Option<Arc<LocalFields>>,
 }
 
-/// Fields of a record that one from a server gets in place of its own.
+/// Fields of a record that replace the corresponding fields of a record from a server.
 #[derive(Debug)]
 pub(crate) struct LocalFields {
     tags: LocalTags,
@@ -67,7 +67,8 @@ impl LocalFields {
         }
     }
 
-    /// Returns the tags of the fields with their numbers, such as `001, 852 (2)`; empty if there are none.
+    /// Returns the tags of the fields, with the number of fields if there are several, such as `001, 852 (2)`; empty
+    /// if there are none.
     pub(crate) fn in_words(&self) -> String {
         let mut counts: Vec<(Tag, usize)> = Vec::new();
         for field in &self.fields {
@@ -105,7 +106,7 @@ impl Style {
         }
     }
 
-    /// Returns the same style, in which every MARC record gets these fields in place of its own.
+    /// Returns the same style, in which these fields replace the corresponding fields of every MARC record.
     pub(crate) fn with_local(self, local: Arc<LocalFields>) -> Self {
         Self {
             local: Some(local),
@@ -121,12 +122,12 @@ impl Style {
         }
     }
 
-    /// Returns whether records get fields in place of their own.
+    /// Returns whether fields of the records are replaced.
     pub(super) fn has_local(&self) -> bool {
         self.local.is_some()
     }
 
-    /// Returns the record with the fields that it gets in place of its own.
+    /// Returns the record with its fields replaced.
     pub(super) fn localised<'a>(&self, record: &'a MarcRecord) -> Cow<'a, MarcRecord> {
         match &self.local {
             None => Cow::Borrowed(record),
@@ -180,7 +181,7 @@ impl Style {
         }
     }
 
-    /// Appends a MARC record in UTF-8, and returns remarks on what the format does not hold.
+    /// Appends a MARC record in UTF-8, and returns remarks on data that the format cannot represent.
     pub(crate) fn write(
         &self,
         record: &MarcRecord,
@@ -210,7 +211,7 @@ impl Style {
                 syntax: context.opac.map(|_| syntax(Some(OPAC))),
                 rest: context.opac.map(without_record),
             };
-            // Writing to memory cannot fail, nor can a serializer of ours.
+            // Writing to memory cannot fail, and neither can the project's own serializers.
             drop(serde_json::to_writer(&mut *out, &line));
             out.push(b'\n');
             return Ok(Remarks::default());
@@ -219,14 +220,14 @@ impl Style {
     }
 }
 
-/// A MARC record as one object, after the members that describe it.
+/// A MARC record as a JSON object, preceded by the members that describe it.
 #[derive(Serialize)]
 struct JsonLine<'a> {
     #[serde(flatten)]
     described: Map<String, Value>,
     #[serde(flatten)]
     record: &'a MarcRecord,
-    /// The syntax of the record that holds this one.
+    /// The syntax of the record that contains this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     syntax: Option<Value>,
     /// The other contents of the record that contains this one.
@@ -261,7 +262,7 @@ impl Format {
     }
 }
 
-/// Returns the members with which every record in JSON begins, in every record syntax.
+/// Returns the members at the beginning of every record in JSON, whatever its syntax.
 pub(super) fn described(
     citation: &Citation,
     source: Option<&str>,

@@ -88,8 +88,8 @@ pub(crate) fn with_short_words(text: &str) -> Cow<'_, str> {
 /// The maximum length of a word in an error, in characters.
 const MAX_WORD: usize = 200;
 
-/// Returns the number of columns that text takes on a terminal: two for a character of Chinese, Japanese or Korean, none
-/// for a combining one.
+/// Returns the number of columns that text takes on a terminal: two for a Chinese, Japanese or Korean character, none
+/// for a combining character.
 pub(crate) fn columns_of(text: &str) -> usize {
     text.width()
 }
@@ -113,14 +113,14 @@ pub(crate) fn cut_to(line: &str, columns: usize) -> String {
     cut
 }
 
-/// Returns text with spaces after it, up to this number of columns.
+/// Returns text padded with spaces to this number of columns.
 pub(crate) fn padded(text: &str, columns: usize) -> String {
     let missing = columns.saturating_sub(columns_of(text));
     format!("{text}{:missing$}", "")
 }
 
-/// Breaks text at spaces into lines of at most `columns` columns. Lines after the first are indented. A word that
-/// is longer is not broken.
+/// Breaks text at spaces into lines of at most `columns` columns. Lines after the first are indented. A longer word
+/// is not broken.
 pub(crate) fn wrapped(text: &str, columns: usize, indent: usize) -> String {
     let mut out = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
@@ -144,7 +144,8 @@ pub(crate) fn wrapped(text: &str, columns: usize, indent: usize) -> String {
     out
 }
 
-/// Breaks text into lines like [`wrapped`], breaks words that are longer than a line too, and drops spaces at the ends.
+/// Breaks text into lines like [`wrapped`], but also breaks words that are longer than a line, and drops trailing
+/// spaces.
 pub(crate) fn folded(text: &str, columns: usize, indent: usize) -> Vec<String> {
     let mut lines = Vec::new();
     for line in wrapped(text, columns, indent).lines() {

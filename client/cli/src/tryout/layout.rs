@@ -17,7 +17,7 @@ pub(super) struct Conversation {
 
 /// An APDU of a conversation, or the state after it.
 pub(super) struct Entry {
-    /// Who sent what: `→ Init request`.
+    /// The direction and name of the APDU, such as `→ Init request`.
     head: String,
     /// The section of the standard; empty for a state.
     section: &'static str,
@@ -100,7 +100,7 @@ fn below(conversation: &Conversation, width: usize) -> Vec<String> {
     std::iter::once(title).chain(lines).collect()
 }
 
-/// Returns lines that join a line of each column.
+/// Returns lines that each join a line from both columns.
 fn beside(left: &[String], right: &[String], column: usize) -> Vec<String> {
     let line = |lines: &[String], row| lines.get(row).cloned().unwrap_or_default();
     let rows = 0..left.len().max(right.len());

@@ -1,4 +1,4 @@
-//! Says in one sentence what an APDU asks or answers, and where Z39.50-2003 describes it.
+//! Explains in one sentence what an APDU asks or answers, and names the section of Z39.50-2003 that describes it.
 
 use z3950::Record;
 use z3950_asn1::apdu::{
@@ -27,7 +27,7 @@ pub(super) struct Said {
     pub(super) words: String,
 }
 
-/// Returns what the APDU in these octets says. Octets are empty if they were too many to be recorded.
+/// Returns the explanation of the APDU in these octets. The octets are empty if there were too many to record.
 pub(super) fn of(octets: &[u8]) -> Said {
     match codec::decode(octets) {
         Ok(apdu) => of_apdu(&apdu),
@@ -63,7 +63,7 @@ fn of_apdu(apdu: &Apdu) -> Said {
     }
 }
 
-/// Returns text in which nothing can break or overwrite a line.
+/// Returns text without characters that could break or overwrite a line.
 fn one_line(words: &str) -> String {
     shown(words.as_bytes())
 }
@@ -144,7 +144,7 @@ fn database(name: &DatabaseName) -> String {
     text_of(&name.0)
 }
 
-/// Returns a query of a single term with the names of its attribute types, and any other query in PQF.
+/// Returns a query: a single term with the names of its attribute types, and any other query in PQF.
 fn asked(asked: &Query) -> String {
     let (Query::Type1(rpn) | Query::Type101(rpn)) = asked else {
         return query(asked);
@@ -238,7 +238,7 @@ fn present_response(response: &PresentResponse) -> String {
     }
 }
 
-/// The contents of a response beside its counts.
+/// The contents of a response apart from its counts.
 enum Contents {
     Nothing,
     Records(String),
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn apdus_are_said_in_words() {
+    fn apdus_are_described_in_words() {
         let diagnostic = || DefaultDiagFormat::bib1(14, "a\nb");
         let surrogate = ResponseRecord::SurrogateDiagnostic(DiagRec::DefaultFormat(diagnostic()));
         let refused = Records::NonSurrogateDiagnostic(diagnostic());
@@ -404,9 +404,10 @@ mod tests {
         assert_eq!((unread.name, unread.section), ("Octets", "§4.1"));
     }
 
-    /// The bounds of a search say how many records come with the answer (Z39.50-2003 §3.2.2.1.6).
+    /// Tests that the explanation of a search includes its bounds, which control how many records come with the
+    /// answer (Z39.50-2003 §3.2.2.1.6).
     #[test]
-    fn the_bounds_of_a_search_are_said() {
+    fn the_bounds_of_a_search_are_described() {
         for ((small, large, medium), expected) in [
             ((0, 1, 0), "No record comes with the answer."),
             (

@@ -98,17 +98,17 @@ __all__ = [
 ]
 
 
-# These are the names that people meet in `help` and in messages.
+# These are the names that people see in `help` and in messages.
 for _public in (Answer, Connection, Event, Login, Records, Request, ResultSet, connect, convert, find, get, lookup, read, serve):
     _public.__module__ = __name__
 
-#: Modules that are imported when they are asked for, and types by the module that they are in.
+#: Modules that are imported on first use, and types with the modules that define them.
 _LATER = {"aio": "", "testing": "", "url": "", "Backend": "_types", "ConnectOptions": "_types", "MarcLike": "_types", "Source": "_types"}
 
 if not TYPE_CHECKING:
 
     def __getattr__(name):
-        # asyncio alone takes longer to import than all of this.
+        # Importing asyncio alone takes longer than importing this package.
         if (module := _LATER.get(name)) is None:
             raise AttributeError(f"module 'z3950' has no attribute {name!r}")
         from importlib import import_module

@@ -1,4 +1,4 @@
-"""What the blocking and the asyncio classes share."""
+"""The common parts of the blocking and the asyncio classes."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 
     from ._types import MarcLike
 
-#: How many records an iteration requests first, and then at a time.
+#: The number of records in the first request of an iteration, and in each later one.
 FIRST_PAGE, PAGE = 20, 200
 
-#: How many answers without any record may follow each other before an iteration that skips errors raises one.
+#: The maximum number of consecutive answers without any record before an iteration that skips errors raises one.
 BARREN = 2
 
-#: The condition of Bib-1 that there is no record at a position.
+#: The Bib-1 condition for a position that does not have a record.
 OUT_OF_RANGE = 13
 
-#: The highest number that is sent.
+#: The highest number that can be sent.
 MOST = 2**63 - 1
 
-#: The names of `ConnectOptions`, which need not be imported for it, and what their values are.
+#: The names of `ConnectOptions`, which therefore need not be imported, with descriptions of their values.
 OPTIONS: dict[str, tuple[str, ...]] = {
     "timeout": ("float", "int", "None"),
     **dict.fromkeys(("user", "password", "group", "syntax", "elements", "charset", "query_charset", "proxy"), ("str", "None")),
@@ -38,13 +38,13 @@ OPTIONS: dict[str, tuple[str, ...]] = {
 #: The types of options.
 KINDS = {"float": float, "int": int, "str": str, "bool": bool, "bytes": bytes}
 
-#: How many terms a facet has.
+#: The default number of terms of a facet.
 TERMS = 10
 
-#: How queries in PQF begin, apart from a plain term.
+#: The beginnings of queries in PQF other than plain terms.
 PQF = ("@attr", "@and", "@or", "@not", "@prox", "@set", "@term")
 
-#: What a setting of another library is called in this one.
+#: The names of settings in other libraries, with the corresponding names in this one.
 ELSEWHERE = {
     "preferredrecordsyntax": "syntax",
     "recordsyntax": "syntax",
@@ -58,7 +58,7 @@ ELSEWHERE = {
 
 
 class Fixed:
-    """An object that has only the attributes of its class."""
+    """An object that can only have the attributes of its class."""
 
     __slots__ = ()
 
@@ -73,7 +73,7 @@ class Fixed:
 
 
 def as_query(query: Query | str) -> Query:
-    """A plain string is words; its language is never guessed."""
+    """Converts an argument to a query. A plain string is parsed as words; its language is never guessed."""
     if isinstance(query, str):
         if query.lstrip().startswith(PQF):
             raise BadQuery(f"this is PQF, and a plain string is words: write Query.pqf({query!r})", 0)
@@ -84,7 +84,7 @@ def as_query(query: Query | str) -> Query:
 
 
 def as_options(arguments: Mapping[str, Any]) -> native.Options:
-    """The options of a connection, among the arguments of a function."""
+    """Returns the options of a connection from the arguments of a function."""
     options = {name: arguments[name] for name in OPTIONS}
     for name, value in options.items():
         kinds = OPTIONS[name]
@@ -96,7 +96,7 @@ def as_options(arguments: Mapping[str, Any]) -> native.Options:
 
 
 def is_a(kind: str, value: object) -> bool:
-    """Whether a value is of a kind. True and False are no numbers here."""
+    """Returns whether a value has a type. True and False do not count as numbers."""
     if kind == "PathLike":
         return hasattr(value, "__fspath__")
     if kind == "Mapping":
@@ -109,7 +109,7 @@ def is_a(kind: str, value: object) -> bool:
 
 
 def as_facets(facets: Iterable[str] | Mapping[str, int]) -> list[tuple[str, int]]:
-    """Facets to count, each with its number of terms."""
+    """Converts an argument to the facets to count, each with its number of terms."""
     if isinstance(facets, str):
         raise TypeError(f"facets is a list of fields: write facets=[{facets!r}]")
     numbered = facets.items() if hasattr(facets, "items") else [(name, TERMS) for name in facets]
@@ -121,7 +121,7 @@ def as_facets(facets: Iterable[str] | Mapping[str, int]) -> list[tuple[str, int]
 
 
 def as_count(name: str, number: int, least: int = 0) -> int:
-    """A number of records, terms or lookups."""
+    """Checks a number of records, terms or lookups."""
     if not isinstance(number, int) or isinstance(number, bool):
         raise TypeError(f"{name} is an int, not {type(number).__name__}")
     if number < least:
@@ -132,14 +132,14 @@ def as_count(name: str, number: int, least: int = 0) -> int:
 
 
 def as_seconds(name: str, seconds: float) -> float:
-    """A number of seconds."""
+    """Checks a number of seconds."""
     if not is_a("float", seconds) and not is_a("int", seconds):
         raise TypeError(f"{name} is a float or an int, not {type(seconds).__name__}")
     return seconds
 
 
 def as_docid(docid: str | bytes) -> bytes:
-    """Octets are sent as they are."""
+    """Converts an argument to a docid. Bytes are sent unchanged."""
     if isinstance(docid, (str, bytes)):
         if not docid:
             raise BadQuery("the docid is empty")
@@ -148,7 +148,7 @@ def as_docid(docid: str | bytes) -> bytes:
 
 
 def as_hits(hits: object) -> native.ResultSet:
-    """The native half of a result set."""
+    """Returns the native half of a result set."""
     found = getattr(hits, "_native", None)
     if isinstance(found, native.ResultSet):
         return found
@@ -156,7 +156,7 @@ def as_hits(hits: object) -> native.ResultSet:
 
 
 def as_keys(keys: tuple[str, ...]) -> list[str]:
-    """Keys to sort by."""
+    """Converts an argument to sort keys."""
     for key in keys:
         if not isinstance(key, str):
             raise TypeError(f"a key is a str, not {type(key).__name__}: write sort('title', 'date:desc')")
@@ -164,7 +164,7 @@ def as_keys(keys: tuple[str, ...]) -> list[str]:
 
 
 def as_octets(record: MarcLike) -> bytes:
-    """A record in a form that can be read."""
+    """Converts a record to a form that can be read."""
     from collections.abc import Mapping
 
     if isinstance(record, Record):
@@ -179,7 +179,7 @@ def as_octets(record: MarcLike) -> bytes:
         return bytes(record)
     if hasattr(record, "as_marc"):
         octets = record.as_marc()
-        # A str would be the path of a file.
+        # A str would be treated as the path of a file.
         if not isinstance(octets, bytes):
             raise TypeError(f"as_marc() of a {type(record).__name__} gives bytes, not {type(octets).__name__}")
         return octets
@@ -187,14 +187,14 @@ def as_octets(record: MarcLike) -> bytes:
 
 
 def as_records(records: MarcLike | Iterable[MarcLike]) -> list[Record]:
-    """One record or several to update."""
+    """Returns the records for an update, given one record or several."""
     if not (found := list(each_record(records))):
         raise ValueError("there is no record to update")
     return found
 
 
 def each_record(records: MarcLike | Iterable[MarcLike]) -> EachRecord:
-    """The records of one object, which may be iterable itself, or of many."""
+    """Iterates over the records in one object, which may be iterable itself, or in many objects."""
     from collections.abc import Mapping
 
     if isinstance(records, (Record, Mapping, bytes, bytearray, memoryview)) or hasattr(records, "as_marc"):
@@ -203,7 +203,7 @@ def each_record(records: MarcLike | Iterable[MarcLike]) -> EachRecord:
 
 
 class EachRecord:
-    """The records of many objects, one after the other. An exception in the place of one does not end them."""
+    """The records in many objects, one after the other. The iteration can continue after an exception for one object."""
 
     def __init__(self, records: Iterable[MarcLike]) -> None:
         self._given = iter(records)
@@ -221,12 +221,12 @@ class EachRecord:
 
 
 def counted(number: int, noun: str) -> str:
-    """`1 record`, `2 records`."""
+    """Formats a number with its noun: `1 record`, `2 records`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def as_targets(target: str | Iterable[str], options: native.Options) -> list[str]:
-    """One target, or several."""
+    """Returns a list of targets, given one target or several."""
     targets = [target] if isinstance(target, str) else list(target)
     if not targets:
         raise ValueError("there is no target to ask")
@@ -238,7 +238,7 @@ def as_targets(target: str | Iterable[str], options: native.Options) -> list[str
 
 
 def check_lookups(identifiers: Iterable[str], jobs: int, **flags: bool) -> None:
-    """Refuses what is no list of identifiers, no number of lookups at once, and no flag."""
+    """Checks the types of the identifiers, of the number of concurrent lookups, and of the flags."""
     if isinstance(identifiers, (str, bytes)):
         raise TypeError("identifiers is a list of str; for a single one, there is Connection.lookup")
     as_count("jobs", jobs, least=1)
@@ -246,14 +246,14 @@ def check_lookups(identifiers: Iterable[str], jobs: int, **flags: bool) -> None:
 
 
 def check_flags(flags: Mapping[str, object]) -> None:
-    """Refuses what is no flag."""
+    """Checks that all values are booleans."""
     for name, flag in flags.items():
         if not isinstance(flag, bool):
             raise TypeError(f"{name} is a bool, not {type(flag).__name__}")
 
 
 def begin_find(arguments: Mapping[str, Any]) -> native.Events:
-    """The events of a search, for the arguments of `find`."""
+    """Begins a search with the arguments of `find`; returns its events."""
     options = as_options(arguments)
     what, count = arguments["what"], as_count("count", arguments["count"])
     if not isinstance(what, (str, Query)):
@@ -266,7 +266,7 @@ def begin_find(arguments: Mapping[str, Any]) -> native.Events:
 def lookups(
     targets: list[str], identifiers: Iterable[str], options: native.Options, *flags: bool
 ) -> Iterator[tuple[str, native.Request | Exception]]:
-    """Identifiers and their lookups. An exception that ends them has the last place, so that what was asked before it is answered."""
+    """Yields identifiers with their lookups. If they end with an exception, it comes last, so that earlier lookups are answered."""
     try:
         for identifier in identifiers:
             yield identifier, native.lookup(targets, identifier, options, *flags)
@@ -275,7 +275,7 @@ def lookups(
 
 
 def wanted(index: int | slice, length: int) -> tuple[int, int, int]:
-    """The range of positions that a Python index selects: the first, counted from 1, the number, and the step."""
+    """Returns the range of positions that a Python index selects: the first one, counted from 1, the number, and the step."""
     if isinstance(index, slice):
         positions = range(length)[index]
         if not positions:
@@ -301,14 +301,14 @@ def records_of(page: list[Record | Error], size: int, step: int) -> list[Record]
 
 
 def found_at(index: int, record: Record | None, length: int) -> Record:
-    """The record at an index, which the server has unless it had estimated too many."""
+    """Returns the record at an index; it is missing only if the server has overestimated the number of records."""
     if record is None:
         raise IndexError(f"there is no record {index}: the server has fewer than the {length} that it estimated")
     return record
 
 
 def record_of(slot: Record | Error) -> Record:
-    """The record; raises an exception that is in its place."""
+    """Returns the record, or raises the exception that is in its place."""
     if isinstance(slot, Error):
         raise slot
     return slot
@@ -327,11 +327,11 @@ class Pages:
         self._size = FIRST_PAGE
         self._slots: Iterator[Record | Error] = iter(())
         self._has_ended = False
-        #: How many answers have had no record since the last one with a record.
+        #: The number of answers without a record since the last one with a record.
         self._barren = 0
 
     def next_range(self) -> tuple[int, int] | None:
-        """The first position and the size of the next request; `None` at the end."""
+        """Returns the first position and the size of the next request; `None` at the end."""
         return None if self._has_ended else (self._next, self._size)
 
     def add(self, page: list[Record | Error]) -> None:
@@ -362,12 +362,12 @@ class Pages:
 
 
 def is_of_one_record(error: Error) -> bool:
-    """Whether an error says nothing about the records after it."""
+    """Returns whether an error concerns only one record, so that the records after it can be read."""
     return isinstance(error, DamagedRecord) or (isinstance(error, Diagnostic) and error.condition != OUT_OF_RANGE)
 
 
 def hits_in_html(length: int, slots: list[Record | Error]) -> str:
-    """The first records as a table for notebooks; diagnostics are in their places."""
+    """Returns the first records as an HTML table for notebooks; diagnostics replace records that have failed."""
     from html import escape
 
     cells = [(str(slot), "") if isinstance(slot, Error) else (slot.title or "", slot.syntax or "") for slot in slots]

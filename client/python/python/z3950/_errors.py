@@ -27,7 +27,7 @@ class Error(Exception):
         return type(self), self._arguments(), vars(self)
 
     def _arguments(self) -> tuple[object, ...]:
-        """What the exception is made of again by `pickle`."""
+        """Returns the arguments with which `pickle` restores the exception."""
         return self.args
 
 

@@ -1,4 +1,4 @@
-"""Servers whose records a Python program has: what the program's backend is asked, and what becomes of its answers."""
+"""Servers for the records of a Python program: the calls of the program's backend, and the checks of its results."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ if TYPE_CHECKING:
     from ._z3950 import Query
 
 
-#: The most records of one result set.
+#: The maximum number of records in one result set.
 MOST_HITS = 10_000_000
 
-#: The condition of Bib-1 that the server cannot deliver a record.
+#: The Bib-1 condition for a record that the server cannot deliver.
 NOT_PRESENTED = 14
 
-#: The condition of Bib-1 for a search that a backend does not support.
+#: The Bib-1 condition for a search that a backend does not support.
 UNSUPPORTED_SEARCH = 3
 
-#: The condition of Bib-1 that the server has a permanent error.
+#: The Bib-1 condition for a permanent error of the server.
 FAILED = 1
 
-#: The databases that a server has of itself, in lower case.
+#: The databases that every server provides itself, in lower case.
 RESERVED = ("ir-explain-1", "ir-extend-1")
 
-#: How many seconds the calls in progress have to end when Python exits.
+#: The number of seconds in which the calls in progress must end when Python exits.
 PATIENCE = 5.0
 
-#: How many seconds calls have to end after they have been interrupted.
+#: The number of seconds in which calls must end after they have been interrupted.
 LAST_PATIENCE = 0.5
 
 
 class Request:
-    """Who asks a backend, and for what."""
+    """A request to a backend: the client, and what it requests."""
 
     __slots__ = {
         "address": "The address of the client, without its port; `None` if it has none.",
@@ -98,7 +98,7 @@ class Login:
 
 
 class Adapter:
-    """Calls a backend, and checks what it returns."""
+    """Calls a backend, and checks the results."""
 
     def __init__(self, backend: object) -> None:
         if isinstance(backend, type):
@@ -113,7 +113,7 @@ class Adapter:
         when_python_exits()
 
     def search(self, query: Query, databases: list[str], address: str | None, user: str | None) -> tuple[Sequence[Any], int]:
-        """The keys of the records that a query finds, and their number."""
+        """Returns the keys of the records that a query finds, and their number."""
         found = checked(self._called("search", query, Request(databases, address, user)), "search returns the keys of records")
         if isinstance(found, (list, dict)) or not (hasattr(found, "__len__") and hasattr(found, "__getitem__")):
             from itertools import islice
@@ -126,7 +126,7 @@ class Adapter:
     def record(
         self, keys: Sequence[Any], place: int, database: str, address: str | None, user: str | None, syntax: str | None, elements: str
     ) -> tuple[str, bytes | str]:
-        """The form and the content of a record, whose key is at a place."""
+        """Returns the form and the content of the record whose key is at a position."""
         key = keys[place]
         given = self._called("record", key, Request([database], address, user, syntax=syntax, elements=elements))
         if given is None:
@@ -141,7 +141,7 @@ class Adapter:
     def scan(
         self, query: Query, term: str, databases: list[str], address: str | None, user: str | None, before: int, after: int
     ) -> tuple[list[tuple[str, int | None]], list[tuple[str, int | None]], bool]:
-        """The terms before a term, those from it on, and whether it is among them."""
+        """Returns the terms before a term, the terms from it onwards, and whether the term itself is one of them."""
         request = Request(databases, address, user, before=before, after=after)
         found = checked(self._called("scan", query, request), "scan returns terms, or pairs of a term and a number")
         terms = sorted((listed(entry) for entry in found), key=lambda entry: entry[0].casefold())
@@ -151,7 +151,7 @@ class Adapter:
         return terms[max(0, place - before) : place], rest, bool(rest) and rest[0][0].casefold() == start
 
     def authenticate(self, user: str, password: bytes, group: str | None, address: str | None) -> bool:
-        """Whether a user with this password is admitted."""
+        """Returns whether a user with this password is admitted."""
         login = Login(user, password.decode("utf-8", "surrogateescape"), group=group, address=address)
         admitted = self._called("authenticate", login)
         if not isinstance(admitted, bool):
@@ -159,7 +159,7 @@ class Adapter:
         return admitted
 
     def _called(self, name: str, *arguments: object) -> Any:
-        """What a method of the backend returns."""
+        """Calls a method of the backend, and returns its result."""
         given = getattr(self._backend, name)(*arguments)
         if hasattr(given, "__await__") or hasattr(given, "__anext__"):
             if hasattr(given, "close"):
@@ -168,7 +168,7 @@ class Adapter:
         return given
 
     def diagnostic(self, error: BaseException, otherwise: int) -> tuple[int, str]:
-        """What the client is told about an exception: a condition of Bib-1, and what is added to it."""
+        """Returns the diagnostic for an exception: a Bib-1 condition and its additional information."""
         wrong = ""
         if isinstance(error, Diagnostic):
             condition = otherwise if error.condition is None else error.condition
@@ -180,28 +180,28 @@ class Adapter:
             return (UNSUPPORTED_SEARCH if otherwise == FAILED else otherwise), text_of(error)
         from logging import getLogger
 
-        # The client is not told: the words may not be for strangers.
+        # The message is only logged: it may contain information that clients must not see.
         getLogger("z3950").error("the backend %s has failed%s", type(self._backend).__name__, wrong, exc_info=error)
         return otherwise, ""
 
 
 def is_condition(condition: object) -> bool:
-    """Whether this can be the number of a diagnostic."""
+    """Returns whether this can be the number of a diagnostic."""
     return isinstance(condition, int) and not isinstance(condition, bool) and 0 <= condition < 2**31
 
 
 def is_text(text: object) -> bool:
-    """Whether this is a text without half of a surrogate pair."""
+    """Returns whether this is a text without unpaired surrogates."""
     return isinstance(text, str) and text == text_of(text)
 
 
 def text_of(value: object) -> str:
-    """The value as a text that can be sent."""
+    """Converts the value to a text that can be sent."""
     return str(value).encode(errors="replace").decode()
 
 
 def databases_of(given: object) -> list[tuple[str, str | None]]:
-    """The names of databases, each with its title if it has one."""
+    """Returns the names of databases, each with its title if it has one."""
     if isinstance(given, str) or not hasattr(given, "__iter__"):
         raise TypeError(f"databases of a backend are a list of names, or a dict of names and titles, not {type(given).__name__}")
     named = given.items() if hasattr(given, "items") else [(name, None) for name in given]
@@ -219,14 +219,14 @@ def databases_of(given: object) -> list[tuple[str, str | None]]:
 
 
 def checked(found: Any, expected: str) -> Any:
-    """Something to iterate over or to index, which is no text."""
+    """Checks that a result can be iterated over or indexed and is not text."""
     if isinstance(found, (str, bytes)) or not (hasattr(found, "__iter__") or hasattr(found, "__getitem__")):
         raise TypeError(f"{expected}, not {type(found).__name__}")
     return found
 
 
 def listed(entry: object) -> tuple[str, int | None]:
-    """A term of an index and its number of records."""
+    """Returns a term of an index and its number of records."""
     match entry:
         case str() as term:
             return term, None
@@ -239,7 +239,7 @@ _is_registered = False
 
 
 def when_python_exits() -> None:
-    """Lets calls of backends end before the interpreter does."""
+    """Makes Python's exit wait for the calls of backends."""
     global _is_registered
     if not _is_registered:
         import atexit
@@ -249,7 +249,7 @@ def when_python_exits() -> None:
 
 
 def end_calls() -> None:
-    """Waits for calls in progress, but neither for ever nor against Ctrl-C."""
+    """Waits for calls in progress, for a limited time or until Ctrl-C."""
     try:
         have_ended = native.end_calls(PATIENCE)
     except KeyboardInterrupt:
@@ -257,7 +257,7 @@ def end_calls() -> None:
     if not have_ended:
         from contextlib import suppress
 
-        # A call that waits for something is left alone: it does not run when the interpreter ends.
+        # A call that is still waiting for something is left alone, because it will not run Python code when the interpreter ends.
         with suppress(KeyboardInterrupt):
             interrupt_calls()
             native.end_calls(LAST_PATIENCE)
@@ -275,7 +275,7 @@ def interrupt_calls() -> None:
 
 
 def is_call(frame: FrameType | None) -> bool:
-    """Whether a method of `Adapter` has led to this place."""
+    """Returns whether a frame was called, directly or indirectly, by a method of `Adapter`."""
     while frame is not None:
         if isinstance(frame.f_locals.get("self"), Adapter):
             return True

@@ -460,7 +460,7 @@ class ResultSet(Fixed):
         try:
             return hits_in_html(len(self), self._native.range(1, first).wait() if first else [])
         except Error:
-            # Without a connection there is only the number.
+            # Without a connection, only the number of records is known.
             return None
 
 

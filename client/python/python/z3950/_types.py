@@ -1,4 +1,4 @@
-"""Types of arguments, for annotations alone: at run time nothing needs them, and `typing` takes longer to import than all of this."""
+"""Types of arguments, only for annotations. They are not needed at run time, and importing `typing` takes longer than this package."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ async def _result(request: native.Request) -> Any:
             future.set_exception(error)
 
     def done(result: object, error: BaseException | None) -> None:
-        # The loop may have been closed.
+        # The event loop may have been closed.
         with suppress(RuntimeError):
             loop.call_soon_threadsafe(settle, result, error)
 
@@ -365,7 +365,7 @@ class ResultSet(Fixed):
         return fetch()
 
     def __iter__(self) -> NoReturn:
-        # Without this, Python would iterate by `hits[0]`, `hits[1]`, and so on, which are awaitable.
+        # Without this, Python would iterate with `hits[0]`, `hits[1]` and so on, which return awaitables.
         raise TypeError("the records of asyncio are read with `async for`")
 
     @overload

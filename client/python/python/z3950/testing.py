@@ -100,7 +100,7 @@ class Server(Fixed):
     @property
     def target(self) -> str:
         """Its address and its first database, for `z3950.connect`; a URL if there is a `+` in the database's name."""
-        # A `+` in a target is between two databases.
+        # In a target, a `+` separates two databases.
         return f"z39.50s://{self._place}" if "+" in self._database else f"{self._address}/{self._database}"
 
     @property
@@ -148,7 +148,7 @@ class Server(Fixed):
         if kind is None:
             self.stop()
         else:
-            # What was raised says more than rules that had no occasion to strike.
+            # An exception is more informative than a warning about rules that have not struck.
             self._native.stop()
 
     def __repr__(self) -> str:

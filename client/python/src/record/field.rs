@@ -40,7 +40,7 @@ impl Field {
         }
     }
 
-    /// Returns what `read` makes of the field and the number of characters in its codes.
+    /// Calls `read` with the field and the number of characters in its codes; returns the result.
     fn read<T>(&self, read: impl FnOnce(&MarcField, usize) -> T) -> PyResult<T> {
         let record = self.record.get();
         record.numbered(|numbered| {
@@ -52,7 +52,7 @@ impl Field {
         })?
     }
 
-    /// Replaces the field by what `change` makes of it.
+    /// Replaces the field by the result of `change`.
     fn change(
         &self,
         change: impl FnOnce(&MarcField, usize) -> PyResult<MarcField>,
@@ -101,7 +101,7 @@ fn code_of(code: &Bound<'_, PyAny>) -> PyResult<String> {
     Ok(text_of(code, "a code is a str such as 'a'")?.into_owned())
 }
 
-/// Reads the code of a subfield to write.
+/// Parses the code of a subfield to be written.
 fn new_code(code: &Bound<'_, PyAny>) -> PyResult<String> {
     let code = code_of(code)?;
     check_new_code(&code)?;

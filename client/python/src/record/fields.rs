@@ -1,4 +1,4 @@
-//! The methods of a record that are about its fields.
+//! The methods of a record that concern its fields.
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -17,7 +17,7 @@ use crate::text::{pattern_of, patterns_of, tag_of};
 /// The leader of a new record: a book, described by AACR2, in UTF-8.
 pub(super) const BOOK: &str = "00000nam a2200000 a 4500";
 
-/// Reads a leader.
+/// Parses a leader.
 pub(super) fn leader_of(text: &str) -> PyResult<Leader> {
     Leader::try_from(text).map_err(|_| {
         PyValueError::new_err(format!(

@@ -1,4 +1,4 @@
-//! The state of a record, which is pickled.
+//! The pickled state of a record.
 
 use std::sync::Mutex;
 
@@ -22,14 +22,15 @@ use crate::error::Error;
 use crate::marc::Numbered;
 use crate::pickled::Pickled;
 
-/// The state of a record, from which it is made again.
+/// The state of a record, from which it can be restored.
 #[derive(Deserialize, Serialize)]
 pub(crate) struct State {
     received: Option<ReceivedState>,
     damage: Option<String>,
-    /// The MARC record in UTF-8 and ISO 2709, or as lines of JSON if it is too long for that. A record as received has none.
+    /// The MARC record in UTF-8 and ISO 2709, or as lines of JSON if it is too long for that; `None` for a record as
+    /// received.
     marc: Option<Bytes>,
-    /// Its leader, whose lengths may be others than in `marc`.
+    /// The leader, whose lengths may differ from those in `marc`.
     leader: Option<Bytes>,
     is_changed: bool,
 }
@@ -78,7 +79,7 @@ impl Record {
         })
     }
 
-    /// Makes a record again.
+    /// Restores a record.
     fn of_state(state: State) -> PyResult<Self> {
         let marc = match (&state.marc, &state.leader) {
             (Some(octets), Some(leader)) => {

@@ -73,7 +73,7 @@ async fn audit_r_l4_credentials_in_a_url_are_sent_or_an_error() {
     let retrieved = client.retrieve(&url(retrieval)).await;
     assert!(not_sent(&retrieved.expect_err("not sent")));
     assert_eq!(transcript.text(), "");
-    // A caller who plans sees the caution, and one who has taken the credentials out has decided.
+    // A caller that plans sees the caution; a caller that removes the credentials has made a decision.
     let plan = client.plan(&url(URL_CREDENTIALS)).await.expect("a plan");
     assert_eq!(plan.cautions, [Caution::Credentials { sent: false }]);
     let mut decided = resolved;
@@ -107,7 +107,7 @@ async fn audit_r_l4_allowed_credentials_of_a_url_are_sent() {
             "{sent:?}"
         );
     }
-    // The form of records in a session URL is that of the connection.
+    // Records of a session URL have the record syntax of the connection.
     assert!(peer_side[0].ends_with(",usmarc)"), "{peer_side:?}");
     assert!(peer_side[1].ends_with(",xml)"), "{peer_side:?}");
 }

@@ -1,5 +1,5 @@
-//! Tests of servers that reject, disconnect, lie or stay silent. Each of them leads to its outcome, and receives the
-//! right Close.
+//! Tests of servers that reject, disconnect, lie or stay silent. Each behaviour leads to its own outcome, and each
+//! server receives the right Close.
 
 use z3950_asn1::apdu::*;
 

@@ -1,4 +1,4 @@
-//! Tests of what ends a wait: limits of calls, the wait for a session, and an answer that is no longer awaited.
+//! Tests of the ends of waits: limits of calls, the wait for a session, and an answer that nobody awaits any longer.
 
 use std::time::Duration;
 
@@ -80,7 +80,7 @@ async fn audit_r_l3_an_answer_in_time_keeps_the_session() {
     peer.request().await;
     peer.send(found(2, vec![])).await;
     assert_eq!(next.await.expect("no panic").expect("found"), 2);
-    // Without a second in which the answer comes, the session ends, and nothing was sent for the next request.
+    // Without a second for the answer to arrive, the session ends before the next request is sent.
     assert!(timeout(SECOND, search(session.clone())).await.is_err());
     let error = search(session.clone()).await.expect_err("no answer");
     assert!(

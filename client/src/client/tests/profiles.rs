@@ -55,7 +55,7 @@ fn who(plan: &Plan) -> String {
 }
 
 #[tokio::test]
-async fn a_profile_adds_what_a_url_leaves_open() {
+async fn a_profile_adds_the_parts_that_a_url_leaves_open() {
     let consent = options(|plan| plan.allow_url_credentials = true);
     let somebody = options(|plan| plan.init.id_authentication = Some(IdAuthentication::Anonymous));
     for (text, options, endpoint, name) in [
@@ -84,7 +84,7 @@ async fn a_profile_adds_what_a_url_leaves_open() {
             "lib.example:210",
             "nobody",
         ),
-        // The identity given by the URL or the options overrides the identity of the profile, even if it is not sent.
+        // The identity in the URL or the options overrides the identity in the profile, even if it is not sent.
         (
             "r://you:pw@safe.example/cat?id7",
             options(|_| ()),
@@ -126,14 +126,14 @@ async fn a_profile_adds_what_a_url_leaves_open() {
 }
 
 #[tokio::test]
-async fn what_is_sent_for_a_retrieval_stays_as_prescribed() {
+async fn the_requests_of_a_retrieval_stay_as_prescribed() {
     let id = url("z39.50r://safe.example/cat?id7");
     let plain = plan::plan(&id, &options(|_| ()).plan).expect("a plan");
     let known = knowing(options(|_| ())).plan(&id).await.expect("a plan");
     assert_eq!(known.search_request(), plain.search_request());
     assert_eq!(known.present_request(1), plain.present_request(1));
     assert_eq!(known.searches(), ["1=1032,4=104"]);
-    // The profile's searches for a docid come first, with the profile's attributes, and none is made twice.
+    // The profile's searches for a docid come first, with the profile's attributes, and no search is repeated.
     let allowed = options(|plan| plan.fallback = Fallback::ALL);
     let known = knowing(allowed).plan(&id).await.expect("a plan");
     assert_eq!(
@@ -166,7 +166,7 @@ async fn retrievals_keep_the_pace_of_the_profile() {
     for retrieval in [first, second] {
         assert_eq!(say(&retrieval.expect("a plan").outcome), "Delivered usmarc");
     }
-    // The two retrievals send Init, Search and Present one after the other, with a pause between each two of the six requests.
+    // The two retrievals send six requests (Init, Search and Present each), with a pause between each request and the next.
     assert_eq!(begun.elapsed().as_secs(), 10);
     let seen = transcript.finished().await;
     let whole = "connect initRequest search(1/2/0,usmarc) present(1+1,usmarc) close(finished) end";
@@ -174,7 +174,7 @@ async fn retrievals_keep_the_pace_of_the_profile() {
 }
 
 #[tokio::test]
-async fn a_password_is_asked_for_once_and_again_after_it_was_refused() {
+async fn a_password_is_requested_once_and_again_after_a_refusal() {
     let folder = tempfile::tempdir().expect("a folder");
     let (path, asked) = (
         folder.path().join("targets.toml"),

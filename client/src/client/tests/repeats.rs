@@ -6,7 +6,7 @@ use super::*;
 use crate::find::{Event, Wanted};
 use crate::query::Query;
 
-/// The number of times that a transcript has a word.
+/// Returns how often a transcript contains a word.
 fn count(transcript: &Transcript, word: &str) -> usize {
     transcript.text().matches(word).count()
 }
@@ -18,7 +18,7 @@ fn repeating(max_repeats: usize) -> ClientOptions {
     }
 }
 
-/// Returns a first server, and others that end each session at the first search.
+/// Returns the turns of a first server, followed by servers that end each session at the first search.
 fn deadly(first: Vec<Turn>) -> impl Iterator<Item = Vec<Turn>> {
     let others = std::iter::repeat_with(|| vec![accepted(), Turn::HangUp]);
     std::iter::once(first).chain(others.take(9))

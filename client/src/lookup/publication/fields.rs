@@ -1,4 +1,5 @@
-//! The fields of a record that describe a publication (MARC 21 and UNIMARC), also in another script (880).
+//! The fields of a record that describe a publication (MARC 21 and UNIMARC), including fields in another script
+//! (880).
 
 use z3950_marc::crosswalk::is_unimarc;
 use z3950_marc::{Field, MarcRecord};
@@ -14,14 +15,14 @@ pub(super) enum Part {
     Rest,
 }
 
-/// The places of a description in a format.
+/// The fields that describe a publication in a format.
 pub(super) struct Places {
     title: &'static [u8; 3],
     parts: &'static [(&'static [u8], Part)],
     responsibility: &'static [&'static [u8]],
     pub(super) main_entries: &'static [&'static [u8; 3]],
     pub(super) added_entries: &'static [&'static [u8; 3]],
-    /// Whether a name is one text, `Austen, Jane`, and not divided into subfields.
+    /// Whether a name is a single text, such as `Austen, Jane`, and not divided into subfields.
     pub(super) is_marc_21: bool,
 }
 
@@ -61,12 +62,13 @@ impl Places {
         }
     }
 
-    /// Returns the fields of the title, that of the usual script first.
+    /// Returns the title fields, the usual script first.
     pub(super) fn titles<'a>(&self, record: &'a MarcRecord) -> Vec<&'a Field> {
         fields(record, self.title)
     }
 
-    /// Returns the parts of a title, of which the first title proper alone counts: another one in UNIMARC is that of another work.
+    /// Returns the parts of a title. Only the first title proper counts, because another title proper in UNIMARC
+    /// belongs to another work.
     pub(super) fn parts<'a>(&self, title: &'a Field) -> Vec<(Part, &'a [u8])> {
         let mut has_title = false;
         let parts = title.subfields().filter_map(|subfield| {
@@ -113,7 +115,7 @@ impl Places {
     }
 }
 
-/// Returns the fields with a tag, those in another script after the others.
+/// Returns the fields with a tag; fields in another script come last.
 pub(super) fn fields<'a>(record: &'a MarcRecord, tag: &[u8; 3]) -> Vec<&'a Field> {
     let linked = record.fields_by_tag("880").filter(|field| {
         field

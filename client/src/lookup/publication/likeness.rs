@@ -1,14 +1,15 @@
-//! Chooses the record that is most like another: the title has to be the same, and the author must not differ; then author, kind of
-//! material, year and subtitle decide.
+//! Chooses the record that is most similar to another record: the title must be the same, and the author must not differ; then
+//! author, kind of material, year and subtitle decide.
 
 use super::Publication;
 use super::names::AuthorMatch;
 use super::title::TitleMatch;
 
-/// The most records that are named in a message.
+/// The maximum number of records that are named in a message.
 const MOST_NAMED: usize = 5;
 
-/// How like a record is to the wanted publication. More alike ones compare as less, and the first member in which two differ decides.
+/// The similarity of a record to the wanted publication. A more similar record compares as less, and the first member
+/// that differs decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Likeness {
     author: AuthorMatch,
@@ -24,39 +25,39 @@ enum MaterialMatch {
     Other,
 }
 
-/// The distance of two years.
+/// The difference between two years.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum YearMatch {
     Same,
-    /// The one before or after, as catalogues differ about it.
+    /// The years are adjacent, because catalogues often differ by one.
     Next,
     Unknown,
     Other(u16),
 }
 
-/// The records that are most like a publication.
+/// The records that are most similar to a publication.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Choice {
-    /// The indexes of the records. Of several, each is as like as the others.
+    /// The indexes of the records. If there are several, they are equally similar.
     pub(crate) places: Vec<usize>,
     pub(crate) likeness: Likeness,
-    /// How many records have the same title and no other author.
+    /// The number of records with the same title and no other author.
     fitting: usize,
     /// The reason for the choice, such as `b1 chosen because its title, author and year agree`.
     reason: String,
-    /// What differs, such as `its year is 1995, not 1813`.
+    /// The difference, such as `its year is 1995, not 1813`.
     pub(crate) doubt: Option<String>,
 }
 
 impl Likeness {
-    /// Whether there may be a record that is more like: this one is of another year, or its year is unknown.
+    /// Returns whether a more similar record may exist, because this record has another year, or its year is unknown.
     pub(crate) fn may_be_exceeded(&self) -> bool {
         self.year > YearMatch::Next
     }
 }
 
 impl Choice {
-    /// Returns the choice in words, for the number of records that match and of those compared.
+    /// Returns the choice as words, given the numbers of matching and of compared records.
     pub(crate) fn in_words(&self, hits: u64, compared: u64) -> String {
         let hits = match (hits, compared) {
             (1, _) => "1 hit".to_owned(),
@@ -72,7 +73,7 @@ impl Choice {
 }
 
 impl Publication {
-    /// Compares a record that was found; `None` if it is another publication.
+    /// Compares a record that was found; `None` if it describes another publication.
     fn likeness(&self, found: &Self) -> Option<Likeness> {
         let pairs = self.titles.iter();
         let pairs = pairs.flat_map(|one| found.titles.iter().map(move |two| one.compare(two)));
@@ -95,8 +96,8 @@ impl Publication {
         })
     }
 
-    /// Chooses the records that are most like this publication; `None` if there is none with the same title. Records without a title
-    /// are `None`.
+    /// Chooses the records that are most similar to this publication; `None` if no record has the same title. Records without a
+    /// title are given as `None`.
     pub(crate) fn choose(&self, found: &[Option<Self>]) -> Option<Choice> {
         let mut alike: Vec<(usize, &Self, Likeness)> = Vec::new();
         for (place, found) in found.iter().enumerate() {
@@ -142,7 +143,7 @@ impl Publication {
         }
     }
 
-    /// Says what agrees, if a record is the only one with the title.
+    /// Describes what agrees, if a record is the only one with the title.
     fn agreement(&self, likeness: Likeness) -> String {
         let author = likeness.author == AuthorMatch::Agrees;
         let year = likeness.year <= YearMatch::Next;
@@ -155,7 +156,7 @@ impl Publication {
         what.to_owned()
     }
 
-    /// Says why the first record is more like than the second, which is called `name`.
+    /// Describes why the first record is more similar than the second, which is called `name`.
     fn difference(
         &self,
         first: &Self,
@@ -186,7 +187,7 @@ impl Publication {
         }
     }
 
-    /// Says what differs in a record that is chosen nevertheless.
+    /// Describes what differs in a record that is chosen even so.
     fn doubt(&self, found: &Self, likeness: Likeness) -> Option<String> {
         let mut doubts = Vec::new();
         if let (AuthorMatch::OtherForename, Some(author)) = (likeness.author, found.authors.shown())
@@ -211,7 +212,7 @@ impl Publication {
     }
 }
 
-/// Lists names, at most [`MOST_NAMED`] of them.
+/// Returns a list of names, at most [`MOST_NAMED`] of them.
 fn listed(names: &[String]) -> String {
     match names.split_last() {
         Some((last, before)) if names.len() <= MOST_NAMED && !before.is_empty() => {
@@ -247,7 +248,7 @@ mod tests {
     const EMMA: &str = "o1|Austen, Jane|Emma|1816|am";
 
     #[test]
-    fn r_b9_the_most_alike_is_chosen_and_the_choice_told() {
+    fn r_b9_the_most_similar_record_is_chosen_and_the_choice_reported() {
         for (wanted, found, expected) in [
             (
                 EMMA,
@@ -337,7 +338,7 @@ mod tests {
         assert!(wanted.choose(&[None, None]).is_none());
     }
 
-    /// Whatever a server sends, comparing takes little time: the words of long texts are not compared pair by pair.
+    /// Comparing is quick whatever a server sends: the words of long texts are not compared pair by pair.
     #[test]
     fn r_b9_long_records_are_compared_quickly() {
         let words = |begin: char| {

@@ -5,8 +5,8 @@ use z3950_marc::{Field, MarcRecord};
 
 use super::fields::{Places, fields, text};
 
-/// The most names of a record that are compared, and the most characters of a heading, of all statements of responsibility, and of a
-/// term. A server may send any number.
+/// The maximum number of names of a record that are compared, and of characters of a heading, of all statements of
+/// responsibility, and of a term. A server may send any number.
 const MOST_NAMES: usize = 50;
 const MOST_OF_HEADING: usize = 200;
 const MOST_OF_RESPONSIBILITY: usize = 2_000;
@@ -15,7 +15,7 @@ const MOST_OF_TERM: usize = 60;
 /// The names in a record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Authors {
-    /// The main entries, in each script, and then the added ones.
+    /// The main entries, in each script, followed by the added entries.
     names: Vec<Name>,
     /// The statements of responsibility, folded.
     responsibility: String,
@@ -25,9 +25,9 @@ pub(super) struct Authors {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Name {
     shown: String,
-    /// The surname of a person, or the name of a body, as it is searched for.
+    /// The surname of a person, or the name of a body, in the form that is searched for.
     term: String,
-    /// The same, folded.
+    /// The same text, folded.
     surname: String,
     /// The first letter of the forename.
     initial: Option<char>,
@@ -35,12 +35,12 @@ struct Name {
     whole: String,
 }
 
-/// How the names of two records agree, best first.
+/// The degree to which the names of two records agree, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum AuthorMatch {
-    /// A name is the same.
+    /// At least one name is the same.
     Agrees,
-    /// One of the records has no name, or none in the script of the other.
+    /// One record has no name, or no name in the script of the other record.
     Unknown,
     /// The surname is the same, but the forename begins with another letter.
     OtherForename,
@@ -65,17 +65,17 @@ impl Authors {
         }
     }
 
-    /// Returns the first name as it is shown.
+    /// Returns the first name in the form that is shown.
     pub(super) fn shown(&self) -> Option<&str> {
         self.names.first().map(|name| &*name.shown)
     }
 
-    /// Returns the first name as it is searched for.
+    /// Returns the first name in the form that is searched for.
     pub(super) fn term(&self) -> Option<&str> {
         self.names.first().map(|name| &*name.term)
     }
 
-    /// Compares the names of two records; `None` if they have none in common.
+    /// Compares the names of two records; `None` if they have no name in common.
     pub(super) fn compare(&self, other: &Self) -> Option<AuthorMatch> {
         let pairs = self.names.iter();
         let pairs = pairs.flat_map(|one| other.names.iter().map(move |two| one.compare(two)));
@@ -97,14 +97,14 @@ impl Authors {
         best.or((!is_comparable).then_some(AuthorMatch::Unknown))
     }
 
-    /// Returns the text by which equal names are found.
+    /// Returns a key that equal names share.
     pub(super) fn key(&self) -> String {
         let names: Vec<&str> = self.names.iter().map(|name| &*name.whole).collect();
         format!("{}; {}", names.join(", "), self.responsibility)
     }
 }
 
-/// How two names compare.
+/// The result of comparing two names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Comparison {
     Same(AuthorMatch),
@@ -164,7 +164,7 @@ impl Name {
     }
 }
 
-/// Looks for names in a statement of responsibility.
+/// Compares names with a statement of responsibility.
 fn said_in(names: &[Name], responsibility: &str) -> impl Iterator<Item = Comparison> {
     let names = names.iter().filter(|_| !responsibility.is_empty());
     names.map(move |name| {
@@ -178,7 +178,7 @@ fn said_in(names: &[Name], responsibility: &str) -> impl Iterator<Item = Compari
     })
 }
 
-/// Whether a folded text has all words of a folded name. Names in ideographs need not stand alone.
+/// Returns whether a folded text contains all words of a folded name. Names in ideographs need not be separate words.
 fn has_name(text: &str, name: &str) -> bool {
     if name.contains(is_written_without_blanks) {
         return text.contains(name);
@@ -187,7 +187,7 @@ fn has_name(text: &str, name: &str) -> bool {
     name.split(' ').all(|word| words.contains(&word))
 }
 
-/// Whether a folded text begins with a Latin letter.
+/// Returns whether a folded text begins with a Latin letter.
 fn is_latin(folded: &str) -> bool {
     let first = folded.chars().find(|letter| letter.is_alphabetic());
     first.is_none_or(|first| first.is_ascii())

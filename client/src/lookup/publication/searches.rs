@@ -31,7 +31,7 @@ pub(crate) fn searches(publication: &Publication) -> Vec<Attempt> {
     attempts
 }
 
-/// Returns the searches that a fallback allows as well: for the words of title and author in any index.
+/// Returns the additional searches that a fallback allows: for the words of title and author in any index.
 pub(crate) fn broader_searches(publication: &Publication) -> Vec<Attempt> {
     let mut attempts = Vec::new();
     let author = publication.authors.term();
@@ -43,7 +43,7 @@ pub(crate) fn broader_searches(publication: &Publication) -> Vec<Attempt> {
     attempts
 }
 
-/// Adds a search for records that have all parts, and the same search with the year.
+/// Adds a search for records that match all parts, and the same search with the year.
 fn add(publication: &Publication, parts: &[SearchPart], attempts: &mut Vec<Attempt>) {
     attempts.push(Attempt::all_of(parts, Precondition::None));
     if let Some(year) = publication.year {

@@ -1,4 +1,4 @@
-//! A title as records have it (MARC 21 field 245, UNIMARC field 200), for comparison and as a term.
+//! A title in the form that records have (MARC 21 field 245, UNIMARC field 200), for comparison and as a term.
 
 use std::collections::HashSet;
 
@@ -6,10 +6,11 @@ use z3950_marc::fold::folded;
 
 use super::fields::{Part, text};
 
-/// The most characters and words of a term. More of a title would find no more, and servers limit their terms.
+/// The maximum number of characters of a term. More of a title would not find more records, and servers limit the
+/// length of terms.
 const MOST_CHARACTERS: usize = 120;
 const MOST_WORDS: usize = 12;
-/// The most terms for a title.
+/// The maximum number of terms for a title.
 const MOST_TERMS: usize = 3;
 
 /// A title in one script.
@@ -17,8 +18,8 @@ const MOST_TERMS: usize = 3;
 pub(super) struct Title {
     /// The title proper on one line.
     pub(super) shown: String,
-    /// The terms for the title proper, without non-filing words and without the marks that mean something in query languages. There
-    /// are several if it has ampersands, which servers index in different ways.
+    /// The terms for the title proper, without non-filing words and without characters that have a meaning in query languages.
+    /// There are several if the title has ampersands, which servers index in different ways.
     pub(super) terms: Vec<String>,
     /// The title proper with the number and name of the part.
     proper: Words,
@@ -31,30 +32,30 @@ pub(super) struct Title {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Words {
     folded: String,
-    /// The number of octets of the leading article, with the blank after it.
+    /// The number of octets of the leading article, including the blank after it.
     article: usize,
 }
 
-/// How two titles agree, best first.
+/// The degree to which two titles agree, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum TitleMatch {
     /// All words are the same.
     Whole,
-    /// One of them lacks the article, or has another.
+    /// One title lacks the article, or has another article.
     WithoutArticle,
-    /// One of them lacks the other title information, or a part of it.
+    /// One title lacks the other title information, or a part of it.
     WithoutSubtitle,
 }
 
 impl Title {
-    /// Reads a title of these parts in a language; `None` if the title proper has no letter and no digit. `skipped` is the number of
-    /// non-filing characters at the begin.
+    /// Reads a title that consists of these parts in a language; `None` if the title proper has neither a letter nor a digit.
+    /// `skipped` is the number of non-filing characters at the beginning.
     pub(super) fn of(parts: &[(Part, &[u8])], skipped: usize, language: &str) -> Option<Self> {
         let mut shown = String::new();
         let [mut proper, mut rest, mut whole] = [const { String::new() }; 3];
         for (part, data) in parts {
             let text = text(data);
-            // A statement of responsibility is no part of the title.
+            // The statement of responsibility is not part of the title.
             let text = text
                 .find(" / ")
                 .and_then(|end| text.get(..end))
@@ -105,14 +106,14 @@ impl Title {
         }
     }
 
-    /// Returns the text by which equal titles are found.
+    /// Returns a key that equal titles share.
     pub(super) fn key(&self) -> String {
         format!("{}: {}", self.proper.folded, self.whole.folded)
     }
 }
 
 impl Words {
-    /// Folds a title that begins with this article, or with one of the language.
+    /// Folds a title that begins with this article, or with an article of the language.
     fn of(text: &str, article: &str, language: &str) -> Self {
         let folded = joined(&folded(text));
         let is_first = |article: &&str| {
@@ -136,25 +137,25 @@ impl Words {
     }
 }
 
-/// Splits a title at the punctuation of ISBD that other title information or a parallel title follows.
+/// Splits a title at the ISBD punctuation before other title information or a parallel title.
 fn without_rest(text: &str) -> (&str, &str) {
     let ends = [" : ", " = ", " ; "].map(|mark| text.find(mark));
     let end = ends.into_iter().flatten().min().unwrap_or(text.len());
     text.split_at_checked(end).unwrap_or((text, ""))
 }
 
-/// Whether a character encloses non-filing words (ISO 6630, as UNIMARC has them).
+/// Returns whether a character encloses non-filing words (ISO 6630, as used in UNIMARC).
 fn is_sorting_mark(character: char) -> bool {
     matches!(character, '\u{88}' | '\u{89}' | '\u{98}' | '\u{9c}')
 }
 
-/// Whether a character ends an area of ISBD, and not a title.
+/// Returns whether a character ends an ISBD area and is not part of the title.
 fn is_final(character: char) -> bool {
     matches!(character, ' ' | '/' | ':' | ';' | '=' | ',' | '.')
 }
 
-/// The octets of the non-filing words that a title begins with: those between the marks of UNIMARC, or as many characters as an
-/// indicator says, if a word ends there.
+/// Returns the number of octets of the non-filing words at the beginning of a title: those between the marks of UNIMARC, or as
+/// many characters as the indicator states, if a word ends there.
 fn non_filing(shown: &str, characters: usize) -> usize {
     if shown.starts_with(['\u{88}', '\u{98}']) {
         let end = shown.find(['\u{89}', '\u{9c}']);
@@ -171,7 +172,8 @@ fn non_filing(shown: &str, characters: usize) -> usize {
     }
 }
 
-/// Writes conjunctions alike, which catalogues take for an ampersand: *war and peace*, *war & peace*.
+/// Replaces conjunctions that catalogues use instead of an ampersand by the same text: *war and peace*, *war &
+/// peace*.
 fn joined(folded: &str) -> String {
     let words = folded.split(' ').map(|word| match word {
         "and" | "und" | "et" => "&",
@@ -180,7 +182,7 @@ fn joined(folded: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// Whether one of two texts has all words of the other.
+/// Returns whether one of two texts contains all words of the other.
 fn has_words(one: &str, other: &str) -> bool {
     let has = |text: &str, other: &str| {
         let words: HashSet<&str> = text.split(' ').collect();
@@ -191,7 +193,8 @@ fn has_words(one: &str, other: &str) -> bool {
     has(one, other) || has(other, one)
 }
 
-/// The terms for a title: its first words, without marks that mean something in query languages. Marks within a word stay.
+/// Returns the terms for a title: its first words, without characters that have a meaning in query languages. Such
+/// characters within a word are kept.
 fn terms(title: &str) -> Vec<String> {
     let characters: Vec<char> = title.chars().take(4 * MOST_CHARACTERS).collect();
     let is_letter = |place: Option<usize>| {
@@ -216,7 +219,7 @@ fn terms(title: &str) -> Vec<String> {
     terms.take(MOST_TERMS).collect()
 }
 
-/// Joins the words of a term, as many as there is room for.
+/// Joins as many words of a term as fit.
 fn bounded(words: &[&str]) -> String {
     let mut term = String::new();
     for word in words {
@@ -232,7 +235,7 @@ fn bounded(words: &[&str]) -> String {
     term
 }
 
-/// The articles that titles begin with, by the languages of MARC.
+/// The articles at the beginning of titles, by MARC language code.
 const ARTICLES: [(&str, &str); 14] = [
     ("eng enm", "a an the"),
     (
@@ -253,7 +256,7 @@ const ARTICLES: [(&str, &str); 14] = [
     ("wel", "y yr"),
 ];
 
-/// The articles that are no other word in a language of the list above, for records without a language.
+/// The articles that are not also other words in one of the languages above, for records without a language.
 const CLEAR: &str = "the das der les las los il gli l el la le un une una";
 
 fn articles(language: &str) -> impl Iterator<Item = &'static str> {
@@ -299,7 +302,7 @@ mod tests {
                 "Pride and prejudice",
             ),
             ("The war of the worlds.", 4, "eng", "war of the worlds"),
-            // An indicator that does not fit is not followed.
+            // An indicator that does not fit is ignored.
             ("The war of the worlds", 3, "eng", "The war of the worlds"),
             ("The war", 9, "eng", "The war"),
             ("L'étranger", 2, "fre", "étranger"),

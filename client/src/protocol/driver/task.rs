@@ -10,8 +10,9 @@
 //! ```
 //!
 //! Requests that the server sends during an operation are handled in `server_requests`. Any other APDU is a fault. If
-//! the caller of a request has dropped its future, the answer is still received and dropped, so that later answers
-//! reach the right callers. If it does not come in time, and a request waits for it, the session ends.
+//! the caller of a request has dropped its future, the answer is still received and discarded, so that later answers
+//! reach the right callers. If that answer does not come in time, and another request is waiting for it, the session
+//! ends.
 
 use std::future::{pending, poll_fn, ready};
 use std::sync::{Arc, OnceLock};
@@ -402,8 +403,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         [held, operations, abandoned].into_iter().flatten().min()
     }
 
-    /// Returns the time until which a request waits for answers that nobody else waits for. The time begins again with
-    /// octets of such an answer.
+    /// Returns the time until which a request waits for answers that nobody else awaits. The wait restarts when octets
+    /// of such an answer arrive.
     fn abandoned_until(&self) -> Option<Instant> {
         let held = self.held.as_ref()?;
         let mut since = self.operations.all_abandoned()?.max(held.since);
@@ -414,7 +415,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
     }
 
     /// Ends waits that have reached their limit. If operations are concurrent and the server has sent anything since
-    /// the request, the session continues. If not, the server is assumed to be down.
+    /// the request, the session continues. Otherwise, the server is assumed to be down.
     fn expire(&mut self) -> Result<(), Error> {
         let now = Instant::now();
         if let Some(held) = &self.held

@@ -87,7 +87,7 @@ impl Cursor {
     }
 }
 
-/// Returns whether a refusal is due to the end of a set whose size was estimated by the server or unknown.
+/// Returns whether a refusal marks the end of a set whose size the server had estimated or did not know.
 fn is_end(found: &SearchResult, diagnostics: &Diagnostics) -> bool {
     let is_unknown = found.count().is_none();
     let is_out_of_range = diagnostics.has(Condition::OUT_OF_RANGE.0);

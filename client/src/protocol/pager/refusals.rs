@@ -29,8 +29,8 @@ pub(super) fn has_any(diagnostics: &Diagnostics, conditions: &[i64]) -> bool {
 /// The number of consecutive records that cannot be read, after which no more are requested.
 pub(super) const MAX_UNREADABLE: u32 = 20;
 
-/// Returns why an answer of SRU is not well-formed, which a single record in it may have caused. The answers with the other records may
-/// be sound.
+/// Returns why an SRU response is not well-formed. A single record may be the cause, so responses with other records may be
+/// valid.
 pub(super) fn unreadable(error: &Error) -> Option<&XmlError> {
     let Error::ProtocolError {
         fault: ProtocolFault::Sru(SruFault::Response(ResponseError::Xml(fault))),
@@ -59,7 +59,7 @@ pub(super) fn in_place_of_unreadable(fault: &XmlError) -> ResultRecord {
     }
 }
 
-/// Whether a diagnostic concerns a single record.
+/// Returns whether a diagnostic concerns a single record.
 pub(super) fn is_of_one_record(diagnostic: &DiagRec) -> bool {
     is_one_of(diagnostic, &OF_ONE_RECORD)
 }

@@ -51,7 +51,8 @@ pub struct DeleteResult {
 }
 
 impl DeleteResult {
-    /// Whether everything was deleted: no status, of the request or of a set, says otherwise, and there is no diagnostic.
+    /// Returns whether everything was deleted: the status of the request and of each set is success or missing, and
+    /// there is no diagnostic.
     pub fn is_success(&self) -> bool {
         let mut sets = self.sets.iter();
         self.status == DeleteSetStatus::SUCCESS

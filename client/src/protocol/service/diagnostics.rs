@@ -1,5 +1,5 @@
-//! The diagnostics of a response, wherever they stand: in the place of all records, in the place of a record, or as format diag-1 in
-//! its additional information (Z39.50-2003 §3.2.2.1.8, §3.2.3.1.6, Appendix DIAG.2).
+//! The diagnostics of a response, wherever they are: in place of all records, in place of a record, or in format diag-1 in the
+//! additional information (Z39.50-2003 §3.2.2.1.8, §3.2.3.1.6, Appendix DIAG.2).
 
 use z3950_asn1::apdu::{
     DiagRec, ExternalValue, Information, OtherInformation, OtherInformationUnit,
@@ -19,7 +19,8 @@ const OF_ELEMENT_SET: [i64; 2] = [
     Condition::GENERIC_ELEMENT_SET_NAME_ONLY.0,
 ];
 
-/// Returns whether a diagnostic concerns the form in which records are requested: a Present in the same form has it again.
+/// Returns whether a diagnostic concerns the requested form of records, so that a Present in the same form would fail
+/// again.
 pub(crate) fn is_of_form(diagnostic: &DiagRec) -> bool {
     is_one_of(diagnostic, &OF_SYNTAX) || is_one_of(diagnostic, &OF_ELEMENT_SET)
 }
@@ -32,7 +33,7 @@ pub(crate) fn is_one_of(diagnostic: &DiagRec, conditions: &[i64]) -> bool {
     }
 }
 
-/// Adds diagnostics to additional information, where a response has no other room for them.
+/// Adds diagnostics to additional information, if a response has no other place for them.
 pub(crate) fn inform(
     information: &mut Option<OtherInformation>,
     diagnostics: impl IntoIterator<Item = DiagRec>,
@@ -43,7 +44,7 @@ pub(crate) fn inform(
             DiagRec::DefaultFormat(diagnostic) => DiagnosticFormat::of(diagnostic).to_external(),
             DiagRec::ExternallyDefined(external) => Ok(external),
         };
-        // Errors: what was decoded can be encoded.
+        // Encoding cannot fail, because the value was decoded before.
         information
             .0
             .extend(external.ok().map(|external| OtherInformationUnit {
@@ -53,7 +54,7 @@ pub(crate) fn inform(
     }
 }
 
-/// Adds the diagnostics in additional information, each once.
+/// Adds the diagnostics in additional information, without duplicates.
 pub(super) fn with_information(
     mut diagnostics: Diagnostics,
     information: Option<&OtherInformation>,
@@ -76,7 +77,7 @@ pub(super) fn with_information(
     diagnostics
 }
 
-/// The reasons of a response that failed: its diagnostics, else those in the place of records.
+/// Returns the reasons of a failed response: its diagnostics, or else the diagnostics in place of records.
 pub(super) fn of_failure(diagnostics: Diagnostics, records: Vec<ResultRecord>) -> Diagnostics {
     if !diagnostics.is_empty() {
         return diagnostics;
@@ -88,7 +89,8 @@ pub(super) fn of_failure(diagnostics: Diagnostics, records: Vec<ResultRecord>) -
     Diagnostics(surrogates.collect())
 }
 
-/// Whether diagnostics say more than that there is no record to send, which is so when nothing is found (diagnostic 13).
+/// Returns whether diagnostics say more than that there is no record to send (diagnostic 13), as when nothing is
+/// found.
 pub(super) fn is_refusal(diagnostics: &Diagnostics) -> bool {
     diagnostics.0.iter().any(|diagnostic| match diagnostic {
         DiagRec::DefaultFormat(diagnostic) => diagnostic.condition != Condition::OUT_OF_RANGE.0,

@@ -14,8 +14,8 @@ impl Session {
     /// Removes duplicates from result sets; [`DuplicateDetectionRequest::in_place`] is the usual request.
     ///
     /// # Errors
-    /// [`Error::Refused`] if it was not done, or if there is a diagnostic; [`ProtocolFault::NotGranted`] if the server does not offer it; the session
-    /// continues. Others end it.
+    /// [`Error::Refused`] if the request failed or the response contains a diagnostic; [`ProtocolFault::NotGranted`] if the
+    /// server does not offer the service. The session continues after these errors. Other errors end the session.
     pub async fn detect_duplicates(
         &self,
         request: DuplicateDetectionRequest,

@@ -103,7 +103,8 @@ impl Order {
 pub struct TaskResult {
     /// Whether the task was done, was accepted, or failed.
     pub status: OperationStatus,
-    /// The server's diagnostics, those of the task package among them. A task that is done or accepted may have some.
+    /// The server's diagnostics, including those in the task package. A task that is done or accepted may also have
+    /// diagnostics.
     pub diagnostics: Diagnostics,
     /// The task package, if the server sent it.
     pub task_package: Option<External>,

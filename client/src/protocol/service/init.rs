@@ -162,7 +162,7 @@ mod tests {
     use z3950_asn1::codec;
 
     #[test]
-    fn the_offer_is_what_we_implement() {
+    fn the_offer_matches_the_implementation() {
         let octets = codec::encode(&offer().into()).expect("encodes");
         let version = env!("CARGO_PKG_VERSION").as_bytes();
         let expected = [

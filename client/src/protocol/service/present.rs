@@ -90,8 +90,8 @@ pub struct PresentResult {
     pub status: PresentStatus,
     /// The first position that was not returned, according to the server.
     pub next_position: i64,
-    /// Diagnostics besides those in the place of records. With records there are some if these came in segments, over SRU, or if the
-    /// server says so in `other_info`.
+    /// Diagnostics other than those in place of records. Diagnostics and records occur together if the records came in segments
+    /// or over SRU, or if the server puts diagnostics into `other_info`.
     pub diagnostics: Diagnostics,
     /// Additional information from the server.
     pub other_info: Option<OtherInformation>,

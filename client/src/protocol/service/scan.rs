@@ -139,7 +139,7 @@ impl Session {
     }
 }
 
-/// The diagnostic in the place of an entry.
+/// Returns the diagnostic in place of an entry.
 fn surrogate(entry: Entry) -> Option<DiagRec> {
     match entry {
         Entry::SurrogateDiagnostic(diagnostic) => Some(diagnostic),

@@ -144,7 +144,7 @@ pub struct SearchResult {
     pub result_set_status: Option<ResultSetStatus>,
     /// Whether the requested records are present, if the server reports it.
     pub present_status: Option<PresentStatus>,
-    /// Why the requested records are missing, although the result set exists.
+    /// The reason why the requested records are missing, although the result set exists.
     pub diagnostics: Diagnostics,
     /// Additional information about the search, such as SearchResult-1.
     pub additional_search_info: Option<OtherInformation>,
@@ -168,9 +168,9 @@ impl SearchResult {
         self.information().find_map(OtherInformation::value)
     }
 
-    /// The sources of the records, each with what it found or why it failed, if they come from several and the server says so, and
-    /// the server's remarks: [`diagnostics`](Self::diagnostics) are among them, unless they concern the form of
-    /// records, which a Present says again.
+    /// Returns the sources of the records, if the server reports several: for each source, the number of its hits or the reason
+    /// why it failed. Also returns the server's remarks, which include [`diagnostics`](Self::diagnostics), except those about the
+    /// form of records, which a Present would return again.
     pub fn sources(&self) -> SearchSources {
         let mut all = SearchSources::default();
         for information in self.information() {

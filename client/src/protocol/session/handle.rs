@@ -192,8 +192,8 @@ impl Handle {
         }
     }
 
-    /// Returns the error for a request that the task did not take. A task that has not said why it ended was dropped
-    /// with its runtime, or does not run.
+    /// Returns the error for a request that the task did not accept. If the task has not published why it ended, it
+    /// was dropped with its runtime, or its runtime is not running.
     pub(super) fn too_late(&self) -> Error {
         let end = self.state.borrow().end().cloned();
         end.unwrap_or_else(End::with_runtime).error()

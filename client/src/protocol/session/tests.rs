@@ -147,7 +147,7 @@ async fn services_return_the_servers_answers() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_not_granted_is_not_sent() {
+async fn services_that_were_not_granted_are_not_used() {
     let init = InitializeResponse {
         options: Options::SEARCH,
         ..init_response(true, ProtocolVersion::UP_TO_3)
@@ -334,7 +334,10 @@ async fn closing_waits_one_second_at_most_and_once() {
     let (session, transcript) = open(script).await;
     session.close().await.expect("was open");
     assert_eq!(start.elapsed().as_secs(), 1);
-    session.close().await.expect("closing twice is no error");
+    session
+        .close()
+        .await
+        .expect("closing twice is not an error");
     assert!(matches!(session.ended().await, End::Closed));
     assert!(matches!(
         hits(&session).await,

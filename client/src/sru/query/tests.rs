@@ -108,7 +108,7 @@ fn queries_that_differ_in_plain_words_share_a_translation() {
 }
 
 #[test]
-fn other_queries_go_as_they_are_or_are_refused() {
+fn other_queries_are_sent_unchanged_or_refused() {
     let pqf = SruOptions {
         pqf: true,
         ..SruOptions::default()

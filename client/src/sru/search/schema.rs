@@ -10,8 +10,9 @@ use crate::transport::timeouts::Timeouts;
 
 /// The schema to request for MARC records.
 const MARCXML: &str = "marcxml";
-/// The schemas to try after those in the server's description: MARC 21 – the Deutsche Nationalbibliothek has a name of its own –,
-/// UNIMARC and other MARC as ISO 25577 (MarcXchange) has it, which the Bibliothèque nationale de France and others name so.
+/// The schemas to try after those in the server's description: MARC 21 (for which the Deutsche Nationalbibliothek has a separate
+/// name), and UNIMARC and other formats as MarcXchange (ISO 25577), under the names that the Bibliothèque nationale de France and
+/// others use.
 const FURTHER: [&str; 9] = [
     MARCXML,
     "info:srw/schema/1/marcxml-v1.1",
@@ -53,7 +54,7 @@ impl SruExchange {
             .await;
         let record = match answer {
             Ok(Response::Explain(answer)) => answer.record,
-            // Without a description, only the usual names are left.
+            // Without a description, only the usual names remain.
             _ => None,
         };
         let described =

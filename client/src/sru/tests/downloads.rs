@@ -1,11 +1,11 @@
-//! Downloads that meet servers without data, servers that begin again, and servers that are busy.
+//! Tests of downloads from servers that send no data, start again from the first record, or are busy.
 
 use tokio::time::Instant;
 use z3950_asn1::sru::XmlElement;
 
 use super::*;
 
-/// An answer with two hits, and this as the data of each.
+/// Builds an answer with two hits, each of which has this data.
 fn two(data: &str) -> Reply {
     let records = record_xml(data, Some(1)) + &record_xml(data, Some(2));
     ok(answer_xml(&format!(
@@ -13,7 +13,7 @@ fn two(data: &str) -> Reply {
     )))
 }
 
-/// The schemas that were asked for.
+/// Returns the schemas that were requested.
 fn schemas(peer: &Peer) -> Vec<String> {
     let asked = peer.asked().into_iter();
     let named = asked.filter_map(|line| Some(line.split_once("recordSchema=")?.1.to_owned()));
@@ -39,7 +39,7 @@ async fn audit_r_c1_records_without_data_are_none() {
                 }
                 whole => whole,
             };
-            // Another schema has them.
+            // Another schema has the records.
             let replies = [blank.clone(), refused(4, ""), found(2, 1..=2)];
             let peer = Peer::new(replies);
             let connection = peer.connect().await;
@@ -69,7 +69,7 @@ async fn audit_r_c1_records_without_data_are_none() {
     );
 }
 
-/// An answer whose records have no positions.
+/// Builds an answer whose records have no positions.
 fn unplaced(total: u64, numbers: impl IntoIterator<Item = u64>) -> Reply {
     let records = numbers.into_iter();
     let records = records.map(|number| record_xml(&marc(&number.to_string()), None));
@@ -86,18 +86,18 @@ async fn audit_r_c2_the_same_page_again_ends_a_download() {
             "protocol error during Present: the server sends the records from {before} on again in place of those from {start} on"
         )
     };
-    // The server ignores startRecord, and honours the number of records.
+    // The server ignores startRecord but respects the number of records.
     let peer = Peer::new([unplaced(50, 1..=2), unplaced(50, 1..=20)]);
     let connection = peer.connect().await;
     let all = titles(&connection, 2).await.expect("titles");
     assert_eq!(all, ["Title 1", "Title 2", &again(1, 3)]);
-    // It sends one record at a time: the third shows it.
+    // The server sends one record at a time, which the third answer reveals.
     let one = || unplaced(50, [1]);
     let peer = Peer::new([one(), one(), one(), one(), one()]);
     let connection = peer.connect().await;
     let all = titles(&connection, 1).await.expect("titles");
     assert_eq!(all, ["Title 1", "Title 1", &again(2, 3)]);
-    // Records of other positions are others, whether they have positions or not.
+    // Records at other positions are different records, whether or not the server numbers them.
     let peer = Peer::new([unplaced(4, 1..=2), unplaced(4, 3..=4)]);
     let connection = peer.connect().await;
     let all = titles(&connection, 2).await.expect("titles");
@@ -113,7 +113,7 @@ async fn audit_r_c2_the_same_page_again_ends_a_download() {
     }
 }
 
-/// The answer of a server that asks to wait.
+/// Builds the answer of a server that asks the client to wait.
 fn busy(status: &str, seconds: &str) -> Reply {
     let head = format!("HTTP/1.1 {status}\r\nRetry-After: {seconds}\r\nContent-Length: 0\r\n\r\n");
     Reply::Octets(head.into_bytes())
@@ -144,7 +144,7 @@ async fn audit_r_c3_a_busy_server_is_asked_again_after_the_time_that_it_wants() 
 }
 
 #[tokio::test]
-async fn audit_r_c4_servers_of_unimarc_alone_are_asked_for_it() {
+async fn audit_r_c4_unimarc_is_requested_from_servers_that_only_have_it() {
     for (name, refusals) in [
         ("unimarcxchange", 3),
         ("marcxchange", 4),
@@ -153,14 +153,14 @@ async fn audit_r_c4_servers_of_unimarc_alone_are_asked_for_it() {
     ] {
         let refusals = std::iter::repeat_n(refused(66, ""), refusals);
         let mut replies: Vec<Reply> = refusals.chain([found(1, [1])]).collect();
-        // The description comes after the first.
+        // The description is requested after the first refusal.
         replies.insert(1, refused(4, ""));
         let peer = Peer::new(replies);
         let connection = peer.connect().await;
         assert_eq!(titles(&connection, 1).await.expect("titles"), ["Title 1"]);
         assert_eq!(schemas(&peer).last().map(String::as_str), Some(name));
     }
-    // A refused schema is not asked for again in the name of another record syntax.
+    // A refused schema is not requested again under the name of another record syntax.
     let peer = Peer::new(std::iter::repeat_n(refused(66, ""), 40));
     let targets = "[targets.lib]\nhost = \"lib.example\"\ndatabases = [\"db\"]\nsru = {}\n";
     let client = peer.client_with(Timeouts::default(), targets);
@@ -221,7 +221,7 @@ async fn audit_r_d3_diagnostics_beside_records_are_kept() {
     }
 }
 
-/// A record with this in its title, in an answer with a sound one, in both packings.
+/// Builds an answer with a record that has this text in its title, and a valid record, in both packings.
 fn with_title(title: &str) -> [Reply; 2] {
     [false, true].map(|is_packed| {
         let packed = |xml: String| {
@@ -251,7 +251,7 @@ async fn audit_r_a7_an_ampersand_that_is_not_escaped_is_text() {
             let connection = peer.connect().await;
             let all = titles(&connection, 2).await.expect("titles");
             assert_eq!(all, [expected, "Title 2"], "{title}");
-            // As XML, the record is XML.
+            // If XML is requested, the record is XML.
             let peer = Peer::new(std::iter::repeat_n(answer, 3));
             let form = RecordForm::new(Some(oid::XML), None);
             let connection = peer.connect().await.with_form(form);

@@ -285,7 +285,7 @@ async fn a_record_that_makes_its_answer_unreadable_is_left_out_alone() {
 }
 
 #[tokio::test]
-async fn a_server_that_wants_to_send_records_is_let() {
+async fn a_server_that_refuses_zero_records_gets_another_request() {
     let zero = refused(6, "maximumRecords");
     check([zero, found(1, [1])], 0, &["Title 1"], "1+0, 1+1").await;
 }
@@ -317,7 +317,7 @@ async fn answers_that_do_not_advance_end_the_result() {
 }
 
 #[tokio::test]
-async fn records_from_elsewhere_are_not_taken_for_those_asked_for() {
+async fn records_of_other_requests_are_not_taken_for_the_requested_ones() {
     // Servers count from the beginning of the list or of the answer, and some count from 0.
     for (positions, expected) in [
         (1..=5, None),

@@ -91,7 +91,7 @@ async fn bad_answers_are_named() {
             "the server cannot answer Search for the moment: HTTP status 503 Service Unavailable",
         ),
         (
-            // A character set is no coding.
+            // A character set is not a content coding.
             Reply::Octets(utf_8),
             "an element \"rss\"",
         ),

@@ -1,4 +1,5 @@
-//! The table `indexes` of a profile: with which attributes a server wants an index to be searched (Z39.50-2003 Appendix ATR).
+//! The table `indexes` of a profile: the attributes that a server needs for searches in an index (Z39.50-2003
+//! Appendix ATR).
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,7 @@ use z3950_asn1::oid::BIB_1;
 use super::habits::Attributes;
 use super::sru::use_of;
 
-/// The Use value of OCLC numbers, which no query language has a name for.
+/// The Use value of OCLC numbers, which have no name in any query language.
 const OCLC_NUMBER: i64 = 1211;
 
 /// The attributes of searches in an index, by its Use value in Bib-1.
@@ -18,20 +19,20 @@ const OCLC_NUMBER: i64 = 1211;
 pub struct Indexes(BTreeMap<i64, Attributes>);
 
 impl Indexes {
-    /// The indexes, each with its Use value and attributes.
+    /// Returns the indexes, each with its Use value and attributes.
     pub fn iter(&self) -> impl Iterator<Item = (i64, &Attributes)> {
         self.0
             .iter()
             .map(|(value, attributes)| (*value, attributes))
     }
 
-    /// Whether no index has attributes of its own.
+    /// Returns whether no index has special attributes.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Replaces the Use attribute of an operand by the attributes for its index. Those of other types that the operand has
-    /// stay as they are.
+    /// Replaces the Use attribute of an operand by the attributes for its index. Attributes of other types that the
+    /// operand already has are kept.
     pub(crate) fn apply(&self, attributes: &mut Vec<AttributeElement>) {
         let is_use = |one: &AttributeElement| {
             one.attribute_type == USE && one.attribute_set.is_none_or(|set| set == BIB_1)
@@ -77,7 +78,7 @@ impl<'de> Deserialize<'de> for Indexes {
     }
 }
 
-/// Attributes as a list, or as one text with blanks or commas: `1=7 5=1`.
+/// Attributes as a list, or as one text separated by blanks or commas: `1=7 5=1`.
 struct Written(Attributes);
 
 impl<'de> Deserialize<'de> for Written {

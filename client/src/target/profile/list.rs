@@ -123,18 +123,18 @@ pub enum ProfileError {
 /// The fault of a targets file. `Display` begins with its place, as in `line 3, column 1: …`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileFault {
-    /// The line and the column, in characters, both from 1; `None` if the fault is that of the whole file.
+    /// The line and the column, in characters, both from 1; `None` if the fault concerns the whole file.
     place: Option<(usize, usize)>,
     words: String,
 }
 
 impl FileFault {
-    /// Returns the line of the fault, from 1; `None` if the fault is that of the whole file.
+    /// Returns the line of the fault, from 1; `None` if the fault concerns the whole file.
     pub fn line(&self) -> Option<usize> {
         self.place.map(|(line, _)| line)
     }
 
-    /// Returns the fault in words, without its place.
+    /// Returns the description of the fault, without its place.
     pub fn message(&self) -> &str {
         &self.words
     }
@@ -195,7 +195,7 @@ impl Profiles {
         Ok(self)
     }
 
-    /// Adds a profile, which replaces one with the same name.
+    /// Adds a profile, which replaces a profile with the same name.
     #[must_use]
     pub fn with_profile(mut self, name: impl Into<String>, profile: Profile) -> Self {
         let origin = Origin::Program;
@@ -206,7 +206,7 @@ impl Profiles {
     }
 
     /// Sets the credentials for a server, given as `host` for all its ports or as `host:port`. They replace those of
-    /// profiles. Credentials for one port come before those for all.
+    /// profiles. Credentials for one port take precedence over those for all ports.
     ///
     /// # Errors
     /// [`ProfileError::Target`], if the text is not a host.
@@ -251,7 +251,7 @@ impl Profiles {
         })
     }
 
-    /// Returns the profiles among which one may have this name or host. The built-in list is parsed only if the name
+    /// Returns the profiles among which to look for this name or host. The built-in list is parsed only if the name
     /// occurs in its text, because parsing takes longer than a request to a nearby server, and most servers are not in
     /// the list.
     fn about(&self, name: &str) -> &Entries {

@@ -115,7 +115,7 @@ fn indexes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<i64, S
     by_use.collect()
 }
 
-/// The Use value of an index name, or of its digits.
+/// Returns the Use value for the name of an index, or for a number.
 pub(super) fn use_of(name: &str) -> Option<i64> {
     if let Ok(value) = name.parse() {
         return Some(value);

@@ -25,7 +25,7 @@ use crate::error::{PemPlace, TlsError};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TlsOptions {
-    /// Certificates that are trusted in addition to the system's roots: authorities, or the server's own.
+    /// Certificates that are trusted in addition to the system's roots: those of authorities, or the server's own.
     pub roots: Option<Pem>,
     /// Whether to accept any certificate. The connection is then encrypted, but the server is not authenticated.
     pub insecure: bool,
@@ -39,7 +39,7 @@ impl TlsOptions {
         Self::default()
     }
 
-    /// Sets the certificates that are trusted in addition to the system's roots, such as a private authority's.
+    /// Sets the certificates that are trusted in addition to the system's roots, such as that of a private authority.
     #[must_use]
     pub fn with_roots(mut self, roots: impl Into<Pem>) -> Self {
         self.roots = Some(roots.into());
@@ -110,7 +110,7 @@ impl fmt::Debug for Pem {
     }
 }
 
-/// PEM that has been read, and where it came from.
+/// PEM that has been read, and its origin.
 pub(super) struct ReadPem {
     octets: Vec<u8>,
     pub(super) place: PemPlace,
@@ -120,7 +120,7 @@ pub(super) struct ReadPem {
 const MAX_FILE: u64 = 16 << 20;
 
 impl ReadPem {
-    /// Reads PEM. `items` says what it is for, in messages about PEM from memory.
+    /// Reads PEM. `items` describes the expected items, in messages about PEM from memory.
     pub(super) fn read(pem: &Pem, items: &'static str) -> Result<Self, TlsError> {
         let place = pem.place(items);
         let octets = match pem {
@@ -136,7 +136,7 @@ impl ReadPem {
     /// Returns the certificates, at least one.
     pub(super) fn certificates(&self) -> Result<Vec<CertificateDer<'static>>, TlsError> {
         let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&self.octets).collect();
-        // A section without an end may be read as one with the section after it.
+        // A section without an end may have been read as one section together with the next.
         match (found, self.first_fault()) {
             (_, Some((line, fault))) => Err(self.damaged_in(line, &fault)),
             (Err(fault), None) => Err(self.damaged_in(1, &fault)),
@@ -182,7 +182,7 @@ impl ReadPem {
         let lines: Vec<&[u8]> = self.octets.split(|octet| *octet == b'\n').collect();
         let begins = |line: &[u8]| line.starts_with(b"-----BEGIN ");
         let mut first = 1;
-        // Each section is read by itself, because one without an end would otherwise reach into the next.
+        // Each section is read separately, because a section without an end would otherwise extend into the next.
         for section in lines.chunk_by(|_, next| !begins(next)) {
             let octets = section.join(&b'\n');
             let mut items = CertificateDer::pem_slice_iter(&octets);

@@ -243,7 +243,7 @@ async fn audit_c3_a_named_certificate_is_accepted_within_its_dates_and_for_its_n
         let found = heard_by_name("127.0.0.1", address, &options).await;
         assert!(found.contains(words), "{found}: {words}");
     }
-    // This is another certificate of the same kind, which the options do not name.
+    // This certificate is of the same kind, but the options do not name it.
     let authority = Authority::new();
     let found = heard(
         server(by_itself(&[HOST], "x", unchanged), None).await,
@@ -335,7 +335,7 @@ fn audit_r_x5_rejections_are_words() {
     }
 }
 
-/// The subject of a trusted authority, in a certificate that is signed by itself with a key of another kind.
+/// A certificate has the subject of a trusted authority, but is self-signed with a key of another type.
 #[tokio::test]
 async fn audit_r_x5_the_subject_of_an_authority_is_refused_in_words() {
     let kinds = [
@@ -463,7 +463,7 @@ fn files_that_cannot_be_used_are_named() {
     }
 }
 
-/// PEM from memory serves as well as a file, for authorities and for the client's own certificate.
+/// PEM from memory works like a file, for authorities and for the client's own certificate.
 #[tokio::test]
 async fn audit_r_l6_certificates_are_taken_from_memory() {
     let (servers, clients) = (Authority::new(), Authority::new());

@@ -248,7 +248,7 @@ impl fmt::Display for UntrustedCertificate {
             CertificateError::Other(other) if is_authority(other) => f.write_str(
                 "the server's certificate is a CA certificate (CA:TRUE), and is not trusted itself",
             ),
-            // An authority that is trusted has the name of the issuer, but not its key.
+            // A trusted authority has the name of the issuer, but a different key.
             CertificateError::UnsupportedSignatureAlgorithmContext { .. }
             | CertificateError::UnsupportedSignatureAlgorithmForPublicKeyContext { .. } => f
                 .write_str(

@@ -28,8 +28,8 @@ pub struct WaisUrl {
 pub enum WaisTarget {
     /// The database itself.
     Database,
-    /// The result of a search in the database, whose words are separated by `+` (RFC 1630);
-    /// [`Encoded::of_words`] makes it of words.
+    /// The result of a search in the database. Its words are separated by `+` (RFC 1630) and can be encoded with
+    /// [`Encoded::of_words`].
     Search(Encoded),
     /// A document in the database.
     Document {

@@ -160,8 +160,8 @@ impl Parts {
     }
 }
 
-/// The rules for the value of a parameter that RFC 2056 does not define: a plus may separate, so it is kept apart from an
-/// escaped one.
+/// The rules for the value of a parameter that RFC 2056 does not define. A plus may be a separator, so an escaped plus
+/// remains escaped.
 const EXTENSION: Characters = Characters {
     reserved: b"",
     free: b"",

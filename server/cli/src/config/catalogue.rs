@@ -1,4 +1,4 @@
-//! Databases in an index that another program keeps: a `[[database]]` with `engine` and `catalogue`.
+//! Databases in an index that belongs to another program: a `[[database]]` with `engine` and `catalogue`.
 
 use std::path::PathBuf;
 
@@ -8,10 +8,10 @@ use super::databases::table::{DatabaseTable, MapSource, addresses};
 use super::section::{Section, Value};
 use super::setting::settings;
 
-/// A database in an index that another program keeps.
+/// A database in an index that belongs to another program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CatalogueSettings {
-    /// The options, without what is read from files.
+    /// The options, without the contents of files.
     pub(crate) options: CatalogueOptions,
     /// The map of the index.
     pub(crate) map: MapSource,
@@ -38,10 +38,10 @@ settings! {
     }
 }
 
-/// The keys of a `[[database]]` table that have a meaning only for indexes of one's own.
+/// The keys of a `[[database]]` table that are only valid for indexes that this program creates.
 const OWN: [&str; 6] = ["docid", "shards", "replicas", "sort", "facets", "scan"];
 
-/// Reads which map a catalogue has: the name of a shipped one, or a file.
+/// Reads the setting for the map of a catalogue: the name of a built-in map, or a file.
 fn map(value: &Value<'_>, table: &mut DatabaseTable) {
     let names: Vec<&str> = CatalogueMap::names().collect();
     table.map = value.parse(|text| {
@@ -58,7 +58,7 @@ fn map(value: &Value<'_>, table: &mut DatabaseTable) {
     });
 }
 
-/// Returns the settings of a database with a map, and notes what does not belong to it.
+/// Returns the settings of a database with a map, and notes an error for each key that does not belong to it.
 pub(super) fn read(
     section: &Section<'_>,
     table: &DatabaseTable,

@@ -56,7 +56,7 @@ pub(super) fn read(top: &Section<'_>, config: &mut Config) {
             section.note("a database of this name already exists");
         }
         if is_in_engine && table.cluster.options.addresses.is_empty() {
-            // Why there is none was noted.
+            // The missing address has already been reported.
             return;
         }
         if is_in_engine && section.has("catalogue") {
@@ -88,7 +88,7 @@ pub(super) fn read(top: &Section<'_>, config: &mut Config) {
     });
 }
 
-/// What the command line says about databases besides their files, which may also have no name there.
+/// The command-line options for databases other than their files; there, a database may also have no name.
 #[derive(Debug, Default)]
 pub(crate) struct GivenDatabases {
     pub(super) saves: Vec<NamedFile>,
@@ -96,8 +96,8 @@ pub(crate) struct GivenDatabases {
 }
 
 impl Config {
-    /// Replaces databases by those of the same name on the command line, which has these files, and applies the other options for
-    /// databases.
+    /// Replaces databases by those with the same names on the command line, whose files are `files`, and applies the other
+    /// options for databases.
     pub(crate) fn replace_databases(&mut self, files: Vec<NamedFile>) {
         let given = mem::take(&mut self.given_databases);
         let names = files.iter().map(|named| named.name.to_lowercase());
@@ -119,7 +119,7 @@ impl Config {
     }
 }
 
-/// Changes the database of a name; adds the database first if it does not exist.
+/// Changes the database with a name; adds the database first if it does not exist.
 fn change(databases: &mut Vec<DatabaseFiles>, name: &str, change: impl FnOnce(&mut DatabaseFiles)) {
     let mut known = databases.iter_mut();
     if let Some(database) = known.find(|known| known.name.to_lowercase() == name.to_lowercase()) {

@@ -44,10 +44,10 @@ settings! {
     }
 }
 
-/// The longest wait for an answer that can be set.
+/// The maximum time limit for an answer that can be set.
 const LONGEST: Duration = Duration::from_secs(3600);
 
-/// Notes the numbers that are too large. The engine creates no index of more shards.
+/// Notes an error for each number that is too large. The engine does not create an index with more shards.
 fn note_large(section: &Section<'_>, options: &ClusterOptions) {
     for (key, is_large, most) in [
         ("shards", options.shards > 1024, "1024"),
@@ -61,7 +61,7 @@ fn note_large(section: &Section<'_>, options: &ClusterOptions) {
     }
 }
 
-/// Returns whether the database is in a search engine, and notes what does not belong to it.
+/// Returns whether the database is in a search engine, and notes an error for each key that does not belong to it.
 pub(super) fn is_chosen(section: &Section<'_>, table: &DatabaseTable) -> bool {
     if !section.has("engine") {
         note_keys_of(section, &ENGINE, "an engine");
@@ -234,7 +234,7 @@ mod tests {
         }
     }
 
-    /// Nothing further is said of a database whose address is wrong.
+    /// If the address of a database is wrong, no further errors are reported for this database.
     #[test]
     fn audit_r_l1_a_database_without_an_address_is_left_out() {
         for map in ["", "catalogue = \"koha\"\n"] {
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn databases_in_sphinx_search_are_refused_with_what_to_do() {
+    fn databases_in_sphinx_search_are_refused_with_advice() {
         let text = "[[database]]\nname = \"a\"\nengine = \"sphinxql://a:1/b\"";
         let errors = Config::parse(text, Path::new("")).expect_err(text);
         let [(3, reason)] = &*errors else {

@@ -1,4 +1,4 @@
-//! The settings given on the command line. Each setting that declares an option has one there.
+//! The settings given on the command line. Each setting that declares an option can be given there.
 
 use std::mem;
 use std::path::PathBuf;
@@ -27,7 +27,7 @@ impl Args for GivenSettings {
     fn augment_args(command: Command) -> Command {
         let mut defaults = Config::default();
         let options = settings().flat_map(|setting| arguments(setting, &mut defaults));
-        // The help begins with what is served.
+        // The help begins with the options for what is served.
         let (served, others): (Vec<_>, Vec<_>) =
             options.partition(|option| option.get_help_heading() == Some(SERVED));
         command.args(served).args(others)

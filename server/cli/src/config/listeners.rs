@@ -114,7 +114,7 @@ impl FromStr for Listen {
     }
 }
 
-/// What the command line says about listeners.
+/// The command-line options for listeners.
 #[derive(Debug, Default)]
 pub(crate) struct GivenListeners {
     pub(super) listen: Vec<Listen>,
@@ -126,7 +126,8 @@ pub(crate) struct GivenListeners {
 }
 
 impl GivenListeners {
-    /// Replaces the listeners by those of the command line, adds the default one if there is none, and ends SRU over HTTP if it says so.
+    /// Replaces the listeners by those on the command line, adds the default listener if there is none, and disables
+    /// SRU over HTTP if requested.
     pub(super) fn apply(self, listeners: &mut Vec<ListenerConfig>) {
         let required = self.is_certificate_required;
         let files = self.certificate.zip(self.key);

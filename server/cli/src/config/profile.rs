@@ -128,7 +128,7 @@ fn of_type(value: &Value<'_>, profile: &mut Profile, attribute_type: i64) {
     });
 }
 
-/// Takes the profile of a name.
+/// Chooses the profile with a name.
 pub(super) fn choose(config: &mut Config, name: &str) -> Result<(), String> {
     let known = || format!("known profiles: {}", Profile::NAMES.join(", "));
     config.profile = Profile::by_name(name).ok_or_else(known)?;

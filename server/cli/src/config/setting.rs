@@ -55,7 +55,7 @@ pub(super) struct SettingOption<T: 'static> {
     pub(super) help: &'static str,
     /// The values that are completed.
     pub(super) values: &'static [&'static str],
-    /// What the option sets, if that is not the value of the key.
+    /// The field that the option sets, if it is not the value of the key.
     pub(super) own: Option<SettingField<T>>,
 }
 
@@ -355,7 +355,7 @@ impl<T> Printed for Table<T> {
                 .copied()
                 .filter(|line| line.starts_with(' '))
                 .collect();
-            // An explanation may be for the settings after it, too.
+            // An explanation may also cover the settings that follow it.
             match blocks.last_mut() {
                 Some(Block::Row { term: above, .. }) if text.is_empty() => {
                     above.push_str(", ");
@@ -373,7 +373,7 @@ impl<T> Printed for Table<T> {
     }
 }
 
-/// Returns the explanation of a table as paragraphs, and indented lines as they are.
+/// Returns the explanation of a table as paragraphs; indented lines are not changed.
 fn described(lines: &[&str]) -> Vec<Block> {
     let mut blocks = Vec::new();
     for line in lines {

@@ -192,7 +192,8 @@ fn the_template_has_every_setting() {
     assert_eq!(written, known);
 }
 
-/// Settings that have an example instead of a default are left out.
+/// Checks that the defaults in the template are those of the server; settings that have an example instead of a
+/// default are left out.
 #[test]
 fn the_defaults_of_the_template_are_those_of_the_server() {
     let config = parse(&uncommented());
@@ -228,7 +229,7 @@ fn the_defaults_of_the_template_are_those_of_the_server() {
     assert_eq!((config.page, config.replay_in_order), (true, false));
 }
 
-/// Checks that the help of an option and the comment in the template say the same.
+/// Checks that the help of an option equals the comment in the template.
 #[test]
 fn the_help_of_an_option_is_the_explanation_of_its_key() {
     let command = Arguments::command();
@@ -501,7 +502,7 @@ fn every_error_has_its_line() {
 
 /// Each limit is accepted at its minimum; one less is refused with an error that names the minimum.
 #[test]
-fn a_limit_with_which_nobody_is_served_is_refused() {
+fn a_limit_that_prevents_all_service_is_refused() {
     for (key, less, least, words) in [
         ("sessions", "0", "1", "1"),
         ("sessions-per-address", "0", "1", "1"),

@@ -10,7 +10,7 @@ use crate::args::CreateArguments;
 use crate::config::ClusterSettings;
 use crate::failure::{Exit, Failure, note};
 
-/// Creates the index, or prints what it would be.
+/// Creates the index, or prints its description.
 pub(super) fn run(
     arguments: &CreateArguments,
     index: &ClusterIndex,
@@ -30,7 +30,7 @@ pub(super) fn run(
     let created = runtime.block_on(async {
         let (name, is_new) = index.create().await?;
         match index.check().await {
-            // Shards may take a moment, and nothing has been loaded.
+            // Shards may need a moment to start, and nothing has been loaded yet.
             Ok(_) | Err(IndexError::Incomplete(_)) => Ok((name, is_new)),
             Err(error) => Err(error),
         }

@@ -1,4 +1,4 @@
-//! `z3950d load`: records into an index.
+//! `z3950d load`: loads records into an index.
 
 mod sending;
 mod sums;
@@ -137,7 +137,7 @@ impl LoadRun<'_> {
             } => LoadWork::Reload(Leftover::Replace),
             LoadArguments { state: None, .. } => LoadWork::Reload(Leftover::Refuse),
             _ if is_noted => LoadWork::Reload(Leftover::Continue),
-            // A reload that was killed before it could note anything has not loaded anything either.
+            // A reload that was killed before its first note has not loaded anything.
             _ => LoadWork::Reload(Leftover::ReplaceIfEmpty),
         }
     }
@@ -151,7 +151,7 @@ impl LoadRun<'_> {
         }
     }
 
-    /// Returns whether the notes are those of a reload whose index has taken its place.
+    /// Returns whether the saved progress belongs to a reload that is complete.
     fn is_reloaded(&self, noted: Option<&str>) -> Result<bool, Failure> {
         let Some(noted) = noted else {
             return Ok(false);
@@ -161,7 +161,7 @@ impl LoadRun<'_> {
         Ok(identity.is_some_and(|identity| noted == format!("{} {identity}", self.verb())))
     }
 
-    /// Tells that the notes are those of a load that is done.
+    /// Reports that the saved progress belongs to a complete load.
     fn tell_done(&self) {
         if let Some(path) = &self.arguments.state {
             let path = path.display();
@@ -171,7 +171,7 @@ impl LoadRun<'_> {
         }
     }
 
-    /// Loads what an earlier load has not loaded.
+    /// Loads the records that an earlier load has not loaded.
     fn resumed(
         &mut self,
         saved: Option<SavedState>,
@@ -197,7 +197,7 @@ impl LoadRun<'_> {
         })
     }
 
-    /// Ends a reload: the new index takes the place of the old one, is kept to go on, or is given up.
+    /// Ends a reload: the new index replaces the old one, is kept so that the reload can continue, or is deleted.
     fn end_reload(&mut self, load: IndexLoad, is_loaded: bool) -> Result<(), Failure> {
         let can_go_on = self.arguments.state.is_some();
         let mut is_kept = can_go_on && !(load.is_new() && self.sums.loaded == 0);
@@ -211,7 +211,7 @@ impl LoadRun<'_> {
                     outcome = Err(Failure::usage(words));
                 }
                 Err(error) => {
-                    // Without an answer, it may have taken its place.
+                    // Without an answer, the new index may have replaced the old one.
                     is_kept |= !error.is_refusal();
                     outcome = Err(failed(&error));
                 }
@@ -247,7 +247,7 @@ impl LoadRun<'_> {
         both(outcome, given_up)
     }
 
-    /// Deletes the index that was replaced, when the searches in progress have ended, or after a signal.
+    /// Deletes the index that was replaced, after the searches in progress have ended, or after a signal.
     fn delete(&mut self, replaced: &ReplacedIndex) -> Result<(), Failure> {
         let Some(name) = &replaced.index else {
             return Ok(());
@@ -290,7 +290,7 @@ impl LoadRun<'_> {
     }
 }
 
-/// Puts the index that a reload has filled in the place of the old one; `None` if it has no records.
+/// Replaces the old index by the one that a reload has filled; `None` if the new index has no records.
 async fn replace(load: &IndexLoad) -> Result<Option<ReplacedIndex>, IndexError> {
     let count = load.count().await?;
     if count == 0 {
@@ -304,7 +304,7 @@ async fn replace(load: &IndexLoad) -> Result<Option<ReplacedIndex>, IndexError> 
     load.replace().await.map(Some)
 }
 
-/// Returns the failure for an index that takes no load.
+/// Returns the failure for an index that cannot be loaded.
 fn refused(error: &IndexError) -> Failure {
     match error {
         IndexError::Reloading { .. } => Failure::usage(advised(error)),
@@ -312,7 +312,7 @@ fn refused(error: &IndexError) -> Failure {
     }
 }
 
-/// Returns the first failure, with the words of both.
+/// Returns the first failure, with the messages of both.
 fn both(one: Result<(), Failure>, other: Result<(), Failure>) -> Result<(), Failure> {
     match (one, other) {
         (Err(one), Err(other)) => Err(Failure {

@@ -1,4 +1,5 @@
-//! The records of a load: files are read one after the other, and several threads make changes of the records.
+//! Reads the records of a load: files are read one after the other, and several threads convert the records to
+//! changes.
 
 use std::fs::File;
 use std::io;
@@ -65,11 +66,11 @@ impl Input {
 pub(super) struct Prepared {
     /// The change; `None` if the record is left out.
     pub(super) change: Option<IndexChange>,
-    /// What was repaired, or the reason why the record is left out.
+    /// The repairs of the record, or the reason why it is left out.
     pub(super) note: Option<Note>,
 }
 
-/// Makes changes of records; `required` is the docid field that each record must have.
+/// Converts records to changes; `required` is the docid field that each record must have.
 pub(super) fn prepare(
     changes: &IndexChanges,
     records: Vec<InputRecord>,

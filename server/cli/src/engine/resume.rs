@@ -69,7 +69,7 @@ impl LoadTask {
 pub(super) struct SavedState {
     lock: Lock,
     files: Vec<LoadedFile>,
-    /// What an earlier load has written; empty if there is none.
+    /// The text that an earlier load has written; empty if there is none.
     text: String,
 }
 
@@ -156,7 +156,7 @@ impl SavedState {
     /// Reads the progress of the earlier load.
     ///
     /// # Errors
-    /// That load had another task.
+    /// The file belongs to a load with another task.
     pub(super) fn resume(self, task: LoadTask) -> Result<(ResumeFile, LoadProgress), Failure> {
         let Self { lock, files, text } = self;
         let resume = ResumeFile { lock, task, files };

@@ -21,7 +21,7 @@ use z3950_server::{MemoryBackend, ServerHandle, lock};
 
 use self::families::Family;
 
-/// The longest wait of the page for numbers of records in search engines.
+/// The maximum time that the page waits for numbers of records in search engines.
 const COUNT_TIME: Duration = Duration::from_secs(1);
 
 /// The state of the server that the page `/metrics` shows.
@@ -33,7 +33,7 @@ pub(crate) struct Status {
     remotes: Mutex<Vec<Arc<RemoteDatabase>>>,
     /// The databases whose records are in search engines.
     clusters: Mutex<Vec<Arc<ClusterDatabase>>>,
-    /// The databases whose records are in indexes that other programs keep.
+    /// The databases whose records are in indexes that belong to other programs.
     catalogues: Mutex<Vec<Arc<CatalogueDatabase>>>,
     /// The maximum number of sessions at once.
     sessions: usize,
@@ -193,7 +193,8 @@ impl Status {
         page.single(families::KEPT_LIMIT_BYTES, octets.limit);
     }
 
-    /// Asks for the numbers of records in search engines, if that was not done in the last minute, and waits a short time for them.
+    /// Requests the numbers of records in search engines, unless this was done in the last minute, and waits a short
+    /// time for them.
     pub(crate) async fn count_records(&self) {
         let clusters = lock(&self.clusters).clone();
         let catalogues = lock(&self.catalogues).clone();
@@ -202,11 +203,11 @@ impl Status {
             let catalogues = join_all(catalogues.iter().map(|one| one.count_records()));
             tokio::join!(clusters, catalogues)
         };
-        // The page shows what is known then.
+        // If the count takes too long, the page shows the counts that are known.
         let _ = timeout(COUNT_TIME, counts).await;
     }
 
-    /// Adds the number of records of each database that knows it.
+    /// Adds the number of records of each database whose number is known.
     fn of_records(&self, page: &mut Page) {
         let own = self.backend.iter().flat_map(|backend| backend.databases());
         let own = own.filter_map(|one| Some((one.name, u64::try_from(one.records?).ok()?)));

@@ -32,7 +32,7 @@ pub(crate) fn ran(arguments: &[&str]) -> Output {
 /// A running `z3950d`, killed when the value is dropped.
 pub(crate) struct Daemon {
     pub(crate) child: Child,
-    /// The address that the program prints as the one it listens on.
+    /// The address on which the program says that it listens.
     pub(crate) listening: String,
 }
 
@@ -41,7 +41,7 @@ impl Daemon {
         Self::telling(arguments, Stdio::null())
     }
 
-    /// Like [`Daemon::start`], with standard error captured.
+    /// Like [`Daemon::start`], with another destination for standard error.
     pub(crate) fn telling(arguments: &[&str], stderr: Stdio) -> Self {
         let mut command = program();
         command.args(arguments);

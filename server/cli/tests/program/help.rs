@@ -50,7 +50,7 @@ fn completions_ask_the_program() {
 }
 
 #[test]
-fn a_closed_pipe_is_no_error() {
+fn a_closed_pipe_is_not_an_error() {
     for arguments in [
         "--help",
         "--man",

@@ -29,7 +29,7 @@ fn rules<'a>(session: &'a Value, verdict: &str) -> Vec<&'a str> {
 }
 
 #[test]
-fn what_clients_sent_is_judged_at_the_end() {
+fn messages_of_clients_are_judged_at_the_end() {
     let folder = Folder::new();
     let at = |name: &str| folder.at(name).to_str().expect("text").to_owned();
     let (json, xml, text) = (at("report.json"), at("report.xml"), at("report.txt"));
@@ -61,7 +61,7 @@ fn what_clients_sent_is_judged_at_the_end() {
     let finding = finding
         .clone()
         .find(|finding| finding["rule"] == "present.set");
-    let finding = finding.expect("there");
+    let finding = finding.expect("present");
     assert_eq!(finding["section"], "Z39.50-2003 §3.2.3.1.3");
     assert_eq!(finding["message"], "presentRequest");
     assert!(finding["octets"].as_str().expect("text").starts_with("b8"));

@@ -25,7 +25,7 @@ fn lengthen(path: &Path, octets: u64) {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_at_the_start_and_by_a_reload() {
+fn files_too_large_for_memory_are_refused_at_the_start_and_by_a_reload() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("x.mrk");
     let database = format!("x={}", write(&path, ONE));

@@ -194,7 +194,7 @@ fn a_reload_with_a_fault_changes_nothing() {
 }
 
 #[test]
-fn a_reload_takes_everything_that_can_change() {
+fn a_reload_applies_all_settings_that_can_change() {
     let (folder, daemon, words) = server();
     assert_eq!(daemon.hits("books", "@attr 1=4 one"), 1);
     folder.write("books.mrk", &format!("{ONE}\n{ONE}"));
@@ -272,7 +272,7 @@ fn logs_follow_their_files_whatever_a_reload_does() {
 }
 
 #[test]
-fn a_reload_takes_another_docid_field() {
+fn a_reload_applies_another_docid_field() {
     let (folder, daemon, words) = server();
     let numbered = format!("{}=035  \\\\$aX7\n", ONE);
     folder.write("books.mrk", &numbered);

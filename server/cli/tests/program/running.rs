@@ -154,7 +154,7 @@ fn an_update_on_a_full_disk_is_refused_for_now() {
     daemon.signal("TERM");
     daemon.child.wait().expect("it ends");
     let (daemon, _words) = run("");
-    updated(&daemon).expect("there is room again");
+    updated(&daemon).expect("a room is free again");
     assert_eq!(daemon.hits("x", "@attr 1=4 one"), 0);
 }
 
@@ -180,11 +180,11 @@ fn a_new_saved_file_is_written_at_the_start() {
         line.starts_with("database x: writing ") && line.contains("saved.mrc"),
         "{line}"
     );
-    let octets = fs::read(&path).expect("it is there");
+    let octets = fs::read(&path).expect("it exists");
     assert!(!octets.is_empty());
     updated(&daemon).expect("saved");
     assert!(folder.at("saved.mrc.journal").exists());
-    assert_eq!(fs::read(&path).expect("there"), octets);
+    assert_eq!(fs::read(&path).expect("present"), octets);
     // After being killed and restarted, the server still has the update.
     daemon.child.kill().expect("killed");
     daemon.child.wait().expect("it ends");

@@ -154,7 +154,7 @@ fn a_transcript_is_written_and_replayed() {
 
 /// The check reports the line of everything that is missing or was changed.
 #[test]
-fn a_check_finds_what_was_cut_out_of_a_recording() {
+fn a_check_finds_parts_that_were_cut_out_of_a_recording() {
     let folder = Folder::new();
     let said = folder.at("said.jsonl").to_str().expect("text").to_owned();
     let recorder = ["--demo", "--listen", "127.0.0.1:0", "--transcript", &said];

@@ -11,13 +11,13 @@ use super::records::HeldRecord;
 pub(super) struct EngineAnswer<I> {
     /// The number of records found.
     pub(super) total: usize,
-    /// Whether it is exact, as far as the parts that answered are concerned.
+    /// Whether the number is exact for the parts of the index that answered.
     pub(super) is_exact: bool,
-    /// Why records may be missing; `None` if all parts of the index were searched.
+    /// The reason why records may be missing; `None` if all parts of the index were searched.
     pub(super) missing: Option<String>,
     /// The records of the page.
     pub(super) hits: Vec<Hit<I>>,
-    /// The index that they are of; `None` if there are none, or the engine does not say it.
+    /// The index to which the records belong; `None` if there are no records, or the engine does not name the index.
     pub(super) index: Option<String>,
     /// The terms of each facet.
     pub(super) facets: Vec<FacetCounts>,
@@ -29,13 +29,13 @@ pub(super) struct EngineAnswer<I> {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Hit<I> {
     pub(super) id: I,
-    /// The record, if it was asked for.
+    /// The record, if it was requested.
     pub(super) record: Option<HeldRecord>,
-    /// Its place in the order, after which another page can begin; empty for an engine without such places.
+    /// The record's place in the order, after which another page can begin; empty for an engine without such places.
     pub(super) place: String,
 }
 
-/// The terms of a facet, in the order that was asked for, each with its number of records.
+/// The terms of a facet, in the requested order, each with its number of records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct FacetCounts {
     pub(super) terms: Vec<(String, usize)>,
@@ -47,18 +47,18 @@ pub(super) struct FacetCounts {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct TermsAnswer {
     pub(super) before: Vec<(String, usize)>,
-    /// From the start on.
+    /// The values from the start onwards.
     pub(super) after: Vec<(String, usize)>,
-    /// Whether the first of `after` is the start itself.
+    /// Whether the first of `after` equals the start.
     pub(super) is_exact: bool,
-    /// Why records may be missing; `None` if all parts of the index were read.
+    /// The reason why records may be missing; `None` if all parts of the index were read.
     pub(super) missing: Option<String>,
 }
 
-/// Why an engine has no answer.
+/// The reason why an engine does not have an answer.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub(super) enum AskError {
-    /// The request has no answer.
+    /// The request failed.
     #[error("{0}")]
     Failed(#[from] Failure),
     /// The answer has another form than expected.
@@ -67,7 +67,7 @@ pub(super) enum AskError {
     /// The query has too many words or terms for the engine.
     #[error("{0}")]
     TooComplex(String),
-    /// The engine cannot be asked for it.
+    /// The engine cannot carry out the request.
     #[error("{}", .0.addinfo.to_string_lossy())]
     Refused(Diagnostic),
 }
@@ -79,7 +79,7 @@ impl From<Diagnostic> for AskError {
 }
 
 impl AskError {
-    /// Returns what it means to a client; none of the engine's words are a part of it.
+    /// Returns the diagnostic for the client, which does not contain any of the engine's own messages.
     pub(super) fn diagnostic(&self) -> Diagnostic {
         let unavailable = |words: &str| diagnostic(Condition::DATABASE_UNAVAILABLE, words);
         match self {

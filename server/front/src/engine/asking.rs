@@ -1,4 +1,4 @@
-//! What a client does with a database in front of a fake server, and answers of fakes of OpenSearch.
+//! Helpers for tests that use a database in front of a fake server, and answers of fake OpenSearch nodes.
 
 use serde_json::{Value, json};
 use z3950_server::asn1::apdu::DatabaseName;
@@ -10,12 +10,12 @@ use z3950_server::marc::{Field, MarcRecord, iso2709};
 
 use super::link::fake::{FakeAnswer, FakeRequest};
 
-/// Searches; the condition, if it is refused.
+/// Searches; returns the condition if the search is refused.
 pub(super) async fn searched(database: &impl Backend, pqf: &str) -> Result<Found, i64> {
     with_set(database, pqf, None).await
 }
 
-/// Searches with this set as that of any name.
+/// Searches, with `set` as the result set that the query may name.
 pub(super) async fn with_set(
     database: &impl Backend,
     pqf: &str,
@@ -30,7 +30,7 @@ pub(super) async fn with_set(
     found.map_err(|why| why.condition)
 }
 
-/// The number of records found and of sources that failed, or a condition.
+/// Returns the number of records found and of failed sources, or a condition.
 pub(super) async fn outcome(database: &impl Backend, pqf: &str) -> Result<(usize, usize), i64> {
     let found = searched(database, pqf).await?;
     let sources = found.sources.iter();
@@ -38,7 +38,7 @@ pub(super) async fn outcome(database: &impl Backend, pqf: &str) -> Result<(usize
     Ok((found.hits.len(), failed.count()))
 }
 
-/// Presents records; the identifier of each, or its condition.
+/// Presents records; returns the identifier of each, or its condition.
 pub(super) async fn presented(
     database: &impl Backend,
     hits: &Hits,
@@ -63,18 +63,18 @@ pub(super) async fn presented(
     Ok(outcomes)
 }
 
-/// The body of a request in JSON.
+/// Returns the body of a request as JSON.
 pub(super) fn body(request: &FakeRequest) -> Value {
     serde_json::from_str(&request.body).expect("JSON")
 }
 
-/// A number in the body of a request.
+/// Returns a number in the body of a request.
 pub(super) fn number(body: &Value, at: &str) -> Option<usize> {
     let number = body.pointer(at)?.as_u64()?;
     Some(usize::try_from(number).expect("small"))
 }
 
-/// A record in ISO 2709 with this identifier.
+/// Returns a record in ISO 2709 with this identifier.
 pub(super) fn record(number: usize) -> Vec<u8> {
     let mut record = MarcRecord::default();
     let id = Field::control(b"001", number.to_string());
@@ -82,7 +82,7 @@ pub(super) fn record(number: usize) -> Vec<u8> {
     iso2709::encode(&record).expect("octets")
 }
 
-/// An answer of OpenSearch with this number of records found, of which these are a part.
+/// Returns an answer of OpenSearch with this total number of records, some of which are in the answer.
 pub(super) fn answer(total: usize, hits: impl Iterator<Item = Value>) -> Value {
     json!({
         "timed_out": false,
@@ -94,7 +94,7 @@ pub(super) fn answer(total: usize, hits: impl Iterator<Item = Value>) -> Value {
     })
 }
 
-/// An answer with other values in some places.
+/// Returns an answer in which some values are replaced.
 pub(super) fn changed(mut answer: Value, changes: &[(&str, Value)]) -> FakeAnswer {
     for (pointer, value) in changes {
         *answer.pointer_mut(pointer).expect("a place") = value.clone();
@@ -102,7 +102,7 @@ pub(super) fn changed(mut answer: Value, changes: &[(&str, Value)]) -> FakeAnswe
     FakeAnswer::Json(200, answer)
 }
 
-/// A refusal of OpenSearch.
+/// Returns an error response of OpenSearch.
 pub(super) fn refused(status: u16, kind: &str, reason: &str) -> FakeAnswer {
     let error = json!({ "root_cause": [{ "type": kind, "reason": reason }], "type": kind });
     FakeAnswer::Json(status, json!({ "error": error, "status": status }))

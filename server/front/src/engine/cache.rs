@@ -1,4 +1,4 @@
-//! Records that were fetched for responses, until they are retrieved.
+//! A cache for records that were fetched for responses, until they are retrieved.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Mutex;
@@ -7,13 +7,13 @@ use z3950_server::lock;
 
 use super::records::HeldRecord;
 
-/// The octets of the records that a database keeps until they are retrieved.
+/// The maximum number of octets of the records that a database keeps until they are retrieved.
 const CACHE_OCTETS: usize = 16 << 20;
 
-/// Where a record stands: the number of a set, and the position.
+/// The place of a record: the number of a set, and the position.
 pub(super) type CachePlace = (u64, u32);
 
-/// Records of all sets, up to a number of octets; the oldest give way.
+/// Records of all sets, up to a number of octets; the oldest records are dropped first.
 #[derive(Debug)]
 pub(super) struct RecordCache {
     most: usize,
@@ -22,15 +22,15 @@ pub(super) struct RecordCache {
 
 #[derive(Debug, Default)]
 struct KeptRecords {
-    /// Each with its age; `None` for a record that did not come.
+    /// The records, each with its age; `None` for a record that did not arrive.
     by_place: HashMap<CachePlace, (u64, Option<HeldRecord>)>,
-    /// The places by age: a number that grows with each record.
+    /// The places by age, which is a number that increases with each record.
     by_age: BTreeMap<u64, CachePlace>,
     next: u64,
     octets: usize,
 }
 
-/// About what an entry takes without its record.
+/// The approximate number of octets of an entry without its record.
 const ENTRY: usize = 128;
 
 fn octets_of(record: Option<&HeldRecord>) -> usize {
@@ -51,18 +51,19 @@ impl RecordCache {
         }
     }
 
-    /// Whether the record at a place is here.
+    /// Returns whether the record at a place is cached.
     pub(super) fn has(&self, place: CachePlace) -> bool {
         let kept = lock(&self.kept);
         matches!(kept.by_place.get(&place), Some((_, Some(_))))
     }
 
-    /// Takes the record at a place: `Some(None)` if it did not come, `None` if it is not here.
+    /// Removes and returns the record at a place: `Some(None)` if the engine did not send it, `None` if it is not
+    /// cached.
     pub(super) fn take(&self, place: CachePlace) -> Option<Option<HeldRecord>> {
         lock(&self.kept).take(place)
     }
 
-    /// Keeps a record in place of the one known before.
+    /// Adds a record, and replaces an earlier one at the same place.
     pub(super) fn keep(&self, place: CachePlace, record: Option<HeldRecord>) {
         let mut kept = lock(&self.kept);
         kept.take(place);

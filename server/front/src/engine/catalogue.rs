@@ -1,4 +1,5 @@
-//! A database in the index that another program keeps, such as Koha, VuFind or Blacklight: it is read, and never written.
+//! A database in an index that belongs to another program, such as Koha, VuFind or Blacklight. The index is only
+//! read, never written.
 //!
 //! ```text
 //!  map ─▶ offer ◀─ fields of the index

@@ -1,6 +1,6 @@
-//! Type-1 queries as clauses: what to find, without a word of the language that an engine is asked in (Z39.50-2003 §3.7.1). What a single
-//! term becomes is a leaf, of a kind of its own for each sort of index. A query that is too large or too deep for an engine is refused
-//! here, before anything is sent.
+//! Type-1 queries as clauses: what to find, independently of the engine's language (Z39.50-2003 §3.7.1). A single term becomes a
+//! leaf, whose type depends on the kind of index. A query that is too large or too deep for an engine is refused here, before any
+//! request is sent.
 
 pub(super) mod spans;
 
@@ -19,50 +19,52 @@ pub(super) enum Clause<L> {
     Everything,
     /// No record.
     Nothing,
-    /// All of these hold, and none of those in `without`. One of the lists may be empty, but not both.
+    /// All conditions in `with` hold, and none in `without`. One of the lists may be empty, but not both.
     All {
         all: Vec<Clause<L>>,
         without: Vec<Clause<L>>,
     },
-    /// At least one of these holds.
+    /// At least one of these conditions holds.
     Any(Vec<Clause<L>>),
-    /// A condition that is not combined from others.
+    /// A condition that does not combine other conditions.
     Leaf(L),
 }
 
-/// A condition that is not combined from others, such as a word in an index.
+/// A condition that does not combine other conditions, such as a word in an index.
 pub(super) trait Leaf: Clone + Send + Sync + 'static {
-    /// What records are sorted by.
+    /// The type of a key for sorting records.
     type SortKey: Send + Sync;
-    /// What facets count.
+    /// The type of a field for counting facets.
     type Counted: Send + Sync;
-    /// What identifies a record.
+    /// The type of the identifier of a record.
     type Id: Clone + PartialEq + Send + Sync;
 
-    /// About what an identifier takes in memory.
+    /// The approximate number of octets of an identifier in memory.
     const ID_OCTETS: usize;
 
     /// Returns the number of leaves that the engine counts.
     fn leaves(&self) -> usize;
 
-    /// Returns about what it takes in memory, besides itself.
+    /// Returns the approximate number of octets that the leaf takes in memory in addition to its own size.
     fn octets(&self) -> usize;
 
-    /// Takes in another condition, so that this one holds wherever one of them did. Returns the other if that cannot be.
+    /// Adds another condition, so that this one holds if either of them did. Returns the other condition if they
+    /// cannot be joined.
     fn join(&mut self, other: Self) -> Option<Self>;
 
     /// # Errors
-    /// 31 for a list that is too long for the engine.
+    /// Condition 31 for a list that is too long for the engine.
     fn check(&self) -> Result<(), Diagnostic>;
 }
 
-/// The most leaves of a query: OpenSearch and Solr refuse more than 1,024, and fail with HTTP 500 if they are in different parts.
+/// The maximum number of leaves in a query: OpenSearch and Solr refuse more than 1,024, and fail with HTTP status 500
+/// if the leaves are in different parts.
 pub(super) const MOST_LEAVES: usize = 1_000;
-/// The most levels of a query: an engine that has to descend much deeper loses its stack.
+/// The maximum number of levels in a query: an engine that has to recurse much deeper overflows its stack.
 pub(super) const MOST_LEVELS: usize = 30;
-/// The most operators of a query.
+/// The maximum number of operators of a query.
 pub(super) const MOST_OPERATORS: usize = 20_000;
-/// The most leaves of all operands together, before those with terms of the same index become one.
+/// The maximum number of leaves of all operands together, before leaves with terms of the same index are joined.
 const MOST_OPERAND_LEAVES: usize = 65_536;
 
 impl<L: Leaf> Clause<L> {
@@ -154,7 +156,7 @@ impl<L: Leaf> Clause<L> {
         Size { leaves, levels: 1 }
     }
 
-    /// Returns about what the clause takes in memory.
+    /// Returns the approximate number of octets that the clause takes in memory.
     pub(super) fn octets(&self) -> usize {
         let of = |clauses: &[Self]| clauses.iter().map(Self::octets).sum::<usize>();
         let more = match self {
@@ -167,7 +169,7 @@ impl<L: Leaf> Clause<L> {
     }
 
     /// # Errors
-    /// 31 for a clause that an engine cannot be asked for.
+    /// Condition 31 for a clause that is too large for an engine.
     pub(super) fn bounded(self) -> Result<Self, Diagnostic> {
         match &self {
             Self::Leaf(leaf) => leaf.check()?,
@@ -196,7 +198,7 @@ fn exhausted(most: usize, of: &str) -> Diagnostic {
     diagnostic(Condition::RESOURCES_EXHAUSTED, words)
 }
 
-/// Adds an alternative to others; leaves that can be one are joined.
+/// Adds an alternative to others; leaves are joined if possible.
 fn add_alternative<L: Leaf>(any: &mut Vec<Clause<L>>, clause: Clause<L>) {
     let Clause::Leaf(leaf) = clause else {
         any.push(clause);
@@ -241,7 +243,7 @@ impl Size {
 pub(super) struct Translated<L> {
     /// The records that it finds.
     pub(super) clause: Clause<L>,
-    /// Its terms from the left, each with its own clause; empty if they are not wanted.
+    /// Its terms from the left, each with its own clause; empty if they are not needed.
     pub(super) terms: Vec<(AttributesPlusTerm, Clause<L>)>,
 }
 
@@ -261,20 +263,20 @@ impl<L, P> Found<L, P> {
     }
 }
 
-/// What terms mean in an index.
+/// Converts terms for an index.
 pub(super) trait TermReader {
-    /// What a term becomes.
+    /// The type of leaf that a term becomes.
     type Leaf: Leaf;
-    /// What a proximity is made of.
+    /// The type of the operands of a proximity.
     type Places;
 
-    /// Returns what queries may have.
+    /// Returns the parts of queries that are supported.
     fn profile(&self) -> &Profile;
 
     /// Returns the clause of a term.
     ///
     /// # Errors
-    /// The first attribute that the index cannot honour, or the term if it does not fit its attributes.
+    /// The first attribute that the index does not support, or the term if it does not match its attributes.
     fn term(
         &self,
         attribute_set: &Oid,
@@ -284,7 +286,7 @@ pub(super) trait TermReader {
     /// Combines two operands by proximity (Z39.50-2003 §3.7.2).
     ///
     /// # Errors
-    /// 129, 131, 132, 201, 202 and 203 for what the engine cannot be asked for.
+    /// Conditions 129, 131, 132, 201, 202 and 203 for proximities that the engine does not support.
     fn near(
         &self,
         operator: &ProximityOperator,
@@ -293,7 +295,7 @@ pub(super) trait TermReader {
     ) -> Result<Found<Self::Leaf, Self::Places>, Diagnostic>;
 }
 
-/// Returns the clause of an earlier result set by its name, or why there is none.
+/// Returns the clause of an earlier result set by its name, or the reason why it has none.
 pub(super) type ClauseOfSet<'a, L> = dyn Fn(&[u8]) -> Result<Clause<L>, Diagnostic> + 'a;
 
 /// Translates a query. `result_set` returns the clause of an earlier result set.

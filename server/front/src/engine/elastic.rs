@@ -1,4 +1,4 @@
-//! The language of OpenSearch and Elasticsearch, whatever the index: requests, answers, and what failures mean.
+//! The language of OpenSearch and Elasticsearch, for any index: requests, answers, and the meaning of failures.
 
 pub(super) mod listing;
 pub(super) mod request;
@@ -22,14 +22,15 @@ fn facet_name(place: usize) -> String {
     format!("facet-{place}")
 }
 
-/// The most octets of a record's place, and of a term in a facet or scan, each a text of at most 8,000 octets in JSON.
+/// The maximum number of octets of a record's place, and of a term in a facet or scan; each is a text of at most
+/// 8,000 octets in JSON.
 pub(super) const TERM_OCTETS: usize = 50_000;
-/// The most octets of an answer without records and terms.
+/// The maximum number of octets of an answer without records and terms.
 pub(super) const ANSWER_OCTETS: usize = 64 * 1024;
-/// The most octets of any answer.
+/// The maximum number of octets of any answer.
 pub(super) const MOST_ANSWER_OCTETS: usize = 64 << 20;
 
-/// Returns the most octets of the answer to a plan, from those of a record.
+/// Returns the maximum number of octets of the answer to a plan, given the maximum of a record.
 pub(super) fn limit<L: Leaf>(plan: &Plan<'_, L>, record: usize) -> usize {
     let of_row = if plan.page.with_records {
         record
@@ -45,7 +46,7 @@ pub(super) fn limit<L: Leaf>(plan: &Plan<'_, L>, record: usize) -> usize {
     limit.min(MOST_ANSWER_OCTETS)
 }
 
-/// Returns what a failure means: the query, or the engine.
+/// Returns the error for a failed request: either the query or the engine is the cause.
 pub(super) fn failed(failure: Failure) -> AskError {
     match failure {
         Failure::Refused { kind, reason, .. }
@@ -60,7 +61,7 @@ pub(super) fn failed(failure: Failure) -> AskError {
     }
 }
 
-/// Reads the answer to a plan. `hit` reads a record.
+/// Parses the answer to a plan. `hit` parses a record.
 ///
 /// # Errors
 /// See [`AskError`].
@@ -94,7 +95,7 @@ pub(super) fn read<L: Leaf>(
     })
 }
 
-/// Returns why records may be missing from an answer; `None` if all shards answered.
+/// Returns the reason why records may be missing from an answer; `None` if all shards answered.
 ///
 /// # Errors
 /// See [`AskError`].
@@ -125,10 +126,10 @@ pub(super) fn missing(answer: &Value) -> Result<Option<String>, AskError> {
     })
 }
 
-/// Returns the records of an answer, and the index that they are of; `None` if there are none.
+/// Returns the records of an answer, and the index to which they belong; `None` if there are no records.
 ///
 /// # Errors
-/// The answer has no records, or they are of several indexes.
+/// The answer does not have records, or they belong to several indexes.
 fn hits(answer: &Value) -> Result<(&[Value], Option<String>), AskError> {
     let hits = answer.pointer("/hits/hits").and_then(Value::as_array);
     let hits = hits.ok_or(AskError::Malformed("hits"))?;
@@ -143,7 +144,7 @@ fn hits(answer: &Value) -> Result<(&[Value], Option<String>), AskError> {
 /// Returns the total of an answer, and whether it is exact.
 pub(super) fn total(answer: &Value) -> (usize, bool) {
     let total = answer.pointer("/hits/total");
-    // As before Elasticsearch 7, which counts all.
+    // Before Elasticsearch 7, the total is a plain number, and always exact.
     if let Some(value) = total.and_then(number) {
         return (value, true);
     }
@@ -155,7 +156,7 @@ pub(super) fn total(answer: &Value) -> (usize, bool) {
 /// Returns the number of records of each filter of an aggregation.
 ///
 /// # Errors
-/// The aggregation is not there.
+/// The aggregation is missing.
 fn counts(aggregation: Option<&Value>) -> Result<Vec<usize>, AskError> {
     let buckets = aggregation.and_then(|aggregation| aggregation.get("buckets"));
     let buckets = buckets.and_then(Value::as_array);
@@ -165,7 +166,7 @@ fn counts(aggregation: Option<&Value>) -> Result<Vec<usize>, AskError> {
     counts.collect::<Option<_>>().ok_or_else(malformed)
 }
 
-/// Reads the terms of a facet.
+/// Parses the terms of a facet.
 fn facet(counted: &Value) -> Option<FacetCounts> {
     let terms = counted.get("buckets")?.as_array()?.iter().map(|bucket| {
         let term = bucket.get("key")?.as_str()?;
@@ -180,7 +181,7 @@ fn facet(counted: &Value) -> Option<FacetCounts> {
     })
 }
 
-/// Terms of a field, each with its number of records, and why some may be missing.
+/// Terms of a field, each with its number of records, and the reason why some may be missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ReadTerms {
     pub(super) terms: Vec<(String, usize)>,
@@ -195,7 +196,7 @@ impl ReadTerms {
     }
 }
 
-/// Reads the terms of a list.
+/// Parses the terms of a list.
 ///
 /// # Errors
 /// See [`AskError`].
@@ -209,18 +210,18 @@ pub(super) fn terms(answer: &Value) -> Result<ReadTerms, AskError> {
     });
     let terms: Option<Vec<_>> = terms.collect();
     Ok(ReadTerms {
-        // Without any shard, there are none.
+        // If no shard has answered, there are no terms.
         terms: terms.ok_or(AskError::Malformed("terms"))?,
         missing,
     })
 }
 
-/// A number of records.
+/// Parses a number of records.
 fn number(value: &Value) -> Option<usize> {
     usize::try_from(value.as_u64()?).ok()
 }
 
-/// The most characters of the engine's words in a message.
+/// The maximum number of characters that a message quotes from the engine.
 const MOST_WORDS: usize = 200;
 
 fn words(reason: &str) -> String {
@@ -229,7 +230,7 @@ fn words(reason: &str) -> String {
         .collect()
 }
 
-/// Returns whether the engine refuses a query that is expanded to too many clauses.
+/// Returns whether the engine refuses a query because it expands to too many clauses.
 fn is_too_complex(reason: &str) -> bool {
     [
         "maxClauseCount",

@@ -1,5 +1,5 @@
-//! Records of large sets far from the first, which engines do not count to: after a record that was presented before, or by the numbers that
-//! records have in their order.
+//! Retrieves records of large sets at high positions, to which engines do not count: either after a record that was presented
+//! before, or by the numbers of records in their order.
 
 use z3950_server::Diagnostic;
 
@@ -7,17 +7,18 @@ use super::pages::{Pages, out_of_range};
 use super::plan::{Page, PageStart};
 use super::search::{EngineDatabase, HitOf};
 
-/// The most guesses at the number of a record at a position, each of which is a request: every second one halves the numbers in question.
+/// The maximum number of guesses for the number of a record at a position, each of which takes a request: at least
+/// every second guess halves the range of numbers.
 const MOST_GUESSES: usize = 64;
 
-/// A number, and how many records have smaller ones.
+/// A number, and the number of records with lower numbers.
 type Counted = (u64, usize);
 
 impl<D: EngineDatabase> Pages<'_, D> {
-    /// Returns the records of the set from a position on that is beyond the window.
+    /// Returns the records of the set from a position that is beyond the window.
     ///
     /// # Errors
-    /// 13 if no record that was presented is near, and the order has no numbers.
+    /// Condition 13 if no presented record is near, and the order does not have numbers.
     pub(super) async fn far(&self, start: usize, rows: usize) -> Result<Vec<HitOf<D>>, Diagnostic> {
         let window = self.database.window();
         let near = self.hits.place_before(start);
@@ -39,7 +40,7 @@ impl<D: EngineDatabase> Pages<'_, D> {
         Ok(self.part(page).await?.hits)
     }
 
-    /// Returns the records that follow some others after a place.
+    /// Returns the records after a place, without the first `skipped` ones.
     async fn after(
         &self,
         mut place: String,
@@ -65,10 +66,10 @@ impl<D: EngineDatabase> Pages<'_, D> {
         Ok(self.part(page).await?.hits)
     }
 
-    /// Returns a number from which on a page that begins at a position is within the window.
+    /// Returns a number from which a page that begins at a position is within the window.
     ///
     /// # Errors
-    /// 13 if there is none: more records than that have the same number.
+    /// Condition 13 if there is no such number, because too many records have the same one.
     async fn number_before(
         &self,
         last: u64,
@@ -77,7 +78,7 @@ impl<D: EngineDatabase> Pages<'_, D> {
     ) -> Result<Counted, Diagnostic> {
         let (mut below, mut above) = ((0, 0), (last.saturating_add(1), self.hits.count));
         let window = self.database.window();
-        // The middle of those from which the page can be had.
+        // Aim for the middle of the positions from which the page can be reached.
         let aim = start.saturating_sub((window - rows) / 2);
         for turn in 0..MOST_GUESSES {
             if start - below.1 + rows <= window {
@@ -106,7 +107,7 @@ impl<D: EngineDatabase> Pages<'_, D> {
     }
 }
 
-/// Returns a number between two others, neither of which it is, as if the numbers of records were at equal distances.
+/// Returns a number strictly between two others, estimated as if the numbers of records were equally spaced.
 fn between(below: Counted, above: Counted, aim: usize) -> u64 {
     let numbers = u128::from(above.0 - below.0);
     let records = (above.1 - below.1).max(1) as u128;

@@ -1,4 +1,5 @@
-//! What is known of an engine between requests: which servers answer, whether answers are complete, and how many records there are.
+//! The state of an engine between requests: which servers answer, whether answers are complete, and how many records
+//! there are.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -9,42 +10,42 @@ use z3950_server::lock;
 use super::answer::AskError;
 use crate::trouble::Trouble;
 
-/// A server of an engine, and how often it did not answer.
+/// A server of an engine, and its number of failed requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServerCounts {
     /// Its address: `HOST:PORT`.
     pub server: String,
-    /// The requests that it did not answer.
+    /// The number of requests that it did not answer.
     pub failures: u64,
-    /// Whether it answered the last one; `true` before the first.
+    /// Whether it answered the last request; `true` before the first one.
     pub is_up: bool,
 }
 
 /// The health of a database in an engine.
 #[derive(Debug, Default)]
 pub(super) struct DatabaseHealth {
-    /// Requests without an answer.
+    /// Requests that were not answered.
     unanswered: Trouble,
     /// Answers from which records are missing.
     partial: Trouble,
     records: Mutex<RecordCount>,
 }
 
-/// How many records a database has.
+/// The number of records of a database.
 #[derive(Debug, Default)]
 struct RecordCount {
-    /// When it was last asked for; `None` before the first time.
+    /// The time of the last count; `None` before the first one.
     asked: Option<Instant>,
-    /// The answer, if all parts of the index gave it.
+    /// The number, if all parts of the index were counted.
     known: Option<u64>,
 }
 
-/// The least time between two counts of all records.
+/// The minimum time between two counts of all records.
 const COUNT_PAUSE: Duration = Duration::from_secs(60);
 
 impl DatabaseHealth {
-    /// Notes an answer, and why records are missing from it, if any are.
+    /// Records an answer, and the reason why records are missing from it, if any are.
     pub(super) fn answered(&self, database: &str, missing: Option<&str>) {
         if let Some(failed) = self.unanswered.is_over() {
             tracing::warn!(database, failed, "the search engine answers requests again");
@@ -63,7 +64,7 @@ impl DatabaseHealth {
         }
     }
 
-    /// Notes a request without an answer.
+    /// Records a request that was not answered.
     pub(super) fn failed(&self, database: &str, why: &AskError) {
         if let Some(requests) = self.unanswered.failed() {
             tracing::warn!(database, requests, %why, "the search engine does not answer a request");
@@ -72,7 +73,7 @@ impl DatabaseHealth {
         }
     }
 
-    /// Returns whether all records should be counted now, which is the case at most once a minute.
+    /// Returns whether all records should be counted now, which is at most once a minute.
     pub(super) fn begins_count(&self) -> bool {
         let mut records = lock(&self.records);
         let begins = records
@@ -84,12 +85,12 @@ impl DatabaseHealth {
         begins
     }
 
-    /// Sets the number of records; `None` if it cannot be known.
+    /// Sets the number of records; `None` if it is not known.
     pub(super) fn set_records(&self, known: Option<u64>) {
         lock(&self.records).known = known;
     }
 
-    /// Returns the number of records when they were last counted.
+    /// Returns the number of records at the last count.
     pub(super) fn records(&self) -> Option<u64> {
         lock(&self.records).known
     }

@@ -1,5 +1,5 @@
-//! The records found, as their clause, order and count. Pages are fetched when they are presented; a small set then keeps the identifiers
-//! of its records, so that its positions stay even if records come or go.
+//! The records found, as a clause, order and count. Pages are fetched when they are presented; a small set then keeps the
+//! identifiers of its records, so that their positions do not change when records are added or deleted.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -17,17 +17,17 @@ use super::records::HeldRecord;
 
 /// Sets of at most this many records keep their identifiers.
 pub(super) const MOST_KEPT: usize = 1000;
-/// The most places of a set that are kept.
+/// The maximum number of places that a set keeps.
 const MOST_PLACES: usize = 64;
 
-/// What a database has for its result sets.
+/// The state of a database for all its result sets.
 #[derive(Default)]
 pub(super) struct ResultSets {
     /// Marks the result sets of this database.
     origin: Arc<()>,
-    /// The number of the next one.
+    /// The number of the next result set.
     next: AtomicU64,
-    /// The records that were fetched for them.
+    /// The records that were fetched for result sets.
     pub(super) cache: RecordCache,
 }
 
@@ -53,7 +53,7 @@ impl ResultSets {
         })
     }
 
-    /// Returns the list, if it is of this database.
+    /// Returns the list, if it belongs to this database.
     pub(super) fn own<'h, L: Leaf>(&self, hits: &'h Hits) -> Option<&'h EngineHits<L>> {
         let known: &EngineHits<L> = hits.downcast()?;
         Arc::ptr_eq(&known.origin, &self.origin).then_some(known)
@@ -63,38 +63,39 @@ impl ResultSets {
 /// The records found.
 pub(super) struct EngineHits<L: Leaf> {
     origin: Arc<()>,
-    /// A number that no other set of the database has.
+    /// The unique number of the set within the database.
     pub(super) number: u64,
     pub(super) clause: Clause<L>,
-    /// The order; empty for that of the identifiers.
+    /// The order; empty for the order of identifiers.
     pub(super) order: Box<[OrderBy<L::SortKey>]>,
     pub(super) count: usize,
-    /// The index that they are of, which may have been replaced since; `None` if it is not known.
+    /// The index of the records, which may have been replaced since; `None` if it is not known.
     pub(super) index: Option<String>,
     /// Whether all parts of the index were searched.
     pub(super) is_whole: bool,
-    /// The first records, as they came with the search.
+    /// The first records, which were returned with the search.
     first: Vec<Hit<L::Id>>,
-    /// The identifiers of the records by position, of a small set whose later records were presented.
+    /// The identifiers of the records by position, if the set is small and records beyond the first ones were
+    /// presented.
     ids: OnceLock<Arc<[L::Id]>>,
     /// The places of records, by position, after which pages can begin.
     places: Mutex<BTreeMap<usize, String>>,
 }
 
 impl<L: Leaf> EngineHits<L> {
-    /// Returns a record that came with the search.
+    /// Returns a record that was returned with the search.
     pub(super) fn first(&self, position: u32) -> Option<HeldRecord> {
         let place = usize::try_from(position).ok()?;
         self.first.get(place)?.record.clone()
     }
 
-    /// Returns the octets of the longest record that came with the search; `None` if none came.
+    /// Returns the octets of the longest record that was returned with the search; `None` if no record was.
     pub(super) fn longest_first(&self) -> Option<usize> {
         let records = self.first.iter().filter_map(|hit| hit.record.as_ref());
         records.map(HeldRecord::octets).max()
     }
 
-    /// Returns whether it keeps the identifiers of its records.
+    /// Returns whether the set keeps the identifiers of its records.
     pub(super) fn is_small(&self) -> bool {
         self.count <= MOST_KEPT
     }
@@ -104,8 +105,8 @@ impl<L: Leaf> EngineHits<L> {
         self.ids.get()
     }
 
-    /// Keeps the identifiers of its records, if the records are those that the search found, as far as can be told. They may be known
-    /// already.
+    /// Keeps the identifiers of the records, if these are apparently the records that the search found. The identifiers may be
+    /// known already.
     pub(super) fn keep(&self, count: usize, ids: Vec<L::Id>) -> Option<&Arc<[L::Id]>> {
         let first = self.first.iter().map(|hit| &hit.id);
         let is_same = count == self.count && first.zip(&ids).all(|(one, other)| one == other);
@@ -129,7 +130,7 @@ impl<L: Leaf> EngineHits<L> {
     }
 }
 
-/// The most positions of a list.
+/// The maximum number of positions of a list.
 const MOST_POSITIONS: usize = u32::MAX as usize;
 
 impl<L: Leaf> HitList for EngineHits<L> {
@@ -143,7 +144,7 @@ impl<L: Leaf> HitList for EngineHits<L> {
         positions.map(RecordId).collect()
     }
 
-    /// With the identifiers that it may have later.
+    /// Includes the identifiers that the list may keep later.
     fn octets(&self) -> usize {
         let first = self.first.iter().map(|hit| {
             let record = hit.record.as_ref().map_or(0, HeldRecord::octets);

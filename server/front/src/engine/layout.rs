@@ -1,4 +1,4 @@
-//! What a database has in an engine: its index map, and the indexes that serve more than searches.
+//! The layout of a database in an engine: its index map, and the indexes that support more than searches.
 
 use std::collections::BTreeSet;
 
@@ -50,13 +50,13 @@ impl EngineLayout {
         })
     }
 
-    /// Returns a number that changes with what the documents of records consist of: the indexes, what feeds and uses them, and the docid
-    /// field.
+    /// Returns a number that changes with the contents of documents: the indexes, the fields and uses of each index, and the
+    /// docid field.
     pub fn fingerprint(&self) -> u64 {
         self.fingerprint
     }
 
-    /// Returns the fingerprint as a text.
+    /// Returns the fingerprint as text.
     pub(super) fn term(&self) -> String {
         format!("{:016x}", self.fingerprint)
     }
@@ -65,7 +65,7 @@ impl EngineLayout {
         &self.map
     }
 
-    /// Returns the attributes that queries may use, and which indexes serve more than searches.
+    /// Returns the attributes that queries may use, and the indexes that support more than searches.
     pub(super) fn attributes(&self) -> Vec<AttributeInfo> {
         let scans = |index| self.is_scanned(index);
         self.map.attributes(scans, |index| self.is_sorted(index))
@@ -100,7 +100,8 @@ impl EngineLayout {
     }
 }
 
-/// See [`EngineLayout::fingerprint`]. Documents have the names of indexes, so the order of indexes does not change them.
+/// See [`EngineLayout::fingerprint`]. Documents have the names of indexes, so the order of indexes does not affect
+/// them.
 fn fingerprint(points: &AccessPoints, docid: DocidField, uses: [&[IndexId]; 3]) -> u64 {
     let name = |index: &IndexId| {
         let row = points.rows().get(usize::from(index.number()));
@@ -177,7 +178,7 @@ mod tests {
         };
         let uses = IndexUses::default();
         let first = layout(shelf("900$a", &[]), "001", &uses).fingerprint();
-        // What is asked for does not matter.
+        // The Use attributes do not affect the fingerprint.
         let same = layout(shelf("900$a", &[9000]), "001", &uses);
         assert_eq!(same.fingerprint(), first);
         let in_another_order = fewer(|uses| uses.scan.reverse());

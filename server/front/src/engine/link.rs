@@ -1,5 +1,5 @@
-//! Requests to the servers of a cluster by HTTP/1.1 (RFC 9112). Servers take turns; one that failed is left alone for a while, and a
-//! request that it did not answer goes to the next one.
+//! Requests to the servers of a cluster by HTTP/1.1 (RFC 9112). Servers take turns; a server that failed is not used for a while,
+//! and a request that it did not answer is sent to the next one.
 
 pub(crate) mod address;
 #[cfg(test)]
@@ -22,16 +22,16 @@ use self::address::{ClusterAccess, ClusterAddress};
 use self::server::Server;
 use crate::engine::health::ServerCounts;
 
-/// Why a request has no answer that can be used.
+/// The reason why a request does not have a usable answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Failure {
-    /// The server does not accept connections, or breaks one off before the request was sent.
+    /// The server does not accept connections, or closed one before the request was sent.
     #[error("{place}: {words}")]
     Unreachable { place: String, words: String },
     /// All connections with the server are in use.
     #[error("{place}: all connections are in use")]
     Busy { place: String },
-    /// The server has too much to do: 429 or 503.
+    /// The server is overloaded: status 429 or 503.
     #[error("{place}: too busy ({status}): {reason}")]
     TooBusy {
         place: String,
@@ -39,17 +39,18 @@ pub(crate) enum Failure {
         reason: String,
         retry_after: Option<Duration>,
     },
-    /// Shards that have to answer do not: 500 or 503 without a cause, as while the shards of a lost node move to others.
+    /// The required shards do not answer: status 500 or 503 without a cause, for example while the shards of a lost
+    /// node move to other nodes.
     #[error("{place}: shards of the index do not answer ({status}) {reason}")]
     NoShard {
         place: String,
         status: u16,
         reason: String,
     },
-    /// The server closed the connection instead of answering. The request may be why.
+    /// The server closed the connection instead of answering, possibly because of the request.
     #[error("{place}: closed the connection without an answer")]
     ClosedWithoutAnswer { place: String },
-    /// The server refuses the request; `kind` and `reason` are its own words.
+    /// The server refuses the request; `kind` and `reason` are from its answer.
     #[error("{place}: {status} {kind}: {reason}")]
     Refused {
         place: String,
@@ -68,24 +69,24 @@ pub(crate) enum Failure {
     Late { place: String, limit: Duration },
 }
 
-/// The type of a search, and of everything else that is one JSON value.
+/// The media type of a search, and of other requests that consist of one JSON value.
 pub(crate) const JSON: &str = "application/json";
-/// The type of several JSON values, each on a line.
+/// The media type of several JSON values, each on a line.
 pub(crate) const NDJSON: &str = "application/x-ndjson";
 
 /// A request, which may be sent more than once.
 #[derive(Clone, Debug)]
 pub(crate) struct Draft {
     pub(crate) method: Method,
-    /// The path and what follows it.
+    /// The path and query string.
     pub(crate) path: String,
     pub(crate) content_type: &'static str,
     pub(crate) body: Bytes,
-    /// The most octets of its answer.
+    /// The maximum number of octets of its answer.
     pub(crate) limit: usize,
-    /// The longest wait for its answer, if it is not that of all requests.
+    /// The maximum time to wait for its answer, if it differs from the time for all requests.
     pub(crate) time: Option<Duration>,
-    /// Whether another server may get it too, if it is not known whether the first one has carried it out.
+    /// Whether the request may be sent to another server if it is not known whether the first one has carried it out.
     pub(crate) is_repeatable: bool,
 }
 
@@ -119,12 +120,12 @@ impl Draft {
     }
 }
 
-/// The kind of a refusal because an index, or the whole cluster, takes no changes.
+/// The kind of an error by which an index, or the whole cluster, refuses changes.
 pub(crate) const BLOCK: &str = "cluster_block_exception";
 
-/// The longest wait for a change, which the whole cluster has to learn of.
+/// The maximum time to wait for a change, which has to reach the whole cluster.
 pub(crate) const CHANGE_TIME: Duration = Duration::from_secs(120);
-/// The most octets of the answer to a change.
+/// The maximum number of octets of the answer to a change.
 const MOST_CHANGED: usize = 1 << 20;
 
 /// The servers of a cluster.
@@ -132,13 +133,13 @@ const MOST_CHANGED: usize = 1 << 20;
 pub(crate) struct Link {
     servers: Vec<Server>,
     time: Duration,
-    /// The number of requests, by which servers take turns.
+    /// The number of requests, which determines the server whose turn it is.
     turn: AtomicUsize,
 }
 
 impl Link {
-    /// Creates a link with the servers at these addresses: at most `connections` with each, and at most `time` for an answer. No
-    /// connection is made yet.
+    /// Creates a link with the servers at these addresses, with at most `connections` to each, and at most `time` for an answer.
+    /// It does not connect yet.
     ///
     /// # Errors
     /// The certificates to trust cannot be used.
@@ -172,7 +173,7 @@ impl Link {
         Self::with_access(addresses, &access, connections, time).expect("certificates")
     }
 
-    /// Searches an index: `query_string` is what follows `?`, and may be empty.
+    /// Searches an index: `query_string` is the text after `?`, and may be empty.
     ///
     /// # Errors
     /// See [`Failure`].
@@ -197,7 +198,7 @@ impl Link {
     /// in the order of the searches.
     ///
     /// # Errors
-    /// See [`Failure`]; that of the first search that failed.
+    /// See [`Failure`]; the failure of the first search that failed.
     pub(crate) async fn searches(
         &self,
         searches: &[(Value, Value)],
@@ -216,7 +217,7 @@ impl Link {
         let read = |answer| answers_of(answer, searches.len());
         let lacks_records = |answers: &Vec<Value>| answers.iter().any(lost_a_node);
         match self.ask_until_settled(&draft, read, lacks_records).await {
-            // The request itself has an answer, so no other server was asked.
+            // The busy response ended the first attempt, so other servers have not been asked yet.
             Err(Failure::TooBusy { .. }) => self.ask_in_turn(&draft).await.and_then(read),
             outcome => outcome,
         }
@@ -243,11 +244,12 @@ impl Link {
         self.ask(&draft).await
     }
 
-    /// Sends a request to the servers in turn, until one has got it. One that does not answer it, or has too much to do, is followed by
-    /// one other. A search that lost a node on the way is sent again, since other nodes have copies of its records.
+    /// Sends a request to the servers in turn, until one has received it. If a server does not answer it, or is overloaded, one
+    /// other server is tried. A search during which a node was lost is sent again, because other nodes have copies of its
+    /// records.
     ///
     /// # Errors
-    /// See [`Failure`]; that of the last server that was reached, if any was.
+    /// See [`Failure`]; the failure of the last server that was reached, if any was.
     pub(crate) async fn ask(&self, draft: &Draft) -> Result<Value, Failure> {
         if draft.is_repeatable {
             self.ask_until_settled(draft, Ok, lost_a_node).await
@@ -256,8 +258,8 @@ impl Link {
         }
     }
 
-    /// Asks until shards can be asked, which a cluster that has just lost a node has to notice first. An answer that lost a node on the
-    /// way is asked for once more, since other nodes may have copies of its records.
+    /// Repeats a request until shards are available; a cluster that has just lost a node has to notice the loss first. If a node
+    /// was lost during the request, it is repeated once more, because other nodes may have copies of its records.
     async fn ask_until_settled<T>(
         &self,
         draft: &Draft,
@@ -305,8 +307,9 @@ impl Link {
         Err(failure)
     }
 
-    /// Decides who gets a request that a server did not answer. After a connection that was closed without an answer, another server gets
-    /// it only if this one is gone: one that still runs closed the connection because of the request.
+    /// Decides which server gets a request that a server did not answer. If a connection was closed without an answer, another
+    /// server only gets the request if this server is gone: a server that still runs closed the connection because of the
+    /// request.
     async fn next_after(&self, server: &Server, failure: &Failure, draft: &Draft) -> Next {
         let has_others = self.servers.len() > 1;
         match failure {
@@ -322,7 +325,7 @@ impl Link {
         }
     }
 
-    /// Sends a request to each server, at the same time; returns their answers with their addresses.
+    /// Sends a request to all servers at the same time; returns their answers with their addresses.
     pub(crate) async fn ask_each(&self, draft: &Draft) -> Vec<(&str, Result<Value, Failure>)> {
         let time = draft.time.unwrap_or(self.time);
         let asked = self
@@ -332,12 +335,13 @@ impl Link {
         futures_util::future::join_all(asked).await
     }
 
-    /// Returns how often each server did not answer, and whether it answered the last request.
+    /// Returns the number of failed requests for each server, and whether it answered the last request.
     pub(crate) fn counts(&self) -> Vec<ServerCounts> {
         self.servers.iter().map(Server::counts).collect()
     }
 
-    /// Returns the servers in the order in which the next request asks them: those that failed lately are last.
+    /// Returns the servers in the order in which they are tried for the next request: those that failed recently are
+    /// last.
     fn in_turn(&self) -> impl Iterator<Item = &Server> {
         let first = self.turn.fetch_add(1, Ordering::Relaxed);
         let first = first.checked_rem(self.servers.len()).unwrap_or_default();
@@ -348,16 +352,17 @@ impl Link {
     }
 }
 
-/// How long a cluster gets to notice that it has lost a node, before a search that no shard answered is sent again each time.
+/// The times that a cluster gets to notice the loss of a node, before each repetition of a search that no shard
+/// answered.
 const SETTLING_TIMES: [Duration; 3] = [
     Duration::from_millis(100),
     Duration::from_millis(300),
     Duration::from_secs(1),
 ];
 
-/// Who gets a request that a server did not answer.
+/// The servers that may get a request that a server did not answer.
 enum Next {
-    /// Any other server, as this one has not got it.
+    /// Any other server, because this one has not received the request.
     Any,
     /// One other server.
     One,
@@ -387,20 +392,20 @@ fn answers_of(mut answer: Value, searches: usize) -> Result<Vec<Value>, Failure>
     Ok(answers)
 }
 
-/// The most characters of a server's words that are kept.
+/// The maximum number of characters that are kept of a server's error message.
 const MOST_WORDS: usize = 300;
 
-/// Returns the failure of a request that a server refused, with what its answer says.
+/// Returns the failure of a request that a server refused, with the details from its answer.
 fn refused(place: String, status: u16, answer: &Value, retry_after: Option<Duration>) -> Failure {
     let error = answer.get("error").unwrap_or(&Value::Null);
-    // The root cause has the words of a shard; those above it only say that all shards failed.
+    // The root cause quotes a shard; the causes above it only say that all shards failed.
     let root = error.pointer("/root_cause/0").unwrap_or(error);
     let text = |name: &str| {
         let value = root.get(name).or_else(|| error.get(name));
         let text = value.and_then(Value::as_str).or_else(|| error.as_str());
         shortened(text.unwrap_or_default())
     };
-    // Solr has its words elsewhere.
+    // Solr has its message in another place.
     let reason = || match error.get("msg").and_then(Value::as_str) {
         Some(words) => shortened(words),
         None => text("reason"),
@@ -428,14 +433,14 @@ fn refused(place: String, status: u16, answer: &Value, retry_after: Option<Durat
     }
 }
 
-/// Returns whether a search failed because shards could not be asked, and not because one of them refused it.
+/// Returns whether a search failed because shards were not available, and not because one of them refused it.
 fn is_without_shards(error: &Value) -> bool {
     let causes = error.get("root_cause").and_then(Value::as_array);
     error.get("type").and_then(Value::as_str) == Some("search_phase_execution_exception")
         && causes.is_none_or(Vec::is_empty)
 }
 
-/// Returns whether a node was lost while it searched. A node that was lost before leaves no such failure.
+/// Returns whether a node was lost during the search. A node that was lost earlier does not cause such a failure.
 fn lost_a_node(answer: &Value) -> bool {
     let failures = answer
         .pointer("/_shards/failures")
@@ -446,7 +451,7 @@ fn lost_a_node(answer: &Value) -> bool {
     })
 }
 
-/// The failures of shards whose node was lost.
+/// The kinds of failures of shards whose node was lost.
 const LOST_NODE: [&str; 4] = [
     "node_disconnected_exception",
     "node_not_connected_exception",
@@ -454,7 +459,7 @@ const LOST_NODE: [&str; 4] = [
     "connect_transport_exception",
 ];
 
-/// Returns the first words of a server, on one line.
+/// Returns the beginning of a server's message, on one line.
 pub(crate) fn shortened(words: &str) -> String {
     let words = words.chars().take(MOST_WORDS);
     words

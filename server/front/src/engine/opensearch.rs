@@ -1,4 +1,5 @@
-//! A database in an index of OpenSearch, which this server makes and fills: type-1 queries become clauses, clauses become JSON.
+//! A database in an index of OpenSearch that this server creates and fills: type-1 queries become clauses, and
+//! clauses become JSON.
 //!
 //! ```text
 //!  search ─▶ clause ─▶ plan ─▶ request ─▶ link ─▶ a node of the cluster
@@ -32,7 +33,7 @@ pub use super::link::address::{
     ClusterAccess, ClusterAddress, ClusterAddressError, ClusterCredentials, ClusterCredentialsError,
 };
 
-/// A database in an index of OpenSearch: its name, where its records are, and how long to wait for them.
+/// A database in an index of OpenSearch: its name, the location of its records, and the time limits.
 pub type ClusterOptions = super::EngineOptions;
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use z3950_server::memory::index_map::XML_ELEMENT_SETS;
 
 use super::link::address::{ClusterAccess, ClusterAddress};
 
-/// A database in an engine: its name, where its index is, and how long to wait for answers.
+/// A database in an engine: its name, the location of its index, and the time limits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EngineOptions {
@@ -19,19 +19,20 @@ pub struct EngineOptions {
     pub title: Option<String>,
     /// The description.
     pub description: Option<String>,
-    /// Servers of one engine, all with the same index; they take turns.
+    /// Servers of one engine, which all have the same index; they take turns.
     pub addresses: Vec<ClusterAddress>,
-    /// What the servers ask of clients, and what they have to show themselves.
+    /// The credentials for the servers, and the certificates that the servers must present.
     pub access: ClusterAccess,
-    /// The number of shards of an own index that is created; 3.
+    /// The number of shards if this server creates the index; 3 by default.
     pub shards: u32,
-    /// The number of copies of each shard of an own index that is created, besides the first one; 1.
+    /// The number of copies of each shard, in addition to the primary, if this server creates the index; 1 by
+    /// default.
     pub replicas: u32,
-    /// The longest wait for an answer; 10 s.
+    /// The maximum time to wait for an answer; 10 s by default.
     pub answer_time: Duration,
-    /// The most connections with each server; 16.
+    /// The maximum number of connections with each server; 16 by default.
     pub connections: usize,
-    /// Whether a search fails if a part of the index is missing; otherwise it finds what the others have.
+    /// Whether a search fails if a part of the index is missing; otherwise, it finds the records of the other parts.
     pub strict: bool,
 }
 
@@ -52,12 +53,12 @@ impl EngineOptions {
         }
     }
 
-    /// Returns the name of the index, or of the alias that stands for it; empty without an address.
+    /// Returns the name of the index or alias; empty without an address.
     pub fn index(&self) -> &str {
         self.addresses.first().map_or("", |first| &first.index)
     }
 
-    /// Returns what people are told of the database.
+    /// Returns the description of the database for people.
     pub(super) fn described(&self, attributes: Vec<AttributeInfo>) -> DatabaseInfo {
         let mut info = DatabaseInfo::default();
         info.name = self.name.clone();

@@ -1,4 +1,4 @@
-//! The records of a response, fetched together and converted to the wanted syntax.
+//! The records of a response, which are fetched together and converted to the requested syntax.
 
 use std::sync::Arc;
 
@@ -13,16 +13,17 @@ use super::plan::{OrderBy, Page, Plan};
 use super::records::HeldRecord;
 use super::search::{AnswerOf, EngineDatabase};
 
-/// The records that are fetched at once if those that came with the search are short.
+/// The number of records that are fetched at once if the records returned with the search are short.
 const SHORT_AT_ONCE: usize = 250;
-/// The most octets of a short record.
+/// The maximum number of octets of a short record.
 const SHORT_OCTETS: usize = 16 << 10;
-/// Records of a response beyond these octets are fetched one by one, since few responses have room for them.
+/// If the records of a response have more octets than this, the remaining records are fetched one by one, because few
+/// responses have room for them.
 const MOST_FETCHED: usize = 4 << 20;
-/// Engines count to positions before this one in no time; beyond, each page takes longer than the one before.
+/// Engines count to positions before this one very quickly; beyond it, each page takes longer than the previous one.
 const NEAR: usize = 1_000;
 
-/// Fetches the records of a response that are not here.
+/// Fetches the records of a response that are not cached.
 ///
 /// # Errors
 /// See [`Pages::at`].
@@ -35,7 +36,7 @@ pub(super) async fn fetch<D: EngineDatabase>(
     let cache = &database.sets().cache;
     let positions = wanted.records.iter();
     let positions = positions.filter_map(|record| position_of(*record));
-    // One that did not come may do so now, if its part of the index did not answer.
+    // If a shard did not answer, its records may come with this request.
     let is_here = |at: &u32| hits.first(*at).is_some() || cache.has((hits.number, *at));
     let mut missing: Vec<u32> = positions.filter(|at| !is_here(at)).collect();
     missing.sort_unstable();
@@ -94,17 +95,18 @@ pub(super) struct Pages<'a, D: EngineDatabase> {
 
 impl<'a, D: EngineDatabase> Pages<'a, D> {
     /// # Errors
-    /// 14 for a result set that is not of this database.
+    /// Condition 14 for a result set that is not of this database.
     fn new(database: &'a D, hits: &'a Hits) -> Result<Self, Diagnostic> {
         let hits = database.sets().own(hits).ok_or_else(foreign)?;
         Ok(Self { database, hits })
     }
 
-    /// Returns the records at these positions, which have no gaps if the set is large; `None` for those that do not come.
+    /// Returns the records at these positions, which must be consecutive if the set is large; `None` for records that
+    /// the engine does not return.
     ///
     /// # Errors
-    /// 13 for a position that cannot be reached, 14 if the engine does not answer, 27 if records were added or deleted before those of a
-    /// small set were known, 109 if other parts of the index answer.
+    /// Condition 13 for a position that cannot be reached, 14 if the engine does not answer, 27 if records were added or deleted
+    /// before the records of a small set were known, 109 if the answer comes from other parts of the index.
     async fn at(&self, positions: &[u32]) -> Result<Vec<Option<HeldRecord>>, Diagnostic> {
         let mut page = if self.hits.is_small() {
             let ids = self.ids().await?;
@@ -147,7 +149,7 @@ impl<'a, D: EngineDatabase> Pages<'a, D> {
         }
         let clause = self.database.identified(Arc::clone(&ids));
         let plan = Plan {
-            // Two records with the same identifier are as good as impossible; neither hides others.
+            // It is practically impossible that two records have the same identifier, but each of them would be found.
             page: Page::first(ids.len() + 1),
             ..Plan::count(&clause, self.database.deadline())
         };
@@ -183,7 +185,7 @@ impl<'a, D: EngineDatabase> Pages<'a, D> {
         Ok(found.into_iter().map(|hit| hit.record).collect())
     }
 
-    /// Returns whether a page is read faster after the record before it, which was presented.
+    /// Returns whether it is faster to read a page after the record before it, which was presented.
     fn follows_presented(&self, start: usize) -> bool {
         let known = self.hits.place_before(start);
         start > NEAR && known.is_some_and(|(known, _)| known == start)
@@ -192,13 +194,13 @@ impl<'a, D: EngineDatabase> Pages<'a, D> {
     /// Carries out a plan in the index of the set.
     ///
     /// # Errors
-    /// 27 if that index has been deleted, 14 and others for what the failure means.
+    /// Condition 27 if that index has been deleted, 14 and others depending on the failure.
     async fn ask(&self, plan: &Plan<'_, D::Leaf>) -> Result<AnswerOf<D>, Diagnostic> {
         let answer = self.database.ask(plan, self.hits.index.as_deref()).await;
         answer.map_err(|error| presenting(self.database.failure(&error)))
     }
 
-    /// Asks for records of the set in some order.
+    /// Requests records of the set in some order.
     pub(super) async fn in_order(
         &self,
         order: &[OrderBy<<D::Leaf as Leaf>::SortKey>],
@@ -212,10 +214,11 @@ impl<'a, D: EngineDatabase> Pages<'a, D> {
         self.ask(&plan).await
     }
 
-    /// Asks for a page of the set.
+    /// Requests a page of the set.
     ///
     /// # Errors
-    /// 109 if other parts of the index answer than answered the search, and so records have other positions.
+    /// Condition 109 if the answer comes from other parts of the index than the answer to the search, because records
+    /// then have other positions.
     async fn again(&self, page: Page<'_>) -> Result<AnswerOf<D>, Diagnostic> {
         let answer = self.in_order(&self.hits.order, page).await?;
         let failed = self.database.failed_source(answer.missing.as_deref())?;
@@ -226,10 +229,10 @@ impl<'a, D: EngineDatabase> Pages<'a, D> {
         }
     }
 
-    /// Asks for a part of the set that is not told by positions.
+    /// Requests a part of the set that does not depend on positions.
     ///
     /// # Errors
-    /// 109 if fewer parts of the index answer than answered the search.
+    /// Condition 109 if fewer parts of the index answer than at the search.
     pub(super) async fn part(&self, page: Page<'_>) -> Result<AnswerOf<D>, Diagnostic> {
         let answer = self.in_order(&self.hits.order, page).await?;
         if self.hits.is_whole && answer.missing.is_some() {
@@ -239,7 +242,7 @@ impl<'a, D: EngineDatabase> Pages<'a, D> {
     }
 
     /// # Errors
-    /// 109 if other parts of the index answer than answered the search.
+    /// Condition 109 if the answer comes from other parts of the index than the answer to the search.
     async fn check_parts(&self) -> Result<(), Diagnostic> {
         if !self.hits.is_whole {
             self.again(Page::default()).await?;
@@ -253,12 +256,12 @@ fn position_of(RecordId(position): RecordId) -> Option<u32> {
     u32::try_from(position).ok()
 }
 
-/// What a client is told of a result set that is not of this database.
+/// Returns the diagnostic for a result set that does not belong to this database.
 fn foreign() -> Diagnostic {
     diagnostic(Condition::SYSTEM_ERROR_PRESENTING, "")
 }
 
-/// Returns the diagnostic of a Present for that of a search.
+/// Converts the diagnostic of a search to that of a Present.
 fn presenting(why: Diagnostic) -> Diagnostic {
     if Condition(why.condition) == Condition::DATABASE_UNAVAILABLE {
         let words = why.addinfo.to_string_lossy();
@@ -268,13 +271,13 @@ fn presenting(why: Diagnostic) -> Diagnostic {
     }
 }
 
-/// What a client is told if the records of a set may have other positions now.
+/// Returns the diagnostic for a set whose records may have other positions now.
 fn other_parts() -> Diagnostic {
     let words = "other parts of the index answer than answered the search: search again";
     diagnostic(Condition::DATABASE_UNAVAILABLE, words)
 }
 
-/// What a client is told of a position that is too far; `start` counts from 0.
+/// Returns the diagnostic for a position that is too high; `start` counts from 0.
 pub(super) fn out_of_range(start: usize) -> Diagnostic {
     let position = start.saturating_add(1).to_string();
     diagnostic(Condition::OUT_OF_RANGE, position)

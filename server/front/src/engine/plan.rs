@@ -1,14 +1,15 @@
-//! A plan: what a search engine is asked in one request.
+//! A plan: the contents of one request to a search engine.
 
 use std::time::Duration;
 
 use super::clause::{Clause, Leaf};
 
-/// What to ask an engine.
+/// The contents of a request to an engine.
 pub(super) struct Plan<'a, L: Leaf> {
     /// The records to find.
     pub(super) clause: &'a Clause<L>,
-    /// Their order, most significant key first; it ends in that of identifiers or numbers, so that it is the same each time.
+    /// The sort keys, the most significant first; the last one is the identifier or number, so that the order is
+    /// always the same.
     pub(super) order: &'a [OrderBy<L::SortKey>],
     /// The records of the answer.
     pub(super) page: Page<'a>,
@@ -16,7 +17,7 @@ pub(super) struct Plan<'a, L: Leaf> {
     pub(super) facets: &'a [FacetOf<L::Counted>],
     /// The clauses whose records are counted separately, among all records.
     pub(super) counts: &'a [Clause<L>],
-    /// The time after which the engine answers with what it has found.
+    /// The time after which the engine answers with the records that it has found so far.
     pub(super) deadline: Duration,
 }
 
@@ -43,12 +44,12 @@ pub(super) struct Page<'a> {
     pub(super) skip: usize,
     /// The number of records.
     pub(super) rows: usize,
-    /// Whether to return the records, and not only their numbers.
+    /// Whether to return the records themselves, and not only their numbers.
     pub(super) with_records: bool,
 }
 
 impl Page<'_> {
-    /// The first records.
+    /// Returns the page of the first records.
     pub(super) fn first(rows: usize) -> Self {
         Self {
             rows,
@@ -64,9 +65,10 @@ pub(super) enum PageStart<'a> {
     /// At the first record.
     #[default]
     First,
-    /// At the first record with at least this number, in an order of numbers. Without records, those before it are counted.
+    /// At the first record with at least this number, in an order of numbers. If no records are requested, the
+    /// records before it are counted.
     Number(u64),
-    /// After the record with this place, as an answer gave it.
+    /// After the record with this place, which is from an earlier answer.
     After(&'a str),
 }
 
@@ -78,12 +80,12 @@ pub(super) struct OrderBy<K> {
     pub(super) missing: MissingValue,
 }
 
-/// Where records without a value are.
+/// The position of records without a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum MissingValue {
     First,
     Last,
-    /// Where those with this value are.
+    /// They are sorted like records with this value.
     As(String),
 }
 
@@ -91,8 +93,8 @@ pub(super) enum MissingValue {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FacetOf<T> {
     pub(super) terms: T,
-    /// The number of terms.
+    /// The maximum number of terms.
     pub(super) most: usize,
-    /// Whether to return the first terms, and not the most frequent ones.
+    /// Whether to return the first terms in alphabetical order instead of the most frequent ones.
     pub(super) alphabetical: bool,
 }

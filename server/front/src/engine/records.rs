@@ -1,4 +1,4 @@
-//! The records of an engine, in the forms in which programs keep them.
+//! The records of an engine, in the formats in which programs store them.
 //!
 //! | form | kept by |
 //! |---|---|
@@ -21,7 +21,7 @@ use z3950_server::marc::{MarcRecord, iso2709, marcjson, marcxml};
 use z3950_server::memory::forms;
 use z3950_server::{Diagnostic, diagnostic};
 
-/// A record as the engine gave it.
+/// A record as returned by the engine.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum HeldRecord {
     /// A record in ISO 2709.
@@ -30,16 +30,17 @@ pub(super) enum HeldRecord {
     Xml(String),
     /// A record in MARC-in-JSON.
     Json(Value),
-    /// There is no MARC record, and why.
+    /// There is no MARC record, for this reason.
     Unreadable(&'static str),
 }
 
-/// What separates records, fields and subfields in ISO 2709, as VuFind's indexers write it where an index takes no control characters.
+/// The strings that VuFind's indexers write for the separators of records, fields and subfields in ISO 2709 if an
+/// index does not allow control characters.
 const WRITTEN_SEPARATORS: [(&str, &str); 3] =
     [("#29;", "\u{1d}"), ("#30;", "\u{1e}"), ("#31;", "\u{1f}")];
 
 impl HeldRecord {
-    /// Reads a text, which may have any of the forms.
+    /// Parses a text, which may have any of the formats.
     pub(super) fn of_text(text: &str) -> Self {
         let start = text.trim_start_matches('\u{feff}').trim_start();
         if start.starts_with('<') {
@@ -69,7 +70,7 @@ impl HeldRecord {
         }
     }
 
-    /// Reads ISO 2709 in base64, with line ends.
+    /// Parses ISO 2709 in base64, with line ends.
     pub(super) fn of_base64(text: &str) -> Self {
         let mut text = text.to_owned();
         text.retain(|c| !c.is_ascii_whitespace());
@@ -79,7 +80,7 @@ impl HeldRecord {
         }
     }
 
-    /// Returns about what it takes in memory.
+    /// Returns the approximate number of octets that the record takes in memory.
     pub(super) fn octets(&self) -> usize {
         match self {
             Self::Iso2709(octets) => octets.len(),
@@ -92,7 +93,7 @@ impl HeldRecord {
     /// Converts the record.
     ///
     /// # Errors
-    /// 238 for a syntax that the record is not available in, 14 for a record that cannot be read or converted.
+    /// Condition 238 if the record is not available in the syntax, 14 for a record that cannot be read or converted.
     pub(super) fn converted(
         &self,
         composition: &Composition,
@@ -120,10 +121,10 @@ impl HeldRecord {
     }
 }
 
-/// The position in the leader of the coding of characters.
+/// The position of the character coding scheme in the leader.
 const CODING: usize = 9;
 
-/// Returns a record whose text is Unicode, and whose leader says so. UNIMARC says it elsewhere.
+/// Returns a record whose text is Unicode, and whose leader says so. UNIMARC has the coding in another field.
 fn in_unicode(mut record: MarcRecord) -> MarcRecord {
     if marc_syntax(&record) != UNIMARC
         && let Some(coding) = record.leader.0.get_mut(CODING)
@@ -133,7 +134,7 @@ fn in_unicode(mut record: MarcRecord) -> MarcRecord {
     record
 }
 
-/// Returns MARC-in-JSON without the nulls that stand for empty lists of subfields.
+/// Returns MARC-in-JSON in which nulls for empty lists of subfields are removed.
 fn without_nulls(value: &Value) -> Value {
     match value {
         Value::Object(members) => {
@@ -152,7 +153,7 @@ fn without_nulls(value: &Value) -> Value {
     }
 }
 
-/// About what a JSON value takes in memory.
+/// Returns the approximate number of octets of a JSON value in memory.
 fn json_octets(value: &Value) -> usize {
     let inner: usize = match value {
         Value::String(text) => text.len(),
@@ -230,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_record_is_told() {
+    fn input_without_a_record_is_reported() {
         let composition = Composition::full(None);
         for form in [
             "",
@@ -258,7 +259,7 @@ mod tests {
         assert!(given.is_ok(), "{given:?}");
     }
 
-    /// ISO 2709 has no room for it, but XML has.
+    /// A long record does not fit in ISO 2709, but fits in XML.
     #[test]
     fn a_long_record_is_given_as_xml() {
         let mut record = record();

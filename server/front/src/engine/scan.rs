@@ -1,4 +1,4 @@
-//! What scans of any engine have in common (Z39.50-2003 §3.2.8.1).
+//! The common code for scans of any engine (Z39.50-2003 §3.2.8.1).
 
 use z3950_server::asn1::apdu::Term;
 use z3950_server::asn1::bib1::diagnostics::Condition;
@@ -9,19 +9,19 @@ use super::answer::TermsAnswer;
 use super::clause::Clause;
 use super::search::EngineDatabase;
 
-/// What a scan needs, whatever the engine.
+/// The parameters of a scan, independent of the engine.
 pub(super) struct ScanNeeds<L> {
-    /// The terms before the start, and from it on, with those that are skipped.
+    /// The number of terms before the start, and from the start onwards, including skipped terms.
     pub(super) before: usize,
     pub(super) after: usize,
-    /// The records whose terms are listed; `None` for all.
+    /// The records whose terms are listed; `None` for all records.
     pub(super) within: Option<Clause<L>>,
 }
 
-/// Returns what a scan needs.
+/// Returns the parameters of a scan.
 ///
 /// # Errors
-/// 30 if it is within a result set that is not of this database.
+/// Condition 30 if the scan is within a result set that does not belong to this database.
 pub(super) fn needs<D: EngineDatabase>(
     database: &D,
     scan: &Scan<'_>,
@@ -37,10 +37,10 @@ pub(super) fn needs<D: EngineDatabase>(
     })
 }
 
-/// Returns the terms that a scan shows.
+/// Returns the terms in the answer to a scan.
 ///
 /// # Errors
-/// 109 if parts of the index are missing and that is not allowed.
+/// Condition 109 if parts of the index are missing and incomplete answers are not allowed.
 pub(super) fn shown<D: EngineDatabase>(
     database: &D,
     scan: &Scan<'_>,
@@ -55,7 +55,7 @@ pub(super) fn shown<D: EngineDatabase>(
     let step = scan.step.saturating_add(1);
     let mut scanned = Scanned::default();
     scanned.failures = failures.into_iter().collect();
-    // The nearest term of those before is at the distance of a step.
+    // Backwards, the nearest term to return is one step away from the start.
     let before = answer.before.into_iter().rev().skip(step - 1);
     scanned.before = before.step_by(step).map(scan_term).collect();
     scanned.before.reverse();

@@ -1,5 +1,5 @@
-//! What differs between databases in an engine, and a search in any of them: its first records, its count, its facets and the counts of
-//! its terms in one request.
+//! The differences between databases in engines, and a search in any of them: the first records, the count, the facets and the
+//! counts of the terms in one request.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,44 +17,44 @@ use super::options::EngineOptions;
 use super::pages::Pages;
 use super::plan::{FacetOf, Page, Plan};
 
-/// The records that come with a search even if it asks for none: most clients read them next.
+/// The number of records that are fetched with a search even if it requests none: most clients read them next.
 pub(super) const FIRST_RECORDS: usize = 10;
-/// The most records that come with a search.
+/// The maximum number of records that are fetched with a search.
 const MOST_FIRST_RECORDS: usize = 100;
-/// The most terms of a facet.
+/// The maximum number of terms of a facet.
 const MOST_FACET_TERMS: usize = 1_000;
-/// The most terms of a facet, with those that are skipped.
+/// The maximum number of terms of a facet, including skipped terms.
 const MOST_COUNTED: usize = 10_000;
-/// What people are told if counts may be too small.
+/// The remark for people if counts may be too low.
 const ESTIMATE: &str = "the counts of facets are estimates";
 
-/// What can be asked of an index, besides terms.
+/// The features of an index other than terms.
 pub(super) trait IndexReader: TermReader + Send + Sync {
-    /// Returns what a facet counts; `None` if the index has no such facet.
+    /// Returns the field that a facet counts; `None` if the index does not have such a facet.
     fn counted(&self, attributes: &AttributeList) -> Option<<Self::Leaf as Leaf>::Counted>;
 
-    /// Returns what a key sorts by, and the condition that a record has a value there.
+    /// Returns the sort key of an index, and the condition that a record has a value for it.
     ///
     /// # Errors
-    /// 207 if records cannot be sorted by it, 114 and others for its attributes.
+    /// Condition 207 if records cannot be sorted by it, 114 and others for its attributes.
     fn sort_key(
         &self,
         key: &SortKey,
         with_case: bool,
     ) -> Result<(<Self::Leaf as Leaf>::SortKey, Self::Leaf), Diagnostic>;
 
-    /// Returns a text in the form of the values of a sort key.
+    /// Converts a text to the form of the values of a sort key.
     fn sort_value(&self, key: &<Self::Leaf as Leaf>::SortKey, text: &str) -> String;
 }
 
-/// A database in an engine: what differs between them.
+/// A database in an engine: this trait has the differences between engines.
 pub(super) trait EngineDatabase: Sync + Sized {
-    /// A condition that its engine knows.
+    /// A condition that its engine supports.
     type Leaf: Leaf;
-    /// What its index has.
+    /// The type that describes its index.
     type Reader: IndexReader<Leaf = Self::Leaf>;
 
-    /// The records that are fetched at once: the longest of them fit an answer.
+    /// The number of records that are fetched at once; it is so low that even the longest records fit in an answer.
     const AT_ONCE: usize;
 
     fn options(&self) -> &EngineOptions;
@@ -63,13 +63,13 @@ pub(super) trait EngineDatabase: Sync + Sized {
 
     fn health(&self) -> &DatabaseHealth;
 
-    /// Returns the most records from the first to the last one of a page.
+    /// Returns the maximum position of a record that a page can contain.
     fn window(&self) -> usize;
 
-    /// Returns what the index has.
+    /// Returns the description of the index.
     ///
     /// # Errors
-    /// 109 if the index cannot be used.
+    /// Condition 109 if the index cannot be used.
     fn reader(&self) -> impl Future<Output = Result<Arc<Self::Reader>, Diagnostic>> + Send;
 
     /// Carries out a plan, in the index of an earlier answer if its name is given.
@@ -82,28 +82,29 @@ pub(super) trait EngineDatabase: Sync + Sized {
         index: Option<&str>,
     ) -> impl Future<Output = Result<AnswerOf<Self>, AskError>> + Send;
 
-    /// Returns the clause of the records with these identifiers.
+    /// Returns the clause for the records with these identifiers.
     fn identified(&self, ids: Arc<[<Self::Leaf as Leaf>::Id]>) -> Clause<Self::Leaf>;
 
-    /// Returns the greatest number of a set whose order is that of numbers; `None` for any other.
+    /// Returns the highest number in a set that is ordered by numbers; `None` for any other set.
     ///
     /// # Errors
-    /// As for any page.
+    /// The errors are those of any page.
     fn last_number(
         pages: &Pages<'_, Self>,
     ) -> impl Future<Output = Result<Option<u64>, Diagnostic>> + Send;
 
-    /// Returns whether the index has other things than it had. `index` is the index of the records of an answer, if there are any.
+    /// Returns whether the index has changed. `index` is the index of the records of an answer, if there are any.
     ///
     /// # Errors
-    /// 109 if the index cannot be used any more.
+    /// Condition 109 if the index can no longer be used.
     fn has_changed(
         &self,
         reader: &Self::Reader,
         index: Option<&str>,
     ) -> impl Future<Output = Result<bool, Diagnostic>> + Send;
 
-    /// Returns the time after which the engine answers with what it has, which leaves time for the answer.
+    /// Returns the time limit for the engine, after which it answers with what it has found; this leaves time to
+    /// receive the answer.
     fn deadline(&self) -> Duration {
         self.options().answer_time * 3 / 4
     }
@@ -117,10 +118,10 @@ pub(super) trait EngineDatabase: Sync + Sized {
         })
     }
 
-    /// Returns the source that lacks records, if any are missing.
+    /// Returns a report on the source whose records are missing, if any are missing.
     ///
     /// # Errors
-    /// 109 if that is not allowed.
+    /// Condition 109 if missing records are not allowed.
     fn failed_source(&self, missing: Option<&str>) -> Result<Option<SourceReport>, Diagnostic> {
         self.health().answered(&self.options().name, missing);
         let Some(words) = missing else {
@@ -135,7 +136,7 @@ pub(super) trait EngineDatabase: Sync + Sized {
         }
     }
 
-    /// Logs why the engine has no answer, and returns what that means to a client.
+    /// Logs the reason why the engine did not answer, and returns the diagnostic for the client.
     fn failure(&self, error: &AskError) -> Diagnostic {
         if !matches!(error, AskError::Refused(_)) {
             self.health().failed(&self.options().name, error);
@@ -178,7 +179,7 @@ pub(super) async fn find<D: EngineDatabase>(
     found.ok_or_else(changing)
 }
 
-/// Returns what a search finds; nothing if the index has changed.
+/// Returns the result of a search; `None` if the index has changed.
 async fn find_by<D: EngineDatabase>(
     database: &D,
     reader: &D::Reader,
@@ -211,7 +212,7 @@ async fn find_by<D: EngineDatabase>(
     };
     let answer = database.ask(&plan, None).await;
     let answer = answer.map_err(|error| database.failure(&error))?;
-    // A part of an index that does not answer is told; its fields may take long to come.
+    // If a shard is missing, that is reported, and its fields are not checked, which could take long.
     let index = answer.index.as_deref();
     if answer.missing.is_none() && database.has_changed(reader, index).await? {
         return Ok(None);
@@ -243,7 +244,7 @@ async fn find_by<D: EngineDatabase>(
     Ok(Some(found))
 }
 
-/// The diagnostic for an index that has other fields each time it is looked at.
+/// Returns the diagnostic for an index whose fields differ each time they are read.
 pub(super) fn changing() -> Diagnostic {
     let words = "the index is changing: search again";
     diagnostic(Condition::DATABASE_UNAVAILABLE, words)

@@ -1,4 +1,5 @@
-//! Sorted result sets: another order of the same clause (Z39.50-2003 §3.2.7.1). Orders end in that of identifiers.
+//! Sorted result sets: the same clause in another order (Z39.50-2003 §3.2.7.1). The last sort key is always the
+//! identifier.
 
 use z3950_server::asn1::apdu::{
     CaseSensitivity, MissingValueAction, SortElement, SortKey, SortKeySpec, SortRelation,
@@ -11,13 +12,14 @@ use super::clause::{Clause, Leaf};
 use super::plan::{MissingValue, OrderBy, Page, Plan};
 use super::search::{EngineDatabase, FIRST_RECORDS, IndexReader as _};
 
-/// The most sort keys.
+/// The maximum number of sort keys.
 const MOST_KEYS: usize = 16;
 
 /// Returns the records of result sets in another order.
 ///
 /// # Errors
-/// 207 and others for a key that cannot be used, 213 for a missing value, 109 if the engine does not answer.
+/// Condition 207 and others for a key that cannot be used, 213 for a missing value, 109 if the engine does not
+/// answer.
 pub(super) async fn sorted<D: EngineDatabase>(
     database: &D,
     sort: Sort<'_>,
@@ -52,7 +54,7 @@ pub(super) async fn sorted<D: EngineDatabase>(
     }
 }
 
-/// Reads a key.
+/// Parses a key.
 async fn order_of<D: EngineDatabase>(
     database: &D,
     reader: &D::Reader,
@@ -71,7 +73,7 @@ async fn order_of<D: EngineDatabase>(
     };
     let missing = match &key.missing_value_action {
         None => MissingValue::Last,
-        // As an empty value, which comes before all others.
+        // A missing value counts as an empty value, which comes before all others.
         Some(MissingValueAction::Null) if descending => MissingValue::Last,
         Some(MissingValueAction::Null) => MissingValue::First,
         Some(MissingValueAction::MissingValueData(value)) => {
@@ -90,7 +92,7 @@ async fn order_of<D: EngineDatabase>(
 }
 
 /// # Errors
-/// 213 if a record has no value; 109 if that cannot be told.
+/// Condition 213 if a record does not have a value; 109 if this is not known.
 async fn refuse_missing<D: EngineDatabase>(
     database: &D,
     sortable: D::Leaf,

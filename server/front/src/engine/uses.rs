@@ -1,13 +1,13 @@
-//! The indexes that serve more than searches, as settings name them.
+//! The indexes that support more than searches, as named in settings.
 
 use std::collections::BTreeSet;
 
 use z3950_server::memory::index_map::IndexId;
 use z3950_server::memory::{AccessPoints, Kind};
 
-/// The indexes with sort values, unless others are named.
+/// The default indexes with sort values.
 const SORTED: [&str; 5] = ["title", "author", "date", "publicationdate", "publisher"];
-/// The indexes with facets, unless others are named.
+/// The default indexes with facets.
 const COUNTED: [&str; 6] = [
     "author",
     "subject",
@@ -17,7 +17,7 @@ const COUNTED: [&str; 6] = [
     "recordtype",
 ];
 
-/// The indexes that can be scanned, unless others are named.
+/// The default indexes that can be scanned.
 const SCANNED: [&str; 9] = [
     "any",
     "title",
@@ -30,14 +30,14 @@ const SCANNED: [&str; 9] = [
     "language",
 ];
 
-/// The indexes that serve more than searches, by name.
+/// The indexes that support more than searches, by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexUses {
-    /// Those that records can be sorted by.
+    /// The indexes by which records can be sorted.
     pub sort: Vec<String>,
-    /// Those with facets.
+    /// The indexes with facets.
     pub facets: Vec<String>,
-    /// Those that can be scanned.
+    /// The indexes that can be scanned.
     pub scan: Vec<String>,
 }
 
@@ -51,22 +51,22 @@ impl Default for IndexUses {
     }
 }
 
-/// Why records cannot be sorted, counted or scanned by a name.
+/// The reason why an index with this name cannot be used for sorting, counting or scanning.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum IndexNameError {
-    /// No index has it.
+    /// No index has this name.
     #[error("there is no index {0}")]
     Unknown(String),
-    /// The index holds octets.
+    /// The index contains octets.
     #[error("the index {0} is for searches only")]
     Octets(String),
-    /// The index has been named before.
+    /// The name occurs twice.
     #[error("the index {0} is listed twice")]
     Twice(String),
 }
 
-/// The indexes of names that stand in one list, each with what is wrong with its name.
+/// Returns the indexes with the names in a list, or the fault of each invalid name.
 pub fn named_indexes(
     points: &AccessPoints,
     names: &[String],
@@ -96,7 +96,7 @@ mod tests {
     use crate::engine::EngineLayout;
 
     #[test]
-    fn names_of_no_use_are_told_apart() {
+    fn unusable_names_are_distinguished() {
         for (names, expected) in [
             (&["title", "au"][..], None),
             (

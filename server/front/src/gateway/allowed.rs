@@ -98,7 +98,7 @@ impl GatewayTargets {
         {
             return Err(GatewayTargetError::Sru(redacted(text)));
         }
-        // Without slashes, the name of another scheme would be read as a host with an empty port.
+        // Without slashes, the scheme would be read as a host with an empty port.
         let slashes = if text.contains("://") { "" } else { "//" };
         let url = format!("z39.50s:{slashes}{text}");
         let parsed = Z3950Url::parse(&url, Mode::Lenient).map_err(|error| {

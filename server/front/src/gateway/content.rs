@@ -83,7 +83,7 @@ pub(super) fn of_record(
         Representation::Raw => {
             let (media_type, extension) = match record.retrieved() {
                 RetrievedRecord::Marc(_) => ("application/marc", "mrc"),
-                // A browser would read it.
+                // Browsers can show well-formed XML.
                 RetrievedRecord::Xml(octets) if XmlElement::read(octets.clone()).is_ok() => {
                     ("application/xml", "xml")
                 }

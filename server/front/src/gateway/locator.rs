@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_carried_out_is_refused_in_words() {
+    fn unsupported_requests_are_refused_with_a_message() {
         for (target, words) in [
             ("/get", "the parameter url is missing"),
             ("/get?url=%zz", "hexadecimal digits"),

@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_are_told_in_the_named_type() {
+    fn failures_are_reported_in_the_named_type() {
         for (accept, json, html) in [
             ("*/*", false, false),
             ("application/json", true, false),

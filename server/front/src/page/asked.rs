@@ -98,7 +98,7 @@ fn in_words(identifier: &Identifier) -> String {
     }
 }
 
-/// The identifiers that a text is, if it were some.
+/// Returns the identifiers in the text, on the assumption that it consists of identifiers.
 fn identifiers(text: &str) -> Vec<Identifier> {
     Identifier::read_all(text, None).unwrap_or_default()
 }
@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_typed_is_known() {
+    fn typed_text_is_recognized() {
         for (text, expected) in [
             ("war peace", "all of these words"),
             ("war and peace", "all of these words"),
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_have_been_meant_is_told() {
+    fn suggestions_are_made_for_unknown_names() {
         for (text, words, query) in [
             ("978-0-14-143951-9", "wrong check digit (8 expected)", None),
             ("isbn:0141439512", "wrong check digit (3 expected)", None),

@@ -253,21 +253,21 @@ mod tests {
     #[test]
     fn parameters_are_read_within_limits() {
         let read = Parameters::read("q=+war%26peace+&target=a&target=b%2F&start=11&other=1");
-        let read = read.expect("sound");
+        let read = read.expect("valid");
         assert_eq!(read.query, "war&peace");
         assert_eq!(read.targets, ["a", "b/"]);
         assert_eq!((read.start, read.at), (Some(11), None));
         let read =
             Parameters::read("q=a%26b&target=x&target=y&narrow=date:1868&narrow=author:+a:b");
-        let read = read.expect("sound");
+        let read = read.expect("valid");
         let narrow = "narrow=date%3A1868&narrow=author%3Aa%3Ab";
         let link = read.link("c d", &[("at", "2")]);
         let both = "target=x&target=y";
         assert_eq!(link, format!("/search?q=a%26b&{both}&{narrow}&in=c+d&at=2"));
-        let read_again = Parameters::read("q=1&fallback=1&best=1&start=2").expect("sound");
+        let read_again = Parameters::read("q=1&fallback=1&best=1&start=2").expect("valid");
         let link = read_again.link("x", &[("at", "3")]);
         assert_eq!(link, "/search?q=1&fallback=1&best=1&in=x&at=3");
-        let sorted = Parameters::read("q=1&target=x&in=y&sort=title").expect("sound");
+        let sorted = Parameters::read("q=1&target=x&in=y&sort=title").expect("valid");
         let link = sorted.link("y", &[("at", "3")]);
         assert_eq!(link, "/search?q=1&target=x&sort=title&in=y&at=3");
         for (order, link) in [
@@ -281,10 +281,10 @@ mod tests {
         }
         let link = sorted.new_search_link("au:\"b\"");
         assert_eq!(link, "/search?q=au%3A%22b%22&target=x&sort=title");
-        let one = Parameters::read("q=a&target=x&target=").expect("sound");
+        let one = Parameters::read("q=a&target=x&target=").expect("valid");
         assert_eq!(one.link("x", &[]), "/search?q=a&target=x");
         assert_eq!(one.only(), Some("x"));
-        let third = Narrowing::read("subject:war").expect("sound");
+        let third = Narrowing::read("subject:war").expect("valid");
         let link = read.narrowed_link("x", &third);
         assert_eq!(
             link,

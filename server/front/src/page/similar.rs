@@ -1,13 +1,13 @@
-//! Terms similar to a word, found in a sorted list of terms without reading all of it: after each term, the least text is computed at
-//! which the next similar term may be, as when a dictionary is intersected with a Levenshtein automaton.
+//! Finds terms similar to a word in a sorted list of terms without reading all of it: after each term, it computes the least text
+//! that the next similar term can have, as when a dictionary is intersected with a Levenshtein automaton.
 //!
-//! The distance is the number of characters that are inserted, removed, replaced, or exchanged with their neighbour (Damerau and
-//! Levenshtein's, where no character is changed twice).
+//! The distance is the number of characters that are inserted, removed, replaced, or exchanged with their neighbour (the
+//! Damerau-Levenshtein distance, in which no character is changed twice).
 
-/// The word, and how far a term may be from it.
+/// The word, and the maximum distance of a term from it.
 pub(super) struct SimilarTerms {
     word: Vec<char>,
-    /// The greatest distance.
+    /// The maximum distance.
     most: usize,
     /// The number of characters at the beginning that a term must have in common with the word.
     fixed: usize,
@@ -58,12 +58,13 @@ impl SimilarTerms {
         let is_whole = term.len() >= self.fixed;
         TermStep {
             distance: distance.filter(|distance| is_whole && *distance <= self.most),
-            // Every similar term is between this term and the next one.
+            // This is the next text after the term, so no similar term is skipped.
             next: Some(term.into_iter().chain(['\0']).collect()),
         }
     }
 
-    /// Returns the distances between the beginnings of the word and the text that the rows belong to with another character.
+    /// Returns the row for an additional character: the distances between the beginnings of the word and the text to
+    /// which the rows belong, with this character appended.
     fn row(&self, rows: &[Vec<usize>], before: Option<char>, one: char) -> Vec<usize> {
         let above = rows.last().map(Vec::as_slice).unwrap_or_default();
         let two_above = rows.iter().rev().nth(1);
@@ -96,7 +97,7 @@ impl SimilarTerms {
         })
     }
 
-    /// Returns the least character after that of the term at a place with which a similar term may continue.
+    /// Returns the least character, greater than that of the term at a place, with which a similar term can continue.
     fn next_letter(&self, term: &[char], rows: &[Vec<usize>], place: usize) -> Option<char> {
         let row = rows.get(place)?;
         let present = *term.get(place)?;
@@ -104,7 +105,7 @@ impl SimilarTerms {
             let mut following = (u32::from(present)..).skip(1).take(0x1000);
             return following.find_map(char::from_u32);
         }
-        // One more difference is too much, so only characters of the word can follow.
+        // No further difference is allowed, so only letters of the word can follow.
         let letters = row.iter().zip(&self.word);
         let letters = letters.filter(|(distance, _)| **distance <= self.most);
         let letters = letters.map(|(_, letter)| *letter);
@@ -204,8 +205,8 @@ mod tests {
     }
 
     #[test]
-    fn the_way_through_a_list_finds_what_a_comparison_of_all_its_terms_finds() {
-        // All words of up to four of three letters.
+    fn stepping_through_a_list_finds_the_same_as_comparing_all_terms() {
+        // All words with up to four letters from a set of three.
         let mut words = vec![String::new()];
         for length in 0..4 {
             let longer: Vec<String> = words

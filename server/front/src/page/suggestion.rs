@@ -26,11 +26,11 @@ const MAX_DATABASES: usize = 4;
 const MAX_SCANS: usize = 300;
 /// The number of terms of a scan.
 const TERMS: u64 = 50;
-/// Words with fewer letters have too many similar ones.
+/// The minimum number of letters of a word that is corrected; shorter words have too many similar ones.
 const SHORTEST: usize = 4;
-/// Words with at least as many letters may have two differences.
+/// The number of letters from which a word may have two differences.
 const LONG: usize = 7;
-/// The greatest number of letters of a word.
+/// The maximum number of letters of a word.
 const LONGEST: usize = 40;
 /// The structure of Bib-1 for a word (type 4).
 const WORD: i64 = 2;
@@ -43,11 +43,12 @@ struct TypedWord {
     access: i64,
 }
 
-/// A term of an index that is similar to a word: its distance and the number of its records, for the best first.
+/// A term of an index that is similar to a word: its distance, its number of records, and its text, so that the best
+/// term sorts first.
 type Candidate = (usize, Reverse<u64>, String);
 
-/// Returns a query that finds something and differs from the query of the search in misspelt words alone; `None` if there is none, or
-/// it is not found in this time.
+/// Returns a query that finds something and differs from the query of the search only in misspelt words; `None` if there is none,
+/// or it was not found within this time.
 pub(super) async fn suggested(search: &PageSearch, time: Duration) -> Option<String> {
     if time.is_zero() {
         return None;
@@ -86,7 +87,7 @@ async fn corrected(search: &PageSearch) -> Option<String> {
 async fn best(connections: &[Connection], word: &TypedWord) -> Option<Candidate> {
     let folded = folded(&word.text);
     let is_long = folded.chars().count() >= LONG;
-    // The first letter is usually right, and then much less has to be read.
+    // The first letter is usually right, and keeping it means much less to read.
     let ways = [(1, 1), (1, 0), (2, 1)];
     for (most, fixed) in ways.into_iter().take(2 + usize::from(is_long)) {
         let similar = SimilarTerms::new(&folded, most, fixed);
@@ -111,7 +112,7 @@ async fn scanned(connection: &Connection, similar: &SimilarTerms, access: i64) -
     for _ in 0..MAX_SCANS {
         let Some(start) = next.clone() else { break };
         let typed = start.trim_end_matches('\0');
-        // Some servers do not take an empty term. Letters and digits are not before this one.
+        // Some servers refuse an empty term. No letter or digit comes before this one.
         let typed = if typed.is_empty() { "0" } else { typed };
         let query = Query::attributes([(USE, access), (STRUCTURE, WORD)], typed);
         let Ok(terms) = connection.scan_with(query, options.clone()).await else {
@@ -191,13 +192,14 @@ fn access(attributes: &[AttributeElement]) -> Option<i64> {
     Some(access)
 }
 
-/// Returns the word as it is in an index: in small letters without diacritics.
+/// Returns the word as it is in an index: in lower case without diacritics.
 fn folded(word: &str) -> String {
     let letters = word.nfkd().filter(|one| !is_combining_mark(*one));
     letters.collect::<String>().to_lowercase()
 }
 
-/// Returns the text with another word in place of this one, but not in names of indexes; `None` if the word is not in the text.
+/// Returns the text with a word replaced by another, except in names of indexes; `None` if the word is not in the
+/// text.
 fn replaced(text: &str, word: &str, other: &str) -> Option<String> {
     let mut changed = String::new();
     let mut is_changed = false;

@@ -289,7 +289,7 @@ fn text_of_records_is_harmless() {
 #[test]
 fn r_g_no_control_character_reaches_a_page() {
     let raw: String = ('\0'..='\u{9f}').filter(|one| one.is_control()).collect();
-    // The separators of ISO 2709 cannot be in a record.
+    // A record cannot contain the separators of ISO 2709.
     let in_record = raw.replace(['\u{1d}', '\u{1e}', '\u{1f}'], "");
     let typed = text::encoded(format!("war{raw}\u{202e}"));
     let mut odd = record("odd", &format!("War {in_record}"));
@@ -405,7 +405,7 @@ fn guarded(page: CataloguePage) -> TestServer {
 }
 
 #[test]
-fn who_guesses_passwords_is_told_to_wait() {
+fn clients_that_guess_passwords_have_to_wait() {
     let url = "/get?url=z39.50r://lib.example:2100/books?pg1342";
     for path in ["/", url] {
         let gateway = Gateway::new(GatewayOptions::default(), Profiles::default());

@@ -61,7 +61,7 @@ impl RecordCache {
             && let Some(known) = kept.by_place.get_mut(&(set, rank))
             && matches!(known.record, Some(Ok(_)))
         {
-            // A failure does not replace a known record, whatever the form of that record.
+            // A failure does not replace a known record, in whatever form the record is.
             known.form = form;
             return;
         }

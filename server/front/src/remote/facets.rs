@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn targets_are_asked_for_more_terms_than_are_wanted() {
+    fn more_terms_are_requested_from_targets_than_are_wanted() {
         for (skip, terms, asked) in [(0, 3, 50), (20, 10, 60), (usize::MAX, 1, 1000)] {
             let mut wanted = request();
             (wanted.skip, wanted.terms) = (skip, terms);

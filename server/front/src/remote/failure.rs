@@ -67,7 +67,7 @@ pub(super) fn too_late(limit: Duration) -> Diagnostic {
     unavailable(format!("no answer within {} s", limit.as_secs_f64()))
 }
 
-/// Creates the diagnostic for a target that was not searched, because none of its sessions became free in time.
+/// Creates the diagnostic for a target that was not searched, because none of its sessions became available in time.
 pub(super) fn crowded(limit: Duration) -> Diagnostic {
     let seconds = limit.as_secs_f64();
     unavailable(format!(
@@ -141,7 +141,7 @@ pub(super) fn is_set_lost(error: &Error) -> bool {
     error.is_connection_lost() || { conditions }.any(|condition| lost.contains(&condition))
 }
 
-/// Condition 100: an error without a condition of its own.
+/// Condition 100: an error that does not have a more specific condition.
 const UNSPECIFIED: Condition = Condition(100);
 
 #[cfg(test)]
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_system_says_is_not_repeated() {
+    fn messages_of_the_system_are_not_repeated() {
         let kind = io::ErrorKind::ConnectionRefused;
         let system = io::Error::new(kind, "Connection refused (os error 111)");
         let error = Error::unavailable(Phase::Connect, Cause::Refused(Arc::new(system)));

@@ -126,7 +126,7 @@ pub(super) fn converted(
     }
     let not_available = || diagnostic(Condition::NOT_AVAILABLE_IN_SYNTAX, wanted.to_string());
     let Some(marc) = record.marc() else {
-        // Brief records are as good as the target's own, and Dublin Core may be it.
+        // Brief records need not be converted, and Dublin Core from the target can be sent unchanged.
         let is_dublin_core = || {
             let mut known = [OAI_DC, SRW_DC].into_iter();
             known.any(|namespace| is_element(record, namespace, "dc"))
@@ -140,17 +140,17 @@ pub(super) fn converted(
     forms::of_marc(&marc, &wanted, element_set)
 }
 
-/// The namespaces of the element around Dublin Core in OAI-PMH and in SRU.
+/// The namespaces of the root element of Dublin Core in OAI-PMH and in SRU.
 const OAI_DC: &str = "http://www.openarchives.org/OAI/2.0/oai_dc/";
 const SRW_DC: &str = "info:srw/schema/1/dc-schema";
 
-/// Whether a record is such an element of XML.
+/// Returns whether a record is XML whose root element has this namespace and name.
 fn is_element(record: &Record, namespace: &str, name: &str) -> bool {
     let root = root_of(&record.octets());
     root.is_some_and(|root| (&*root.0, &*root.1) == (namespace, name))
 }
 
-/// The holdings of an OPAC record with its bibliographic record in brief.
+/// Returns the holdings of an OPAC record with a brief form of its bibliographic record.
 fn brief_opac(record: &Record, inside: &Record) -> Result<External, Diagnostic> {
     let mut brief = Composition::full(None);
     brief.syntax = inside.syntax();

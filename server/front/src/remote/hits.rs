@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn positions_after_the_window_skip_what_was_merged() {
+    fn positions_after_the_window_skip_merged_records() {
         let window = MergedWindow::new(vec![vec![0, 2, 3], vec![1], vec![4]]);
         assert_eq!((window.records, window.merged()), (5, 2));
         let records: Vec<u64> = (0..5).map(|position| window.record(position)).collect();

@@ -268,7 +268,7 @@ mod tests {
         let waiting = queue.turn(&caller, None);
         assert!(waiting.now_or_never().is_none());
         assert!(lock(&queue.0).waiting.0.is_empty());
-        // The operation is dropped after its turn was granted, so the session becomes free again.
+        // The operation is dropped after it was given a turn, so the session becomes free again.
         let (_, granted) = queue.enter(&from(1), None);
         turn.done();
         drop(granted);

@@ -146,8 +146,8 @@ impl RemoteDatabase {
 }
 
 /// # Errors
-/// Condition 14 for an incomplete record: clients would take the rest for the whole record. Also for one in XML that is not a
-/// single well-formed element: nobody knows which record it is.
+/// Condition 14 for an incomplete record, because clients would take the part for the whole record; also for an XML record
+/// that is not a single well-formed element, because it is not clear which record it is.
 fn whole(record: Record) -> Result<Record, Diagnostic> {
     let fault = if is_in_marc(&record) {
         None
@@ -166,7 +166,7 @@ fn whole(record: Record) -> Result<Record, Diagnostic> {
     }
 }
 
-/// Whether a record came as MARC, so that all XML of it is written here.
+/// Returns whether a record was received as MARC, so that all XML of it is generated here.
 fn is_in_marc(record: &Record) -> bool {
     record.syntax().is_some_and(|syntax| is_marc(&syntax))
 }

@@ -96,7 +96,7 @@ impl HeldSet {
     }
 }
 
-/// The most characters of a remark of a target that are passed on.
+/// The maximum number of characters of a target's remark that are passed on.
 const MOST_OF_REMARK: usize = 1000;
 
 /// Returns the remarks of a target.

@@ -293,7 +293,7 @@ async fn failures_and_targets_are_in_answers_of_sru() {
 }
 
 #[tokio::test]
-async fn what_a_target_says_beside_its_records_is_passed_on() {
+async fn messages_of_a_target_beside_its_records_are_passed_on() {
     let warning = catalogue("a", 1).rule("on sru search: beside 2 \"part missing\"");
     let warning = warning.start();
     let front = front([format!("http://{}", target(&warning))]);

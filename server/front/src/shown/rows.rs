@@ -37,8 +37,8 @@ const AFTER_LANGUAGE: [&str; 9] = [
     "Identifier",
 ];
 
-/// Returns the labelled values of a record; `search` returns the link to a search, if there can be any. A record without language
-/// codes in a field of their own has the one of 008/35-37.
+/// Returns the labelled values of a record; `search` returns the link to a search, if there can be any. For a record without
+/// language codes in a separate field, the language is read from 008/35-37.
 pub(crate) fn rows(marc: &MarcRecord, search: Option<&dyn Fn(&str) -> String>) -> Vec<ShownRow> {
     let mut rows: Vec<ShownRow> = Vec::new();
     for one in labelled(marc) {
@@ -84,7 +84,7 @@ fn query(value: &LabelledValue<'_>) -> Option<String> {
     for subfield in value.field.subfields() {
         let &[code] = subfield.code else { continue };
         let is_sought = if is_name {
-            // The name alone: neither a relation to the work, nor the title of a part.
+            // Take only the name, not the relation to the work or the title of a part.
             b"abcdq".contains(&code)
         } else {
             code.is_ascii_lowercase() && !b"eghiju".contains(&code)
@@ -94,7 +94,7 @@ fn query(value: &LabelledValue<'_>) -> Option<String> {
             let text = text.trim().trim_end_matches(['.', ',', ';', ':', '/', ' ']);
             words.push(text.to_owned());
         } else if !code.is_ascii_digit() {
-            // The phrase ends where the field has something else.
+            // The phrase ends at the first subfield of another kind.
             break;
         }
     }

@@ -212,7 +212,7 @@ async fn an_address_at_its_limit_makes_room_for_itself() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_room_that_is_freed_wakes_those_who_wait() {
+async fn a_free_room_wakes_waiting_connections() {
     let rooms = rooms(1);
     let mut held = sessions(&rooms, "192.0.2.1", 1);
     assert!(rooms.freed().now_or_never().is_none());

@@ -97,7 +97,7 @@ impl Client {
 
     pub(super) async fn next(&mut self) -> Option<Apdu> {
         let octets = self.stream.next().await?.expect("an APDU");
-        Some(codec::decode(&octets).expect("a sound answer"))
+        Some(codec::decode(&octets).expect("a valid answer"))
     }
 
     /// Returns a description of the next answer: the APDU's name, the message of a Close, or `end`.

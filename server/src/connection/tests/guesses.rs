@@ -138,7 +138,7 @@ fn report_wanted() -> Apdu {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_tells_a_right_password_while_answers_are_withheld() {
+async fn nothing_reveals_a_right_password_while_answers_are_withheld() {
     let close: Apdu = Close::new(CloseReason::FINISHED, None).into();
     let close = codec::encode(&close).expect("encodes");
     let trigger = codec::encode(&report_wanted()).expect("encodes");
@@ -258,7 +258,7 @@ async fn the_answer_to_a_question_is_a_guess_too() {
 
 /// A report would reveal that the search is being performed, and so that the password was right.
 #[tokio::test(start_paused = true)]
-async fn no_report_tells_a_right_password_while_answers_are_withheld() {
+async fn no_report_reveals_a_right_password_while_answers_are_withheld() {
     for is_withheld in [false, true] {
         let server = server_of(Arc::new(Slow::default()), ann());
         let mut client = unproved(&server).await;

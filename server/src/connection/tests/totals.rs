@@ -67,7 +67,7 @@ async fn totals_of(requests: Vec<Apdu>, faults: Faults) -> SessionTotals {
 }
 
 #[tokio::test(start_paused = true)]
-async fn totals_count_what_a_session_did() {
+async fn totals_count_the_operations_of_a_session() {
     let requests = vec![
         init_as("ann"),
         search("war"),

@@ -63,7 +63,8 @@ impl Answerer<'_> {
         }
     }
 
-    /// Replaces the answer for a database that does not exist, if the handler has another one for this request.
+    /// Replaces the answer for a database that does not exist, if the handler has a different answer for this
+    /// request.
     pub(super) fn or_missing(&self, head: &Parts, database: &str, answered: Answered) -> Answered {
         let is_read = [Method::GET, Method::HEAD].contains(&head.method);
         let web = self.context.web.as_ref().filter(|_| is_read);
@@ -72,7 +73,7 @@ impl Answerer<'_> {
         };
         let is_missing = match answered.answer.status {
             StatusCode::NOT_FOUND => true,
-            // Parameters that SRU does not know are refused before the database is looked for.
+            // Requests with parameters that SRU does not know are refused before the database is checked.
             StatusCode::OK => !self.context.target.has_database(database),
             _ => false,
         };

@@ -47,7 +47,7 @@ fn the_path_names_the_database() {
     }
 }
 
-/// A request target may be a whole URL (RFC 9112 §3.2.2), but not one of another protocol.
+/// A request target may be a complete URL (RFC 9112 §3.2.2), but not a URL of another protocol.
 #[test]
 fn audit_r_e6_targets_of_other_schemes_are_refused() {
     for (target, is_encrypted, is_web, is_foreign) in [
@@ -60,7 +60,7 @@ fn audit_r_e6_targets_of_other_schemes_are_refused() {
         ("HTTPS://lib.example/cat", true, false, false),
         ("ftp://lib.example/cat", false, false, true),
         ("ftp://lib.example/cat", true, false, true),
-        // A gateway says why it does not carry it out.
+        // The gateway itself explains why it does not fetch the URL.
         ("ftp://lib.example/cat", false, true, false),
         ("z39.50r://lib.example/cat?id7", false, true, false),
         ("z39.50r://lib.example/cat?id7", false, false, true),

@@ -37,7 +37,7 @@ async fn answers_are_late_cut_or_not_there() {
         "{whole}"
     );
     assert_eq!(end, SessionEnd::Left);
-    // Only the start of the answers is compared, because the date varies.
+    // Only the start of each answer is compared, because the date varies.
     let start = whole.get(..20).expect("a status");
     for (rule, length, seconds, expected) in [
         ("on sru search: delay 3s", whole.len(), 3, SessionEnd::Left),

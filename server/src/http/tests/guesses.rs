@@ -50,7 +50,7 @@ async fn r_f15_a_client_that_guesses_a_hashed_password_is_counted_too() {
 
 async fn check_guesses(server: &Arc<Context>) {
     let mut caller = connected(server);
-    // The credentials are ann:wrong.
+    // These are the credentials ann:wrong.
     let guess = "GET /cat HTTP/1.1\r\nHost: a\r\nAuthorization: Basic YW5uOndyb25n\r\n\r\n";
     let mut late = Vec::new();
     for _ in 0..Limits::default().refusals {

@@ -37,7 +37,7 @@ async fn audit_r_x8_ambiguous_lengths_behind_another_request_are_refused() {
     let bad = format!("{head}{both}\r\n{chunks}{}", get("/cat"));
     let post = format!("{head}Content-Length: {}\r\n\r\n{WAR}", WAR.len());
     for first in [get("/cat"), post.clone(), format!("\r\n{}", get("/cat"))] {
-        // Together, in two packets, and a packet that ends within the head.
+        // The requests come in one packet, in two packets, or in two packets that divide the head of the second.
         for place in [
             first.len() + bad.len(),
             first.len() + 9,
@@ -57,7 +57,7 @@ async fn audit_r_x8_ambiguous_lengths_behind_another_request_are_refused() {
             assert!(caller.answer().await.is_none(), "{first}");
         }
     }
-    // Nothing follows a request with chunks.
+    // A request with chunks is the last request on its connection.
     let chunked = format!("{head}Transfer-Encoding: chunked\r\n\r\n{chunks}");
     let mut caller = Caller::new(Limits::default());
     caller.send(format!("{chunked}{bad}")).await;
@@ -65,7 +65,7 @@ async fn audit_r_x8_ambiguous_lengths_behind_another_request_are_refused() {
     assert_eq!(answer.status(), "200", "{}", answer.body);
     assert!(answer.head.contains("connection: close"), "{}", answer.head);
     assert!(caller.answer().await.is_none());
-    // Requests one after the other are accepted.
+    // Requests that wait for the previous answer are accepted.
     let mut caller = Caller::new(Limits::default());
     for request in [get("/cat"), post.clone(), post, chunked] {
         caller.send(request).await;

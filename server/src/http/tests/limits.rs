@@ -107,7 +107,7 @@ async fn silence_has_its_limits() {
                     break;
                 }
             }
-            // Keep the connection open.
+            // Keep the connection open for ever.
             std::future::pending::<()>().await;
         });
         let mut answer = String::new();
@@ -253,7 +253,7 @@ async fn octets_are_counted_in_the_budget() {
     let padded = |length: usize| format!("{WAR}&x-a={}", "a".repeat(length));
     for (request, status) in [
         (post("/cat", FORM, &padded(1_000)), "200"),
-        // A decoded request may take 16 times its octets.
+        // A decoded request may take up 16 times as much memory as its octets.
         (post("/cat", FORM, &padded(2_500)), "503"),
         // Here, the head alone is too long.
         (get(&format!("/cat?{}", padded(60_000))), "503"),

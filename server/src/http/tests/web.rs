@@ -98,7 +98,7 @@ async fn found(client: &WebClient) -> String {
         session.send(octets.into()).await.expect("the server reads");
         let answer = session.next().await.expect("an answer");
         let answer = codec::decode(&answer.expect("an APDU"));
-        answers.push(answer.expect("a sound answer"));
+        answers.push(answer.expect("a valid answer"));
     }
     match &answers[..] {
         [Apdu::InitializeResponse(_), Apdu::SearchResponse(found)] => {
@@ -299,7 +299,7 @@ async fn a_client_that_leaves_drops_the_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_has_sessions_of_its_own() {
+async fn a_request_has_its_own_sessions() {
     let limits = Limits {
         sessions_per_request: 2,
         ..Limits::default()

@@ -204,7 +204,7 @@ impl<'q> TermReader<'_, 'q> {
             (None, bib1::TRUNCATION_NONE) if kind == Kind::Date => {
                 vec![Pattern::Starts(self.whole_key()?)]
             }
-            // Other servers find nothing where a term is no number of the kind, and so does this one.
+            // If a term is not a number of this kind, other servers find nothing, and so does this one.
             (None, bib1::TRUNCATION_NONE) if is_number(kind) && self.has_characters() => {
                 let key = kind.key(&self.term.text);
                 key.map(Pattern::Exact).into_iter().collect()
@@ -226,7 +226,7 @@ impl<'q> TermReader<'_, 'q> {
         self.term.text.chars().any(char::is_alphanumeric)
     }
 
-    /// The lookup of a docid, whole or by its beginning.
+    /// Returns the lookup of a docid, either complete or by its beginning.
     fn docid(&self) -> Result<LookTarget<'q>, Diagnostic> {
         if self.term.attributes.truncation != bib1::TRUNCATION_RIGHT {
             return Ok(LookTarget::Docid(self.term.octets));
@@ -234,7 +234,7 @@ impl<'q> TermReader<'_, 'q> {
         if self.term.octets.is_empty() {
             return Err(self.term.malformed());
         }
-        // Docids are text; other octets begin none.
+        // Docids are text, so octets that are not text cannot begin a docid.
         let begin = std::str::from_utf8(self.term.octets).ok();
         let wanted: Vec<Pattern> = begin
             .map(|text| Pattern::Starts(text.to_owned()))

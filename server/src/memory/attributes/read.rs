@@ -60,7 +60,7 @@ impl TermAttributes {
             let value = place(attribute_type).and_then(|place| given.get_mut(place)?.take());
             supported(profile, kind, attribute_type, value)
         };
-        // The attributes are read in the order of their types, which decides the attribute that is refused first.
+        // The attributes are read in the order of their types, so the first unsupported one is refused.
         Ok(Self {
             index,
             kind,

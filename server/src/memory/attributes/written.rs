@@ -1,4 +1,4 @@
-//! A term with its attributes, as the client wrote it: what it asks for, before any of its text is folded (Z39.50-2003 Appendix ATR.1).
+//! A term with its attributes, as written by the client, before any text is folded (Z39.50-2003 Appendix ATR.1).
 
 use std::borrow::Cow;
 use std::ops::Bound;
@@ -18,7 +18,7 @@ use crate::memory::index::{Edge, Edges};
 #[derive(Clone, Debug)]
 pub struct WrittenTerm<'q> {
     pub(super) attributes: TermAttributes,
-    /// The text, verbatim; empty if all records of the index are asked for.
+    /// The text, verbatim; empty if the relation matches all records of the index.
     pub text: Cow<'q, str>,
     /// The octets of the term, if it was sent as text.
     pub octets: &'q [u8],
@@ -27,9 +27,9 @@ pub struct WrittenTerm<'q> {
 /// The required order of words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WordOrder {
-    /// All of the words, anywhere.
+    /// All words must occur, in any place.
     All,
-    /// At least one of the words.
+    /// At least one of the words must occur.
     Some,
     /// The words as a phrase, which may have to begin or end the entry.
     Phrase(Edges),
@@ -74,7 +74,7 @@ impl<'q> WrittenTerm<'q> {
         self.attributes.relation == ALWAYS_MATCHES
     }
 
-    /// Returns whether the records of the index without the term are asked for (relation 6).
+    /// Returns whether the term requests the records of the index that do not contain it (relation 6).
     pub fn is_negated(&self) -> bool {
         self.attributes.relation == NOT_EQUAL
     }
@@ -188,8 +188,8 @@ impl<'q> WrittenTerm<'q> {
         }
     }
 
-    /// Returns the range of entries that an order relation asks for, with this bound; `None` for another relation. `end` is the position
-    /// after the last entry that equals the bound, if several do.
+    /// Returns the range of entries for an order relation and this bound; `None` for another relation. `end` is the position
+    /// after the last entry that equals the bound, if several entries do.
     ///
     /// # Errors
     /// 123 with truncation.
@@ -201,7 +201,7 @@ impl<'q> WrittenTerm<'q> {
     /// Checks that the term has the form that its structure requires.
     ///
     /// # Errors
-    /// 126 for another form.
+    /// 126 if it has another form.
     pub fn check_structure(&self) -> Result<(), Diagnostic> {
         if self.attributes.truncation != bib1::TRUNCATION_NONE {
             return Ok(());
@@ -221,7 +221,7 @@ impl<'q> WrittenTerm<'q> {
         if suits { Ok(()) } else { Err(self.illegal()) }
     }
 
-    /// Returns the key of a number, code or date; `None` if the text is none.
+    /// Returns the key of a number, code or date; `None` if the text is not one.
     pub fn key(&self) -> Option<String> {
         self.attributes.kind.key(&self.text)
     }
@@ -246,7 +246,7 @@ impl<'q> WrittenTerm<'q> {
 pub type TextRange = (Bound<String>, Bound<String>);
 
 /// Returns the range of entries with this relation to a key. `end` is the position after the last entry that equals the key, if
-/// several do.
+/// several entries do.
 pub(super) fn range(relation: i64, key: String, end: Option<String>) -> TextRange {
     match relation {
         LESS => (Bound::Unbounded, Bound::Excluded(key)),

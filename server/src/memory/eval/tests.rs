@@ -35,7 +35,7 @@ impl Catalogue {
         let mut builder = SegmentBuilder::new(Arc::clone(&fields));
         let mut docids = Vec::new();
         for record in records {
-            let octets = iso2709::encode(record).expect("a sound record");
+            let octets = iso2709::encode(record).expect("a valid record");
             builder.add(0, octets.into(), record).expect("room");
             docids.push(
                 String::from_utf8_lossy(record.control_number().unwrap_or_default()).into_owned(),

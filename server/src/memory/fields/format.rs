@@ -152,7 +152,7 @@ impl Format {
     }
 }
 
-/// Returns the tags, as numbers, that match a pattern in which X stands for any digit.
+/// Returns the tags, as numbers, that match a pattern in which X represents any digit.
 fn tags(pattern: [u8; 3]) -> Vec<usize> {
     pattern.iter().fold(vec![0], |tags, digit| {
         let digits = match digit {

@@ -19,7 +19,7 @@ pub enum Kind {
     Lccn,
     /// Control numbers of OCLC, without prefix and leading zeros.
     Oclc,
-    /// Standard numbers of all kinds, each in its own form, and others as their letters and digits.
+    /// Standard numbers of all kinds, each in its own normal form; other text is reduced to letters and digits.
     Standard,
     /// Other numbers: their letters and digits. `(OCoLC)123` is found with and without the parenthesized prefix.
     Number,
@@ -34,7 +34,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Settings cannot name a kind that is not here.
+    /// Settings can only name kinds in this list.
     const ALL: [Self; 11] = [
         Self::Text,
         Self::Isbn,
@@ -128,7 +128,7 @@ fn alphanumeric(text: &str) -> String {
     words(text).concat()
 }
 
-/// Emits every number of a kind in a text; if there is none, what the text has in its place.
+/// Emits every number of a kind in a text; if there is none, emits the fallback for the text.
 fn every(
     text: &str,
     kind: NumberKind,
@@ -145,7 +145,7 @@ fn every(
         .for_each(|one| emit(&key_of(kind, &one.normal)));
 }
 
-/// The key of a number in its normal form.
+/// Returns the key of a number in its normal form.
 fn key_of(kind: NumberKind, normal: &str) -> String {
     match kind {
         NumberKind::Issn => normal.replace('-', "").to_ascii_lowercase(),
@@ -153,23 +153,23 @@ fn key_of(kind: NumberKind, normal: &str) -> String {
     }
 }
 
-/// The key of the first number of a kind in a text.
+/// Returns the key of the first number of a kind in a text.
 fn first(kind: NumberKind, text: &str) -> Option<String> {
     let found = numbers(kind, text);
     Some(key_of(kind, &found.first()?.normal))
 }
 
-/// A number of OCLC, with a prefix or as its digits alone.
+/// Returns the key of an OCLC number, with or without a prefix.
 fn oclc(text: &str) -> Option<String> {
     let digits = text.trim();
     let is_bare = !digits.is_empty() && digits.bytes().all(|octet| octet.is_ascii_digit());
     let bare = || some(digits.trim_start_matches('0').to_owned()).filter(|_| is_bare);
-    // Another text is in no record.
+    // Other text occurs in no record.
     let other = || some(alphanumeric(text));
     first(NumberKind::Oclc, text).or_else(bare).or_else(other)
 }
 
-/// The kinds of numbers that are known without the field in which they stand.
+/// The kinds of numbers that can be recognised without knowing their field.
 const KNOWN: [NumberKind; 5] = [
     NumberKind::Isbn,
     NumberKind::Issn,
@@ -190,14 +190,14 @@ fn standard_keys(text: &str, emit: &mut dyn FnMut(&str)) {
     }
 }
 
-/// The key of a term that is a standard number of any kind.
+/// Returns the key of a term that is a standard number of any kind.
 fn standard(text: &str) -> Option<String> {
     let sound = |kind| {
         let found = numbers(kind, text);
         let valid = found.first().filter(|one| one.is_valid)?;
         Some(key_of(kind, &valid.normal))
     };
-    // The records have other numbers as they are written, too.
+    // Records also contain other numbers as they were written.
     let known = [
         NumberKind::Isbn,
         NumberKind::Issn,
@@ -208,13 +208,13 @@ fn standard(text: &str) -> Option<String> {
     known.next().or_else(|| some(alphanumeric(text)))
 }
 
-/// The eight characters of the first ISSN in a text (ISO 3297), the last of which may be X.
+/// Returns the eight characters of the first ISSN in a text (ISO 3297), the last of which may be X.
 fn issn(text: &str) -> Option<String> {
     first(NumberKind::Issn, text)
 }
 
-/// An LCCN in its normal form. Of another number, blanks and what follows a slash are dropped, and the part after a hyphen is
-/// padded to six digits.
+/// Returns an LCCN in its normal form. In other numbers, blanks and the text after a slash are dropped, and the part after a
+/// hyphen is padded to six digits.
 fn lccn(text: &str) -> Option<String> {
     if let Some(known) = first(NumberKind::Lccn, text) {
         return Some(known);
@@ -281,8 +281,8 @@ fn dates(text: &str, emit: &mut dyn FnMut(&str)) {
     }
 }
 
-/// The first ISBN in a text (ISO 2108), in its form of 13 digits. One with a wrong check digit keeps its digits, and so does a part
-/// of one that begins a text. `None` for a text that has none.
+/// Returns the first ISBN in a text (ISO 2108), in its form of 13 digits. An ISBN with a wrong check digit keeps its digits, and
+/// so does a partial ISBN at the beginning of a text. Returns `None` if the text has none.
 fn isbn(text: &str) -> Option<String> {
     if let Some(known) = first(NumberKind::Isbn, text) {
         return Some(known);
@@ -384,7 +384,7 @@ mod tests {
             ("978-0-306-40615-7", Some("9780306406157")),
             ("080442957X", Some("9780804429573")),
             ("0‐8044‐2957‐x", Some("9780804429573")),
-            // A wrong check digit may be a typing error: the number is kept as written.
+            // A wrong check digit may be a typing error, so the number is kept as written.
             ("0306406153", Some("0306406153")),
             ("X", Some("X")),
             ("123X567890", Some("123X567890")),

@@ -116,7 +116,7 @@ impl AccessPoints {
         self.find(|row| row.uses.contains(&value))
     }
 
-    /// Returns the row with this name, or whose name in a query language is this one; case is ignored.
+    /// Returns the row with this name, or with this name in a query language; case is ignored.
     pub fn by_name(&self, name: &str) -> Option<(IndexId, &AccessPoint)> {
         let name = name.to_lowercase();
         self.find(|row| row.name == name).or_else(|| {
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_row_is_sound() {
+    fn every_row_is_valid() {
         let points = AccessPoints::default();
         let mut values = BTreeSet::new();
         let mut names = BTreeSet::new();

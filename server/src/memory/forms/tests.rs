@@ -38,7 +38,7 @@ fn unimarc() -> MarcRecord {
 
 fn backend(records: impl IntoIterator<Item = MarcRecord>) -> MemoryBackend {
     let builder = MemoryBackend::builder().add_records("cat", records);
-    builder.expect("sound").build()
+    builder.expect("valid").build()
 }
 
 /// Returns the record as text in any syntax.
@@ -152,7 +152,7 @@ fn element_sets_belong_to_syntaxes() {
 
 #[test]
 fn unimarc_is_served_as_it_is_stored() {
-    let stored = iso2709::encode(&unimarc()).expect("sound");
+    let stored = iso2709::encode(&unimarc()).expect("valid");
     let only = backend([unimarc()]);
     assert_eq!(shown(&only, UNIMARC, "F").as_bytes(), stored);
     let brief = shown(&only, UNIMARC, "B");

@@ -379,8 +379,8 @@ fn at_edge(
 
 /// The position of a word.
 ///
-/// Words are numbered from 1 through all texts of a record. If indexes have different parts of a field, each part is a text of
-/// its own. Positions are comparable only within a text, where they are consecutive. One position is left out between two texts.
+/// Words are numbered from 1 through all texts of a record. If indexes have different parts of a field, each part is a separate
+/// text. Positions are comparable only within a text, where they are consecutive. One position is left out between two texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::memory) struct WordPlace {
     pub(in crate::memory) record: RecordNumber,

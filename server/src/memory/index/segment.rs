@@ -186,7 +186,7 @@ pub(in crate::memory) struct SegmentBuilder {
     is_deferred: bool,
 }
 
-/// The reason why a segment takes no more records: their numbers in it have 16 bits.
+/// The error that a segment is full, because record numbers in a segment have 16 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the segment is full")]
 pub(in crate::memory) struct SegmentFull;
@@ -215,7 +215,7 @@ impl SegmentBuilder {
     /// Adds a record of a database.
     ///
     /// # Errors
-    /// [`SegmentFull`] if the segment has no number left for it; then nothing is added.
+    /// [`SegmentFull`] if the segment has no free number for the record; in that case, nothing is added.
     pub(in crate::memory) fn add(
         &mut self,
         database: u16,

@@ -54,15 +54,15 @@ fn numbers(index: &Index, hits: &HitSet<'_>) -> Vec<usize> {
     hits.iter().map(number).collect()
 }
 
-/// Returns more work than a query needs, because a regular expression is charged by its running time, in which other tests run
-/// too.
+/// Returns more work than a query needs, because a regular expression is charged for elapsed time, during which other tests
+/// run too.
 fn work() -> Work {
     Work::new(1_000_000_000)
 }
 
 #[test]
 fn terms_are_found_by_patterns() {
-    let regex = Regex::new("^(?:w.r.*)$").expect("sound");
+    let regex = Regex::new("^(?:w.r.*)$").expect("valid");
     for a_segment in [1, 3, 100] {
         let index = index(TEXTS, a_segment);
         assert_eq!(index.records(), TEXTS.len());

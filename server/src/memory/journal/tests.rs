@@ -163,7 +163,7 @@ fn base() -> Fingerprint {
 fn change(number: u64) -> RecordChange {
     let id = format!("id{number}");
     let record = record(&id, &format!("Title {number}"));
-    let octets = iso2709::encode(&record).expect("sound").into();
+    let octets = iso2709::encode(&record).expect("valid").into();
     RecordChange {
         id: id.into(),
         record: number.is_multiple_of(2).then_some(octets),
@@ -207,7 +207,7 @@ fn changes_are_read_in_their_order() {
     );
     let contents = || {
         JournalContents::read(&path)
-            .expect("sound")
+            .expect("valid")
             .expect("it exists")
     };
     let before = contents();
@@ -282,7 +282,7 @@ fn check_damaged(octets: &[u8], what: &str) -> Result<(), String> {
 #[test]
 fn a_journal_cut_anywhere_is_whole_or_refused() {
     for octets in three_commits() {
-        let contents = read(&octets).expect("whole");
+        let contents = read(&octets).expect("complete");
         assert_eq!(contents.changes, changes(1..=3));
         assert_ne!(contents.end, JournalEnd::Unfinished);
         let mut random = random(7);
@@ -389,10 +389,10 @@ fn a_newer_journal_is_refused() {
 }
 
 #[test]
-fn how_a_journal_ends_is_said_in_one_line() {
+fn the_end_of_a_journal_is_reported_in_one_line() {
     let [killed, closed] = three_commits();
     let note = |octets: &[u8]| {
-        let contents = read(octets).expect("whole");
+        let contents = read(octets).expect("complete");
         (
             contents.changes.len(),
             contents.end.note(contents.changes.len()),
@@ -465,8 +465,8 @@ fn a_full_disk_loses_nothing() {
         let journal = disk
             .journal()
             .unwrap_or_else(|error| panic!("{left}: {error:?}"));
-        append(&journal, 3..=4).expect("there is room again");
-        let contents = read(&disk.killed()).expect("whole");
+        append(&journal, 3..=4).expect("a room is free again");
+        let contents = read(&disk.killed()).expect("complete");
         assert_eq!(contents.changes, changes(1..=4), "{left}");
     }
 }

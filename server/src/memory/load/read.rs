@@ -178,7 +178,7 @@ pub(super) struct ParsedRecord {
     pub(super) repairs: Vec<Repair>,
     /// The damage found while reading and parsing.
     pub(super) damage: Option<Damage>,
-    /// Whether nothing but numbers was repaired, without loss.
+    /// Whether only numbers were repaired, without loss.
     pub(super) is_whole: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Tests of records loaded from memory and from files of every format, sound and damaged.
+//! Tests of records loaded from memory and from files of every format, valid and damaged.
 
 use std::fs;
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::memory::index::Index;
 use crate::testing::record;
 
 fn octets(docid: &str) -> Vec<u8> {
-    iso2709::encode(&record(docid, "War")).expect("a sound record")
+    iso2709::encode(&record(docid, "War")).expect("a valid record")
 }
 
 /// Returns a folder with these files.
@@ -141,7 +141,7 @@ fn many_records_keep_their_order() {
             &format!("id{number}"),
             &"War and peace and all the rest ".repeat(40),
         );
-        file.extend(iso2709::encode(&long).expect("a sound record"));
+        file.extend(iso2709::encode(&long).expect("a valid record"));
     }
     assert!(file.len() > 8 << 20, "enough for several segments");
     let folder = folder(&[("many.mrc", &file), ("one.mrc", &octets("last"))]);
@@ -260,7 +260,7 @@ fn audit_a7_only_intact_files_replace_the_records_served() {
 
 /// A reload accepts damage that the served records already have, but not additional damage.
 #[test]
-fn a_reload_takes_damage_that_is_served() {
+fn a_reload_accepts_damage_that_is_already_served() {
     let (a, b) = (octets("a"), octets("b"));
     let cut = &b[..b.len() - 9];
     let (first, again) = ([&*a, &*b, cut].concat(), [&*a, cut].concat());

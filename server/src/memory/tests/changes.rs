@@ -25,7 +25,7 @@ pub(super) fn change(
         action,
         records,
     };
-    let outcomes = now(backend.update(update)).expect("the database is there");
+    let outcomes = now(backend.update(update)).expect("the database exists");
     let shown = |outcome: Result<Bytes, Diagnostic>| match outcome {
         Ok(id) => Ok(String::from_utf8_lossy(&id).into_owned()),
         Err(diagnostic) => Err(format!(
@@ -38,7 +38,7 @@ pub(super) fn change(
 }
 
 pub(super) fn marc(record: &MarcRecord) -> UpdateRecord {
-    let octets = iso2709::encode(record).expect("sound");
+    let octets = iso2709::encode(record).expect("valid");
     UpdateRecord {
         id: None,
         record: Some(External::octet_aligned(USMARC, octets)),
@@ -83,7 +83,7 @@ pub(super) fn title(backend: &MemoryBackend, hits: &Hits, record: RecordId) -> S
         .and_then(|retrieved| retrieved.record)
         .expect("a record");
     let octets = RetrievedRecord::octets_of(&external);
-    let record = iso2709::parse(&octets).expect("sound").record;
+    let record = iso2709::parse(&octets).expect("valid").record;
     let title = record
         .fields_by_tag("245")
         .next()
@@ -100,7 +100,7 @@ pub(super) fn catalogue() -> MemoryBackend {
     let other = [record("a", "Another war")];
     let databases = MemoryBackend::builder().add_records("cat", cat);
     let databases = databases.and_then(|all| all.add_records("other", other));
-    databases.expect("sound").build()
+    databases.expect("valid").build()
 }
 
 #[test]
@@ -398,7 +398,7 @@ fn a_record_has_one_identifier() {
             let first = RecordNumber::of(ids[0]).expect("a number");
             let (segment, number) = current.index.segment(first).expect("a record");
             let (octets, _) = segment.record(number).expect("a record");
-            let stored = iso2709::parse(octets).expect("sound").record;
+            let stored = iso2709::parse(octets).expect("valid").record;
             let fields: Vec<_> = stored.fields_by_tag("001").collect();
             assert_eq!(fields.len(), 1, "{docids:?}");
             assert_eq!(&*fields[0].body, docid.as_bytes());

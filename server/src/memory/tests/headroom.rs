@@ -16,7 +16,7 @@ fn left(left: u64) -> Option<Headroom> {
 }
 
 #[test]
-fn updates_leave_the_reserve_and_deletions_go_on() {
+fn updates_leave_the_reserve_and_deletions_continue() {
     let full =
         Err("220 no memory for more records: 33 MB are left under the limit of 268 MB".into());
     let probes: [(HeadroomProbe, _); 3] = [

@@ -30,7 +30,7 @@ impl SavedCat {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("cat.mrc");
         let records = [record("a", "War"), record("b", "Peace")];
-        let octets = records.map(|record| iso2709::encode(&record).expect("sound"));
+        let octets = records.map(|record| iso2709::encode(&record).expect("valid"));
         fs::write(&path, octets.concat()).expect("written");
         Self { folder, path }
     }
@@ -129,7 +129,7 @@ fn changes_are_in_the_journal_until_it_is_folded() {
 fn interrupted_folding_does_no_harm() {
     let cat = SavedCat::new();
     let backend = changed(&cat);
-    let keep = |path: &Path| fs::read(path).expect("there");
+    let keep = |path: &Path| fs::read(path).expect("present");
     let (old, journal) = (keep(&cat.path), keep(&cat.journal()));
     assert!(backend.fold().iter().all(Result::is_ok));
     drop(backend);
@@ -175,15 +175,15 @@ fn interrupted_folding_does_no_harm() {
 fn a_file_and_a_journal_of_another_are_not_mixed() {
     let cat = SavedCat::new();
     drop(changed(&cat));
-    let old = fs::read(&cat.path).expect("there");
-    let other = iso2709::encode(&record("z", "By hand")).expect("sound");
+    let old = fs::read(&cat.path).expect("present");
+    let other = iso2709::encode(&record("z", "By hand")).expect("valid");
     fs::write(&cat.path, &other).expect("written");
     cat.refused(&[
         "cat.mrc was changed by another program",
         "4 changes",
         "move the journal away",
     ]);
-    assert_eq!(fs::read(&cat.path).expect("there"), other);
+    assert_eq!(fs::read(&cat.path).expect("present"), other);
     fs::remove_file(&cat.path).expect("removed");
     cat.refused(&["there is no file", "4 changes", "put the file back"]);
     fs::write(&cat.path, &old).expect("written");
@@ -207,7 +207,7 @@ fn a_file_and_a_journal_of_another_are_not_mixed() {
 }
 
 #[test]
-fn what_is_done_with_a_journal_is_counted() {
+fn operations_on_a_journal_are_counted() {
     let cat = SavedCat::new();
     let backend = cat.open();
     let totals = |backend: &MemoryBackend| {
@@ -231,7 +231,7 @@ fn what_is_done_with_a_journal_is_counted() {
     backend.reload(&|_| {}).expect("folds and reads");
     assert_eq!(totals(&backend), (0, (0, 1, 0), false));
     delete(&backend, "c");
-    let saved = fs::read(&cat.path).expect("there");
+    let saved = fs::read(&cat.path).expect("present");
     fs::write(&cat.path, [&saved[..], b"\n"].concat()).expect("written");
     assert!(backend.fold().iter().all(Result::is_err));
     assert_eq!(totals(&backend), (33, (1, 1, 1), true));
@@ -270,8 +270,8 @@ fn a_reload_with_another_docid_field_keeps_the_changes() {
 fn a_hand_edit_beside_a_journal_is_refused() {
     let cat = SavedCat::new();
     let backend = changed(&cat);
-    let old = fs::read(&cat.path).expect("there");
-    let by_hand = iso2709::encode(&record("z", "By hand")).expect("sound");
+    let old = fs::read(&cat.path).expect("present");
+    let by_hand = iso2709::encode(&record("z", "By hand")).expect("valid");
     fs::write(&cat.path, &by_hand).expect("written");
     let update = Update {
         caller: crate::backend::Caller::new(),
@@ -291,7 +291,7 @@ fn a_hand_edit_beside_a_journal_is_refused() {
         );
         assert!(told.contains("4 changes"), "{told}");
     }
-    assert_eq!(fs::read(&cat.path).expect("there"), by_hand);
+    assert_eq!(fs::read(&cat.path).expect("present"), by_hand);
     assert_eq!(titles(&backend, ALL), CHANGED);
     // The old contents are put back with a new time, so the file must be read again before it can be changed.
     fs::write(&cat.path, old).expect("written");
@@ -307,7 +307,7 @@ fn a_journal_is_folded_at_its_limit() {
     let backend = cat.open();
     put(&backend, &record("c", "Emma"));
     let octets = {
-        let contents = JournalContents::read(&cat.journal()).expect("sound");
+        let contents = JournalContents::read(&cat.journal()).expect("valid");
         let changes = contents.expect("a journal").changes;
         let change = &changes[0];
         32 + change.id.len() + change.record.as_ref().map_or(0, |record| record.len())
@@ -367,7 +367,7 @@ async fn updates_side_by_side_share_a_commit() {
     assert_eq!(together(&backend, "Many", || {}).await, 40);
     assert_eq!(titles(&backend, "many").len(), 40);
     // If the changes cannot be saved, none of them is made, and later changes are not built on them.
-    let octets = fs::read(&cat.path).expect("there");
+    let octets = fs::read(&cat.path).expect("present");
     let edit = || fs::write(&cat.path, [&octets[..], b"\n"].concat()).expect("written");
     assert_eq!(together(&backend, "Refused", edit).await, 0);
     assert_eq!(titles(&backend, "refused"), [""; 0]);

@@ -17,7 +17,7 @@ fn updated(catalogue: &Catalogue, action: UpdateAction, records: &[UpdateRecord]
         action,
         records,
     };
-    let changed = update::changed(catalogue, &update, None).expect("the database is there");
+    let changed = update::changed(catalogue, &update, None).expect("the database exists");
     changed.expect("no record is refused").catalogue
 }
 
@@ -176,7 +176,7 @@ async fn updates_have_segments_merged() {
         action: UpdateAction::Delete,
         records: &[id("r3")],
     };
-    let deleted = backend.update(update).await.expect("the database is there");
+    let deleted = backend.update(update).await.expect("the database exists");
     assert!(deleted.iter().all(Result::is_ok));
     assert_eq!(titles(&backend, "new").len(), 15);
     assert_eq!(shape(&backend.current().index), [(16, 1)]);

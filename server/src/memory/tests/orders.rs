@@ -33,7 +33,7 @@ fn catalogue() -> MemoryBackend {
     let two = [with("5", "War", "Aristotle", "1900")];
     let databases = MemoryBackend::builder().add_records("one", one);
     let databases = databases.and_then(|all| all.add_records("two", two));
-    databases.expect("sound").build()
+    databases.expect("valid").build()
 }
 
 /// Scans; returns `before | after`, with an `=` if the start is in the index, or the condition.
@@ -237,7 +237,7 @@ async fn a_long_scan_is_done_in_the_background() {
         record(&number.to_string(), &title.join(" "))
     });
     let backend = MemoryBackend::builder().add_records("one", records.collect::<Vec<_>>());
-    let backend = backend.expect("sound").build();
+    let backend = backend.expect("valid").build();
     backend.prepare();
     let query = pqf("@attr 1=4 w");
     let RpnStructure::Op(Operand::AttributesPlusTerm(start)) = &query.rpn else {
@@ -396,7 +396,7 @@ fn nonfiling_characters_are_ignored() {
     });
     let backend = |records: Vec<MarcRecord>| {
         let backend = MemoryBackend::builder().add_records("one", records);
-        backend.expect("sound").build()
+        backend.expect("valid").build()
     };
     let exact = |element| SortKeySpec {
         case_sensitivity: CaseSensitivity::CASE_SENSITIVE,

@@ -27,7 +27,7 @@ fn changes_are_saved_and_read_again() {
         let folder = tempfile::tempdir().expect("a folder");
         let (path, saved) = (folder.path().join("a.mrc"), folder.path().join(name));
         let file = [record("a", "War"), record("b", "Peace")]
-            .map(|record| iso2709::encode(&record).expect("sound"));
+            .map(|record| iso2709::encode(&record).expect("valid"));
         fs::write(&path, file.concat()).expect("written");
         let load = || MemoryBackend::builder().load([files(&path, Some(&saved))], &|_| {});
         let (backend, notes) = load().expect("records");
@@ -91,7 +91,7 @@ fn changes_are_saved_and_read_again() {
 fn audit_a8_one_backend_writes_a_saved_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let (path, saved) = (folder.path().join("a.mrc"), folder.path().join("s.mrc"));
-    fs::write(&path, iso2709::encode(&record("a", "War")).expect("sound")).expect("written");
+    fs::write(&path, iso2709::encode(&record("a", "War")).expect("valid")).expect("written");
     let load = || MemoryBackend::builder().load([files(&path, Some(&saved))], &|_| {});
     let (first, _) = load().expect("records");
     let refused = || {
@@ -115,7 +115,7 @@ fn audit_a8_a_hand_edit_is_not_overwritten() {
     for is_there in [true, false] {
         let folder = tempfile::tempdir().expect("a folder");
         let (path, saved) = (folder.path().join("a.mrc"), folder.path().join("s.mrc"));
-        let octets = |id, title| iso2709::encode(&record(id, title)).expect("sound");
+        let octets = |id, title| iso2709::encode(&record(id, title)).expect("valid");
         fs::write(&path, octets("a", "War")).expect("written");
         if is_there {
             fs::write(&saved, octets("a", "War")).expect("written");
@@ -162,7 +162,7 @@ fn a_removed_saved_file_is_written_again() {
     for back in [true, false] {
         let folder = tempfile::tempdir().expect("a folder");
         let (path, away) = (folder.path().join("a.mrc"), folder.path().join("away"));
-        fs::write(&path, iso2709::encode(&record("a", "War")).expect("sound")).expect("written");
+        fs::write(&path, iso2709::encode(&record("a", "War")).expect("valid")).expect("written");
         let load = || MemoryBackend::builder().load([files(&path, Some(&path))], &|_| {});
         let insert = |backend: &MemoryBackend, id: &str, title: &str| {
             let outcomes = change(backend, UpdateAction::Insert, &[marc(&record(id, title))]);
@@ -193,7 +193,7 @@ fn a_removed_saved_file_is_written_again() {
 fn a_change_that_cannot_be_saved_is_not_made() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.mrc");
-    fs::write(&path, iso2709::encode(&record("a", "War")).expect("sound")).expect("written");
+    fs::write(&path, iso2709::encode(&record("a", "War")).expect("valid")).expect("written");
     let nowhere = folder.path().join("nosuch/saved.mrc");
     let (backend, _) = MemoryBackend::builder()
         .load([files(&path, Some(&nowhere))], &|_| {})
@@ -226,12 +226,12 @@ fn a_change_that_cannot_be_saved_is_not_made() {
 
 /// A reload may add, remove and change databases; saved databases are not affected.
 #[test]
-fn a_reload_takes_other_databases() {
+fn a_reload_applies_other_databases() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| folder.path().join(name);
     let write = |name: &str, records: &[(&str, &str)]| {
         let records = records.iter();
-        let octets = records.map(|(id, title)| iso2709::encode(&record(id, title)).expect("sound"));
+        let octets = records.map(|(id, title)| iso2709::encode(&record(id, title)).expect("valid"));
         fs::write(at(name), octets.collect::<Vec<_>>().concat()).expect("written");
     };
     write("a.mrc", &[("a", "War")]);
@@ -292,7 +292,7 @@ fn a_reload_that_fails_changes_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.mrc");
     let write = |title: &str| {
-        fs::write(&path, iso2709::encode(&record("a", title)).expect("sound")).expect("written")
+        fs::write(&path, iso2709::encode(&record("a", title)).expect("valid")).expect("written")
     };
     write("War");
     let (backend, _) = MemoryBackend::builder()

@@ -32,7 +32,7 @@ fn target() -> Target {
 }
 
 #[test]
-fn init_grants_what_is_offered() {
+fn init_grants_the_offer() {
     for (versions, result) in [
         (ProtocolVersion::UP_TO_3, true),
         (ProtocolVersion::UP_TO_2, true),

@@ -121,7 +121,7 @@ fn whole_records_go_into_segments() {
         sent(&[60, 60, 60], Options::SEGMENTATION_1, &at_most_two),
         "[1: 60][2: 60] status 2, next 3"
     );
-    // The parameters of level 2 have no effect at level 1.
+    // The level 2 parameters have no effect at level 1.
     let small = |request: &mut PresentRequest| {
         request.max_segment_size = Some(1);
         request.max_record_size = Some(1);

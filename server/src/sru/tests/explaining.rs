@@ -77,7 +77,7 @@ async fn every_index_of_the_description_can_be_searched_scanned_and_sorted_by() 
             ] {
                 let reply = reply_of(session, "books", &parameters).await;
                 let found = shown(reply.response.diagnostics());
-                // Some indexes contain only numbers of a certain form.
+                // Some indexes only accept numbers of a certain form.
                 assert!(["", "36 1234"].contains(&&*found), "{parameters}: {found}");
             }
         }
@@ -113,7 +113,7 @@ impl Backend for Partial {
 }
 
 #[tokio::test]
-async fn audit_explain_says_of_each_index_what_it_serves() {
+async fn audit_explain_lists_the_uses_of_each_index() {
     for (scan, sort, expected) in [
         (true, true, ["ts", "t-", "-s", "--"]),
         (true, false, ["t-", "t-", "--", "--"]),

@@ -177,7 +177,7 @@ async fn records_that_would_lose_data_are_refused() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_updated_is_refused() {
+async fn unsupported_updates_are_refused() {
     let session = &mut session();
     let one = record("new1", "One");
     let mut with_version = request(UpdateAction::Create, "new1", &one);
@@ -209,7 +209,7 @@ async fn what_cannot_be_updated_is_refused() {
 }
 
 #[tokio::test]
-async fn updates_from_other_hosts_need_a_user_who_may() {
+async fn updates_from_other_hosts_need_an_authorized_user() {
     let user = |name: &str, update| User {
         name: name.to_owned(),
         update,

@@ -1,4 +1,4 @@
-//! Tests that a backend which blocks a thread delays nobody else.
+//! Tests that a backend which blocks a thread does not delay other sessions.
 
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -30,7 +30,7 @@ fn start() -> (TestServer, Sender<()>) {
     let builder = TestServer::builder().backend(backend);
     let limits = |limits: &mut crate::Limits| {
         limits.operation_time = Some(Duration::from_secs(1));
-        // The client has sent all that it sends, and waits for its answers.
+        // The client has sent all its requests, and waits for the answers.
         limits.drain_time = PATIENCE;
     };
     (builder.limit(limits).start(), open)

@@ -1,5 +1,5 @@
-//! Messages of HTTP without secrets: credentials in headers (RFC 9110 §11.6.2), cookies (RFC 6265), userinfo in URLs (RFC 3986
-//! §3.2.1), and in the parameters and elements that [`is_secret_parameter`] names.
+//! Removes secrets from HTTP messages: credentials in headers (RFC 9110 §11.6.2), cookies (RFC 6265), userinfo in URLs (RFC
+//! 3986 §3.2.1), and the values of parameters and elements named by [`is_secret_parameter`].
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use crate::observer::HttpMessage;
 
 /// The text that replaces a secret.
 const REDACTED: &str = "*";
-/// Parts of the names of headers that hold secrets; a referring page may have any in its URL.
+/// Parts of the names of headers that contain secrets; the URL of a referring page may contain any secret.
 const SECRET_HEADERS: [&str; 7] = [
     "auth", "cookie", "key", "password", "referer", "secret", "token",
 ];
@@ -109,7 +109,7 @@ fn without_parameters(pairs: &str) -> String {
     pairs.collect::<Vec<_>>().join("&")
 }
 
-/// The name of a parameter without escapes.
+/// Returns the name of a parameter without escapes.
 fn unescaped(name: &str) -> String {
     let octets: Vec<u8> = characters(name).map(|one| one.octet).collect();
     String::from_utf8_lossy(&octets).into_owned()
@@ -146,7 +146,7 @@ fn without_elements(xml: &str) -> String {
     plain
 }
 
-/// The text of an element, such as `extraRequestParameter`, without the value of a secret parameter that it names.
+/// Returns the text of an element, such as `extraRequestParameter`, without the value of a secret parameter in it.
 fn without_pair(text: &str) -> Cow<'_, str> {
     match text.split_once('=') {
         Some((name, _)) if !name.contains(' ') && is_secret_parameter(name) => {
@@ -156,7 +156,7 @@ fn without_pair(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The name that a tag begins with, without its prefix.
+/// Returns the name at the beginning of a tag, without its prefix.
 fn local_name(tag: &str) -> &str {
     let end = tag.find(|character: char| character.is_whitespace() || "/>".contains(character));
     let name = tag.get(..end.unwrap_or(tag.len())).unwrap_or_default();

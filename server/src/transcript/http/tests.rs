@@ -251,7 +251,7 @@ fn secrets_are_left_out() {
             "<passwords>opensesame</passwords>",
             "<passwords>*</passwords>",
         ),
-        // Names that are not those of secrets.
+        // These names are not names of secrets.
         (
             "POST / HTTP/1.1\n",
             "<passages>a</passages>",

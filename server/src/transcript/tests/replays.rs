@@ -360,7 +360,7 @@ fn sessions_end_as_the_server_ended_them() {
     }
 }
 
-/// If they were repeated, a client would wait forever for the missing answer.
+/// If such requests were repeated, a client would wait forever for the missing answer.
 #[test]
 fn requests_whose_answers_did_not_come_are_not_repeated_in_other_sessions() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -459,7 +459,7 @@ fn concurrent_answers_find_their_requests() {
 }
 
 #[test]
-fn what_is_missing_is_listed_without_secrets() {
+fn missing_requests_are_listed_without_secrets() {
     let file = Shared::default();
     let log = MissingLog::new(file.clone());
     let octets = codec::encode(&with_password()).expect("encodes");

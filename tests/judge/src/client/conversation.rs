@@ -180,7 +180,7 @@ impl Conversation {
     }
 
     /// Judges octets that arrived after the server had ended the session. A Close is the answer to the server's Close; requests
-    /// that the client had sent before are not an error.
+    /// that the client had sent before the end are not errors.
     pub(super) fn discarded(&mut self, octets: &[u8], apdu: Result<&Apdu, &DecodeError>) {
         match apdu {
             Ok(apdu) if self.known.client_closed || matches!(apdu, Apdu::Close(_)) => {
@@ -217,7 +217,7 @@ impl Conversation {
                 .mark(message, RuleId::CloseLast, true, String::new);
             return;
         }
-        // A connection that was not ended by the client says nothing about the client.
+        // A connection that was not ended by the client reveals nothing about the client.
         if !is_open || !client_left {
             return;
         }

@@ -276,7 +276,7 @@ fn totals(end: SessionEnd, client_left: bool) -> SessionTotals {
 /// Each case has the side that ended a session of version 3 without Close, or after the server's Close, and the expected finding
 /// about the client.
 #[test]
-fn clients_are_judged_for_ends_of_their_own() {
+fn clients_are_judged_only_for_ends_that_they_cause() {
     let init = Apdu::from(good_init(ProtocolVersion::UP_TO_3, Options::default()));
     let accepted = Apdu::from(InitializeResponse {
         protocol_version: ProtocolVersion::UP_TO_3,
@@ -346,7 +346,7 @@ fn answers_may_be_octets() {
 }
 
 #[test]
-fn rules_have_names_of_their_own_and_cite_their_source() {
+fn rules_have_unique_names_and_cite_their_source() {
     let mut names: Vec<&str> = rules().iter().map(|rule| rule.name).collect();
     let count = names.len();
     names.sort_unstable();

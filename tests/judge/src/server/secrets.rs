@@ -42,7 +42,7 @@ impl Secrets {
         }
         let mut forms: Vec<Vec<u8>> = values.iter().flat_map(|value| forms(value)).collect();
         forms.retain(|form| !form.is_empty());
-        // Of two forms that begin alike, the longer one is hidden first.
+        // If one form is the beginning of another, the longer one is hidden first.
         forms.sort_by(|one, other| other.len().cmp(&one.len()).then(one.cmp(other)));
         forms.dedup();
         Self(forms)
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_that_what_is_kept_cuts_is_hidden() {
+    fn a_secret_that_is_cut_off_is_hidden() {
         for (length, shown) in [(8, "... sesa"), (9, "... ****")] {
             let (_, check) = all().next().expect("a check");
             let mut finding = Finding {

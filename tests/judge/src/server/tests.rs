@@ -48,7 +48,7 @@ fn reason(verdict: Verdict) -> String {
 }
 
 #[tokio::test]
-async fn what_the_server_offers_is_found_out() {
+async fn the_offer_of_the_server_is_determined() {
     let server = server(None);
     let mut judge = judge(server.addr(), |_| {});
     let ServerOffer::Z3950(offer) = judge.learn().await else {
@@ -140,7 +140,7 @@ async fn a_server_that_is_gone_is_not_tried_for_ever() {
 }
 
 #[tokio::test]
-async fn what_is_left_is_not_judged_after_a_stop() {
+async fn remaining_checks_are_not_judged_after_a_stop() {
     let server = server(None);
     let mut judge = judge(server.addr(), |options| {
         options.only = vec!["init.answered".into(), "init.names".into()];

@@ -11,7 +11,7 @@ fn urls(ran: &Ran) -> Vec<String> {
     columns.flatten().map(str::to_owned).collect()
 }
 
-/// RFC 1630, partial forms; MARC 21, 856 $u: relative links are resolved or reported, as those of pages are.
+/// RFC 1630, partial forms; MARC 21, 856 $u: relative links in records are resolved or reported, like those in pages.
 #[test]
 fn audit_r_e2_links_of_records_are_resolved_or_reported() {
     let fields = [
@@ -88,7 +88,7 @@ fn audit_r_e2_links_of_records_are_resolved_or_reported() {
     assert_eq!(objects[2]["offset"], json!(7));
 }
 
-/// What no reader of URLs would take is listed with its fault, whatever it was found in.
+/// A text that no URL parser would accept is listed with its fault, wherever it was found.
 #[test]
 fn audit_r_e8_malformed_urls_are_marked() {
     for (text, url, words) in [
@@ -146,7 +146,7 @@ fn audit_r_e8_options_of_extract_are_refused_where_they_do_not_apply() {
     }
 }
 
-/// RFC 1738 Appendix: the prefix `URL:` and the wrapper are no part of a URL.
+/// RFC 1738 Appendix: the prefix `URL:` and the wrapper are not part of a URL.
 #[test]
 fn audit_r_e8_prefixes_of_base_and_reference_are_taken_off() {
     let check = |base: &str, reference: &str, code: i32, expected: &str| {
@@ -189,7 +189,7 @@ fn audit_r_e8_prefixes_of_base_and_reference_are_taken_off() {
     );
 }
 
-/// RFC 1630: URLs are brought to one level of escaping before they are compared.
+/// RFC 1630: URLs are normalized to one level of escaping before they are compared.
 #[test]
 fn audit_r_e8_two_urls_are_compared() {
     for (one, other, code) in [

@@ -84,7 +84,7 @@ fn inputs_without_an_answer_are_asked_again_once_the_server_is_back() {
     let ids = text(&folder, "ids");
     fs::write(
         folder.path().join("ids"),
-        &ids[..ids.find("local:id4").expect("there")],
+        &ids[..ids.find("local:id4").expect("present")],
     )
     .expect("written");
     assert_eq!(run(&up).code, Some(0));

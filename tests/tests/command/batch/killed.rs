@@ -96,7 +96,7 @@ impl Batch {
             let lines = random.below(per_run).max(1);
             length += u64::try_from(lines * line).expect("small");
             self.kill_at(length);
-            length = length.max(fs::metadata(&self.report).expect("there").len());
+            length = length.max(fs::metadata(&self.report).expect("present").len());
         }
         let ran = program::run(&mut self.command(), "");
         assert_eq!(ran.code, Some(3), "{ran:?}");
@@ -130,7 +130,10 @@ impl Batch {
         let records = RecordReader::new(file, form);
         records
             .map(|found| {
-                let record = found.expect("it is read").record.expect("a whole record");
+                let record = found
+                    .expect("it is read")
+                    .record
+                    .expect("a complete record");
                 let control = record.control_number().expect("001");
                 String::from_utf8_lossy(control).into_owned()
             })

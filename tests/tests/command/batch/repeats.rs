@@ -1,4 +1,4 @@
-//! Tests of inputs that stand more than once in a batch: they are asked once, and each has a line in the report.
+//! Tests of inputs that occur more than once in a batch: they are requested once, and each has a line in the report.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ use super::{folder, rows, text};
 const INPUTS: &str = "docid:pg84\n0141439513\ndocid:nosuch\nisbn:978-0-14-143951-8\n=\"0141439513\"\nisbn:\n\
                       docid:nosuch\nisbn:\n0141439513 (pbk.)\n";
 
-/// The number of searches that a server received.
+/// Returns the number of searches that a server received.
 fn searches(server: &TestServer) -> usize {
     let names = server.names();
     names
@@ -66,7 +66,7 @@ fn r_b8_a_repeated_number_is_asked_once() {
         assert_eq!(lines(&text(&folder, "report.tsv")), EXPECTED);
         let written = fs::read(&output).expect("an output");
         assert_eq!(written.iter().filter(|octet| **octet == 0x1D).count(), 2);
-        // One search for each number that was found, and four for the docid that was not.
+        // One search for each number that is found, and four for the docid that is not found.
         assert_eq!(searches(&server), 6);
     }
 }
@@ -123,7 +123,7 @@ fn r_b8_each_target_is_asked_once() {
     }
 }
 
-/// A run that resumes after any line of its report ends with the same report.
+/// A run that is resumed after any line of its report ends with the same report.
 #[test]
 fn r_b8_a_resumed_run_agrees() {
     let server = TestServer::demo();
@@ -174,7 +174,7 @@ fn r_b8_a_resumed_run_agrees() {
             assert!(ran.stderr.contains("; 4 repeat earlier ones; "), "{ran:?}");
             assert!(searches(&server) - before <= 6);
         }
-        // Nothing is left to ask.
+        // All inputs have been answered, so nothing is sent.
         let before = searches(&server);
         let ran = run("out.mrc");
         assert!(
@@ -185,7 +185,8 @@ fn r_b8_a_resumed_run_agrees() {
     }
 }
 
-/// A number that had no answer has none in its repeats either, and `--resume` asks once for all of them.
+/// If an identifier was not answered, its repetitions are not answered either, and `--resume` sends one request for
+/// all of them.
 #[test]
 fn r_b8_repeats_of_an_unanswered_number_are_resumed() {
     let server = TestServer::builder()
@@ -282,7 +283,7 @@ fn r_b8_thousands_of_equal_inputs_are_one_search() {
             .count(),
         1
     );
-    // Queries and URLs are asked as often as they stand there.
+    // Repeated queries and URLs are sent as often as they occur.
     let ran = z3950_fed(
         ["search", &target, "--input", "-", "--count", "0"],
         "emma\nemma\n",

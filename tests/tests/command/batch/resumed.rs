@@ -316,7 +316,7 @@ fn r_f15_a_report_for_spreadsheets_is_continued_after_one_has_saved_it() {
             && report.contains("\n1,localhost/books,\"=\"\"0141439513\"\"\",delivered,0,"),
         "{report}"
     );
-    // As a spreadsheet program shows it, and as it saves it in a country with decimal commas.
+    // The report is used as a spreadsheet program displays it, and as the program saves it in a locale with decimal commas.
     let shown = report
         .trim_start_matches('\u{feff}')
         .replace("\"=\"\"", "")
@@ -345,7 +345,7 @@ fn r_f15_a_report_for_spreadsheets_is_continued_after_one_has_saved_it() {
         );
         assert_eq!(added.lines().count(), 1, "{now}");
     }
-    // Rows that were sorted or cut are no report of these inputs.
+    // Rows that were sorted or truncated are not a report of these inputs.
     let lines: Vec<&str> = saved.lines().collect();
     for damaged in [
         [lines[0], lines[2], lines[1]].join("\r\n") + "\r\n",

@@ -39,7 +39,7 @@ fn reports_are_json_and_xml_of_junit() {
     let first = &checks[0];
     assert_eq!(first["check"], "present.first");
     assert_eq!(first["verdict"], "fail");
-    let conversation = first["conversation"].as_array().expect("what was said");
+    let conversation = first["conversation"].as_array().expect("the output");
     assert_eq!(conversation[0]["direction"], "sent");
     let octets = conversation[0]["octets"].as_str().expect("octets");
     assert!(octets.starts_with("b4"), "{octets}");

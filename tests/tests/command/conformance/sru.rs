@@ -86,7 +86,7 @@ fn a_server_of_sru_that_is_not_there_is_reported() {
 }
 
 #[test]
-fn what_is_missing_at_a_server_of_sru_is_told() {
+fn missing_features_of_an_sru_server_are_reported() {
     let server = Daemon::start(["--demo"]);
     for (database, query, code, words) in [
         (

@@ -13,7 +13,7 @@ use z3950_tests::surroundings::command;
 use super::{PATIENCE, catalogue, folder, names, records, text};
 
 #[test]
-fn audit_a2_an_output_has_all_records_unless_told_otherwise() {
+fn audit_a2_an_output_has_all_records_by_default() {
     for count in [17_usize, 70] {
         let server = catalogue(count).start();
         let (_guard, folder) = folder();

@@ -6,7 +6,7 @@ use z3950_tests::program::z3950_fed;
 
 use super::demo;
 
-/// RFC 2056 §3: the session stays open for the user. If the server ends it, no command may be lost.
+/// RFC 2056 §3: the session stays open for the user. If the server ends the session, no command may be lost.
 #[test]
 fn audit_b1_commands_after_a_lost_session_are_carried_out_or_refused() {
     let server = TestServer::builder()
@@ -171,7 +171,7 @@ fn a_script_with_a_format_writes_one_document_and_messages_to_standard_error() {
 }
 
 #[test]
-fn a_save_without_records_and_a_search_without_hits_are_no_match_but_no_failure() {
+fn a_save_without_records_and_a_search_without_hits_are_not_failures() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("q.mrc");
     let save = format!("find @attr 1=1032 nosuch\nsave {}\n", path.display());

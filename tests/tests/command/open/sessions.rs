@@ -82,7 +82,7 @@ fn several_sessions_are_open_at_once() {
 }
 
 #[test]
-fn what_init_says_follows_the_settings() {
+fn the_contents_of_init_follow_the_settings() {
     use z3950_asn1::apdu::{Apdu, IdAuthentication, Options};
     let server = TestServer::builder()
         .database("cat", [record("id7", "Seven")])

@@ -30,7 +30,7 @@ fn sets_are_named_sorted_saved_and_deleted() {
         "{ran:?}"
     );
     assert!(ran.stderr.contains("diagnostic 30"), "{ran:?}");
-    let saved = std::fs::read(&path).expect("the file is there");
+    let saved = std::fs::read(&path).expect("the file exists");
     assert_eq!(saved.iter().filter(|&&octet| octet == 0x1d).count(), 2);
 }
 

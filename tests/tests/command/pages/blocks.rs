@@ -1,23 +1,24 @@
-//! The code blocks of a page, and what a reader does with each.
+//! The code blocks of a page, and the reader's action for each.
 
 /// A code block of a page.
 pub(super) enum Block {
-    /// Not a block but a heading: what was left out does not matter from here on.
+    /// Not a block but a heading, after which commands are no longer skipped.
     Heading,
-    /// `console`, whose lines with `$ ` are commands, each with the output below it; or `sh`, which is pasted as a whole.
+    /// `console`, whose lines with `$ ` are commands, each with its output below; or `sh`, which is pasted as a
+    /// whole.
     Commands(Vec<Step>),
-    /// A block that begins with a comment of its file's name, `# targets.toml`: the reader saves it under this name.
+    /// A block that begins with a comment that names its file, `# targets.toml`: the reader saves it under this name.
     File { name: String, text: String },
     /// `sh,no_run`: commands that need root or other machines. The first line is a comment that says so.
     NotRun { reason: String },
-    /// What is not pasted: samples of files, messages and syntax, and code that other tests compile.
+    /// A block that is not pasted: samples of files, messages and syntax, and code that other tests compile.
     Sample,
 }
 
-/// What the prompt of `z3950 open` looks like.
+/// The prompt of `z3950 open`.
 pub(super) const PROMPT: &str = "z3950> ";
 
-/// Something that is pasted into the shell at once.
+/// A piece of text that is pasted into the shell at once.
 pub(super) struct Step {
     /// The line of the page.
     pub(super) line: usize,
@@ -27,17 +28,17 @@ pub(super) struct Step {
 }
 
 impl Step {
-    /// Whether the command starts a server in the background.
+    /// Returns whether the command starts a server in the background.
     pub(super) fn is_server(&self) -> bool {
         is_server(&self.command)
     }
 
-    /// Whether the command opens a prompt at which the page types.
+    /// Returns whether the command opens a prompt for input from the page.
     pub(super) fn is_prompt(&self) -> bool {
         !self.typed().is_empty()
     }
 
-    /// Returns what is typed at the prompt.
+    /// Returns the lines that are typed at the prompt.
     pub(super) fn typed(&self) -> Vec<&str> {
         let shown = self.shown.iter().flatten();
         shown.filter_map(|line| line.strip_prefix(PROMPT)).collect()
@@ -130,7 +131,7 @@ fn console(lines: &[(usize, &str)]) -> Vec<Step> {
     steps
 }
 
-/// Returns the commands of a block without output: all of it, and the server that its last line starts.
+/// Returns the commands of a block without output: the complete block, and the server that its last line starts.
 fn shell(lines: &[(usize, &str)]) -> Vec<Step> {
     let step = |lines: &[(usize, &str)]| {
         let (line, _) = lines.first()?;
@@ -149,7 +150,7 @@ fn shell(lines: &[(usize, &str)]) -> Vec<Step> {
     step(before).into_iter().chain(step(last)).collect()
 }
 
-/// Who pastes the commands after it would be faster than the server.
+/// Further commands in the block would be pasted before the server listens.
 const AT_THE_END: &str = "a block ends where a server is started";
 
 fn check_servers(steps: &[Step]) {
@@ -159,8 +160,8 @@ fn check_servers(steps: &[Step]) {
     }
 }
 
-/// Returns whether the output fits what a page shows. There, `…` alone in a line stands for any number of lines, and within a line
-/// for any text.
+/// Returns whether the output matches the output on a page, where `…` alone in a line stands for any number of lines, and within
+/// a line for any text.
 pub(super) fn fits(shown: &[String], printed: &[&str]) -> bool {
     match (shown.split_first(), printed.split_first()) {
         (None, None) => true,

@@ -24,36 +24,36 @@ const PATIENCE: Duration = Duration::from_secs(300);
 const WIDTH: u16 = 130;
 const HEIGHT: u16 = 50;
 
-/// What follows the output of a command, before its exit code.
+/// The text after the output of a command, before its exit code.
 const MARK: &str = "\u{1}ended ";
 
-/// Programs that a reader may lack. A command without its program is skipped.
+/// Programs that a reader may not have. A command whose program is missing is skipped.
 const FOREIGN: &str = "curl openssl";
 
-/// A shell, which is stopped with all that it has started when the value is dropped.
+/// A shell; when the value is dropped, the shell is stopped together with all programs that it started.
 pub(super) struct Shell {
     child: Child,
     stdin: ChildStdin,
     output: Receiver<Vec<u8>>,
     folder: TempDir,
-    /// A folder beside that of the reader: the programs, a home, and what is pasted.
+    /// A folder outside the reader's folder: the programs, a home directory, and the pasted text.
     aside: TempDir,
     pasted: usize,
 }
 
-/// What a command has printed, and how it ended.
+/// The output of a command, and its result.
 #[derive(Debug)]
 pub(super) struct Ended {
     pub(super) printed: String,
     pub(super) code: i32,
     /// The commands that failed, with their exit codes.
     pub(super) failed: String,
-    /// Whether part of it was left out because a program is missing.
+    /// Whether part of the command was skipped because a program is missing.
     pub(super) is_skipped: bool,
 }
 
 impl Shell {
-    /// Starts the shell; a server without `--listen` gets this port.
+    /// Starts the shell; a server that is started without `--listen` gets this port.
     pub(super) fn start(default_port: u16) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let aside = tempfile::tempdir().expect("a folder");
@@ -102,10 +102,10 @@ impl Shell {
         fs::write(self.folder.path().join(name), text).expect("written");
     }
 
-    /// Carries out a command in the shell, and waits for its end.
+    /// Runs a command in the shell, and waits for its end.
     pub(super) fn runs(&mut self, text: &str) -> Ended {
         let file = self.paste(text);
-        // The exit code stays that of the command, for a reader who asks for it in the next one.
+        // The exit code of the command is kept, in case the next command of the documentation reads it.
         self.writes(&format!(
             ". {file} </dev/null; code=$?; printf '{MARK}%d\\n' $code; (exit $code)\n"
         ));
@@ -131,7 +131,7 @@ impl Shell {
         }
     }
 
-    /// Starts a server in the background, and waits until it listens and `is_enough` for what it has printed.
+    /// Starts a server in the background, and waits until it listens and `is_enough` accepts its output.
     pub(super) fn serves(&mut self, text: &str, is_enough: impl Fn(&str) -> bool) -> String {
         let file = self.paste(text);
         let log = format!("{file}.log");
@@ -177,7 +177,7 @@ impl Shell {
         shown
     }
 
-    /// Writes what is pasted to a file, which does not end when a command reads standard input.
+    /// Writes the pasted text to a file, so that a command that reads standard input does not consume the rest of it.
     fn paste(&mut self, text: &str) -> String {
         self.pasted += 1;
         let file = self.aside.path().join(self.pasted.to_string());
@@ -185,7 +185,7 @@ impl Shell {
         file.to_str().expect("UTF-8").to_owned()
     }
 
-    /// Returns the contents of a file aside, and empties it.
+    /// Returns the contents of a file in the outside folder, and empties it.
     fn taken(&self, name: &str) -> String {
         let path = self.aside.path().join(name);
         let text = fs::read_to_string(&path).unwrap_or_default();
@@ -194,7 +194,7 @@ impl Shell {
         text
     }
 
-    /// Says which programs were missing.
+    /// Reports the missing programs; returns whether there were any.
     fn has_skipped(&self) -> bool {
         let (missing, unbuilt) = (self.taken("missing"), self.taken("unbuilt"));
         for program in missing.lines() {
@@ -207,7 +207,7 @@ impl Shell {
     }
 }
 
-/// Says that something is left out, on standard error itself, since the output of tests that pass is not shown.
+/// Reports that something is skipped, directly to standard error, because the output of passing tests is captured.
 pub(super) fn say_skipped(words: &str) {
     let _ = writeln!(std::io::stderr(), "skipped: {words}");
 }
@@ -224,7 +224,7 @@ fn bash(folder: &Path, aside: &Path) -> Command {
         )
         .env("HOME", aside.join("home"))
         .env("ASIDE", aside);
-    // Whatever is not on this machine is asked for in vain.
+    // Requests to other machines fail at once, because nothing listens at this proxy.
     for name in ["ALL_PROXY", "HTTPS_PROXY", "http_proxy"] {
         shell.env(name, "http://127.0.0.1:9");
     }
@@ -232,7 +232,7 @@ fn bash(folder: &Path, aside: &Path) -> Command {
     shell
 }
 
-/// Notes failures and missing programs.
+/// Shell code that records failures and missing programs.
 const SETUP: &str = r#"set -E
 trap 'case $BASH_COMMAND in "( exit "*) ;; *) echo "exit code $?: $BASH_COMMAND" >>"$ASIDE/failed" ;; esac' ERR
 command_not_found_handle() {
@@ -243,8 +243,8 @@ command_not_found_handle() {
 }
 "#;
 
-/// Puts the programs on the path of the shell. A server without an address gets a free port instead of the one that is usual, and
-/// `cargo run` runs the programs as they are built.
+/// Puts the programs on the path of the shell. A server without an address gets a free port instead of the default one, and
+/// `cargo run` runs the built programs.
 fn install(bin: &Path, default_port: u16) {
     let built = program::path("z3950");
     let built = built.parent().expect("a folder").display().to_string();

@@ -1,4 +1,4 @@
-//! Analysis that is not that of every index: terms of which nothing is left, and synonyms.
+//! Tests of unusual analysis: terms of which nothing is left, and synonyms.
 
 use serde_json::json;
 use z3950_tests::koha::{Edition, KohaIndex, index as settings, made_up, shared_node};
@@ -6,7 +6,7 @@ use z3950_tests::koha::{Edition, KohaIndex, index as settings, made_up, shared_n
 use super::brute::shown;
 use super::{changed, found, opened};
 
-/// A term of which the analysis leaves nothing finds nothing; with another one, it does not matter in a list.
+/// A term of which the analysis leaves nothing finds nothing; in a list with other terms, it is ignored.
 #[tokio::test(flavor = "multi_thread")]
 async fn terms_of_which_nothing_is_left_find_nothing() {
     let Some(cluster) = shared_node() else {
@@ -39,7 +39,8 @@ async fn terms_of_which_nothing_is_left_find_nothing() {
     assert_eq!(count("@not @attr 1=4 war @attr 1=4 ½").await, war);
 }
 
-/// A site's own synonyms are found in words, phrases and distances, and do not change what truncated words find.
+/// Synonyms defined by a site are found in words, phrases and distances, and do not change the results of truncated
+/// words.
 #[tokio::test(flavor = "multi_thread")]
 async fn synonyms_are_found() {
     let Some(cluster) = shared_node() else {
@@ -60,7 +61,7 @@ async fn synonyms_are_found() {
             let mut values = fields.iter().flat_map(|field| document.values(field));
             values.any(|value| {
                 let words = value.split_whitespace();
-                // What has no letter is no word.
+                // Text without letters is not a word.
                 let words = words.filter(|word| word.chars().any(char::is_alphanumeric));
                 accepts(&words.collect::<Vec<_>>())
             })

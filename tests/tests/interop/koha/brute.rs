@@ -1,5 +1,6 @@
-//! Answers queries by looking at each value of each document, with the words that the analysis of the index makes of it and nothing else of
-//! the engine: what combinations of attributes mean in the backend in memory, with a value in the place of a field and a subfield.
+//! Answers queries by examining each value of each document, with only the words from the analysis of the index and no other
+//! function of the engine. Combinations of attributes have the same meaning as in the memory backend, except that a value
+//! replaces field and subfield.
 
 mod pattern;
 
@@ -67,7 +68,7 @@ pub(super) const ACCESS: &[(i64, &[&str])] = &[
     (1018, &["publisher"]),
 ];
 
-/// Notes, of which only words are searched.
+/// The Use attribute of notes, in which only words are searched.
 pub(super) const NOTE: i64 = 63;
 
 /// Returns Koha's fields of an access point.
@@ -139,13 +140,13 @@ impl Tree {
     }
 }
 
-/// A way in which the index divides a text, named by a field that has it.
+/// A way in which the index splits a text, named by a field that uses it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Alphabet {
     Words,
-    /// The whole value without punctuation.
+    /// The complete value without punctuation.
     Whole,
-    /// The whole value with punctuation.
+    /// The complete value with punctuation.
     Key,
 }
 
@@ -159,16 +160,16 @@ impl Alphabet {
     }
 }
 
-/// Brute force over the documents of an index.
+/// Answers queries by brute force over the documents of an index.
 pub(super) struct Brute<'i, 'c> {
     index: &'i KohaIndex<'c>,
-    /// The words of all texts that were divided.
+    /// The words of all texts that were split.
     known: RefCell<BTreeMap<(Alphabet, String), Vec<String>>>,
 }
 
-/// The most texts that the index is asked to divide at once.
+/// The maximum number of texts that the index splits in one request.
 const MOST_TEXTS: usize = 100;
-/// A word between texts that are divided at once.
+/// A separator word between texts that are split together.
 const BETWEEN: &str = "zqxj";
 
 impl<'i, 'c> Brute<'i, 'c> {
@@ -189,7 +190,7 @@ impl<'i, 'c> Brute<'i, 'c> {
         brute
     }
 
-    /// Asks the index for the words of texts.
+    /// Requests the words of texts from the index.
     fn divide(&self, alphabet: Alphabet, texts: &[&str]) {
         let mut known = self.known.borrow_mut();
         for texts in texts.chunks(MOST_TEXTS) {
@@ -227,7 +228,7 @@ impl<'i, 'c> Brute<'i, 'c> {
         documents.map(|document| document.number).collect()
     }
 
-    /// Returns what a query finds.
+    /// Returns the documents that a query finds.
     pub(super) fn answer(&self, tree: &Tree) -> Numbers {
         match tree {
             Tree::Term(asked) => self.find(asked),
@@ -294,7 +295,7 @@ impl<'i, 'c> Brute<'i, 'c> {
         self.whole(Alphabet::Key, text)
     }
 
-    /// Returns what a term finds.
+    /// Returns the documents that a term finds.
     pub(super) fn find(&self, asked: &Asked) -> Numbers {
         let fields = fields(asked.access);
         let all = || self.having(fields, |_| true);
@@ -356,8 +357,8 @@ impl<'i, 'c> Brute<'i, 'c> {
         })
     }
 
-    /// Returns what a word of a list finds; `None` if the index leaves nothing of it. The index may see several words in it: they stand
-    /// together if the word is truncated, and otherwise anywhere in a field.
+    /// Returns the documents that a word of a list finds; `None` if the index leaves nothing of the word. The index may split it
+    /// into several words: they must be adjacent if the word is truncated, and otherwise may be anywhere in a field.
     fn word(&self, fields: &[&str], asked: &Asked, word: &str) -> Option<Numbers> {
         let asked = Asked {
             term: word.to_owned(),

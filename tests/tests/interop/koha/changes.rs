@@ -1,4 +1,4 @@
-//! What happens to an index while it is served: records go, it is built anew, or fields are renamed.
+//! Tests of changes to an index while it is served: records are deleted, the index is rebuilt, or fields are renamed.
 
 use serde_json::json;
 use z3950_tests::koha::{Edition, KohaIndex, made_up, shared_node};
@@ -9,7 +9,7 @@ use super::brute::shown;
 use super::served::Home;
 use super::{all_records, hits, number, opened, page, without_fields};
 
-/// Gives an index a name that another one may have had, which is deleted.
+/// Gives an index an alias; another index that had the alias is deleted.
 fn name(cluster: &Cluster, alias: &str, old: Option<&KohaIndex<'_>>, new: &KohaIndex<'_>) {
     let old = old.map(|old| json!({ "remove_index": { "index": old.name } }));
     let new = json!({ "add": { "index": new.name, "alias": alias } });
@@ -28,7 +28,8 @@ fn behind<'c>(cluster: &'c Cluster, alias: &str) -> KohaIndex<'c> {
     }
 }
 
-/// A record that is deleted after records were presented is a diagnostic in its place, and others keep their places.
+/// A record that is deleted after records were presented is replaced by a diagnostic, and other records keep their
+/// positions.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_record_that_is_gone_is_a_diagnostic_in_its_place() {
     let Some(cluster) = shared_node() else {
@@ -39,7 +40,7 @@ async fn a_record_that_is_gone_is_a_diagnostic_in_its_place() {
     let all = hits(&engine, "@attr 1=1016 @attr 2=103 x").await;
     let before = all_records(&engine, &all).await;
     let again = hits(&engine, "@attr 1=1016 @attr 2=103 x").await;
-    // The set keeps its records from here on.
+    // From here on, the set keeps its records.
     page(&engine, &again, 10, 2).await.expect("records");
     let late = hits(&engine, "@attr 1=1016 @attr 2=103 x").await;
     index.delete(&[number(&before[20])]);
@@ -56,7 +57,7 @@ async fn a_record_that_is_gone_is_a_diagnostic_in_its_place() {
     }
 }
 
-/// An index that is built anew takes the place of the old one under result sets; they are answered from the new one.
+/// A rebuilt index replaces the old one while result sets exist; they are answered from the new index.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_alias_may_move_to_an_index_that_is_built_anew() {
     let Some(cluster) = shared_node() else {
@@ -74,7 +75,7 @@ async fn an_alias_may_move_to_an_index_that_is_built_anew() {
     let numbers: Vec<usize> = records.iter().map(number).collect();
     let expected: Vec<usize> = shown(&new).map(|document| document.number).collect();
     assert_eq!(numbers, expected);
-    // With other records in it, the positions of those that are not known yet are no longer told.
+    // Once other records have been added, the positions not yet known can no longer be read.
     let known = hits(&engine, "@attr 1=1016 @attr 2=103 x").await;
     page(&engine, &known, 10, 2).await.expect("records");
     let late = hits(&engine, "@attr 1=1016 @attr 2=103 x").await;
@@ -92,7 +93,7 @@ async fn an_alias_may_move_to_an_index_that_is_built_anew() {
     assert_eq!(outcomes, left);
 }
 
-/// A field that is no longer there is not taken for one in which nothing is found.
+/// A missing field must not be treated as a field in which nothing is found.
 #[test]
 fn fields_may_be_renamed_while_the_server_runs() {
     let Some(cluster) = shared_node() else {
@@ -117,7 +118,7 @@ fn fields_may_be_renamed_while_the_server_runs() {
     name(cluster, &alias, Some(&old), &new);
     let refused = |ran: &Ran| ran.code != Some(0) && ran.stderr.contains("114");
     for query in [
-        // That something is found shows that the index is another one.
+        // This query finds records, and still has to notice that the alias points to another index.
         "@or @attr 1=4 war @attr 1=1018 press",
         "@attr 1=21 war",
         "@attr 1=1018 @attr 4=1 press",

@@ -1,4 +1,5 @@
-//! What the clients of other programs send. Each query is answered, or refused as by the backend in memory.
+//! Tests of queries that other client programs send. Each query is answered, or refused with the same diagnostic as
+//! by the memory backend.
 
 use z3950_asn1::apdu::RpnQuery;
 use z3950_asn1::query::cql::{self, Properties};
@@ -26,7 +27,7 @@ const QUERIES: [(&str, &[&str]); 9] = [
             "@and @attr 1=1003 \"tolstoy\" @and @attr 1=21 \"war\" @attr 1=1016 \"peace\"",
             "@or @attr 1=13 \"823\" @attr 1=16 @attr 5=1 \"QA76\"",
             "@and @and @attr 1=4 \"of\" @attr 1=1003 \"müller\" @attr 1=31 \"1999\"",
-            // A query of one's own, in the last field of the form.
+            // This query was typed by a user into the last field of the form.
             "@and @attr 1=4 \"war\" @not @attr 1=21 \"history\" @attr 1=54 \"eng\"",
         ],
     ),
@@ -90,7 +91,7 @@ const QUERIES: [(&str, &[&str]); 9] = [
     (
         "Programs of the Library of Congress's users, by the Bath profile",
         &[
-            // Author, title, subject and any: keywords, with truncation, exact, first words.
+            // The forms search author, title, subject and any, as keywords, truncated, exact, and as first words.
             "@attr 1=1003 @attr 2=3 @attr 3=3 @attr 4=2 @attr 5=100 @attr 6=1 \"tolstoy\"",
             "@attr 1=1003 @attr 2=3 @attr 3=3 @attr 4=2 @attr 5=1 @attr 6=1 \"tols\"",
             "@attr 1=1003 @attr 2=3 @attr 3=1 @attr 4=1 @attr 5=100 @attr 6=3 \"Tolstoy, Leo,\"",
@@ -136,8 +137,8 @@ const QUERIES: [(&str, &[&str]); 9] = [
     ),
 ];
 
-/// What is in the table of differences: identifiers are Koha's numbers, and not those of field 001; item types are Koha's own; a field is a
-/// subfield to the index; words have no order; and there are no regular expressions.
+/// The queries in the table of differences: identifiers are Koha's numbers, not those of field 001; item types are specific to
+/// Koha; the index does not distinguish fields and subfields; words are not ordered; and there are no regular expressions.
 const DIFFERENT: [(&str, Result<bool, i64>); 12] = [
     ("@attr 1=12 \"7\"", Ok(false)),
     ("@attr 1=12 @attr 4=6 \"7\"", Ok(false)),
@@ -156,9 +157,9 @@ const DIFFERENT: [(&str, Result<bool, i64>); 12] = [
     ("@attr 1=4 @attr 4=2 @attr 2=2 \"war\"", Err(117)),
 ];
 
-/// The queries in CQL, as programs for SRU send them.
+/// The queries in CQL, as sent by SRU programs.
 const CQL: &[&str] = &[
-    // Zotero and others that look for a number or a title.
+    // Zotero and other programs look for a number or a title.
     "bath.isbn=0471000000",
     "dc.identifier=0471000000",
     "bath.issn=1234-0000",
@@ -208,7 +209,7 @@ async fn queries_of_well_known_clients_are_answered() {
     });
     let of_sru = CQL.iter().filter_map(|text| {
         let query = cql::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
-        // What has no attributes is refused before a database is asked.
+        // An index without attributes is refused before a database is searched.
         let query = cql::to_rpn(&query, &Properties::default()).ok()?;
         Some(("SRU", *text, query))
     });

@@ -1,6 +1,6 @@
-//! Compares the database with brute force over the records, query by query: every combination of attributes in random samples, operators,
-//! proximity, scans, sorts, facets and counts. What is refused is refused with the diagnostic of the backend in memory, or stands in the table of
-//! differences.
+//! Compares the database with brute force over the records, query by query: every combination of attributes in random samples,
+//! operators, proximity, scans, sorts, facets and counts. A refused query must have the diagnostic of the memory backend, or be
+//! in the table of differences.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,10 +15,11 @@ use z3950_tests::random::Random;
 use super::brute::{ACCESS, Asked, Brute, NOTE, Near, Numbers, Tree};
 use super::{all_numbers, opened};
 
-/// What a query is answered: the number of records, with the numbers of the records if they are few, or the condition of the diagnostic.
+/// The answer to a query: the number of records, with the numbers of the records if there are few, or the condition
+/// of the diagnostic.
 type Outcome = Result<(usize, Numbers), i64>;
 
-/// The most records whose numbers are compared.
+/// The maximum number of records whose numbers are compared.
 const FEW: usize = 40;
 
 async fn outcome(backend: &dyn Backend, pqf: &str) -> Outcome {
@@ -50,7 +51,7 @@ async fn count(backend: &dyn Backend, pqf: &str) -> Result<usize, i64> {
         .map_err(|why| why.condition)
 }
 
-/// Returns random terms with random attributes, each type with half of the terms.
+/// Returns random terms with random attributes; each attribute type is on half of the terms.
 fn combinations(
     random: &mut Random,
     values: &BTreeMap<i64, Vec<String>>,
@@ -80,7 +81,8 @@ fn combinations(
     asked
 }
 
-/// Returns a term: a part of a value of the access point or other words, whole or cut, as written or in capitals.
+/// Returns a term: a part of a value of the access point or other words, complete or truncated, as written or in
+/// capitals.
 fn term(random: &mut Random, values: &[String]) -> String {
     let value = match random.below(6) {
         0 => random.pick(&WORDS).to_owned().to_owned(),
@@ -156,7 +158,7 @@ impl<'i, 'c> Compared<'i, 'c> {
         }
     }
 
-    /// Compares the answers to a term; returns what differs, and whether it was answered.
+    /// Compares the answers to a term; returns the difference, and whether the query was answered.
     async fn compare(&self, asked: &Asked) -> (Option<String>, bool) {
         let pqf = asked.pqf();
         let engine = outcome(&*self.engine, &pqf).await;
@@ -172,7 +174,7 @@ impl<'i, 'c> Compared<'i, 'c> {
 
 /// Returns a term of a kind that is always answered.
 fn plain(random: &mut Random) -> Asked {
-    // Without C++, of which nothing but punctuation may be left.
+    // C++ is left out, because only punctuation may remain of it.
     let words: Vec<&str> = WORDS.into_iter().filter(|word| *word != "C++").collect();
     let word = *random.pick(&words);
     let mut asked = Asked::new(*random.pick(&[4, 21, NOTE]), word);
@@ -236,7 +238,7 @@ fn near(random: &mut Random) -> Near {
 
 /// Returns whether a refusal is in the table of differences.
 fn is_known(asked: &Asked, condition: i64) -> bool {
-    // Words are not in an order.
+    // Words do not have an order, so these relations are refused.
     condition == 117 && matches!(asked.relation, 1 | 2 | 4 | 5) && asked.structure == 2
 }
 
@@ -260,7 +262,7 @@ fn records() -> Vec<MarcRecord> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn terms_find_what_their_attributes_say() {
+async fn terms_find_records_according_to_their_attributes() {
     let Some(cluster) = shared_node() else {
         return;
     };
@@ -278,7 +280,7 @@ async fn terms_find_what_their_attributes_say() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn operators_and_distances_find_what_they_say() {
+async fn operators_and_distances_find_the_right_records() {
     let Some(cluster) = shared_node() else {
         return;
     };

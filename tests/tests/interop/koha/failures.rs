@@ -1,4 +1,4 @@
-//! A node of a cluster that is killed: what is missing is told, or the search is refused.
+//! Tests of a cluster in which a node is killed: missing records are reported, or the search is refused.
 
 use std::sync::Arc;
 
@@ -42,7 +42,8 @@ async fn found(database: &CatalogueDatabase, pqf: &str) -> Result<(usize, bool),
     Ok((found.hits.len(), !words.is_empty()))
 }
 
-/// Presents the records of a set one by one: whether each arrives, or is told to be gone or to be in a part that does not answer.
+/// Presents the records of a set one by one; returns whether each was returned. The diagnostic of each other record
+/// must say that it is gone, or in a part that does not answer.
 async fn presented(database: &CatalogueDatabase, hits: &Hits) -> Vec<bool> {
     let composition = Composition::full(None);
     let mut arrived = Vec::new();
@@ -84,7 +85,7 @@ fn a_node_that_is_killed_is_missed_or_refused() {
     };
     assert_eq!(found(&lenient), Ok((total, false)));
     assert_eq!(found(&strict), Ok((total, false)));
-    // A set that knows its records.
+    // This set already knows its records.
     let hits = runtime.block_on(super::hits(&lenient, ALL));
     let page = runtime.block_on(super::page(&lenient, &hits, 20, 2));
     page.expect("records");
@@ -92,7 +93,7 @@ fn a_node_that_is_killed_is_missed_or_refused() {
     let (part, is_part) = found(&lenient).expect("the records of a shard");
     assert!(is_part && part < total, "{part} of {total}");
     assert_eq!(found(&strict), Err(109));
-    // A record that is not found may be in the part that is missing: that is told, and not that it is gone.
+    // A record that is not found may be in the missing shard, so the error says that, and not that the record is gone.
     let lost: Vec<usize> = { numbers.iter().copied() }
         .filter(|number| known(&lenient, *number) == Ok((0, true)))
         .collect();
@@ -102,7 +103,7 @@ fn a_node_that_is_killed_is_missed_or_refused() {
     let expected = numbers.iter().enumerate();
     let first = hits.len().min(10);
     for ((place, number), arrived) in expected.zip(arrived) {
-        // The first records have come with the search.
+        // The first records came with the search.
         let is_kept = place < first;
         assert_eq!(arrived, is_kept || !lost.contains(number), "{number}");
     }
@@ -110,7 +111,7 @@ fn a_node_that_is_killed_is_missed_or_refused() {
     cluster.wait_for_green();
     assert_eq!(found(&lenient), Ok((total, false)));
     assert_eq!(found(&strict), Ok((total, false)));
-    // A node that hangs is missed, or the search is late, and nothing is told to be complete.
+    // If a node hangs, either its shards are reported as missing or the search times out; no answer claims to be complete.
     cluster.signal(1, "STOP");
     let outcomes = [found(&lenient), found(&lenient), found(&strict)];
     cluster.signal(1, "CONT");
@@ -122,7 +123,7 @@ fn a_node_that_is_killed_is_missed_or_refused() {
         assert!(is_told, "{outcome:?}");
     }
     cluster.wait_for_green();
-    // The others may leave it out for a moment, if they have just noticed.
+    // The other nodes may leave it out for a moment before they notice its return.
     while found(&lenient) != Ok((total, false)) {
         z3950_tests::pause();
     }

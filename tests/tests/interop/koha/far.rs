@@ -1,4 +1,4 @@
-//! Records far from the first.
+//! Tests of records at high positions.
 
 use std::sync::Arc;
 
@@ -13,15 +13,15 @@ use z3950_tests::opensearch::{Cluster, own_index};
 
 use super::{hits, number, opened, page};
 
-/// More records than the engine counts to.
+/// A number of records above the limit to which the engine counts.
 const NUMBER: usize = 10_300;
 
-/// Returns the number of the record at a place: there are gaps.
+/// Returns the number of the record at a position: there are gaps.
 fn number_at(place: usize) -> usize {
     place * 2 + place / 600 * 100_000 + 1
 }
 
-/// Returns the numbers of ten records from a place on.
+/// Returns the numbers of ten records from a position onwards.
 fn placed(start: usize) -> Vec<usize> {
     (start..start + 10).map(number_at).collect()
 }
@@ -53,7 +53,7 @@ fn filled<'c>(cluster: &'c Cluster, body: &Value, edition: Edition, total: usize
     index
 }
 
-/// Opens an index by another map than the one that is shipped.
+/// Opens an index with a changed copy of the built-in map.
 fn by_map(index: &KohaIndex<'_>, change: impl Fn(&str) -> String) -> CatalogueDatabase {
     let text = CatalogueMap::shipped("koha").expect("a map");
     let changed = change(text);
@@ -64,7 +64,7 @@ fn by_map(index: &KohaIndex<'_>, change: impl Fn(&str) -> String) -> CatalogueDa
     CatalogueDatabase::new(options, Arc::new(map)).expect("no certificates")
 }
 
-/// Returns the numbers of ten records from a place on, or the condition of the diagnostic.
+/// Returns the numbers of ten records from a position onwards, or the condition of the diagnostic.
 async fn numbers_of(backend: &dyn Backend, hits: &Hits, start: usize) -> Result<Vec<usize>, i64> {
     let records = page(backend, hits, start, 10).await?;
     let numbers = records.iter().map(|record| record.as_ref().map(number));
@@ -73,7 +73,8 @@ async fn numbers_of(backend: &dyn Backend, hits: &Hits, start: usize) -> Result<
         .map_err(|condition| *condition)
 }
 
-/// Pages are given at any depth in the order of numbers, and in others after a page that was given.
+/// In the order of numbers, pages at any position are returned; in other orders, only those after a page that was
+/// presented.
 #[tokio::test(flavor = "multi_thread")]
 async fn far_pages_are_given_or_refused() {
     let Some(cluster) = shared_node() else {
@@ -92,7 +93,7 @@ async fn far_pages_are_given_or_refused() {
         let found = numbers_of(&engine, &all, start).await;
         assert_eq!(found, Ok(placed(start)));
     }
-    // In another order, only what follows a page is known.
+    // In another order, only the records after a known page can be reached.
     let key = SortKeySpec {
         sort_element: SortElement::Generic(SortKey::SortField("title".into())),
         sort_relation: SortRelation::ASCENDING,
@@ -107,7 +108,8 @@ async fn far_pages_are_given_or_refused() {
     }
 }
 
-/// The limit of an index that is not the engine's own stands in the map; without numbers in the index, it is the end.
+/// If the limit of an index differs from that of the engine, it is set in the map; without numbers in the index, no
+/// records beyond the limit can be returned.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_index_may_have_another_limit() {
     let Some(cluster) = shared_node() else {

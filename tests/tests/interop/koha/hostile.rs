@@ -1,5 +1,5 @@
-//! Text that would be syntax somewhere in an engine: it finds what stands in records, and nothing else, and the node has nothing to complain
-//! of.
+//! Tests text that could be syntax in some part of an engine: it only finds records that contain it, and the node does not report
+//! any errors.
 
 use z3950_asn1::apdu::{
     CaseSensitivity, MissingValueAction, RpnQuery, RpnStructure, SortElement, SortKey, SortRelation,
@@ -54,7 +54,8 @@ const HOSTILE: [&str; 38] = [
     "\\",
 ];
 
-/// Conditions of terms that are none: without a letter or digit, or not of the form that their attributes ask for.
+/// The conditions of invalid terms: those without a letter or digit, or without the form that their attributes
+/// require.
 const NO_TERM: [i64; 6] = [113, 118, 120, 123, 125, 126];
 
 #[tokio::test(flavor = "multi_thread")]
@@ -95,7 +96,7 @@ async fn hostile_terms_are_only_text() {
     assert_eq!(cluster.logged(&index.name), [""; 0]);
 }
 
-/// In other places, hostile text finds nothing, or is refused.
+/// Hostile text in other parts of requests finds nothing, or is refused.
 #[tokio::test(flavor = "multi_thread")]
 async fn hostile_text_is_inert_in_every_place() {
     let Some(cluster) = shared_node() else {
@@ -107,7 +108,7 @@ async fn hostile_text_is_inert_in_every_place() {
     let all = hits(&engine, "@attr 1=1016 @attr 2=103 x").await;
     let mut wrong = Vec::new();
     for term in HOSTILE {
-        // Numbers, codes, dates, identifiers, and distances. Nothing of it is a part of a record.
+        // These access points hold numbers, codes, dates, identifiers and distances. No hostile term occurs in a record.
         for attributes in [
             "1=7",
             "1=8",
@@ -140,7 +141,7 @@ async fn hostile_text_is_inert_in_every_place() {
         {
             wrong.push(format!("{near}: {condition}"));
         }
-        // Where a list begins, and what stands for a value to sort by.
+        // The term is also used as the start of a list, and as the replacement for a missing sort value.
         let pqf = format!("@attr 4=1 {}", Asked::new(1003, term).pqf());
         let start = parse_pqf(&pqf).expect("a term");
         let mut scan = Scan::new(&names, start.attribute_set, operand(&start));
@@ -164,7 +165,7 @@ async fn hostile_text_is_inert_in_every_place() {
             }
         }
     }
-    // Octets that are no text: surrogates, the halves of a character, a length that is too long.
+    // Octets that are not UTF-8: surrogates, halves of characters, an overlong sequence.
     for octets in [
         &b"\xED\xA0\x80"[..],
         b"war\xED\xB0\x80",

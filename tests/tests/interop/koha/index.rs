@@ -1,4 +1,4 @@
-//! Tests of the index itself: it analyses words, keys and values to sort by as Koha's does.
+//! Tests of the index itself: it analyses words, keys and sort values like Koha's index.
 
 use serde_json::{Value, json};
 use z3950_tests::koha::{Edition, KohaIndex, made_up, of_libraries, shared_node};

@@ -212,7 +212,7 @@ async fn records_are_sorted_by_koha_s_keys() {
     assert_eq!(refused.map_err(|why| why.condition).err(), Some(207));
 }
 
-/// Fifty facets in one search have the counts of each alone, also far down.
+/// Fifty facets in one search have the same counts as each facet alone, even at high positions.
 #[tokio::test(flavor = "multi_thread")]
 async fn many_facets_are_counted_at_once() {
     let Some(cluster) = shared_node() else {

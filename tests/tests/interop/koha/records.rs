@@ -1,4 +1,4 @@
-//! Records in each of their forms, and records that cannot be read.
+//! Tests of records in each of their formats, and of records that cannot be read.
 
 use serde_json::{Value, json};
 use z3950_asn1::oid::XML;
@@ -100,7 +100,7 @@ async fn a_record_that_cannot_be_read_is_a_diagnostic_in_its_place() {
     );
 }
 
-/// A record of more than a megabyte is given as XML, and those beside it in any syntax.
+/// A record of more than a megabyte is returned as XML, and the other records in any syntax.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_record_of_a_megabyte_is_given_as_xml() {
     let Some(cluster) = shared_node() else {

@@ -1,5 +1,5 @@
-//! Koha's own responder, and what `z3950d` answers in its place: each Use attribute that the responder's table of attributes knows, with
-//! what is in the field that the table gives it.
+//! Compares `z3950d` with Koha's own responder: each Use attribute in the responder's table of attributes is searched, with the
+//! contents of the field that the table assigns to it.
 
 use std::collections::BTreeSet;
 
@@ -10,11 +10,12 @@ use z3950_tests::koha::{Edition, KohaIndex, made_up, of_libraries, shared_node};
 use super::brute::{Asked, Numbers, shown};
 use super::{all_numbers, found, opened};
 
-/// A row of the responder's table for bibliographic records (`etc/z3950/attribute_mappings.yaml` in Koha): the Use attribute, and the fields
-/// of the index that it stands for there. Where the table has a name of Koha's query builder, this is the field behind it.
+/// A row of the responder's table for bibliographic records (`etc/z3950/attribute_mappings.yaml` in Koha): the Use attribute, and
+/// the fields of the index for which it stands there. If the table has a name from Koha's query builder, this is the field for
+/// that name.
 const RESPONDER: [(i64, &[&str]); 27] = [
-    // The table has `author` for these three: with statements of responsibility, and with each other's names. Here they have the meaning
-    // of Bib-1.
+    // The table uses `author` for these three, including statements of responsibility and each other's names. Here they have the
+    // meaning of Bib-1.
     (1, &["personal-name"]),
     (2, &["corporate-name"]),
     (3, &["conference-name"]),
@@ -46,13 +47,13 @@ const RESPONDER: [(i64, &[&str]); 27] = [
     (1031, &["itype"]),
     (1033, &["host-item-number"]),
 ];
-/// A further row, which has the field of another one.
+/// An additional row, which has the same field as another one.
 const CONTROL_NUMBER: (i64, &[&str]) = (1045, &["control-number"]);
 
-/// The most values of a field that are asked for.
+/// The maximum number of values of a field that are searched for.
 const MOST_VALUES: usize = 12;
 
-/// Returns records that have something in each field of the table.
+/// Returns records with contents in each field of the table.
 fn records() -> Vec<MarcRecord> {
     let mut records = [made_up(120), of_libraries()].concat();
     for (at, record) in records.iter_mut().enumerate().take(60) {
@@ -66,8 +67,8 @@ fn records() -> Vec<MarcRecord> {
     records
 }
 
-/// Returns the numbers of the documents that the engine finds with all words of a text in a field: what the responder finds, if no sign of
-/// the text is syntax to it.
+/// Returns the numbers of the documents that the engine finds with all words of a text in a field, which are those that the
+/// responder finds if no character of the text is syntax to it.
 fn asked_directly(index: &KohaIndex<'_>, field: &str, text: &str) -> Numbers {
     let words = text.split_whitespace();
     let words: Vec<_> = words
@@ -84,14 +85,14 @@ fn asked_directly(index: &KohaIndex<'_>, field: &str, text: &str) -> Numbers {
     numbers.map(|number| number.expect("a number")).collect()
 }
 
-/// Returns whether the attribute is one of dates and the text, such as `19uu` or `c1998.`, is none.
+/// Returns whether the attribute is for dates and the text, such as `19uu` or `c1998.`, is not a date.
 fn is_no_date(access: i64, text: &str) -> bool {
     let is_date = text.len() == 4 || text.len() == 10;
     (30..=32).contains(&access)
         && !(is_date && text.chars().all(|c| c.is_ascii_digit() || c == '-'))
 }
 
-/// What the responder finds is found.
+/// Every record that the responder finds is found.
 #[tokio::test(flavor = "multi_thread")]
 async fn each_attribute_of_kohas_own_table_finds_as_much() {
     let Some(cluster) = shared_node() else {
@@ -104,7 +105,7 @@ async fn each_attribute_of_kohas_own_table_finds_as_much() {
         for (access, fields) in RESPONDER.into_iter().chain([CONTROL_NUMBER]) {
             for field in fields {
                 let values = shown(&index).flat_map(|document| document.values(field));
-                // What is only punctuation or blanks finds nothing there either.
+                // Text that is only punctuation or blanks finds nothing there either.
                 let values = values.filter(|value| value.chars().any(char::is_alphanumeric));
                 let values: BTreeSet<&String> = values.collect();
                 assert!(!values.is_empty(), "nothing is in {field}");
@@ -125,7 +126,7 @@ async fn each_attribute_of_kohas_own_table_finds_as_much() {
                                 ));
                             }
                         }
-                        // What is no date is refused, as by the backend in memory.
+                        // A term that is not a date is refused, as in the memory backend.
                         Err(126) if is_no_date(access, value) => {}
                         Err(condition) => wrong.push(format!("{pqf}: {condition}")),
                     }
@@ -141,7 +142,8 @@ async fn each_attribute_of_kohas_own_table_finds_as_much() {
     }
 }
 
-/// An attribute is refused if the index lacks its field, and that is said; it does not become another one.
+/// If the index lacks the field of an attribute, the attribute is refused with a message, and not replaced by another
+/// one.
 #[tokio::test(flavor = "multi_thread")]
 async fn attributes_without_a_field_are_refused() {
     let Some(cluster) = shared_node() else {

@@ -1,4 +1,4 @@
-//! Koha's index behind TLS and passwords: right and wrong credentials, and certificates that are not to be trusted.
+//! Tests of Koha's index behind TLS and passwords: right and wrong credentials, and untrusted certificates.
 
 use std::fs;
 
@@ -26,7 +26,7 @@ fn set(home: &Home, index: &str, gate: &Gate, ca: &str, credentials: Option<&str
     url
 }
 
-/// Looks at the index, as somebody does who has the same files.
+/// Examines the index like a user who has the same files.
 fn tried(home: &Home, url: &str, has_credentials: bool) -> Ran {
     let mut arguments = vec!["try-catalogue", url, "--ca", "ca.pem"];
     if has_credentials {
@@ -75,7 +75,7 @@ fn an_index_behind_tls_and_passwords_is_looked_at_and_searched() {
 }
 
 #[test]
-fn certificates_that_cannot_be_trusted_are_told() {
+fn untrusted_certificates_are_reported() {
     let Some(cluster) = shared_node() else {
         return;
     };

@@ -1,4 +1,5 @@
-//! `z3950d` in front of Koha's index, with other programs as clients; and what a librarian runs first.
+//! Tests of `z3950d` in front of Koha's index, with other programs as clients, and of the command that a librarian
+//! runs first.
 
 use std::process::Command;
 
@@ -139,7 +140,7 @@ fn clients_search_show_scan_and_sort() {
     assert!(ran.stdout.starts_with(&format!("{peace} ")), "{ran:?}");
 }
 
-/// Nothing that a client sends changes anything in the index.
+/// No request of a client changes anything in the index.
 #[test]
 fn the_engine_gets_requests_that_only_read() {
     let Some(cluster) = shared_node() else {
@@ -181,7 +182,7 @@ fn the_engine_gets_requests_that_only_read() {
     assert!(others.is_empty(), "{others:?}");
 }
 
-/// Returns the requests about an index that its node has got.
+/// Returns the requests about an index that its node has received.
 pub(super) fn requests(index: &KohaIndex<'_>) -> Vec<String> {
     let of = |request: &String| request.contains(&format!("/{}", index.name));
     index.cluster.requests().into_iter().filter(of).collect()

@@ -1,4 +1,4 @@
-//! What somebody reads who looks at an index for the first time, and the exit codes.
+//! Tests of the output for somebody who examines an index for the first time, and of the exit codes.
 
 use serde_json::json;
 use z3950_tests::koha::{Edition, KohaIndex, made_up, shared_node};
@@ -9,7 +9,7 @@ use z3950_tests::solr::{SolrNodes, SolrShape};
 
 use super::served::{Home, check};
 
-/// Checks the exit code, and that texts are printed in this order.
+/// Checks the exit code, and that these texts are printed in this order.
 fn told(ran: &Ran, code: i32, expected: &[&str]) {
     assert_eq!(ran.code, Some(code), "{ran:?}");
     let printed = if code == 2 { &ran.stderr } else { &ran.stdout };
@@ -56,7 +56,7 @@ fn an_index_of_koha_is_described() {
 }
 
 #[test]
-fn what_is_no_index_of_koha_is_told_apart() {
+fn other_indexes_are_distinguished_from_those_of_koha() {
     let Some(cluster) = shared_node() else {
         return;
     };
@@ -71,16 +71,16 @@ fn what_is_no_index_of_koha_is_told_apart() {
         let (status, answer) = cluster.ask("PUT", path, &body.to_string());
         assert_eq!(status, 200, "{answer}");
     };
-    // An index of no library.
+    // This index does not belong to a library.
     let other = own_index("other");
     let body = json!({ "mappings": { "properties": { "name": { "type": "text" } } } });
     put(&format!("/{other}"), &body);
-    // An alias of two libraries.
+    // This alias points to the indexes of two libraries.
     let alias = own_index("both");
     for index in [&index, &second] {
         put(&format!("/{}/_alias/{alias}", index.name), &json!({}));
     }
-    // An index that z3950d makes for its own records.
+    // z3950d made this index for its own records.
     let own = own_index("own");
     let home = Home::new(&at(&own), "");
     let created = home.run(&["engine-create", "--config", "z3950d.toml"]);
@@ -132,7 +132,7 @@ fn what_is_no_index_of_koha_is_told_apart() {
             &["z3950d.toml:3: database town: ", checked],
         );
     }
-    // Nobody is there.
+    // Nothing listens at this address.
     let nowhere = format!("http://127.0.0.1:{}/koha_library_biblios", free_port());
     told(
         &home.run(&["try-catalogue", &nowhere]),
@@ -159,7 +159,7 @@ fn an_index_of_vufind_is_not_taken_for_one_of_koha() {
         0,
         &["Solr, index solr/", "catalogue = \"vufind\" fits: "],
     );
-    // By the wrong map.
+    // The settings name the wrong map.
     let url = nodes.urls(&collection).swap_remove(0);
     let text = format!("[[database]]\nname = \"town\"\nengine = \"{url}\"\ncatalogue = \"koha\"\n");
     std::fs::write(home.folder.path().join("z3950d.toml"), text).expect("written");

@@ -1,5 +1,6 @@
-//! Compares the index with memory, query by query: every combination of attributes in random samples, operators, proximity of all kinds,
-//! sorts, scans in both directions, facets and counts. The records are made-up ones from few words, so that queries find many.
+//! Compares the index with the memory backend, query by query: every combination of attributes in random samples, operators,
+//! proximity of all kinds, sorts, scans in both directions, facets and counts. The records are artificial and made from few
+//! words, so that queries find many of them.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -101,14 +102,14 @@ fn records(number: usize) -> Vec<MarcRecord> {
     mrk::parse_all(&text).expect("records")
 }
 
-/// The same records in an index and in memory.
+/// The same records in an index and in the memory backend.
 struct Both {
     engine: ClusterDatabase,
     memory: MemoryBackend,
     names: [DatabaseName; 1],
 }
 
-/// What a backend answers, or the condition and words of its diagnostic.
+/// The answer of a backend, or the condition and text of its diagnostic.
 type Outcome<T> = Result<T, (i64, String)>;
 
 fn outcome<T>(answer: Result<T, Diagnostic>) -> Outcome<T> {
@@ -127,7 +128,7 @@ fn operand(query: &RpnQuery) -> &AttributesPlusTerm {
 }
 
 impl Both {
-    /// Loads records into an index and into memory; in the order of the index in both.
+    /// Loads records into an index and into the memory backend, in both in the order of the index.
     async fn load(home: &Home<'_>, records: &[MarcRecord]) -> Self {
         let octets = { records.iter() }.flat_map(|record| iso2709::encode(record).expect("fits"));
         std::fs::write(home.file("all.mrc"), octets.collect::<Vec<u8>>()).expect("written");
@@ -162,7 +163,8 @@ impl Both {
         [outcome(one), outcome(other)]
     }
 
-    /// Compares the answers to queries; returns those that differ, and the number of those that find records.
+    /// Compares the answers to queries; returns the queries whose answers differ, and the number of queries that find
+    /// records.
     async fn compare(&self, queries: &[String]) -> (Vec<String>, usize) {
         let (mut wrong, mut finding) = (Vec::new(), 0);
         for query in queries {
@@ -179,7 +181,7 @@ impl Both {
                 continue;
             };
             finding += usize::from(!one.hits.is_empty());
-            // That the counts are the same says much; which records they are is looked at now and then.
+            // Equal counts are usually convincing enough; the records themselves are compared only sometimes.
             if finding % 10 == 0 {
                 let ids = [
                     retrieved(&self.engine, &one.hits, 0..30).await,
@@ -207,14 +209,14 @@ async fn retrieved(backend: &dyn Backend, hits: &Hits, positions: Range<usize>) 
         let retrieved = backend.record(Retrieve::new(hits, id, &composition)).await;
         let record = retrieved.expect("retrieved").record.expect("a record");
         let octets = Bytes::copy_from_slice(record.octets());
-        let parsed = iso2709::parse(&octets).expect("sound").record;
+        let parsed = iso2709::parse(&octets).expect("valid").record;
         let number = parsed.control_number().expect("an identifier");
         found.push(String::from_utf8_lossy(number).into_owned());
     }
     found
 }
 
-/// Returns random combinations of attributes, each type with half of the queries.
+/// Returns random combinations of attributes; each attribute type is in half of the queries.
 fn combinations(random: &mut Random, number: usize) -> Vec<String> {
     const USES: [i64; 13] = [4, 1003, 1016, 21, 7, 31, 54, 52, 1032, 63, 5, 30, 1018];
     const VALUES: [(i64, &[i64]); 5] = [
@@ -281,7 +283,7 @@ fn term(random: &mut Random) -> String {
     }
 }
 
-/// Returns a proximity whose operands may be others, but not with more phrases than an engine is asked for.
+/// Returns a proximity whose operands may be proximities too, but with no more phrases than an engine supports.
 fn proximity(random: &mut Random, is_outer: bool) -> String {
     let side = |random: &mut Random| match random.below(4) {
         0 if is_outer => proximity(random, false),
@@ -430,7 +432,7 @@ async fn compare_sorts(both: &Both) -> Vec<String> {
     wrong
 }
 
-/// The counts of terms, and the facets: a term of memory is shown as printed.
+/// Returns the counts of terms, and the facets; terms of the memory backend are formatted as text.
 async fn counted(both: &Both) -> Vec<(Vec<usize>, Vec<Vec<(String, usize)>>)> {
     let query = query("@and @attr 1=4 war @attr 1=4 peace");
     let fields = ["1003", "21", "30", "54"].map(|field| {
@@ -485,7 +487,7 @@ async fn audit_r_l1_a_later_version_answers_as_in_memory() {
     }
 }
 
-/// Compares everything, with a part of the records and queries.
+/// Compares all features, with a fraction of the records and queries.
 async fn compare(cluster: &Cluster, part: usize) {
     let home = Home::new(cluster, "compared");
     let both = Both::load(&home, &records(1_500 / part)).await;
@@ -509,7 +511,7 @@ async fn compare(cluster: &Cluster, part: usize) {
     assert_eq!(counted[0], counted[1]);
 }
 
-/// Positions far from the first are found by numbers.
+/// Records at high positions are found by numbers.
 #[tokio::test(flavor = "multi_thread")]
 async fn records_are_presented_at_any_position() {
     let Some(cluster) = Cluster::shared() else {

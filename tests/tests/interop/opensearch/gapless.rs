@@ -1,4 +1,4 @@
-//! Tests of searches while all records are loaded anew: every answer is of the old or of the new records.
+//! Tests of searches during a reload of all records: every answer is either from the old or from the new records.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -16,11 +16,13 @@ use z3950_tests::program::Daemon;
 use super::served::opened;
 use super::{Home, assert_ran};
 
-/// The word and number of records of each state of the database: a set that keeps the numbers of its records, and one that does not.
+/// The word and number of records in each state of the database: one set keeps the numbers of its records, and one
+/// does not.
 const STATES: [(&str, usize); 2] = [("war", 300), ("peace", 1300)];
 const CLIENTS: usize = 10;
 
-/// Searches, presents records from several places, and checks that they are all of one state. Returns the number of the state.
+/// Searches, presents records at several positions, and checks that they all belong to one state. Returns the number
+/// of the state.
 async fn look(connection: &Connection) -> Result<usize, z3950::Error> {
     let hits = connection.search(Query::title("common")).await?;
     let mut states = STATES.iter();
@@ -91,7 +93,7 @@ fn audit_r_l1_clients_notice_nothing_of_a_reload() {
     assert_eq!(home.indexes(), [home.state().0]);
 }
 
-/// Presents records of a set; the condition of the first diagnostic otherwise.
+/// Presents records of a set; returns the condition of the first diagnostic, if there is one.
 async fn present(backend: &dyn Backend, hits: &Hits, start: usize) -> Result<(), i64> {
     let composition = Composition::full(None);
     let ids = hits.ids(start..start + 5);
@@ -106,9 +108,10 @@ async fn present(backend: &dyn Backend, hits: &Hits, start: usize) -> Result<(),
     Ok(())
 }
 
-/// A set of replaced records is told to be gone; what came with the search, and the set as an operand, still answer.
+/// A set of replaced records is reported as deleted; the records returned with the search, and the set as an operand,
+/// can still be used.
 #[test]
-fn audit_r_l1_a_set_from_before_a_reload_is_told_to_be_gone() {
+fn audit_r_l1_a_set_from_before_a_reload_is_reported_as_deleted() {
     let Some(cluster) = Cluster::shared() else {
         return;
     };
@@ -134,7 +137,7 @@ fn audit_r_l1_a_set_from_before_a_reload_is_told_to_be_gone() {
         let [asked, untouched] = [search(&title, None), search(&title, None)];
         let present = |hits: &Hits, start| runtime.block_on(present(&database, hits, start));
         assert_eq!(present(&asked, 100), Ok(()));
-        // The same records once more, so that nothing but the index differs.
+        // Load the same records again, so that only the index differs.
         assert_ran(&home.run(&["load", "--reload", "all.mrc"]), 0, &[]);
         for hits in [&asked, &untouched] {
             assert_eq!(present(hits, 0), Ok(()));

@@ -1,4 +1,5 @@
-//! Tests of a cluster that gets nodes and loses them while clients search: nothing is loaded again, and nothing is missing untold.
+//! Tests of a cluster that gains and loses nodes while clients search: nothing has to be loaded again, and missing
+//! records are always reported.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -92,9 +93,10 @@ async fn scanned(database: &ClusterDatabase) -> (usize, bool) {
     (scanned.after.len(), !scanned.failures.is_empty())
 }
 
-/// Without a copy of a part of the index, scans say that terms are missing, and sorts of all records are refused.
+/// If a part of the index does not have a copy, scans report that terms are missing, and sorts of all records are
+/// refused.
 #[test]
-fn audit_r_l1_scans_and_sorts_tell_of_a_part_that_is_gone() {
+fn audit_r_l1_scans_and_sorts_report_a_missing_part() {
     let Some(mut cluster) = Cluster::to_damage() else {
         return;
     };
@@ -120,7 +122,7 @@ fn audit_r_l1_scans_and_sorts_tell_of_a_part_that_is_gone() {
         let sorted = runtime.block_on(database.sort(Sort::new(&hits, &keys)));
         sorted.map(|hits| hits.len()).map_err(|why| why.condition)
     };
-    // The numbers in the titles, and the word.
+    // The terms are the 300 numbers in the titles, and one word.
     assert_eq!(runtime.block_on(scanned(&database)), (301, false));
     assert_eq!(sorted(), Ok(300));
     cluster.kill(1);

@@ -1,4 +1,4 @@
-//! Tests of loads: updates, deletions, records that are refused, loads at the same time, and an index that takes no changes.
+//! Tests of loads: updates, deletions, refused records, concurrent loads, and an index that refuses changes.
 
 use std::process::Stdio;
 
@@ -25,7 +25,7 @@ fn records_are_loaded_replaced_and_deleted() {
         &settings["number_of_replicas"],
     );
     assert_eq!(restored, (&json!("1s"), &json!("1")));
-    // Of several records with one identifier, the last one counts; the two thousand are far enough apart to be in several requests.
+    // Of several records with the same identifier, the last one counts; the two thousand records fill several requests.
     let text = |number: usize, word: &str| {
         format!("=LDR  00000nam a2200000 a 4500\n=001  {number}\n=245  10$a{word}\n\n")
     };
@@ -61,7 +61,7 @@ fn records_are_loaded_replaced_and_deleted() {
         &["0 records deleted", "600 records not in the engine"],
     );
     assert_eq!(home.count("*:*"), 2400);
-    // A record without an identifier is loaded once, however often its file is.
+    // A record without an identifier is loaded only once, even if its file is loaded again.
     home.write_mrk(
         "nameless.mrc",
         "=LDR  00000nam a2200000 a 4500\n=245  10$aNobody\n\n",
@@ -135,7 +135,7 @@ fn two_loads_at_once_lose_nothing() {
     assert_eq!(restored, (&json!("1s"), &json!("1")));
 }
 
-/// A node whose disk is nearly full makes its indexes take no changes.
+/// If the disk of a node is nearly full, its indexes refuse changes.
 #[test]
 fn an_index_that_takes_no_changes_is_named() {
     let Some(cluster) = Cluster::shared() else {

@@ -1,5 +1,5 @@
-//! Compares proximity with a brute force that knows nothing of the server: every pair of words in every field is looked at
-//! (Z39.50-2003 §3.7.2).
+//! Compares proximity with a brute-force search that does not use any code of the server: every pair of words in every
+//! field is examined (Z39.50-2003 §3.7.2).
 
 use std::fmt::Write as _;
 
@@ -13,17 +13,17 @@ const WORDS: [&str; 7] = ["war", "warm", "ware", "peace", "and", "the", "art"];
 const RECORDS: usize = 400;
 const QUERIES: usize = 1_000;
 
-/// The first and the last word of something in a field, as numbers.
+/// The positions of the first and the last word of a match in a field.
 type Place = (usize, usize);
 
 /// The words of the fields of a record.
 type Fields = Vec<Vec<&'static str>>;
 
-/// What stands at both sides of a proximity operator.
+/// An operand of a proximity operator.
 enum Operand {
-    /// Words that follow each other.
+    /// Adjacent words.
     Phrase(Vec<&'static str>),
-    /// Words that begin so.
+    /// A word that begins with this text.
     Beginning(&'static str),
     Near(Box<Near>),
 }
@@ -59,7 +59,7 @@ impl Operand {
         }
     }
 
-    /// Returns the first and last places of what is found in a field.
+    /// Returns the first and last positions of the matches in a field.
     fn places(&self, field: &[&str]) -> Vec<Place> {
         match self {
             Self::Phrase(words) => {
@@ -88,7 +88,7 @@ impl Operand {
 
 impl Near {
     fn random(random: &mut Random, levels: usize) -> Self {
-        // Those from the fourth on are refused.
+        // Relations from the fourth on are refused.
         let relations = if levels == 1 && random.below(8) == 0 {
             6
         } else {
@@ -121,7 +121,7 @@ impl Near {
         format!("@prox {excludes} {distance} {ordered} {relation} k {unit} {left} {right}")
     }
 
-    /// Returns the first and last places of all pairs.
+    /// Returns the first and last positions of all pairs.
     fn places(&self, field: &[&str]) -> Vec<Place> {
         let mut found = Vec::new();
         for one in self.left.places(field) {
@@ -152,7 +152,7 @@ impl Near {
         has(&|field| self.left.places(field)) && has(&|field| self.right.places(field)) && !is_near
     }
 
-    /// Returns the condition of the diagnostic that the operator gets.
+    /// Returns the condition with which the operator is refused.
     fn refusal(&self) -> Option<i64> {
         if self.unit != WORD {
             Some(132)
@@ -163,7 +163,7 @@ impl Near {
         }
     }
 
-    /// Returns whether it needs the phrases of a nest to be listed, of which there may be too many.
+    /// Returns whether the phrases of a nested proximity must be listed, of which there may be too many.
     fn has_phrases(&self) -> bool {
         let is_nest = |operand: &Operand| matches!(operand, Operand::Near(_));
         let is_own = self.relation == 3 || is_nest(&self.left) || is_nest(&self.right);

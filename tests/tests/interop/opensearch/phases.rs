@@ -1,5 +1,5 @@
-//! Tests of reloads that are killed at a certain request: the database answers the old or the new records as a whole, what is left
-//! behind is told, and the same command goes on or begins anew.
+//! Tests of reloads that are killed at a certain request: the database returns either all old or all new records, remains are
+//! reported, and the same command can continue or start again.
 
 use std::process::Stdio;
 use std::sync::Mutex;
@@ -10,20 +10,20 @@ use z3950_tests::opensearch::gate::{Gate, Passage};
 
 use super::{Home, assert_ran};
 
-/// A request at which a reload is killed, and what comes then.
+/// A request at which a reload is killed, and the results.
 struct Phase {
-    /// What the first line of the request has; `-2` stands for the new index.
+    /// A part of the first line of the request; `-2` stands for the new index.
     request: &'static str,
-    /// How many such requests there are before it.
+    /// The number of such requests before it.
     turn: usize,
     passage: Passage,
     /// Whether searches find the new records.
     is_moved: bool,
-    /// What `--check` says.
+    /// The output of `--check`.
     checked: &'static str,
-    /// The exit code of an update, and what it says.
+    /// The exit code and the output of an update.
     updated: (i32, &'static str),
-    /// What the same command says when it is run again.
+    /// The output when the same command is run again.
     again: &'static str,
 }
 
@@ -32,7 +32,7 @@ const REFUSED: (i32, &str) = (2, "run it again first");
 const DONE: &str = "3000 records in";
 
 const PHASES: [Phase; 7] = [
-    // The new index is there, and has nothing.
+    // The new index exists and is empty.
     Phase {
         request: "PUT /INDEX-2/_settings",
         turn: 0,
@@ -42,7 +42,7 @@ const PHASES: [Phase; 7] = [
         updated: (0, "100 records loaded"),
         again: DONE,
     },
-    // The old index takes no changes, and nothing is noted yet.
+    // The old index refuses changes, and nothing has been noted yet.
     Phase {
         request: "PUT /INDEX-1/_settings",
         turn: 0,
@@ -52,7 +52,7 @@ const PHASES: [Phase; 7] = [
         updated: REFUSED,
         again: DONE,
     },
-    // The notes are there, and the new index has nothing yet.
+    // The notes have been written, and the new index is still empty.
     Phase {
         request: "/_bulk",
         turn: 0,
@@ -62,7 +62,7 @@ const PHASES: [Phase; 7] = [
         updated: REFUSED,
         again: DONE,
     },
-    // The new index has some of the records, or more than the notes say.
+    // The new index holds some of the records, perhaps more than the notes say.
     Phase {
         request: "/_bulk",
         turn: 6,
@@ -72,7 +72,7 @@ const PHASES: [Phase; 7] = [
         updated: REFUSED,
         again: DONE,
     },
-    // The new index has all of them.
+    // The new index holds all records.
     Phase {
         request: "POST /_aliases",
         turn: 0,
@@ -82,7 +82,7 @@ const PHASES: [Phase; 7] = [
         updated: REFUSED,
         again: DONE,
     },
-    // The new index has taken its place, which the reload has not learned.
+    // The new index has replaced the old one, but the reload has not received the answer.
     Phase {
         request: "POST /_aliases",
         turn: 0,
@@ -92,7 +92,7 @@ const PHASES: [Phase; 7] = [
         updated: (0, "-1 is deleted, which a reload had replaced"),
         again: "notes all of this as done",
     },
-    // The old index is still there.
+    // The old index still exists.
     Phase {
         request: "DELETE /INDEX-1",
         turn: 0,
@@ -168,7 +168,7 @@ fn check_phase(cluster: &Cluster, phase: &Phase, is_updated: bool) {
     }
     let again = [&["load", "--reload", "--state", "state"], &FILES[..]].concat();
     assert_ran(&home.run(&again), 0, &[phase.again]);
-    // Nothing is left behind.
+    // No index or alias is left behind.
     let expected = if phase.is_moved && is_updated {
         [100, 2900]
     } else {

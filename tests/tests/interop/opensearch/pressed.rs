@@ -1,4 +1,4 @@
-//! Tests of loads that others get in the way of: other loads and reloads, a disk that fills up, a node that hangs.
+//! Tests of interference with loads: other loads and reloads, a disk that fills up, a node that hangs.
 
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -22,7 +22,7 @@ fn write_files(home: &Home<'_>, word: &str) {
     }
 }
 
-/// A gate that stops a load at a request with changes, until it is told to let it go on.
+/// A gate that holds a load at a request with changes until it is released.
 struct Pause {
     gate: Gate,
     reached: Receiver<()>,
@@ -30,7 +30,7 @@ struct Pause {
 }
 
 impl Pause {
-    /// Stops at the request with this number, from 0; the first one has the first records.
+    /// Stops at the request with this number, from 0; the first request has the first records.
     fn at(cluster: &Cluster, number: usize) -> Self {
         let (tell, reached) = channel();
         let (go_on, told) = channel();
@@ -42,7 +42,7 @@ impl Pause {
                 if let Some(fewer) = left.checked_sub(1) {
                     *left = fewer;
                 } else if tell.send(()).is_ok() {
-                    // It may be told before, or the test has ended.
+                    // The receiver may have been told already, or the test may have ended.
                     let _ = told.recv();
                 }
             }
@@ -55,7 +55,7 @@ impl Pause {
         }
     }
 
-    /// Starts a program behind the gate, and waits until it has come to the request.
+    /// Starts a program behind the gate, and waits until it has reached the request.
     fn start(&self, home: &Home<'_>, arguments: &[&str]) -> Child {
         home.set_gate(&self.gate, LINES);
         let child = started(&mut home.command(arguments));
@@ -64,7 +64,7 @@ impl Pause {
         child
     }
 
-    /// Lets the program go on to its end.
+    /// Releases the program, and waits for its end.
     fn end(self, child: Child) -> Ran {
         // All later requests pass too.
         drop((self.go_on, self.reached));
@@ -79,14 +79,14 @@ fn started(command: &mut Command) -> Child {
     command.stderr(Stdio::piped()).spawn().expect("starts")
 }
 
-/// The two kinds of counts: records that were there or loaded first, and others.
+/// Returns the counts of both kinds of records: those that existed or were loaded first, and the others.
 fn counts(home: &Home<'_>) -> [u64; 3] {
     ["t_title:war", "t_title:peace", "t_title:love"].map(|query| home.count(query))
 }
 
-/// Nothing of a load gets into an index that has taken the place of the one that it was begun for.
+/// No change of a load is made in an index that has replaced the one for which the load was begun.
 #[test]
-fn audit_r_l1_a_load_that_a_reload_overtakes_is_told() {
+fn audit_r_l1_a_load_overtaken_by_a_reload_is_reported() {
     let Some(cluster) = Cluster::shared() else {
         return;
     };
@@ -107,7 +107,7 @@ fn audit_r_l1_a_load_that_a_reload_overtakes_is_told() {
     }
 }
 
-/// While a reload runs, changes are refused; so a load that was begun before ends.
+/// During a reload, changes are refused, so a load that was begun before it ends.
 #[test]
 fn audit_r_l1_loads_and_reloads_do_not_mix() {
     let Some(cluster) = Cluster::shared() else {
@@ -130,7 +130,7 @@ fn audit_r_l1_loads_and_reloads_do_not_mix() {
     );
     let load = home.run(&["load", "new.mrc"]);
     assert_ran(&load, 2, &["is being filled to replace"]);
-    // A client learns why its update is refused, and what to do.
+    // The client learns why its update is refused, and what to do about it.
     let (name, records) = (DatabaseName::from("books"), [record("new", "peace")]);
     let database = opened(&home, false);
     let update = database.update(Update::new(&name, UpdateAction::Insert, &records));
@@ -149,7 +149,7 @@ fn audit_r_l1_loads_and_reloads_do_not_mix() {
         2,
         &["is being filled to replace", "--overwrite begins anew"],
     );
-    // A second one that begins anew ends the first one, whose records do not get into its index.
+    // A second reload that begins anew ends the first reload, whose records do not reach its index.
     let second = home.run(&["load", "--reload", "--overwrite", "new.mrc"]);
     assert_ran(&second, 0, &["500 records in"]);
     assert_ran(&pause.end(reload), 1, &["the index was changed meanwhile"]);
@@ -163,9 +163,9 @@ fn audit_r_l1_loads_and_reloads_do_not_mix() {
     );
 }
 
-/// The disk of a node fills up in the middle of a load: it ends with the reason, and goes on when there is space again.
+/// The disk of a node fills up during a load: the load ends with the reason, and continues when there is space again.
 #[test]
-fn audit_r_l1_a_disk_that_fills_up_ends_a_load_that_goes_on_later() {
+fn audit_r_l1_a_full_disk_ends_a_load_that_continues_later() {
     let Some(cluster) = Cluster::shared() else {
         return;
     };
@@ -201,7 +201,7 @@ fn audit_r_l1_a_disk_that_fills_up_ends_a_load_that_goes_on_later() {
         &settings["number_of_replicas"],
     ];
     assert_eq!(restored, [&json!("1s"), &json!("1")]);
-    // In a reload, the old index answers meanwhile.
+    // During a reload, the old index answers.
     write_files(&home, "peace");
     std::fs::remove_file(home.file("state")).expect("removed");
     let arguments = [&["load", "--reload", "--state", "state"], &FILES[..]].concat();
@@ -222,7 +222,8 @@ fn audit_r_l1_a_disk_that_fills_up_ends_a_load_that_goes_on_later() {
     assert_eq!(counts(&home), [0, 3000, 0]);
 }
 
-/// The disks fill up while a reload runs: it ends, the old index answers, and the same command works when there is space again.
+/// The disks fill up during a reload: it ends, the old index still answers, and the same command works when there is
+/// space again.
 #[test]
 fn audit_r_l1_a_reload_that_meets_a_block_is_given_up() {
     let Some(cluster) = Cluster::shared() else {
@@ -282,7 +283,7 @@ fn audit_r_l1_a_reload_that_meets_a_block_is_given_up() {
     }
 }
 
-/// A node that hangs in the middle of a load, until the others give it up, is waited for.
+/// The load waits for a node that hangs, until the other nodes exclude it.
 #[test]
 fn audit_r_l1_a_load_outlives_a_node_that_hangs() {
     let Some(cluster) = Cluster::to_damage() else {

@@ -1,4 +1,5 @@
-//! Tests of queries and records that are made to break something: each is answered or refused, and no node is lost by it.
+//! Tests of queries and records that are designed to break something: each is answered or refused, and no node
+//! crashes.
 
 use z3950_asn1::apdu::{Operator, RpnQuery, RpnRpnOp, RpnStructure};
 use z3950_asn1::query::parse_pqf;
@@ -18,7 +19,7 @@ fn pair(op: Operator, rpn1: RpnStructure, rpn2: RpnStructure) -> RpnStructure {
     RpnStructure::RpnRpnOp(Box::new(RpnRpnOp { rpn1, rpn2, op }))
 }
 
-/// Returns terms joined by an operator, as a tree of little depth.
+/// Returns terms joined by an operator, as a tree of small depth.
 fn joined(op: &Operator, mut terms: Vec<RpnStructure>) -> RpnStructure {
     while terms.len() > 1 {
         let mut rest = terms.into_iter();
@@ -33,7 +34,7 @@ fn joined(op: &Operator, mut terms: Vec<RpnStructure>) -> RpnStructure {
     terms.pop().expect("a term")
 }
 
-/// Returns a nest of operators that cannot be flattened, which finds what has the word.
+/// Returns nested operators that cannot be flattened, which find the records with the word.
 fn nest(levels: usize) -> RpnStructure {
     (0..levels).fold(term("@attr 1=4 war"), |inner, level| {
         if level % 2 == 0 {
@@ -129,7 +130,7 @@ async fn audit_r_l1_hostile_queries_are_answered_or_refused() {
         if found != expected {
             wrong.push(format!("{name}: {found:?} instead of {expected:?}"));
         }
-        // The nodes are all there.
+        // All nodes are still running.
         let all = answer(&database, term("@attr 1=4 war")).await;
         assert_eq!(all, Ok(20), "{name}");
     }
@@ -137,7 +138,7 @@ async fn audit_r_l1_hostile_queries_are_answered_or_refused() {
     cluster.wait_for_green();
 }
 
-/// Each text is found as what it is, and finds nothing else.
+/// Each text is treated literally, and finds nothing else.
 #[tokio::test(flavor = "multi_thread")]
 async fn audit_r_l1_hostile_texts_are_texts() {
     let Some(cluster) = Cluster::shared() else {
@@ -170,7 +171,7 @@ async fn audit_r_l1_hostile_texts_are_texts() {
     });
     let octets = records.flat_map(|record| iso2709::encode(&record).expect("fits"));
     let mut octets: Vec<u8> = octets.collect();
-    // Half a pair of UTF-16, which is no character of UTF-8.
+    // Half of a UTF-16 surrogate pair, which is not a character in UTF-8.
     let broken = mrk::parse_all(
         "=LDR  00000nam a2200000 a 4500\n=001  broken\n=245  10$aPlace\n=500  \\\\$aXXX halves\n\n",
     );
@@ -178,7 +179,7 @@ async fn audit_r_l1_hostile_texts_are_texts() {
     let at = broken
         .windows(3)
         .position(|part| part == b"XXX")
-        .expect("there");
+        .expect("present");
     octets.extend([&broken[..at], b"\xed\xa0\x80", &broken[at + 3..]].concat());
     std::fs::write(home.file("all.mrc"), octets).expect("written");
     let loaded = home.run(&["load", "all.mrc"]);

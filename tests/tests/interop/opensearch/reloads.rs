@@ -1,4 +1,4 @@
-//! Tests of loads and reloads that are killed or interrupted, and go on.
+//! Tests of loads and reloads that are killed or interrupted, and continued.
 
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -40,7 +40,7 @@ fn begun(home: &Home<'_>, options: &[&str]) -> Child {
 }
 
 #[test]
-fn a_load_that_is_killed_goes_on_where_it_was() {
+fn a_killed_load_continues_where_it_was() {
     let Some(cluster) = Cluster::shared() else {
         return;
     };
@@ -63,7 +63,7 @@ fn a_load_that_is_killed_goes_on_where_it_was() {
         0,
         &["0 records loaded", "notes all of this as done"],
     );
-    // The notes are of no use for another index, even of the same name.
+    // The notes are useless for another index, even if it has the same name.
     let (name, _) = home.state();
     cluster.ask("DELETE", &format!("/{name}"), "");
     assert_ran(
@@ -83,7 +83,7 @@ fn a_load_that_gets_a_signal_leaves_the_index_as_it_should_be() {
     let mut load = begun(&home, &[]);
     interrupt(&load);
     let code = load.wait().expect("ended").code();
-    // It may have been done already.
+    // The load may have ended before the signal arrived.
     assert!([Some(130), Some(0)].contains(&code), "{code:?}");
     let (_, settings) = home.state();
     let restored = (
@@ -103,9 +103,9 @@ fn interrupt(load: &Child) {
     assert!(sent.expect("sh starts").success());
 }
 
-/// What is left of a reload that was killed, and that nothing is lost by it.
+/// Tests the remains of a reload that was killed, and that nothing is lost by it.
 #[test]
-fn a_reload_that_is_killed_goes_on_or_begins_anew() {
+fn a_killed_reload_continues_or_starts_again() {
     let Some(cluster) = Cluster::shared() else {
         return;
     };
@@ -118,7 +118,7 @@ fn a_reload_that_is_killed_goes_on_or_begins_anew() {
         reload.kill().expect("killed");
         reload.wait().expect("ended");
         if home.state().0.ends_with("-2") {
-            // It was done before it could be killed.
+            // The reload was finished before it could be killed.
             continue;
         }
         assert_eq!(home.count("t_title:war"), 100);

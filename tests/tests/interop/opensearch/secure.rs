@@ -1,4 +1,4 @@
-//! Tests of nodes behind TLS and passwords: right and wrong credentials, and certificates that are not to be trusted.
+//! Tests of nodes behind TLS and passwords: right and wrong credentials, and untrusted certificates.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use z3950_tests::program::{Daemon, z3950};
 
 use super::{Home, assert_ran};
 
-/// Lets those through who have this value of Authorization.
+/// Accepts requests with this value of Authorization.
 pub(in crate::interop) fn only(value: &'static str) -> impl Fn(&str) -> Passage {
     move |head| {
         let fields = head.lines().filter_map(|line| line.split_once(": "));
@@ -76,7 +76,7 @@ fn audit_r_l1_nodes_with_tls_and_passwords_are_loaded_and_searched() {
 }
 
 #[test]
-fn audit_r_l1_certificates_that_cannot_be_trusted_are_told() {
+fn audit_r_l1_untrusted_certificates_are_reported() {
     let Some(cluster) = Cluster::shared() else {
         return;
     };
@@ -92,7 +92,7 @@ fn audit_r_l1_certificates_that_cannot_be_trusted_are_told() {
         let gate = Gate::open_tls(cluster.ports()[0], tls, |_| panic!("no request is sent"));
         let ca = if is_trusted { own } else { other };
         set(&home, &gate, &ca, Some("user:pass word\n"));
-        // The node may become another one, so that prevents no start, but the check fails.
+        // The node may be replaced later, so the server can start, but the check fails.
         let checked = home.run(&["--check"]);
         assert_ran(&checked, 2, &[words]);
         let loaded = home.run(&["load", "all.mrc"]);
@@ -101,7 +101,8 @@ fn audit_r_l1_certificates_that_cannot_be_trusted_are_told() {
     assert_eq!(cluster.ask("GET", &format!("/{}", home.index), "").0, 404);
 }
 
-/// Whoever can listen on the way learns the credentials, which is told; on the own machine, nobody can.
+/// Anybody who can listen to the traffic learns the credentials, so there is a warning; within one machine, nobody
+/// can.
 #[test]
 fn audit_r_l1_credentials_that_others_can_read_are_warned_of() {
     let Some(cluster) = Cluster::shared() else {
@@ -111,7 +112,7 @@ fn audit_r_l1_credentials_that_others_can_read_are_warned_of() {
     home.write("all.mrc", "war", 1..=20);
     fs::write(home.file("engine.password"), "user:pass word\n").expect("written");
     let gate = Gate::open(cluster.ports()[0], only(BASIC));
-    // To connect with this address means to connect with the own machine, but it is not that of its loopback.
+    // A connection to this address reaches this machine, but the address is not a loopback address.
     for (host, is_exposed) in [("127.0.0.1", false), ("0.0.0.0", true)] {
         let url = format!("http://{host}:{}/{}", gate.port, home.index);
         let text = format!(

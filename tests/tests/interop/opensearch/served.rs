@@ -97,7 +97,7 @@ pub(super) fn record(id: &str, title: &str) -> UpdateRecord {
     UpdateRecord::new(None, Some(External::octet_aligned(USMARC, octets)))
 }
 
-/// Returns the identifiers of an update, or the words of each record that is refused.
+/// Returns the identifiers from an update, or the message for each refused record.
 async fn updated(
     database: &ClusterDatabase,
     action: UpdateAction,
@@ -127,7 +127,7 @@ async fn updates_are_found_at_once_and_are_all_or_none() {
     let done = updated(&database, UpdateAction::Insert, &[record("new", "peace")]).await;
     assert_eq!(done, [Ok(Bytes::from("new"))]);
     assert_eq!(found(&database, "@attr 1=4 peace").await, Ok((1, 0)));
-    // The second one exists, and so the first one is not added.
+    // The second record exists already, so the first record is not added either.
     let both = [record("newer", "peace"), record("new", "peace")];
     let refused = updated(&database, UpdateAction::Insert, &both).await;
     assert!(is_refused(&refused, "already exists"), "{refused:?}");
@@ -138,7 +138,7 @@ async fn updates_are_found_at_once_and_are_all_or_none() {
     assert_eq!(found(&database, "@attr 1=4 war").await, Ok((2, 0)));
     let refused = updated(&database, UpdateAction::Replace, &[record("9", "love")]).await;
     assert!(is_refused(&refused, "no such record"), "{refused:?}");
-    // An update knows what it has done itself.
+    // An update takes its own earlier changes into account.
     let twice = [record("a", "first"), record("a", "second")];
     let done = updated(&database, UpdateAction::Special, &twice).await;
     assert!(done.iter().all(Result::is_ok), "{done:?}");
@@ -149,7 +149,8 @@ async fn updates_are_found_at_once_and_are_all_or_none() {
     assert_eq!(found(&database, "@attr 1=1032 a").await, Ok((0, 0)));
 }
 
-/// With a copy of each part nothing is missing while a node is gone; without copies, its parts are, and the answer says so.
+/// With a copy of each part, nothing is missing while a node is down; without copies, the parts of the node are
+/// missing, and the answer says so.
 #[test]
 fn a_node_that_is_killed_costs_at_most_its_own_records() {
     let Some(mut cluster) = Cluster::to_damage() else {
@@ -187,7 +188,7 @@ fn a_node_that_is_killed_costs_at_most_its_own_records() {
     }
 }
 
-/// Without a majority of its nodes, a cluster answers searches from what is left, and takes no changes.
+/// Without a majority of its nodes, a cluster answers searches from the remaining parts, and refuses changes.
 #[test]
 fn audit_r_l1_a_cluster_without_a_majority_says_so() {
     let Some(mut cluster) = Cluster::to_damage() else {
@@ -212,7 +213,7 @@ fn audit_r_l1_a_cluster_without_a_majority_says_so() {
         folder,
     };
     home.set("answer-time = 2");
-    // The node that is left has a copy of each part.
+    // The remaining node has a copy of each shard.
     let search = found(&database, "@attr 1=4 war");
     assert_eq!(runtime.block_on(search), Ok((300, 0)));
     for (arguments, code) in [

@@ -1,4 +1,4 @@
-//! Tests of the nodes themselves, and of indexes that are created, or are not what the settings say.
+//! Tests of the nodes themselves, and of indexes that are created, or do not match the settings.
 
 use serde_json::{Value, json};
 use z3950_tests::opensearch::Cluster;
@@ -78,7 +78,7 @@ fn creates(cluster: &Cluster) {
         home.index
     );
     assert_ran(&home.run(&["--check"]), 0, &[&checked, &index]);
-    // There are not so many nodes.
+    // There are fewer nodes than replicas.
     home.change("{\"index.number_of_replicas\":7}");
     let yellow = ["7 replicas; yellow: all records are found", "missing"];
     assert_ran(&home.run(&["--check"]), 0, &yellow);
@@ -93,7 +93,7 @@ fn creates(cluster: &Cluster) {
 }
 
 #[test]
-fn an_index_that_is_not_what_the_settings_say_is_refused_with_the_line() {
+fn an_index_that_does_not_match_the_settings_is_refused_with_the_line() {
     let Some(cluster) = Cluster::shared() else {
         return;
     };
@@ -130,7 +130,7 @@ fn an_index_that_is_not_what_the_settings_say_is_refused_with_the_line() {
         &json!({ "aliases": { &*home.index: {} } }).to_string(),
     );
     refused(&home, "stands for several indexes: twofold-");
-    // A field whose type is another one, by an index that was made by hand with the mark of z3950d.
+    // An index that was made by hand, with the mark of z3950d, has a field of another type.
     let home = Home::new(cluster, "typed");
     let dry = home.run(&["engine-create", "--dry-run"]);
     let mut shown: Value = serde_json::from_str(&dry.stdout).expect("JSON");

@@ -1,4 +1,5 @@
-//! Tests of what other programs do to an index: they delete it, add records to it, or give its name to others.
+//! Tests of changes that other programs make to an index: they delete it, add records to it, or give its name to
+//! others.
 
 use std::sync::Once;
 
@@ -14,7 +15,7 @@ use z3950_tests::opensearch::gate::{Gate, Passage};
 use super::served::{database_at, found, opened, record};
 use super::{Home, assert_ran};
 
-/// Opens a gate that deletes an index when the first request with changes comes.
+/// Opens a gate that deletes an index when the first request with changes arrives.
 fn deleting(cluster: &'static Cluster, index: &str) -> Gate {
     let (once, path) = (Once::new(), format!("/{index}"));
     Gate::open(cluster.ports()[0], move |head| {
@@ -33,7 +34,7 @@ fn create_by_hand(home: &Home<'_>) {
     assert_eq!(status, 200, "{answer}");
 }
 
-/// An index that is deleted in the middle of a load or an update does not come back with fields that the engine has guessed.
+/// An index that is deleted during a load or an update is not created again with fields that the engine has guessed.
 #[test]
 fn audit_r_l1_an_index_that_is_deleted_does_not_come_back() {
     let Some(cluster) = Cluster::shared() else {
@@ -64,7 +65,7 @@ fn audit_r_l1_an_index_that_is_deleted_does_not_come_back() {
         let why = why.expect_err("no index");
         let words = why.addinfo.to_string_lossy();
         assert!(words.contains("changes made: 0 of 1"), "{words}");
-        // Once more, as the index is gone.
+        // The same update again, now that the index is gone.
         let update = Update::new(&name, UpdateAction::Insert, &records);
         let why = runtime.block_on(database.update(update));
         assert_eq!(why.expect_err("no index").condition, 109);
@@ -77,7 +78,7 @@ fn audit_r_l1_an_index_that_is_deleted_does_not_come_back() {
     }
 }
 
-/// Returns the outcome of each record of a set: its octets, or a condition.
+/// Returns the result for each record of a set: its octets, or a condition.
 fn presented(
     runtime: &Runtime,
     database: &ClusterDatabase,
@@ -102,9 +103,9 @@ fn presented(
     records.collect()
 }
 
-/// Records that other programs have put there get a diagnostic each, and cost none of the others.
+/// Each record added by another program gets a diagnostic, and no other record is affected.
 #[test]
-fn audit_r_l1_documents_of_other_programs_are_told_and_hide_nothing() {
+fn audit_r_l1_documents_of_other_programs_are_reported_and_hide_nothing() {
     let Some(cluster) = Cluster::shared() else {
         return;
     };
@@ -139,7 +140,7 @@ fn audit_r_l1_documents_of_other_programs_are_told_and_hide_nothing() {
             "{pqf}"
         );
     }
-    // They may be replaced and deleted as others are.
+    // Foreign records can be replaced and deleted like any other record.
     let name = DatabaseName::from("books");
     let records = [record("1", "peace")];
     let update = Update::new(&name, UpdateAction::Replace, &records);
@@ -148,7 +149,7 @@ fn audit_r_l1_documents_of_other_programs_are_told_and_hide_nothing() {
     assert_ran(&home.run(&["--check"]), 0, &[]);
 }
 
-/// A name that has come to stand for two indexes is no answer.
+/// If an alias stands for two indexes, it is refused.
 #[test]
 fn audit_r_l1_an_alias_of_two_indexes_is_refused() {
     let Some(cluster) = Cluster::shared() else {
@@ -184,7 +185,7 @@ fn audit_r_l1_an_alias_of_two_indexes_is_refused() {
     assert_ran(&home.run(&["--check"]), 0, &[]);
 }
 
-/// Changes would get into another index, or each of them would be refused, so nothing is sent.
+/// Changes would be made in another index, or each of them would be refused, so no request is sent.
 #[test]
 fn audit_r_l1_an_alias_for_changes_of_another_index_is_refused() {
     let Some(cluster) = Cluster::shared() else {
@@ -220,7 +221,7 @@ fn audit_r_l1_an_alias_for_changes_of_another_index_is_refused() {
         assert_ran(&home.run(&["--check"]), 0, &[]);
         assert_ran(&home.run(&["load", "all.mrc"]), 0, &["20 records loaded"]);
     }
-    // The index that a reload would create.
+    // This is the index that a reload would create.
     let home = Home::new(cluster, "astray");
     home.set("answer-time = 3");
     home.write("all.mrc", "war", 1..=20);

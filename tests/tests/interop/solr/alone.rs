@@ -1,4 +1,4 @@
-//! `z3950d` in front of a server that belongs to no cluster, and asks for passwords: behind TLS too.
+//! Tests of `z3950d` in front of a server without a cluster that requires passwords, also behind TLS.
 
 use z3950_tests::opensearch::gate::{Gate, Passage, certified};
 use z3950_tests::program::z3950;
@@ -7,7 +7,7 @@ use z3950_tests::solr::{READER, RecordForm, STRANGER, SolrNodes, SolrShape, vufi
 use super::home::{Home, check};
 use super::records;
 
-/// A core of its own with made-up records.
+/// Creates a core with artificial records; returns its name.
 fn core(nodes: &SolrNodes, name: &str, number: usize) -> String {
     let core = nodes.create(SolrShape::VuFind, name);
     let records = records(number);
@@ -84,9 +84,9 @@ fn a_server_without_a_cluster_answers_as_one_with_it() {
     }
 }
 
-/// The user that Solr lets read, and nobody else: with passwords in a file, which are shown nowhere.
+/// Only one user is permitted to read from Solr; the password is in a file, and is never shown.
 #[test]
-fn passwords_and_certificates_are_used_and_told() {
+fn passwords_and_certificates_are_used_and_reported() {
     let Some(nodes) = SolrNodes::alone() else {
         return;
     };
@@ -123,7 +123,7 @@ fn passwords_and_certificates_are_used_and_told() {
         home.set(urls, &lines);
         check(&home.check().stderr, &["the search engine denies access"]);
     }
-    // A certificate that nobody is known to have signed.
+    // This certificate was not signed by a trusted authority.
     let (_, other) = certified("127.0.0.1", 4000);
     let home = Home::new(&secure, &format!("{lines}\nca = \"ca.pem\""));
     home.write("ca.pem", &other);

@@ -1,4 +1,5 @@
-//! Indexes that change while clients use them, and records as other programs may leave them: long, damaged, of other kinds.
+//! Tests of indexes that change while clients use them, and of records that other programs may have stored: long,
+//! damaged, or of other kinds.
 
 use serde_json::{Value, json};
 use z3950_asn1::bib1::diagnostics::Condition;
@@ -27,7 +28,8 @@ fn documents(records: &[MarcRecord]) -> Vec<Value> {
         .collect()
 }
 
-/// Records that are deleted after they were found have a diagnostic in their place; the others keep theirs.
+/// Records that are deleted after they were found are replaced by diagnostics; the other records keep their
+/// positions.
 #[test]
 fn records_that_are_deleted_leave_their_places() {
     let Some(nodes) = SolrNodes::shared() else {
@@ -44,7 +46,7 @@ fn records_that_are_deleted_leave_their_places() {
     let path = path.expect("a path") + "/update?commit=true";
     let delete = format!("http://127.0.0.1:{}{path}", nodes.ports()[0]);
     let body = json!({ "delete": ["r003", "r022"] });
-    // Places are kept from the first Present beyond the first page on.
+    // After the first Present beyond the first page, the positions are kept.
     let commands = format!(
         "find @attr 1=4 war\nformat usmarc\nshow 12\n! curl --silent --output /dev/null --header Content-Type:application/json --data '{body}' '{delete}'\n\
          show 22+3\nfind @attr 1=4 war"
@@ -64,7 +66,7 @@ fn records_that_are_deleted_leave_their_places() {
     check(&printed, &expected);
 }
 
-/// A collection that is filled anew, whose alias then moves.
+/// A collection is filled again, and its alias is then moved.
 #[test]
 fn an_alias_moves_under_result_sets() {
     let Some(nodes) = SolrNodes::shared() else {
@@ -104,7 +106,8 @@ fn an_alias_moves_under_result_sets() {
     check(&printed, &expected);
 }
 
-/// Fields that are gone, since the alias has moved to a collection of another shape: a search is refused, and the next one tells why.
+/// Fields are missing because the alias was moved to a collection with another schema: one search is refused, and the
+/// next one reports the reason.
 #[tokio::test(flavor = "multi_thread")]
 async fn fields_that_are_gone_are_refused() {
     let Some(nodes) = SolrNodes::shared() else {
@@ -130,9 +133,10 @@ async fn fields_that_are_gone_are_refused() {
     assert_eq!(count("@attr 1=4 war").await, Ok(5));
 }
 
-/// A record of a megabyte, one that is not MARC, one of another kind, and one whose text was not UTF-8 when it was indexed.
+/// Tests a record of a megabyte, one that is not MARC, one of another kind, and one whose text was not UTF-8 when it
+/// was indexed.
 #[test]
-fn records_of_every_length_and_kind_are_given_or_told() {
+fn records_of_every_length_and_kind_are_returned_or_reported() {
     let Some(nodes) = SolrNodes::shared() else {
         return;
     };
@@ -149,7 +153,7 @@ fn records_of_every_length_and_kind_are_given_or_told() {
         .as_object_mut()
         .expect("a document")
         .remove("fullrecord");
-    // Of a text in another encoding, replacement characters are left.
+    // A text that was decoded in the wrong encoding has replacement characters.
     documents[5]["fullrecord"] = json!(
         RecordForm::Iso2709
             .written(&records[5])
@@ -176,7 +180,7 @@ fn records_of_every_length_and_kind_are_given_or_told() {
         ];
         check(&printed, &expected);
     }
-    // A response has room for one that long, or for others.
+    // A response has room for either one record of this length or several others.
     for (start, number, expected) in [
         (2, 1, &["numberOfRecords>7<", ">r001<"][..]),
         (
@@ -202,7 +206,7 @@ fn records_of_every_length_and_kind_are_given_or_told() {
     }
 }
 
-/// As many facets as a request may have, each with many terms, and from far down their lists.
+/// Tests as many facets as a request may have, each with many terms, and at high positions in their lists.
 #[tokio::test(flavor = "multi_thread")]
 async fn fifty_deep_facets_are_counted() {
     let shape = SolrShape::VuFind;

@@ -1,4 +1,5 @@
-//! What well-known clients of Z39.50 and SRU send: it is answered as in memory, or refused with the diagnostic of the table.
+//! Tests of queries from well-known Z39.50 and SRU clients: they are answered as by the memory backend, or refused
+//! with the diagnostic in the table.
 
 use z3950_asn1::apdu::RpnQuery;
 use z3950_asn1::bib1::diagnostics::Condition;
@@ -11,7 +12,7 @@ use z3950_tests::solr::SolrShape;
 use super::Filled;
 use super::town::Town;
 
-/// A query, and the conditions of VuFind's and Blacklight's index where those differ from memory.
+/// A query, and the conditions with VuFind's and Blacklight's index if those differ from the memory backend.
 struct Sent(&'static str, Option<Condition>, Option<Condition>);
 
 const USE: Option<Condition> = Some(Condition::USE);
@@ -19,7 +20,7 @@ const POSITION: Option<Condition> = Some(Condition::POSITION);
 const COMPLETENESS: Option<Condition> = Some(Condition::COMPLETENESS);
 
 const PQF: [Sent; 25] = [
-    // The import form of Koha, which joins what is filled in.
+    // The import form of Koha joins the fields that are filled in.
     Sent("@attr 1=7 9780001000070", None, None),
     Sent("@attr 1=8 \"1234-0000\"", None, USE),
     Sent(
@@ -38,7 +39,7 @@ const PQF: [Sent; 25] = [
         USE,
     ),
     Sent("@attr 1=1007 9780001000070", USE, USE),
-    // Evergreen, with the formats and truncations of its sources.
+    // Evergreen uses the formats and truncations of its sources.
     Sent(
         "@and @attr 1=1003 @attr 4=6 \"tolstoy leo\" @attr 1=4 @attr 4=6 @attr 5=1 war",
         None,
@@ -47,11 +48,11 @@ const PQF: [Sent; 25] = [
     Sent("@attr 1=9 @attr 4=6 71000004", None, USE),
     Sent("@attr 1=7 @attr 4=6 @attr 5=1 978", None, None),
     Sent("@attr 1=31 @attr 4=6 1930", None, None),
-    // MarcEdit, and programs that search everything.
+    // MarcEdit and other programs search everything.
     Sent("@attr 1=1016 \"war peace\"", None, None),
     Sent("@attr 1=1016 @attr 4=1 \"war peace\"", None, None),
     Sent("@attr 1=1035 @attr 4=6 \"history war\"", None, None),
-    // EndNote, which sends an attribute of each type.
+    // EndNote sends an attribute of each type.
     Sent(
         "@attr 1=1003 @attr 2=3 @attr 3=3 @attr 4=2 @attr 5=1 @attr 6=1 tolstoy",
         None,
@@ -72,7 +73,7 @@ const PQF: [Sent; 25] = [
         POSITION,
         POSITION,
     ),
-    // YAZ's rules for CCL and CQL, as libraries use them.
+    // These queries follow YAZ's rules for CCL and CQL, as libraries use them.
     Sent(
         "@and @attr 1=31 @attr 2=4 1920 @attr 1=31 @attr 2=2 1939",
         None,
@@ -100,7 +101,7 @@ const PQF: [Sent; 25] = [
 ];
 
 const CQL: [Sent; 10] = [
-    // Zotero's translators, and others for SRU.
+    // Zotero's translators and other SRU clients send these.
     Sent("isbn=9780001000070", None, None),
     Sent("bath.isbn=978-0001000070", None, None),
     Sent("dc.title=history and dc.creator=tolstoy", None, None),

@@ -1,4 +1,4 @@
-//! Compares what a catalogue in Solr finds with brute force over its records.
+//! Compares the results of a catalogue in Solr with brute force over its records.
 
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_tests::random::Random;
@@ -8,7 +8,7 @@ use super::naive::Naive;
 use super::town::{Outcome, Town};
 use super::{Filled, WORDS};
 
-/// An index of a map, with the fields that it should look into.
+/// An index in a map, with the fields that it should search.
 struct Access {
     use_value: i64,
     words: &'static [&'static str],
@@ -73,7 +73,7 @@ fn accesses(shape: SolrShape) -> &'static [Access] {
     }
 }
 
-/// Makes queries, and answers them by brute force.
+/// Creates queries, and answers them by brute force.
 struct Maker<'n> {
     naive: &'n Naive<'n>,
     random: Random,
@@ -86,7 +86,7 @@ impl Maker<'_> {
         words.join(" ")
     }
 
-    /// Returns a word as an index has it.
+    /// Returns a word as stored in an index.
     fn token(&mut self, fields: &[&str]) -> String {
         let terms = fields
             .iter()
@@ -139,7 +139,7 @@ impl Maker<'_> {
     }
 
     fn masked(&mut self, access: &Access, masks: &[&str]) -> (String, Outcome) {
-        // Punctuation is not looked for.
+        // Tokens that contain punctuation are not used.
         let mut token = self.token(masks);
         while !token.chars().all(char::is_alphanumeric) {
             token = self.token(masks);
@@ -176,7 +176,7 @@ impl Maker<'_> {
             "@attr 1={} @attr 5={truncation} {{{text}}}",
             access.use_value
         );
-        // A text that the fields split is refused, since no word of theirs begins with it.
+        // The truncation is refused if the fields split the text, because none of their words begins with it.
         let is_split = |part: &&String| {
             let mut masks = masks.iter();
             let splits = |field: &&str| self.naive.query_words(field, part).len() > 1;
@@ -215,7 +215,7 @@ impl Maker<'_> {
     /// Joins queries by operators.
     fn joined(&mut self, accesses: &[Access], levels: usize) -> (String, Outcome) {
         if levels == 0 {
-            // What is refused is left out, since an operand that does not matter is not looked at.
+            // Refused terms are left out, because an operand that does not affect the result is not evaluated.
             loop {
                 let access = self.random.pick(accesses);
                 let (pqf, found) = self.term(access);
@@ -245,7 +245,7 @@ async fn queries_are_equal(shape: SolrShape, name: &str) {
         return;
     };
     let town = Town::open(&filled, shape);
-    let missing = town.database.check().await.expect("a sound core");
+    let missing = town.database.check().await.expect("a valid core");
     let mut maker = Maker {
         naive: &filled.naive,
         random: Random::new("queries of Solr"),
@@ -271,11 +271,11 @@ async fn queries_are_equal(shape: SolrShape, name: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn queries_of_vufind_find_what_brute_force_does() {
+async fn queries_of_vufind_find_the_same_as_brute_force() {
     queries_are_equal(SolrShape::VuFind, "words").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn queries_of_blacklight_find_what_brute_force_does() {
+async fn queries_of_blacklight_find_the_same_as_brute_force() {
     queries_are_equal(SolrShape::Blacklight, "words").await;
 }

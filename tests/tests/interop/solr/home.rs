@@ -1,4 +1,4 @@
-//! `z3950d` with a database in Solr, as a site runs it.
+//! Runs `z3950d` with a database in Solr, as a site would.
 
 use std::process::Command;
 
@@ -88,7 +88,7 @@ impl Served {
         Some(run(&mut command(client), &commands).stdout)
     }
 
-    /// Returns what a path gives over HTTP; `None` if curl is not installed.
+    /// Returns the response to a path over HTTP; `None` if curl is not installed.
     pub(super) fn http(&self, path: &str, fields: &[&str]) -> Option<String> {
         let client = peer::find("curl")?;
         let mut command = command(client);

@@ -1,4 +1,4 @@
-//! Sorts, pages, scans, facets, counts of terms, and the forms of records.
+//! Tests of sorts, pages, scans, facets, counts of terms, and the formats of records.
 
 use std::collections::BTreeMap;
 
@@ -81,7 +81,7 @@ async fn records_are_sorted_and_paged() {
                 } else {
                     one.cmp(&other)
                 };
-                // Records without a value are at the end in both directions, unless an empty value stands for theirs.
+                // Records without a value come last in both directions, unless a missing value counts as empty.
                 let by_absence = one.is_none().cmp(&other.is_none());
                 let by_absence = if is_first {
                     by_absence.reverse()
@@ -96,7 +96,7 @@ async fn records_are_sorted_and_paged() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn scans_and_facets_count_what_brute_force_does() {
+async fn scans_and_facets_count_the_same_as_brute_force() {
     let shape = SolrShape::VuFind;
     let Some(filled) = Filled::new(shape, "counted", 150) else {
         return;
@@ -135,7 +135,7 @@ async fn scans_and_facets_count_what_brute_force_does() {
                 });
                 terms.collect::<Vec<_>>()
             };
-            // A final point is no part of a value.
+            // A final full stop is not part of a value.
             let folded = filled.naive.query_words(field, start);
             let folded = folded.first().map_or(start, |token| &*token.text);
             let place = terms.partition_point(|(term, _)| &**term < folded);
@@ -204,14 +204,14 @@ async fn every_form_of_record_is_read() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_listed_or_sorted_is_refused() {
+async fn unsupported_lists_and_sorts_are_refused() {
     let shape = SolrShape::VuFind;
     let Some(filled) = Filled::new(shape, "unlisted", 10) else {
         return;
     };
     let town = Town::open(&filled, shape);
     for (pqf, condition) in [
-        // Only whole values are listed, and not of every index.
+        // Only whole values can be listed, and only for some indexes.
         ("@attr 1=4 @attr 4=2 war", Condition::STRUCTURE),
         ("@attr 1=5 @attr 4=1 war", Condition::MALFORMED_SCAN),
         ("@attr 1=63 @attr 4=1 war", Condition::USE),

@@ -1,4 +1,5 @@
-//! A node that is stopped: what is missing is told, or the search is refused; once it is back, nothing is.
+//! Tests of a node that is stopped: missing records are reported, or the search is refused; after its restart,
+//! nothing is missing.
 
 use z3950_tests::program::z3950;
 use z3950_tests::solr::{RecordForm, SolrNodes, SolrShape, vufind_document};

@@ -1,5 +1,5 @@
-//! Searches without an index: the words of each value, as the engine's own analysis gives them, are compared one by one. What the
-//! engine finds must be the same.
+//! Searches without an index: the words of each value, from the engine's own analysis, are compared one by one. The engine must
+//! find the same records.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -23,13 +23,13 @@ pub(super) struct Naive<'n> {
     collection: String,
     shape: SolrShape,
     documents: Vec<NaiveDocument>,
-    /// What the engine has said of queries, by field and text.
+    /// The engine's analysis of queries, by field and text.
     asked: RefCell<HashMap<(String, String), Words>>,
 }
 
 struct NaiveDocument {
     id: String,
-    /// The values of each field as they are.
+    /// The values of each field, unchanged.
     values: HashMap<String, Vec<String>>,
     /// The same values as words.
     words: HashMap<String, Vec<Words>>,
@@ -55,11 +55,11 @@ const COPIES: [(&str, &str); 16] = [
     ("dewey-raw", "dewey-search"),
 ];
 
-/// Fields whose words nothing asks for.
+/// Fields whose words no query uses.
 const LEFT_OUT: [&str; 2] = ["fullrecord", "marc_ss"];
 
 impl<'n> Naive<'n> {
-    /// Has the documents analysed.
+    /// Requests the analysis of the documents.
     pub(super) fn new(
         nodes: &'n SolrNodes,
         shape: SolrShape,
@@ -161,8 +161,8 @@ impl<'n> Naive<'n> {
         })
     }
 
-    /// Returns the documents with all of these words, or with some of them, each in one of the fields. Words of which no field leaves
-    /// anything do not count.
+    /// Returns the documents with all of these words, or with any of them, each in one of the fields. Words of which no field
+    /// leaves anything are ignored.
     pub(super) fn words(&self, fields: &[&str], text: &str, all: bool) -> BTreeSet<String> {
         let is_word = |word: &&str| {
             let mut fields = fields.iter();
@@ -174,7 +174,7 @@ impl<'n> Naive<'n> {
         joined.unwrap_or_default()
     }
 
-    /// Returns the documents with two words at most this far apart in one of the fields, the first before the other if ordered.
+    /// Returns the documents with two words at most this far apart in one of the fields, in this order if `ordered`.
     pub(super) fn near(
         &self,
         fields: &[&str],
@@ -200,7 +200,7 @@ impl<'n> Naive<'n> {
         })
     }
 
-    /// Returns the documents with a word in one of the fields that fits.
+    /// Returns the documents with a matching word in one of the fields.
     pub(super) fn word(&self, fields: &[&str], fits: impl Fn(&str) -> bool) -> BTreeSet<String> {
         self.having(|one| {
             let values = fields.iter().filter_map(|field| one.words.get(*field));
@@ -208,7 +208,7 @@ impl<'n> Naive<'n> {
         })
     }
 
-    /// Returns the documents with a value in one of the fields that fits.
+    /// Returns the documents with a matching value in one of the fields.
     pub(super) fn value(&self, fields: &[&str], fits: impl Fn(&str) -> bool) -> BTreeSet<String> {
         self.having(|one| {
             let values = fields.iter().filter_map(|field| one.values.get(*field));
@@ -221,7 +221,7 @@ impl<'n> Naive<'n> {
         self.terms_of(field, &self.all())
     }
 
-    /// Returns the number of those of the documents that have each term of a field.
+    /// Returns, for each term of a field, how many of the given documents have it.
     pub(super) fn terms_of(&self, field: &str, ids: &BTreeSet<String>) -> BTreeMap<String, usize> {
         let mut counts = BTreeMap::new();
         for document in self.documents.iter().filter(|one| ids.contains(&one.id)) {
@@ -244,8 +244,8 @@ impl<'n> Naive<'n> {
         found.collect()
     }
 
-    /// Returns the words of a field, in runs across which no phrase can go: one for each value, or one for all where the schema leaves
-    /// no gap between them.
+    /// Returns the words of a field in runs that no phrase can cross: one run for each value, or one for all values if the schema
+    /// does not have gaps between them.
     fn runs(&self, document: &NaiveDocument, field: &str) -> Vec<Words> {
         let values = document.words.get(field).cloned().unwrap_or_default();
         if self.shape == SolrShape::VuFind {
@@ -265,7 +265,7 @@ impl<'n> Naive<'n> {
     }
 }
 
-/// Returns the values of all fields, also of those that the schema fills.
+/// Returns the values of all fields, including those that the schema fills.
 fn values_of(document: &Value) -> HashMap<String, Vec<String>> {
     let text = |value: &Value| value.as_str().expect("a text").to_owned();
     let mut values: HashMap<String, Vec<String>> = HashMap::new();
@@ -288,7 +288,7 @@ fn values_of(document: &Value) -> HashMap<String, Vec<String>> {
     values
 }
 
-/// Returns the words that the last step of an analysis gives.
+/// Returns the words after the last step of an analysis.
 fn words_of(steps: &Value) -> Words {
     let last = steps.as_array().and_then(|steps| steps.last());
     let tokens = last.and_then(Value::as_array).into_iter().flatten();
@@ -300,7 +300,7 @@ fn words_of(steps: &Value) -> Words {
         .collect()
 }
 
-/// Returns whether the words of a phrase stand in a value at the same distances.
+/// Returns whether the words of a phrase are in a value at the same distances.
 fn is_phrase(words: &[Token], phrase: &[Token]) -> bool {
     let first = &phrase[0];
     let begins = words.iter().filter(|token| token.text == first.text);

@@ -1,4 +1,5 @@
-//! `z3950d` in front of Solr, with other programs as clients; what Solr gets of them; and what a librarian runs first.
+//! Tests of `z3950d` in front of Solr, with other programs as clients; of the requests that Solr receives; and of the
+//! command that a librarian runs first.
 
 use z3950_tests::peer;
 use z3950_tests::program::run;
@@ -9,7 +10,8 @@ use super::Filled;
 use super::home::{Home, Served, check};
 use crate::interop::sru::installed;
 
-/// What clients ask of a shape: its titles, an author to list from with the one before, and its facets.
+/// The expected results for a schema: its titles, an author at which a list starts with the one before, and its
+/// facets.
 struct Expected {
     shape: SolrShape,
     titles: &'static [&'static str],
@@ -142,7 +144,7 @@ fn the_page_shows_records(served: &Served, peace: usize) {
     check(&page, &[&format!("{peace} records"), "Narrow the search"]);
 }
 
-/// Nothing that a client sends changes anything in a collection, and Solr reads nothing that a client wrote as a query.
+/// No request of a client changes anything in a collection, and Solr does not parse any text of a client as a query.
 #[test]
 fn solr_gets_requests_that_only_read() {
     const HOSTILE: [&str; 6] = [
@@ -203,7 +205,7 @@ fn solr_gets_requests_that_only_read() {
             line.starts_with("INFO ") && is_read && line.contains(" status=0 "),
             "{line}"
         );
-        // What is parsed names parameters, whose texts are in another part of the body.
+        // The parsed part only names parameters; their texts are in another part of the body.
         let query = line
             .split("\"query\":")
             .skip(1)
@@ -283,7 +285,7 @@ fn a_core_is_looked_at() {
 }
 
 #[test]
-fn the_maps_are_printed_with_what_their_keys_mean() {
+fn the_maps_are_printed_with_the_meanings_of_their_keys() {
     let home = Home::new(&[], "");
     for (name, lines) in [
         (

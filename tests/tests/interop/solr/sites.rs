@@ -1,4 +1,5 @@
-//! What a site adds to a copy of a map: indexes of its own, whole titles, words with synonyms, and records that are not shown.
+//! Tests of additions by a site to a copy of a map: its own indexes, complete titles, words with synonyms, and hidden
+//! records.
 
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_tests::program::z3950;
@@ -9,7 +10,7 @@ use super::home::{Home, check};
 use super::town::{Outcome, Town, shipped};
 use super::{Filled, WORDS};
 
-/// An index of a site's own has a Use value, and with that a name in CQL.
+/// An index defined by a site has a Use value, and thereby a name in CQL.
 #[test]
 fn an_index_of_a_site_is_searched_scanned_and_counted() {
     let Some(filled) = Filled::new(SolrShape::VuFind, "own", 60) else {
@@ -57,14 +58,14 @@ fn an_index_of_a_site_is_searched_scanned_and_counted() {
     );
 }
 
-/// The text of the shipped map with other lines for titles.
+/// Returns the text of the built-in map with other lines for titles.
 fn with_titles(map: &str, lines: &str) -> String {
     let title = "masks = [\"title_full_unstemmed\"]\n";
     assert!(map.contains(title));
     map.replacen(title, &format!("{title}{lines}\n"), 1)
 }
 
-/// With a field of whole titles, completeness and position are answered; without, they are refused.
+/// With a field of complete titles, completeness and position are supported; without it, they are refused.
 #[tokio::test(flavor = "multi_thread")]
 async fn whole_titles_and_their_beginnings_are_found_in_a_field_for_them() {
     let shape = SolrShape::VuFind;
@@ -138,9 +139,9 @@ async fn whole_titles_and_their_beginnings_are_found_in_a_field_for_them() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// A word of a field with synonyms stands for them too, and several words at a distance or with masks are refused.
+/// A word in a field with synonyms also finds its synonyms; several words at a distance or with masks are refused.
 #[tokio::test(flavor = "multi_thread")]
-async fn words_with_synonyms_find_what_the_field_says() {
+async fn words_with_synonyms_are_found_by_the_rules_of_the_field() {
     let shape = SolrShape::VuFind;
     let Some(filled) = Filled::of_titles(
         "synonyms",
@@ -173,10 +174,10 @@ async fn words_with_synonyms_find_what_the_field_says() {
         ("@attr 1=4 automobile", found(&[0, 1, 2, 4, 5])),
         ("@attr 1=4 @attr 4=1 {motor car}", found(&[0, 1, 2, 4, 5])),
         ("@attr 1=4 @attr 4=1 {red automobile}", found(&[0])),
-        // Only the synonym is looked for.
+        // Only the synonym is searched for.
         ("@attr 1=4 soldier", found(&[3])),
         ("@attr 1=4 @attr 5=1 sold", found(&[4])),
-        // The beginning of a word has no synonyms.
+        // Synonyms do not apply to the beginning of a word.
         ("@attr 1=4 @attr 5=1 automobile", found(&[2])),
         (
             "@prox 0 2 0 2 k 2 @attr 1=4 red @attr 1=4 car",
@@ -189,7 +190,7 @@ async fn words_with_synonyms_find_what_the_field_says() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Words of which the fields leave nothing find nothing, and in a list they do not count.
+/// Words of which the fields leave nothing find nothing; in a list, they are ignored.
 #[tokio::test(flavor = "multi_thread")]
 async fn stop_words_find_no_record() {
     let shape = SolrShape::VuFind;
@@ -210,7 +211,7 @@ async fn stop_words_find_no_record() {
         ("@or @attr 1=4 the @attr 1=4 war", found(&[0, 1])),
         ("@not @attr 1=4 war @attr 1=4 the", found(&[0, 1])),
         ("@not @attr 1=4 the @attr 1=4 war", found(&[])),
-        // Any word may stand in place of the one that is left out.
+        // The stop word is left out, so any word matches in its place.
         ("@attr 1=4 @attr 4=1 {war in the worlds}", found(&[1])),
         ("@attr 1=4 @attr 5=1 th", found(&[])),
         (
@@ -224,7 +225,7 @@ async fn stop_words_find_no_record() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Records with a value of a field are never found, counted or listed; or only those are.
+/// Records with a certain value of a field are never found, counted or listed; or only those records are.
 #[test]
 fn records_are_hidden_and_chosen_by_values() {
     let Some(filled) = Filled::new(SolrShape::VuFind, "hidden", 60) else {

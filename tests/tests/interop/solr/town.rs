@@ -1,4 +1,4 @@
-//! A catalogue in front of a collection, asked as a backend.
+//! A catalogue in front of a collection, used as a backend.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -21,10 +21,10 @@ use super::Filled;
 /// A set of identifiers.
 pub(super) type Ids = BTreeSet<String>;
 
-/// What a query finds, or the condition of its diagnostic.
+/// The records that a query finds, or the condition of its diagnostic.
 pub(super) type Outcome = Result<Ids, i64>;
 
-/// Returns the text of the map that is shipped for a shape.
+/// Returns the text of the built-in map for a schema.
 pub(super) fn shipped(shape: SolrShape) -> &'static str {
     CatalogueMap::shipped(shape.name()).expect("a map")
 }
@@ -36,7 +36,7 @@ fn opened(filled: &Filled, map: &str) -> CatalogueDatabase {
         .iter()
         .map(|url| ClusterAddress::of_catalogue(url));
     let addresses = addresses.collect::<Result<Vec<_>, _>>().expect("addresses");
-    let map = CatalogueMap::parse(map).expect("a sound map");
+    let map = CatalogueMap::parse(map).expect("a valid map");
     let options = CatalogueOptions::new("town", addresses);
     CatalogueDatabase::new(options, Arc::new(map)).expect("no certificates")
 }
@@ -63,7 +63,7 @@ impl Town {
         Self::with_map(filled, shipped(shape))
     }
 
-    /// Opens the catalogue by a map that a site has changed.
+    /// Opens the catalogue with a map that a site has changed.
     pub(super) fn with_map(filled: &Filled, map: &str) -> Self {
         Self {
             database: opened(filled, map),
@@ -106,12 +106,13 @@ impl Town {
                 .await;
             let record = retrieved.expect("retrieved").record.expect("a record");
             let octets = Bytes::copy_from_slice(record.octets());
-            found.push(iso2709::parse(&octets).expect("sound").record);
+            found.push(iso2709::parse(&octets).expect("valid").record);
         }
         found
     }
 
-    /// Compares queries with what they should answer; returns those that differ, and the number of those that find records.
+    /// Compares the results of queries with the expected ones; returns the queries that differ, and the number of
+    /// queries that find records.
     pub(super) async fn compare(&self, cases: &[(String, Outcome)]) -> (Vec<String>, usize) {
         let (mut wrong, mut finding) = (Vec::new(), 0);
         for (pqf, expected) in cases {

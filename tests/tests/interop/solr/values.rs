@@ -1,4 +1,4 @@
-//! Numbers, codes and years; what is refused; and hostile terms.
+//! Tests of numbers, codes and years; of refused queries; and of hostile terms.
 
 use z3950_asn1::apdu::RpnStructure;
 use z3950_asn1::bib1::diagnostics::Condition;
@@ -14,7 +14,7 @@ const TEXTS: [(i64, &[&str]); 2] = [
     (1016, &["allfields"]),
 ];
 
-/// Whether a value is a year that a query asks for.
+/// Returns whether a value is a year for which a query searches.
 type IsYear = fn(&str) -> bool;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -73,7 +73,7 @@ async fn numbers_codes_and_years_are_found() {
             continue;
         };
         let digits = number.split(' ').next().expect("one");
-        let isbn = z3950_marc::standard_number::Isbn::parse(digits).expect("sound");
+        let isbn = z3950_marc::standard_number::Isbn::parse(digits).expect("valid");
         let (own, hyphens) = (
             Ids::from([id]),
             format!("{}-{}", &digits[..3], &digits[3..]),
@@ -93,9 +93,9 @@ async fn numbers_codes_and_years_are_found() {
     assert!(finding > 100, "{finding}");
 }
 
-/// What the fields of an index cannot say is refused as by a database in memory that does not know it.
+/// If the fields of an index do not support a query, it is refused as by a memory backend that does not support it.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_said_is_refused() {
+async fn queries_that_cannot_be_expressed_are_refused() {
     let shape = SolrShape::VuFind;
     let Some(filled) = Filled::new(shape, "refused", 20) else {
         return;
@@ -131,7 +131,7 @@ async fn what_cannot_be_said_is_refused() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Terms with what Solr's parsers read as operators, fields, macros and other parsers.
+/// Tests terms with text that Solr's parsers would treat as operators, fields, macros and other parsers.
 #[tokio::test(flavor = "multi_thread")]
 async fn hostile_terms_are_text() {
     const HOSTILE: [&str; 30] = [
@@ -187,7 +187,7 @@ async fn hostile_terms_are_text() {
                 };
                 let is_equal = match &found {
                     Ok(count) => *count == expected.len(),
-                    // Terms without letters.
+                    // The term contains no letters.
                     Err(why) => why.condition == Condition::MALFORMED_TERM.0 && expected.is_empty(),
                 };
                 if !is_equal {
@@ -195,7 +195,7 @@ async fn hostile_terms_are_text() {
                 }
             }
         }
-        // Keys, identifiers and masks, which none of the records has.
+        // Keys, identifiers and masks that none of the records has.
         for attributes in [
             "1=12",
             "1=7",

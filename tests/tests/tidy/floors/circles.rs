@@ -11,9 +11,9 @@ const PYTHON: &str = "client/python";
 
 /// The circles that exist. The list can only shrink: a circle that no longer exists must be removed from it.
 const KNOWN: &[(&str, &[&str])] = &[
-    // A query holds trees, whose operands are those of queries.
+    // A query contains trees, and the operands of a tree can contain queries.
     ("asn1", &["apdu::query", "apdu::rpn"]),
-    // A parser by recursive descent.
+    // This is a recursive-descent parser.
     (
         "asn1",
         &[
@@ -38,8 +38,8 @@ const KNOWN: &[(&str, &[&str])] = &[
     ("server/front", &["engine::pages", "engine::search"]),
 ];
 
-/// For each file, as the name of its module, the files that it uses, with the path of one use. A module does not use its
-/// submodules through `self`, so it is in no circle with them.
+/// For each file, given by the name of its module, the files that it uses, with the path of one use. A use of a
+/// submodule through `self` does not count, so a module is not in a circle with its submodules.
 struct Graph(BTreeMap<String, BTreeMap<String, String>>);
 
 impl Graph {
@@ -89,7 +89,7 @@ impl Graph {
         circles.filter(|circle| !circle.is_empty()).collect()
     }
 
-    /// Returns the files of a circle, and one use for each pair of files of which one uses the other.
+    /// Returns the files of a circle, and one use for each pair of files in which one uses the other.
     fn described(&self, circle: &[&str]) -> String {
         let mut lines = vec![circle.join(", ")];
         for file in circle {

@@ -108,7 +108,7 @@ fn faults() {
 }
 
 #[test]
-fn audit_c9_an_odd_eacc_code_is_one_fault_and_what_follows_stays_in_step() {
+fn audit_c9_an_odd_eacc_code_is_one_fault_and_the_following_codes_stay_in_step() {
     let check = |octets: &[u8], text: &str, faults: &[&str]| {
         let decoded = Charset::Marc8.decode(octets);
         let found: Vec<String> = decoded.problems.iter().map(ToString::to_string).collect();

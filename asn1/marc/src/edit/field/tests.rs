@@ -1,4 +1,4 @@
-//! Tests of fields that are changed, and of those that are made of text.
+//! Tests of fields that are changed, and of fields created from text.
 
 use super::*;
 use crate::charset::{Charset, to_charset};
@@ -9,7 +9,7 @@ fn record(lines: &str) -> MarcRecord {
     mrk::parse_all(&text).expect("a record").remove(0)
 }
 
-/// The fields as lines, without the leader.
+/// Returns the fields as lines, without the leader.
 fn lines(record: &MarcRecord) -> String {
     let text = mrk::to_mrk(record);
     let (_, fields) = text.split_once('\n').expect("a leader");
@@ -18,7 +18,8 @@ fn lines(record: &MarcRecord) -> String {
 
 type Change = fn(&mut FieldMut<'_>) -> Result<(), EditError>;
 
-/// Changes the first field of a record that is given as lines, and expects lines, or words of an error and no change.
+/// Changes the first field of a record given as lines, and expects these lines, or a part of an error message and no
+/// change.
 fn check(before: &str, change: Change, expected: Result<&str, &str>) {
     let mut record = record(before);
     let unchanged = record.clone();
@@ -79,7 +80,7 @@ fn audit_r_l11_a_field_is_changed() {
             |field| field.set_value("CR").map(drop),
             "=FMT  CR",
         ),
-        // What has no subfields gets the indicators that it lacks with the first one.
+        // A field without subfields gets its missing indicators together with its first subfield.
         (
             "=500  1",
             |field| field.push("a", "x").map(drop),
@@ -102,7 +103,7 @@ fn audit_r_l11_a_field_is_changed() {
 }
 
 #[test]
-fn audit_r_l11_what_would_be_something_else_is_refused() {
+fn audit_r_l11_text_that_would_be_read_differently_is_refused() {
     let title = "=245  10$aEma";
     let cases: [(&str, Change, &str); 19] = [
         (
@@ -196,12 +197,12 @@ fn audit_r_l11_what_would_be_something_else_is_refused() {
     for (before, change, words) in cases {
         check(before, change, Err(words));
     }
-    // Text without a delimiter would be taken for indicators before a new one.
+    // If a subfield were added, the text without a delimiter would be read as indicators.
     let mut record = MarcRecord::default();
     record.fields.push(Field::control(b"500", "10No"));
     let pushed = record
         .field_mut("500")
-        .expect("it is there")
+        .expect("it exists")
         .push("a", "x")
         .map(drop);
     assert_eq!(pushed, Err(EditError::BareText(Tag(*b"500"))));
@@ -217,7 +218,7 @@ fn audit_r_l11_codes_are_as_long_as_the_leader_says() {
     record
         .fields
         .push(Field::data(b"200", "1 ", [("aa", "Ema"), ("ab", "x")]));
-    let mut field = record.field_mut("200").expect("it is there");
+    let mut field = record.field_mut("200").expect("it exists");
     field.set("aa", "Emma").expect("a code of two characters");
     assert!(field.remove("ab").expect("another one"));
     assert!(field.set("a", "Emma").is_err());
@@ -226,7 +227,7 @@ fn audit_r_l11_codes_are_as_long_as_the_leader_says() {
 
 type RecordChange = fn(&mut MarcRecord) -> Result<(), EditError>;
 
-/// A record in another set, with `Grün`.
+/// Returns a record in another set, with `Grün`.
 fn foreign(set: Charset) -> MarcRecord {
     let lines = match set {
         Charset::Iso5426 => {
@@ -266,7 +267,7 @@ fn audit_r_l11_a_record_in_another_set_takes_text_in_utf8() {
             );
         }
         let mut record = source.clone();
-        let mut field = record.field_mut("300").expect("it is there");
+        let mut field = record.field_mut("300").expect("it exists");
         field.set("a", "plain").expect("ASCII is in every set");
         let same = |record: &MarcRecord| (record.leader, record.fields.first().cloned());
         assert_eq!(same(&record), same(&source), "{set}");
@@ -292,7 +293,7 @@ fn audit_r_l11_a_record_that_cannot_be_converted_keeps_its_octets() {
         "{inserted:?}"
     );
     assert_eq!(record, source);
-    // A field of the same set goes in, but not into a record in UTF-8.
+    // A field in the same character set can be inserted, but not into a record in UTF-8.
     let latin = Field::data(b"500", "  ", [("a", &b"Gr\xE8un"[..])]);
     record.insert_ordered(latin.clone()).expect("the same set");
     let mut utf8 = MarcRecord::default();
@@ -365,7 +366,7 @@ fn audit_r_l11_records_are_built() {
         (builder().control("245", "x"), "245 is a data field"),
         (builder().control("FMT", "\u{1F}ax"), "FMT has the control"),
         (builder().field("no field"), "is not a field such as"),
-        // The first of several faults.
+        // Of several faults, only the first is reported.
         (
             builder().control("1", "x").data("2", "1", a),
             "\"1\" is not a tag",

@@ -1,9 +1,10 @@
-//! Numbers in every shape that catalogues print them.
+//! Tests of numbers in every form in which catalogues print them.
 
 use super::*;
 use crate::random::{Random, rounds};
 
-/// A kind, a text, and the normal forms of the numbers in it, separated by blanks; those with a wrong check digit have `?`.
+/// A kind, a text, and the normal forms of the numbers in it, separated by spaces; numbers with a wrong check digit
+/// have `?`.
 const SHAPES: &[(NumberKind, &str, &str)] = &[
     // ISBN
     (NumberKind::Isbn, "0306406152", "9780306406157"),
@@ -220,13 +221,13 @@ fn audit_r_b2_numbers_are_read_in_every_shape() {
 }
 
 #[test]
-fn what_is_written_is_a_part_of_the_text() {
+fn output_is_a_part_of_the_text() {
     for (kind, text, _) in SHAPES {
         for one in numbers(*kind, text) {
             assert!(text.contains(one.written), "{text:?}");
             let again = numbers(*kind, one.written);
             let again = again.first().map(|again| again.normal.clone());
-            // The prefix of OCLC is not written.
+            // OCLC numbers are written without their prefix, so they are not recognised again.
             if *kind != NumberKind::Oclc {
                 assert_eq!(again, Some(one.normal), "{text:?}");
             }

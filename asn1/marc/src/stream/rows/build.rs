@@ -1,4 +1,4 @@
-//! A record is built from the cells of a row.
+//! Builds a record from the cells of a row.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,31 +13,31 @@ use crate::table::{from_spreadsheet, without_formula};
 use crate::text::{SEPARATORS, without_separators};
 
 impl Headings {
-    /// Returns the record of a row; `None` if the row has nothing.
+    /// Returns the record of a row; `None` if the row is empty.
     pub fn record(&self, cells: &[Vec<u8>], remarks: &mut Remarks) -> Option<MarcRecord> {
         RowRecord::new(self, remarks).record(cells)
     }
 }
 
-/// The record of a row while it is built.
+/// The record of a row under construction.
 pub(super) struct RowRecord<'a> {
     headings: &'a Headings,
     remarks: &'a mut Remarks,
     leader: Leader,
-    /// Control fields, each with its number among those of its tag.
+    /// Control fields, each with its number among the fields with the same tag.
     control: BTreeMap<(Tag, usize), Vec<char>>,
     fields: Vec<Draft>,
     /// The number of values so far, by tag and subfield.
     counts: HashMap<(Tag, u8), usize>,
 }
 
-/// A field while it is built.
+/// A field under construction.
 struct Draft {
     tag: Tag,
-    /// Its number among those of its tag.
+    /// The field's number among the fields with the same tag.
     number: usize,
     subfields: Vec<(u8, String)>,
-    /// Whether named columns added to it, whose order in the table is of no meaning.
+    /// Whether named columns added to the field; the order of these in the table does not matter.
     is_named: bool,
 }
 
@@ -45,7 +45,7 @@ const FIXED: Tag = Tag(*b"008");
 const COPIES: Tag = Tag(*b"852");
 /// The lengths of control fields (MARC 21 006, 008).
 const LENGTHS: [(Tag, usize); 2] = [(Tag(*b"006"), 18), (FIXED, 40)];
-/// Stands for a code that nobody has given (MARC 21, fill character).
+/// The code for a value that is not given (MARC 21, fill character).
 const FILL: char = '|';
 
 impl<'a> RowRecord<'a> {
@@ -74,7 +74,7 @@ impl<'a> RowRecord<'a> {
         let headings = self.headings;
         let mut pairs: Vec<(&Column, String)> =
             headings.columns.iter().zip(texts.iter().cloned()).collect();
-        // Whole fields come before the parts of them, and codes that were given before those that follow from others.
+        // Whole fields come before their parts, and given codes come before inferred codes.
         pairs.sort_by_key(|(column, _)| match column.place {
             Place::Leader | Place::Control(_) => 0,
             Place::Positions(..) => 1,
@@ -97,7 +97,7 @@ impl<'a> RowRecord<'a> {
         Some(octets::restored(self.finished(), has_octets))
     }
 
-    /// Returns the text of a cell on one line, without what protects it in spreadsheet programs.
+    /// Returns the text of a cell on one line, without the characters that protect it in spreadsheet programs.
     fn sound(&mut self, text: &str) -> String {
         let text = if self.headings.is_spreadsheet {
             from_spreadsheet(text)
@@ -149,7 +149,7 @@ impl<'a> RowRecord<'a> {
         }
     }
 
-    /// Returns the number of the next field of this tag that gets such a subfield.
+    /// Returns the number of the next field with this tag that gets such a subfield.
     fn next(&mut self, tag: Tag, code: u8) -> usize {
         let count = self.counts.entry((tag, code)).or_default();
         *count += 1;
@@ -161,7 +161,7 @@ impl<'a> RowRecord<'a> {
         let values = match self.headings.separator.as_str() {
             "" => vec![text],
             whole if whole == separator => text.split(separator).collect(),
-            // With blanks around it, the separator may stand at the end of a cell.
+            // The separator has blanks around it, so it may be the last thing in a cell.
             whole => text.trim().split(whole).collect(),
         };
         let values = values.into_iter().map(str::trim);
@@ -171,7 +171,7 @@ impl<'a> RowRecord<'a> {
             .collect()
     }
 
-    /// Returns the values of control fields, of which a record has several only of some tags.
+    /// Returns the values of control fields; only some control fields can be repeated in a record.
     fn coded_values(&self, tag: Tag, text: &str) -> Vec<String> {
         let is_repeated = matches!(&tag.0, b"006" | b"007");
         if !is_repeated {
@@ -220,7 +220,7 @@ impl<'a> RowRecord<'a> {
         if kind == Kind::Language {
             return self.put_languages(tag, &self.values(text));
         }
-        // A title may have the separator in it, and a record has one title.
+        // A record has only one title, and a title may contain the separator.
         let values = match kind {
             Kind::Title => vec![text.trim().to_owned()],
             _ => self.values(text),
@@ -287,7 +287,7 @@ impl<'a> RowRecord<'a> {
                 }
                 Kind::Plain | Kind::Language => {
                     let number = self.next(tag, code);
-                    // A dash stands for what a copy does not have.
+                    // In the column of copies, a dash stands for a missing value.
                     if tag != COPIES || value != "-" {
                         self.add(tag, number, code, value, true);
                     }
@@ -296,7 +296,7 @@ impl<'a> RowRecord<'a> {
         }
     }
 
-    /// Puts the first language into 008, and all of them into 041 if there are several or 008 has no room.
+    /// Writes the first language to 008, and all languages to 041 if there are several or 008 does not have room.
     fn put_languages(&mut self, tag: Tag, values: &[String]) {
         let code_of = |value: &String| {
             if language::is_code(value) {
@@ -305,7 +305,7 @@ impl<'a> RowRecord<'a> {
                 language::code_of(value).map(str::to_owned)
             }
         };
-        // A table also has the language of 008 as a value.
+        // A table repeats the language of 008 among the values, so repeated values are dropped.
         let mut distinct: Vec<&String> = Vec::new();
         for value in values {
             if !distinct.contains(&value) {
@@ -328,7 +328,7 @@ impl<'a> RowRecord<'a> {
         }
     }
 
-    /// Puts codes into 008 where it has none, which it has if there is a column of the whole field. Returns whether it has them now.
+    /// Writes codes to the positions of 008 that have none. Returns whether 008 has the codes now.
     fn put_codes(&mut self, codes: &[(usize, &str)]) -> bool {
         let length = length_of(FIXED).unwrap_or(0);
         let field = self
@@ -448,7 +448,7 @@ fn is_inverted(draft: &Draft) -> bool {
     name.is_some_and(|(_, name)| name.trim_end_matches(',').contains(','))
 }
 
-/// The usual indicators of a field of MARC 21 whose contents say no more.
+/// Returns the usual indicators of a MARC 21 field whose contents do not suggest others.
 fn of_marc21(draft: &Draft, has_main: bool) -> &'static str {
     match &draft.tag.0 {
         b"100" | b"700" | b"800" if is_inverted(draft) => "1 ",
@@ -474,7 +474,7 @@ fn of_marc21(draft: &Draft, has_main: bool) -> &'static str {
     }
 }
 
-/// The usual indicators of a field of UNIMARC.
+/// Returns the usual indicators of a field of UNIMARC.
 fn of_unimarc(draft: &Draft) -> &'static str {
     match &draft.tag.0 {
         b"200" => "1 ",

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use crate::record::Tag;
 use crate::table::{Content, SEPARATOR, content};
 
-/// The columns of a table, and where their values go in records of MARC 21.
+/// The columns of a table, with the fields for their values in records of MARC 21.
 ///
 /// | heading | goes to |
 /// |---|---|
@@ -22,47 +22,47 @@ pub struct Headings {
     left_out: Vec<String>,
 }
 
-/// A column and where it goes.
+/// A column and the place for its values.
 #[derive(Clone, Debug)]
 pub(super) struct Column {
     pub(super) heading: String,
     pub(super) place: Place,
 }
 
-/// Where a column goes.
+/// The place for the values of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Place {
-    /// Nowhere.
+    /// The values are ignored.
     LeftOut,
-    /// It has no heading, so it must be empty.
+    /// The column does not have a heading, so it must be empty.
     Unnamed,
     Leader,
-    /// Characters of the leader (`None`) or of a control field, from the first to the last.
+    /// Characters of the leader (`None`) or of a control field, from the first to the last position.
     Positions(Option<Tag>, usize, usize),
     Control(Tag),
     Subfield(Tag, u8),
     Named(Kind, Tag, u8),
 }
 
-/// How the values of a named column become subfields.
+/// The conversion of the values of a named column to subfields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
-    /// One field each.
+    /// Each value becomes a field.
     Plain,
-    /// The rest after a colon is `$b`.
+    /// The text after a colon becomes `$b`.
     Title,
-    /// The first one is the main entry, the others are added entries; dates are `$d`.
+    /// The first value is the main entry, the others are added entries; dates become `$d`.
     Author,
     Contributor,
-    /// The first date of 008, too.
+    /// The value also becomes the first date in 008.
     Date,
-    /// The language of 008, and all of them in one 041.
+    /// The value becomes the language in 008; all values become one 041.
     Language,
-    /// The type of the leader, or a genre.
+    /// The value becomes the type in the leader, or a genre.
     Type,
-    /// A number with the prefix of OCLC.
+    /// The value becomes a number with the prefix of OCLC.
     Oclc,
-    /// A subject with subdivisions: the text after each `--` is `$x`.
+    /// The value becomes a subject with subdivisions: the text after each `--` becomes `$x`.
     Subdivided,
 }
 
@@ -70,26 +70,26 @@ pub(super) enum Kind {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HeadingError {
-    /// Headings that name no place in a record.
+    /// Some headings do not name a place in a record.
     #[error("no place in a record for the column{} {}", if .0.len() == 1 { "" } else { "s" }, quoted(.0))]
     Unknown(Vec<String>),
-    /// Two columns go to a place that a record has once.
+    /// Two columns are for a place that occurs only once in a record.
     #[error("columns {first} and {second} both go to {place}, which a record has once")]
     Twice {
         /// The number of the first of these columns, from 1.
         first: usize,
-        /// The number of the second one.
+        /// The number of the second column.
         second: usize,
-        /// The heading of the second one.
+        /// The heading of the second column.
         place: String,
     },
-    /// A place that was given for a column that the table does not have.
+    /// A place was given for a column that the table does not have.
     #[error("there is no column {0:?}")]
     NoColumn(String),
-    /// A place that was given for a column is none.
+    /// The place that was given for a column does not exist.
     #[error("{0:?} is not a place in a record, such as 245$a, 001, 008/35-37 or title")]
     NoPlace(String),
-    /// No column goes to a record.
+    /// No column has a place in a record.
     #[error("no column goes to a record")]
     Nothing,
 }
@@ -102,7 +102,7 @@ fn quoted(headings: &[String]) -> String {
     quoted.join(", ")
 }
 
-/// The names of columns, and where these go in MARC 21.
+/// The names of columns, and their places in MARC 21.
 #[rustfmt::skip]
 const NAMES: &[(&[&str], Kind, &[u8; 3], u8)] = &[
     (&["title"], Kind::Title, b"245", b'a'),
@@ -134,11 +134,12 @@ const NAMES: &[(&[&str], Kind, &[u8; 3], u8)] = &[
 ];
 
 impl Headings {
-    /// Reads the first row of a table. `map` has the places of columns whose headings say something else: the heading or the number
-    /// of a column, and the heading that it should have; an empty one leaves the column out.
+    /// Parses the first row of a table. `map` assigns places to columns whose headings are not suitable: it has the heading or
+    /// the number of a column, and the heading to use instead; an empty heading leaves the column out.
     ///
     /// # Errors
-    /// [`HeadingError`] if a column has no place, or two have one that a record has once.
+    /// [`HeadingError`] if a column does not have a place, or two columns have the same place and it occurs only once
+    /// in a record.
     pub fn read(names: &[String], map: &[(String, String)]) -> Result<Self, HeadingError> {
         let mut given: Vec<Option<&str>> = vec![None; names.len()];
         for (column, place) in map {
@@ -184,7 +185,8 @@ impl Headings {
         })
     }
 
-    /// Sets the separator between several values in a cell; [`SEPARATOR`] by default. White space around values does not count.
+    /// Sets the separator between several values in a cell; [`SEPARATOR`] by default. White space around values is
+    /// ignored.
     #[must_use]
     pub fn with_separator(self, separator: &str) -> Self {
         Self {
@@ -193,8 +195,9 @@ impl Headings {
         }
     }
 
-    /// Takes away the apostrophe before what would be a formula, as [`TableForm::Spreadsheet`](crate::table::TableForm::Spreadsheet)
-    /// writes it. Texts that are a formula as `="0141439513"` are read in any table.
+    /// Removes the apostrophe before text that would be a formula, as
+    /// [`TableForm::Spreadsheet`](crate::table::TableForm::Spreadsheet) writes it. Text written as a formula, such as
+    /// `="0141439513"`, is recognized in any table.
     #[must_use]
     pub fn of_spreadsheet(self, is_spreadsheet: bool) -> Self {
         Self {
@@ -203,7 +206,8 @@ impl Headings {
         }
     }
 
-    /// Returns the headings of columns that are left out because they are not of a record, or because another column has the same.
+    /// Returns the headings of columns that are left out because they do not belong to a record, or because another
+    /// column has the same values.
     pub fn left_out(&self) -> &[String] {
         &self.left_out
     }
@@ -223,7 +227,7 @@ impl Column {
     }
 }
 
-/// Returns the index of a column by its heading, in any case, or by its number.
+/// Returns the index of a column, given its heading in any case, or its number.
 fn column_of(names: &[String], column: &str) -> Option<usize> {
     let column = column.trim();
     let by_name = names
@@ -235,7 +239,7 @@ fn column_of(names: &[String], column: &str) -> Option<usize> {
     })
 }
 
-/// Returns the place for a heading; `None` if it has none.
+/// Returns the place for a heading; `None` if it does not have one.
 fn place(heading: &str) -> Option<Place> {
     if heading.is_empty() {
         return Some(Place::Unnamed);
@@ -250,7 +254,7 @@ fn place(heading: &str) -> Option<Place> {
     if let Some((_, kind, tag, code)) = named {
         return Some(Place::Named(*kind, Tag(**tag), *code));
     }
-    // The blank of `245 $a` is not of its name.
+    // The blank in `245 $a` is not part of the name.
     let spaced = heading
         .split_at_checked(3)
         .filter(|(_, rest)| rest.starts_with(' '));
@@ -278,11 +282,11 @@ fn place(heading: &str) -> Option<Place> {
     }
 }
 
-/// The maximum length of a control field that is put together of positions.
+/// The maximum length of a control field that is composed from positions.
 const MAX_CONTROL: usize = 1000;
 
-/// Leaves out named columns whose subfield another column has by its tag, and columns with several subfields whose first one another
-/// column has. Returns the headings of all columns that are left out.
+/// Leaves out each named column whose subfield is also in a column with a tag, and each column with several subfields whose first
+/// one is also in another column. Returns the headings of all columns that are left out.
 fn leave_out(columns: &mut [Column]) -> Vec<String> {
     let tagged: HashSet<(Tag, u8)> = columns
         .iter()
@@ -317,7 +321,7 @@ fn leave_out(columns: &mut [Column]) -> Vec<String> {
     left_out
 }
 
-/// Refuses a second column for what a record has once.
+/// Refuses a second column for a place that occurs only once in a record.
 fn refuse_twice(columns: &[Column]) -> Result<(), HeadingError> {
     for (second, column) in columns.iter().enumerate() {
         let is_single = match column.place {

@@ -1,4 +1,4 @@
-//! Tests of records from rows: where columns go, and what is written as a table and read back.
+//! Tests of records from rows: the places of columns, and tables that are written and read back.
 
 use super::*;
 use crate::mrk;
@@ -88,7 +88,7 @@ fn r_f15_columns_go_to_fields() {
             "=856  40$uhttps://example.org/",
         ],
     );
-    // The same heading again is another field.
+    // The same heading again begins another field.
     check(
         &[("650$a", "A | B"), ("650$x", "x"), ("650$a", "C")],
         &["=650  \\4$aA$xx", "=650  \\4$aB", "=650  \\4$aC"],
@@ -271,7 +271,7 @@ fn cells(row: &str) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn r_f15_what_is_written_as_a_table_is_read_back() {
+fn r_f15_written_tables_are_read_back() {
     for columns in [
         "001,title,author,year,publisher,isbn,issn",
         "001,title,author,contributor,year,publisher,subject,description,type,format,language,relation,coverage,rights,isbn,issn,lccn,oclc",

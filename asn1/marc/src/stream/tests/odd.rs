@@ -1,11 +1,13 @@
-//! Inputs that are not quite what their forms say: faults that a person reads over, saved answers, displays, line ends.
+//! Tests of inputs that deviate slightly from their forms: faults that people overlook, saved responses, copied
+//! displays, line ends.
 
 use super::*;
 use crate::charset::{Options, to_utf8};
 use crate::random::{Random, rounds};
 use crate::stream::mutation::mutate;
 
-/// The records of an input in line form, or why there is none; the remarks; and whether any lost data.
+/// Returns the records of an input in line form, or the reasons why they cannot be read; the remarks; and whether any
+/// data was lost.
 fn read_all(form: InputForm, input: &[u8]) -> (Vec<String>, Vec<String>, bool) {
     let (mut shown, mut notes, mut is_loss) = (Vec::new(), Vec::new(), false);
     for found in RecordReader::guessing(input, form).expect("in memory") {
@@ -239,7 +241,8 @@ fn audit_r_a9_displays_and_line_ends() {
     );
 }
 
-/// Odd inputs that are damaged as well: the reader ends, its remarks are bounded, and what it has read can be written.
+/// Checks that for damaged variants of these inputs the reader ends, its remarks are bounded, and the records can be
+/// written.
 #[test]
 fn audit_r_a9_mutated_odd_inputs_are_bounded() {
     let mrk =
@@ -292,7 +295,7 @@ fn audit_r_a9_mutated_odd_inputs_are_bounded() {
 }
 
 #[test]
-fn audit_r_d3_records_after_the_first_in_a_document_are_told() {
+fn audit_r_d3_records_after_the_first_in_a_document_are_reported() {
     let of = |numbers: &[&str]| document(Form::MarcXml, numbers);
     let marked = |document: &[u8]| {
         let found = marcxml_record(document)?;

@@ -139,7 +139,7 @@ fn check_data(inside: &str, data: &str, packing: Packing) {
 }
 
 #[test]
-fn the_data_tells_whether_it_is_escaped() {
+fn the_data_shows_whether_it_is_escaped() {
     check_data(
         "\n <a b=\"&lt;\">&amp;<c/></a>\n ",
         "<a b=\"&lt;\">&amp;<c/></a>",
@@ -270,7 +270,7 @@ fn documents_in_other_encodings_are_read() {
 }
 
 #[test]
-fn what_is_no_answer_is_refused() {
+fn responses_that_are_not_answers_are_refused() {
     for (text, message) in [
         ("", "the document has no element"),
         ("Internal Server Error", "the document has no element"),
@@ -378,7 +378,7 @@ fn namespaces_around_records_are_bounded() {
 }
 
 #[test]
-fn counts_that_are_no_number_are_malformed() {
+fn counts_that_are_not_numbers_are_malformed() {
     let not_a_number =
         |value| format!("numberOfRecords is \"{value}\", which is not a number of records");
     for (count, expected) in [
@@ -436,7 +436,7 @@ fn one_octet_that_is_not_utf8_spoils_no_other_record() {
     {
         assert!(text.contains(part), "{part}: {text}");
     }
-    // An answer in which nothing is UTF-8 is in Latin-1.
+    // An answer without any valid UTF-8 is read as Latin-1.
     let found = answer(&[b"M\xFCller", b"caf\xE9"]);
     assert!(
         found[0].contains("Müller") && found[1].contains("café"),

@@ -1,22 +1,22 @@
-//! Words as bash has them: it makes words of the colons and equals signs of a line, leaves quotes and backslashes where they are, and
-//! inserts what it gets as if it had been typed.
+//! Splits a line into words as bash does. Bash also splits words at colons and equals signs, leaves quotes and backslashes in
+//! them, and inserts a completion as if it had been typed.
 
 use std::ffi::OsString;
 
-/// The words of a line as a program gets them, and the one at the cursor.
+/// The words of a line as a program receives them, including the word at the cursor.
 pub(super) struct Line {
     pub(super) words: Vec<OsString>,
     /// The index of the word at the cursor.
     pub(super) index: usize,
-    /// The begin of this word that bash keeps, up to its last colon.
+    /// The beginning of this word that bash keeps, up to its last colon.
     kept: String,
-    /// The mark that quotes this word, if it is quoted.
+    /// The quotation mark around this word, if it is quoted.
     quote: Option<char>,
 }
 
 impl Line {
-    /// Takes the words of bash and the index of the one at the cursor. `--format=csv`, which bash makes three words of, becomes
-    /// `--format csv`, and the parts of `title:war` become one word.
+    /// Joins the words that bash passes; `index` is that of the word at the cursor. `--format=csv`, which bash splits into
+    /// three words, becomes `--format csv`, and the parts of `title:war` become one word.
     pub(super) fn new(words: Vec<OsString>, index: usize) -> Self {
         let mut line = Self {
             words: Vec::with_capacity(words.len()),
@@ -43,7 +43,8 @@ impl Line {
         line
     }
 
-    /// Takes quotes and backslashes from the last word, which is at the cursor. `is_joined` says whether bash has made several of it.
+    /// Removes quotes and backslashes from the last word, which is at the cursor. `is_joined` is whether bash has
+    /// split it.
     fn stop(&mut self, is_joined: bool) {
         self.index = self.words.len().saturating_sub(1);
         let Some(typed) = self.words.last().and_then(|word| word.to_str()) else {
@@ -69,7 +70,8 @@ impl Line {
         }
     }
 
-    /// What bash is to insert for a value, so that its shell reads the value and nothing else; `None` for one that cannot be inserted.
+    /// Returns the text that bash has to insert so that the shell reads exactly this value; `None` if the value
+    /// cannot be inserted.
     pub(super) fn inserted(&self, value: &str) -> Option<String> {
         if value.chars().any(char::is_control) {
             return None;
@@ -91,7 +93,7 @@ impl Line {
     }
 }
 
-/// The characters that mean something to bash outside quotes.
+/// The characters with a special meaning to bash outside quotes.
 const SPECIAL: [char; 24] = [
     ' ', '!', '"', '#', '$', '&', '\'', '(', ')', '*', ',', ';', '<', '>', '?', '[', '\\', ']',
     '^', '`', '{', '|', '}', '~',

@@ -217,13 +217,13 @@ impl ReportForm {
 }
 
 impl ReportForm {
-    /// Returns whether a report shows this text as it shows the text of a target or an input.
+    /// Returns whether this is how a report shows the given text of a target or an input.
     pub(super) fn shows(self, reported: &str, text: &str) -> bool {
         reported == text || (self == Self::Csv && reported == for_spreadsheets(text))
     }
 }
 
-/// Returns a row of a table with commas, with texts as spreadsheet programs keep them.
+/// Returns a row of a comma-separated table, with texts in the form that spreadsheet programs keep unchanged.
 pub(super) fn row(cells: [String; COLUMNS.len()]) -> String {
     let cells = COLUMNS.iter().zip(cells).map(|(column, cell)| {
         if NUMBERS.contains(column) {
@@ -235,7 +235,7 @@ pub(super) fn row(cells: [String; COLUMNS.len()]) -> String {
     cells.collect::<Vec<_>>().join(",") + "\n"
 }
 
-/// Returns the text that a cell has as a formula.
+/// Returns the text that a cell contains as a formula.
 fn without_marks(cell: String) -> String {
     String::from_utf8(without_formula(cell.into_bytes())).unwrap_or_default()
 }
@@ -249,7 +249,7 @@ fn quoted(cell: String) -> String {
     }
 }
 
-/// Returns the cells of a row with commas, without their quotation marks.
+/// Returns the cells of a comma-separated row, without their quotation marks.
 fn unquoted(line: &str) -> Vec<String> {
     let mut cells = vec![String::new()];
     let mut is_quoted = false;
@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn r_f15_spreadsheets_keep_what_is_in_a_report() {
+    fn r_f15_spreadsheets_keep_the_values_of_a_report() {
         for (input, shown) in [
             ("0141439513", "\"=\"\"0141439513\"\"\""),
             ("9780141439518", "\"=\"\"9780141439518\"\"\""),

@@ -27,8 +27,8 @@ pub(crate) struct Resumed {
     /// The length of the output in octets according to the report.
     pub(crate) output_length: u64,
     pub(crate) tally: Tally,
-    /// The number of the first line whose length is greater than that of the output, and the length in it. Its input
-    /// and all later inputs are asked again.
+    /// The number of the first line that records more output than the output file holds, and the recorded length. Its
+    /// input and all later inputs are asked again.
     pub(crate) ahead: Option<(u64, u64)>,
     /// The number of inputs that had no answer and are asked again.
     pub(crate) unanswered: u64,

@@ -1,6 +1,6 @@
-//! Reports that a spreadsheet program has saved again: with semicolons or other line ends, without the byte order mark, and with
-//! texts in place of the formulas that keep their digits. They are written anew in the form of reports, so that a run can continue in
-//! them.
+//! Restores reports that were saved by a spreadsheet program: with semicolons or other line ends, without the byte order mark,
+//! and with texts instead of the formulas that keep their digits. They are rewritten in the original form, so that a run can
+//! continue in them.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
@@ -13,9 +13,9 @@ use super::resume::MAX_LINE;
 use crate::batch::rows::{Row, RowReader, without_formula};
 use crate::console::output::Failure;
 
-/// Writes the report anew if another program has saved it. Returns whether it did.
+/// Rewrites the report if another program has saved it. Returns whether it did.
 ///
-/// A file that is not the table of a report is left as it is, and refused when it is read.
+/// A file that is not a report in table form is left unchanged, and refused when it is read.
 pub(super) fn restore(path: &Path) -> Result<bool, Failure> {
     let unread = |error: io::Error| Failure::input(&path.display().to_string(), &error);
     if !path.is_file() || has_own_form(path).map_err(unread)? {
@@ -49,7 +49,7 @@ pub(super) fn restore(path: &Path) -> Result<bool, Failure> {
     Ok(true)
 }
 
-/// Returns whether a file begins as a report of this program does, even if it is cut there.
+/// Returns whether a file begins like a report of this program, even if the file is cut off there.
 fn has_own_form(path: &Path) -> io::Result<bool> {
     let header = ReportForm::Csv.header().into_bytes();
     let most = u64::try_from(header.len()).unwrap_or(u64::MAX);
@@ -58,7 +58,7 @@ fn has_own_form(path: &Path) -> io::Result<bool> {
     Ok(header.starts_with(&begin))
 }
 
-/// Returns the texts of a row of a report; `None` if it is another row.
+/// Returns the texts of a row of a report; `None` if the row does not belong to a report.
 fn texts(row: Row) -> Option<[String; COLUMNS.len()]> {
     let Row { mut cells, is_cut } = row;
     // Programs pad rows with empty cells.
@@ -100,7 +100,7 @@ mod tests {
         let names = header.trim_start_matches('\u{feff}').trim_end();
         let own = format!("{header}1,t,\"=\"\"0141439513\"\"\",delivered,0,1,ISBN,,b1,,,,12,100\n");
         for saved in [
-            // Commas and CR LF, with the byte order mark and without it.
+            // Commas and CR LF, with and without a byte order mark.
             format!(
                 "\u{feff}{names}\r\n{}\r\n",
                 ROW.replace("=\"\"0141439513\"\"", "0141439513")
@@ -109,7 +109,7 @@ mod tests {
                 "{names}\r\n{}\r\n",
                 ROW.replace("=\"\"0141439513\"\"", "\"=\"\"0141439513\"\"\"")
             ),
-            // Semicolons; all cells in quotation marks; more columns than there are.
+            // Semicolons, all cells in quotation marks, and more columns than expected.
             format!(
                 "{names}\n{}\n",
                 ROW.replace("=\"\"0141439513\"\"", "0141439513")
@@ -119,7 +119,7 @@ mod tests {
                 "{names},,\n{},,\n",
                 ROW.replace("=\"\"0141439513\"\"", "\"0141439513\"")
             ),
-            // A report of an earlier version.
+            // A report written by an earlier version.
             format!(
                 "{names}\n{}\n",
                 ROW.replace("=\"\"0141439513\"\"", "0141439513")

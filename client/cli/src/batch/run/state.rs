@@ -356,7 +356,7 @@ impl<'a> BatchState<'a> {
     }
 }
 
-/// Returns whether an outcome means that further records are missing.
+/// Returns whether this outcome means that further records are missing.
 fn breaks_off(outcome: OutcomeName) -> bool {
     use OutcomeName as Of;
     // A reconnection repeats the search, so even a refused search can end an answer early.

@@ -186,7 +186,7 @@ pub(super) enum InputKind {
     Table,
 }
 
-/// Splits a heading from its place. A heading may have an equals sign, a place has none.
+/// Splits a heading from its place at the last equals sign, because a heading may contain one, and a place does not.
 fn mapping(text: &str) -> Result<(String, String), String> {
     match text.rsplit_once('=') {
         Some((heading, place)) if !heading.is_empty() => Ok((heading.to_owned(), place.to_owned())),

@@ -1,18 +1,18 @@
-//! What is done to each record before it is written: some are chosen, fields are deleted and added.
+//! The changes to each record before it is written: selection, and deleted and added fields.
 
 use z3950_marc::{EditError, MarcRecord};
 
 use super::Convert;
 use crate::render::counted;
 
-/// The choice and the changes that the arguments ask for.
+/// The conditions and changes that the arguments request.
 pub(super) struct Revision<'a> {
     arguments: &'a Convert,
-    /// The number of records that were looked at.
+    /// The number of records that were examined.
     seen: u64,
     /// The number of records that fulfil all conditions.
     selected: u64,
-    /// For each deletion, whether a record had anything to delete.
+    /// For each deletion, whether at least one record had something to delete.
     has_deleted: Vec<bool>,
 }
 
@@ -47,7 +47,7 @@ impl<'a> Revision<'a> {
         fields.try_for_each(|field| record.insert_ordered(field.clone()))
     }
 
-    /// Returns what is said at the end: how many records were chosen, and what no record had.
+    /// Returns the notes for the end: the number of selected records, and the deletions that found nothing.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if !self.arguments.select.is_empty() && self.seen > 0 {

@@ -1,4 +1,4 @@
-//! A conversion: the records of all files, one after the other, and the messages about them.
+//! A conversion of the records of all files, one after the other, with messages about them.
 
 use std::fmt;
 use std::fs::Metadata;
@@ -34,10 +34,10 @@ pub(super) struct Run<'a> {
     arguments: &'a Convert,
     output: &'a mut Output,
     sink: Sink,
-    /// The records that wait to be sorted; `None` if they are written in their order.
+    /// The records that are waiting to be sorted; `None` if they are written in input order.
     sorter: Option<Sorter<Sorted>>,
     revision: Revision<'a>,
-    /// The fields so far, if they are counted instead of being written.
+    /// The counts of fields so far, if fields are counted instead of written.
     counts: Option<FieldCounts>,
     progress: ProgressLine,
     /// The keys of the records so far; `None` if repeated records are kept.
@@ -82,7 +82,7 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// Reads all files, and writes what is asked for. Returns the exit code.
+    /// Reads all files, and writes the requested output. Returns the exit code.
     pub(super) fn carry_out(mut self) -> Result<Exit, Failure> {
         let arguments = self.arguments;
         // Signals are watched before a file is created, so that a signal cannot leave an incomplete file behind.
@@ -172,7 +172,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Writes what waits until all records are read: those to be sorted, or the counts of their fields.
+    /// Writes the output that needs all records: the sorted records, or the counts of their fields.
     fn end(&mut self) -> Result<(), Failure> {
         if let Some(counts) = self.counts.take() {
             self.progress.clear();
@@ -313,7 +313,7 @@ impl Run<'_> {
         self.put(place, record, notes, is_loss)
     }
 
-    /// Returns whether the record has a key of an earlier one. If so, it is counted.
+    /// Returns whether the record has the key of an earlier record. If so, it is counted.
     fn is_repeated(&mut self, place: &RecordPlace, record: &MarcRecord) -> bool {
         let Some(seen) = &mut self.seen else {
             return false;
@@ -331,7 +331,7 @@ impl Run<'_> {
         true
     }
 
-    /// Writes a record, which is in UTF-8, or keeps it to be sorted.
+    /// Writes a record that is in UTF-8, or keeps it to be sorted.
     fn put(
         &mut self,
         place: RecordPlace,
@@ -355,7 +355,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Writes a record in the character set of the output, and reports what is lost.
+    /// Writes a record in the character set of the output, and reports any loss.
     fn write(
         &mut self,
         place: &RecordPlace,
@@ -451,10 +451,10 @@ impl Run<'_> {
     }
 }
 
-/// A record that waits to be sorted.
+/// A record that is waiting to be sorted.
 struct Sorted {
     place: RecordPlace,
-    /// Whether reading it has lost data, which is reported already.
+    /// Whether data was already lost, and reported, when the record was read.
     was_loss: bool,
 }
 

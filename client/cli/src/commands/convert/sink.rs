@@ -54,7 +54,8 @@ impl Sink {
         }
     }
 
-    /// Adds a record from this source; the inner result is remarks on what was written, or why the form cannot hold the record.
+    /// Adds a record from this source. The inner result holds remarks on what was written, or the reason why the form
+    /// cannot represent the record.
     pub(super) fn write(
         &mut self,
         record: &MarcRecord,

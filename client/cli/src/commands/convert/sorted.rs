@@ -1,4 +1,4 @@
-//! Sorts records in bounded memory: the records wait in a file without a name, and only their keys are in memory.
+//! Sorts records in bounded memory: the records are kept in an unnamed file, and only their keys in memory.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
@@ -12,7 +12,7 @@ use crate::console::output::Failure;
 /// The maximum size of all keys in octets.
 const MAX_KEYS: usize = 512 << 20;
 
-/// Records that wait to be sorted, each with data of the caller.
+/// Records to be sorted, each with data of the caller.
 pub(super) struct Sorter<T> {
     keys: SortKeys,
     most: usize,
@@ -66,7 +66,7 @@ impl<T> Sorter<T> {
         Ok(())
     }
 
-    /// Returns the records in order. Those with equal keys stay in the order in which they were added.
+    /// Returns the records in order. Records with equal keys stay in the order in which they were added.
     pub(super) fn sorted(
         mut self,
     ) -> Result<impl Iterator<Item = Result<(MarcRecord, T), Failure>>, Failure> {
@@ -94,7 +94,8 @@ fn unsorted(error: io::Error) -> Failure {
     Failure::machine("sort the records in a temporary file", &error)
 }
 
-/// Returns the record as its leader, then each field with the length of its body. ISO 2709 could not hold records of any length.
+/// Returns the record as its leader, followed by each field with the length of its body. ISO 2709 is not used,
+/// because it limits the length of records.
 fn packed(record: &MarcRecord) -> Vec<u8> {
     let mut octets = record.leader.0.to_vec();
     for field in &record.fields {

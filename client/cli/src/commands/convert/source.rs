@@ -1,4 +1,4 @@
-//! Where records to convert come from: a file of records in any form, or a table.
+//! The source of records to convert: a file of records in any form, or a table.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
@@ -24,11 +24,11 @@ enum Contents {
     Rows(Box<RowSource>),
 }
 
-/// A record of the input, or what is wrong in its place.
+/// A record of the input, or the reason why it cannot be read.
 pub(super) struct FoundRecord {
     /// The number of the record in the input, from 1.
     pub(super) number: u64,
-    /// The octets before it.
+    /// The number of octets before the record.
     pub(super) offset: u64,
     pub(super) record: Result<MarcRecord, String>,
     pub(super) notes: Vec<String>,
@@ -38,7 +38,7 @@ pub(super) struct FoundRecord {
 /// The rows of a table as records.
 struct RowSource {
     rows: RowReader<Box<dyn BufRead>>,
-    /// Where the columns go; `None` for an empty table.
+    /// The targets of the columns; `None` for an empty table.
     headings: Option<Headings>,
     number: u64,
 }
@@ -79,7 +79,7 @@ impl Source {
         Arc::clone(&self.name)
     }
 
-    /// Returns what is said before the first record: which columns of a table are left out.
+    /// Returns the remark to print before the first record: the columns of a table that are left out.
     pub(super) fn remark(&self) -> Option<String> {
         let Contents::Rows(rows) = &self.contents else {
             return None;
@@ -94,7 +94,7 @@ impl Source {
             .then(|| format!("{}: left out: {columns} {}", self.name, left_out.join(", ")))
     }
 
-    /// Returns the next record; `None` after the last one.
+    /// Returns the next record; `None` after the last record.
     pub(super) fn next(&mut self) -> Result<Option<FoundRecord>, Failure> {
         let found = match &mut self.contents {
             Contents::Records(reader) => reader
@@ -114,7 +114,7 @@ impl Source {
         }
     }
 
-    /// Returns the name of the form for people.
+    /// Returns the name of the form, for messages.
     pub(super) fn form(&self) -> &'static str {
         let Contents::Records(reader) = &self.contents else {
             return "sound";
@@ -160,7 +160,7 @@ impl RowSource {
         })
     }
 
-    /// Returns the record of the next row that has anything.
+    /// Returns the record of the next row that is not blank.
     fn next(&mut self) -> io::Result<Option<FoundRecord>> {
         let Some(headings) = &self.headings else {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! `convert --stats`: which fields and subfields the records have.
+//! `convert --stats`: counts the fields and subfields of the records.
 
 use serde_json::{Value, json};
 use z3950_marc::Tag;
@@ -33,7 +33,7 @@ pub(super) fn write(counts: &FieldCounts, json: bool, output: &mut Output) -> Re
     Ok(())
 }
 
-/// Returns the part of the records that have the field.
+/// Returns the proportion of records that have the field.
 #[expect(clippy::cast_precision_loss, reason = "it is shown with four digits")]
 fn share(count: Count, all: u64) -> f64 {
     let share = count.records as f64 / all.max(1) as f64;

@@ -1,5 +1,5 @@
-//! Reads the description of a Z39.50 server in its database IR-Explain-1 (Z39.50-2003 §3.2.10, Appendix REC.1), as the
-//! same values that servers of SRU send.
+//! Reads the description of a Z39.50 server from its database IR-Explain-1 (Z39.50-2003 §3.2.10, Appendix REC.1), in
+//! the same form in which SRU servers send it.
 
 use z3950::error::Error;
 use z3950::retrieve::OutcomeName;
@@ -22,7 +22,7 @@ use crate::render::{shown, text_of};
 /// The maximum number of databases that are listed.
 const MAX_DATABASES: u64 = 10_000;
 
-/// The beginning of the names of a server's own databases.
+/// The prefix of the databases that a server maintains about itself.
 const OWN: &str = "IR-";
 
 /// The answer if the server has no Explain database.
@@ -89,7 +89,7 @@ async fn describe_in(session: &Session, place: &NamedTarget) -> Result<Descripti
     })
 }
 
-/// Returns the list of the server's databases, without its own ones.
+/// Returns the list of the server's databases, without those about itself.
 fn all(session: &Session, infos: &[DatabaseInfo]) -> Description {
     let of_users = infos.iter().filter(|info| {
         info.explain_database.is_none() && !shown(info.name.0.as_bytes()).starts_with(OWN)
@@ -108,7 +108,7 @@ fn all(session: &Session, infos: &[DatabaseInfo]) -> Description {
     }
 }
 
-/// Returns what the server's answer to Init says about it.
+/// Returns what the server's Init response says about the server.
 fn about(session: &Session) -> ZeeRex {
     let server = session.server_info();
     let text = |text: &Option<_>| text.as_ref().map(text_of).unwrap_or_default();
@@ -132,7 +132,7 @@ fn put(zeerex: &mut ZeeRex, name: &str, values: Vec<String>) {
     }
 }
 
-/// Requests information about one database, or about all.
+/// Requests information about one database, or about all databases.
 async fn databases(
     session: &Session,
     name: Option<&str>,
@@ -145,7 +145,7 @@ async fn databases(
     Ok(infos.collect())
 }
 
-/// Requests the records of a category, about one database or all.
+/// Requests the records of a category, about one database or about all databases.
 async fn explained(
     session: &Session,
     category: &str,
@@ -168,8 +168,8 @@ async fn explained(
     }
 }
 
-/// Returns the indexes that are searched with Use attributes. An index has the name that queries use, if there is one,
-/// and its attribute.
+/// Returns the indexes that are searched with Use attributes. Each index has its attribute, and its name in queries if
+/// it has one.
 fn indexes(details: &AttributeDetails) -> Vec<ZeeRexIndex> {
     let mut indexes = Vec::new();
     for set in details.attributes_by_set.iter().flatten() {

@@ -28,8 +28,8 @@ pub(super) struct LookupAnswers {
     pub(super) reading: Reading,
     /// Whether records are written to a file, where the user does not see their number.
     pub(super) is_written: bool,
-    /// Whether to leave out notes on records that were found as expected. On a terminal, the records speak for
-    /// themselves, and `-v` shows the notes.
+    /// Whether to leave out notes on records that were found as expected. On a terminal, the records themselves are
+    /// enough, and `-v` shows the notes.
     pub(super) is_terse: bool,
     pub(super) writing: Writing,
     /// The tags of the fields that records of the input keep.
@@ -42,7 +42,7 @@ pub(super) struct LookupAnswers {
 struct LookupAt<'a> {
     notes: Vec<String>,
     found: Option<(Arc<Found>, Subject<'a>)>,
-    /// The most records that a search by title found, if none of them is the wanted one.
+    /// The largest number of records that a search by title found, if none of them is the wanted record.
     unlike: Option<u64>,
     /// The records and diagnostics, with their positions.
     records: Vec<(u64, ResultRecord)>,
@@ -251,7 +251,7 @@ impl LookupAnswers {
 /// The message for a target that has no record.
 const NO_MATCH: &str = "no record matches";
 
-/// Says that a search by title found only records of other publications.
+/// Returns the message that a search by title found only records of other publications.
 fn in_words_unlike(hits: u64) -> String {
     let has = if hits == 1 { "has" } else { "have" };
     format!(

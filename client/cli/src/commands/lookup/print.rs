@@ -336,7 +336,7 @@ fn said(subject: Subject<'_>, position: u64, place: &Match) -> Words {
     }
 }
 
-/// Returns the words about a number in a field for numbers that are not those of the record itself.
+/// Returns the words for a number in a field for numbers of other records.
 fn cancelled(place: &Match) -> String {
     let text = place.text.trim();
     let what = if matches!(place.tag, "010" | "011" | "020" | "022" | "035") {

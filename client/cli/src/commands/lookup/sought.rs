@@ -1,4 +1,4 @@
-//! What an input of `lookup` asks for: identifiers, or the publication that a record without identifiers describes.
+//! The subject of an input of `lookup`: identifiers, or the publication that a record without identifiers describes.
 
 use std::fmt;
 
@@ -21,14 +21,14 @@ pub(super) enum LookupSubject {
     Publication(Box<Publication>),
 }
 
-/// What was found: one of the identifiers, or the publication.
+/// The subject that was found: one of the identifiers, or the publication.
 #[derive(Clone, Copy)]
 pub(super) enum Subject<'a> {
     Identifier(&'a Identifier),
     Publication(&'a Publication),
 }
 
-/// How the inputs are read.
+/// The settings for reading inputs.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Reading {
     /// The kind of identifiers without a prefix; `None` to detect it from their form.
@@ -38,12 +38,12 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    /// Returns what an input asks for; or the reason why it cannot be looked up, and an exit code.
+    /// Returns the subject of an input, or an exit code with the reason why the input cannot be looked up.
     pub(super) fn read(self, ask: &Ask) -> Result<LookupSubject, (Exit, String)> {
         let is_record = ask.origin.as_ref().is_some_and(|origin| origin.is_record);
         match &ask.record {
             Some(record) => self.of_record(record).map_err(|words| {
-                // Such a record cannot match anything.
+                // A record without an identifier cannot match anything.
                 (Exit::NoMatch, format!("{ask}: {words}"))
             }),
             None if is_record => Err((Exit::FaultsFound, ask.to_string())),
@@ -67,8 +67,8 @@ impl Reading {
         Ok(LookupSubject::Publication(Box::new(publication)))
     }
 
-    /// Returns a function that returns the same key for inputs that are looked up alike. If the best record is chosen, the choice
-    /// may depend on the record that is the input.
+    /// Returns a function that returns the same key for inputs with the same lookup. If the best record is chosen, the choice may
+    /// also depend on the input record.
     pub(super) fn key_of(self, is_best: bool) -> KeyOf {
         Box::new(move |ask: &Ask| {
             let mut key = match self.read(ask).ok()? {
@@ -95,7 +95,7 @@ const NO_IDENTIFIER: &str =
 const NO_TITLE: &str = "neither an identifier in 010, 020, 022 or 035 nor a title in 245";
 
 impl LookupSubject {
-    /// Asks for it in the given way.
+    /// Returns the search for this subject, with the given settings.
     pub(super) fn wanted(&self, wanted: &Wanted) -> Wanted {
         let mut wanted = wanted.clone();
         wanted.subject = match self {
@@ -105,7 +105,7 @@ impl LookupSubject {
         wanted
     }
 
-    /// Returns the first identifier, which stands for all of them in messages, or the publication.
+    /// Returns the first identifier, which represents all of them in messages, or the publication.
     pub(super) fn first(&self) -> Option<Subject<'_>> {
         self.subject(Some(0))
     }
@@ -118,7 +118,7 @@ impl LookupSubject {
         }
     }
 
-    /// Returns all identifiers as they are in objects of `--json`; `None` for a publication.
+    /// Returns all identifiers in the form used in `--json` objects; `None` for a publication.
     pub(super) fn identifiers(&self) -> Option<String> {
         match self {
             Self::Identifiers(_) => Some(self.to_string()),
@@ -126,7 +126,7 @@ impl LookupSubject {
         }
     }
 
-    /// Whether it has several identifiers.
+    /// Returns whether the subject has several identifiers.
     pub(super) fn is_several(&self) -> bool {
         matches!(self, Self::Identifiers(identifiers) if identifiers.len() > 1)
     }
@@ -157,13 +157,13 @@ impl<'a> Subject<'a> {
         matched(self.identifier()?, record)
     }
 
-    /// Whether a record is known to lack the identifier.
+    /// Returns whether a record is known to lack the identifier.
     pub(super) fn is_lacking(self, record: &External) -> bool {
         let identifier = self.identifier();
         identifier.is_some_and(|identifier| holds(identifier, record) == Some(false))
     }
 
-    /// Returns the reason if the identifier is doubtful.
+    /// Returns why the identifier is doubtful, if it is.
     pub(super) fn doubt(self) -> Option<String> {
         self.identifier()?.doubt()
     }

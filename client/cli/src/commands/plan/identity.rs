@@ -89,7 +89,7 @@ impl PlannedIdentity {
         Self {
             form,
             user: text(&credentials.user),
-            // An open string cannot contain a group.
+            // Credentials of the form `open` cannot contain a group.
             group: text(&credentials.group).filter(|_| form == "id-pass"),
             password: variable.as_ref().map(|_| "environment").or(command),
             variable,

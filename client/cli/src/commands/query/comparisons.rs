@@ -1,4 +1,5 @@
-//! Comparisons such as `year:>1900`, for those who typed the form of another query language: what it is in this one.
+//! Hints for comparisons typed in the form of another query language, such as `year:>1900`: the form that this
+//! language needs.
 
 use z3950_asn1::query::Language;
 use z3950_asn1::query::names::{IndexName, TABLE};
@@ -6,7 +7,7 @@ use z3950_asn1::query::names::{IndexName, TABLE};
 /// A comparison in the form of any language: `year:>1900`, `year => 1900`, `>1900`.
 #[derive(Debug, PartialEq)]
 struct Comparison<'a> {
-    /// The name of the index as it was typed, without a context set.
+    /// The name of the index as typed, without a context set.
     index: &'a str,
     use_value: i64,
     /// `<`, `<=`, `>=` or `>`.
@@ -17,7 +18,7 @@ struct Comparison<'a> {
 /// The Use value of years of publication.
 const YEARS: i64 = 31;
 
-/// Returns how the comparison in a query is written in a language; `None` if there is none.
+/// Returns how the comparison in a query is written in a language; `None` if the query has no comparison.
 pub(super) fn form(language: Language, text: &str) -> Option<String> {
     let Comparison {
         index,
@@ -41,7 +42,7 @@ pub(super) fn form(language: Language, text: &str) -> Option<String> {
     })
 }
 
-/// Returns a note on a query that could be read, but in which a comparison or a range of years counts as a word.
+/// Returns a note on a valid query in which a comparison or a range of years was read as a word.
 pub(super) fn remark(language: Language, text: &str) -> Option<String> {
     match language {
         Language::Cql => range(text).map(|(index, term, from, to)| {
@@ -82,7 +83,7 @@ fn is_index(name: &str) -> bool {
     named(name).is_some()
 }
 
-/// Returns the index of this name, which a context set may precede.
+/// Returns the index with this name, which a context set may precede.
 fn named(name: &str) -> Option<&'static IndexName> {
     let name = name.rsplit('.').next().unwrap_or_default();
     let is_named = |index: &&IndexName| {
@@ -128,7 +129,7 @@ fn find(text: &str) -> Option<Comparison<'_>> {
     let name = name.rsplit('.').next().unwrap_or_default();
     let (index, use_value) = match named(name) {
         Some(index) => (name, index.use_value),
-        // A number without an index is most often a year.
+        // A number without an index is usually a year.
         None if is_year(term) => ("year", YEARS),
         None => return None,
     };

@@ -47,7 +47,7 @@ impl IndexList {
     }
 }
 
-/// Returns the text at the end of the help, which the manual has too.
+/// Returns the text at the end of the help, which is also in the manual.
 fn page() -> String {
     let mut page = String::from("Index names:\n");
     for line in index_lines().lines() {

@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reason_is_said_once_and_counted() {
+    fn a_reason_is_printed_once_and_counted() {
         let mut repeated = RepeatedReasons::default();
         let mut has = |position, message: &str| {
             let answer = Answer::default().ended(OutcomeName::RecordRefused);

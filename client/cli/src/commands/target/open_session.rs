@@ -38,7 +38,7 @@ pub(crate) struct SessionChanges {
 /// The result set that a search has created.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NewResultSet {
-    /// The number of hits; `None` if it is unknown to the server.
+    /// The number of hits; `None` if the server does not know it.
     pub(crate) hits: Option<u64>,
     /// The position after the last shown record.
     pub(crate) next: u64,

@@ -207,7 +207,7 @@ pub(super) async fn add(arguments: &Add, output: &mut Output) -> Result<Exit, Fa
     Ok(Exit::Delivered)
 }
 
-/// Fails if the file has a profile of this name.
+/// Fails if the file already has a profile with this name.
 fn refuse_known(arguments: &Add, path: &Path) -> Result<(), Failure> {
     if !path.exists() {
         return Ok(());
@@ -223,7 +223,7 @@ fn refuse_known(arguments: &Add, path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Opens a session with the new target and searches in it, as `targets check` does, and writes what was found.
+/// Opens a session with the new target and searches in it, like `targets check`, and writes the result.
 async fn checked(arguments: &Add, section: &str, output: &mut Output) -> Result<Exit, Failure> {
     type File = BTreeMap<String, BTreeMap<String, Profile>>;
     let file: File =
@@ -242,7 +242,7 @@ async fn checked(arguments: &Add, section: &str, output: &mut Output) -> Result<
     try_out(&reach, &place, output).await
 }
 
-/// Returns a client, and the address as a target without a profile of its own.
+/// Returns a client, and the address as a target that has no profile.
 async fn reached(arguments: &Add, output: &Output) -> Result<(TargetClient, NamedTarget), Failure> {
     let mut connection = arguments.connection.clone();
     // The file may not exist yet, because it is about to be created.
@@ -263,7 +263,7 @@ async fn described(arguments: &Add, output: &mut Output) -> Result<Result<Profil
     };
     Ok(match description {
         Ok(description) => {
-            // Another profile of the same server may have indexes of its own, which are not those of the description.
+            // Another profile of the same server may have its own indexes, which the description does not list.
             let mut profile = place.resolved.profile.clone();
             if let Some(sru) = &mut profile.sru {
                 sru.indexes.clear();
@@ -357,7 +357,7 @@ fn section(
 }
 
 /// Returns the table for an SRU server. The method comes from the address; the version, the schema and the indexes come
-/// from the server's description. `given` are indexes that take the place of those of the description.
+/// from the server's description. The indexes in `given` replace those of the description.
 fn sru_table(target: &Target, described: Option<&SruOptions>, given: toml::Table) -> toml::Table {
     let mut table = toml::Table::new();
     if let Some(method) = target.sru_method {
@@ -397,7 +397,8 @@ fn name(text: &str) -> Result<String, String> {
     }
 }
 
-/// Parses the name of an index and how to search it: `isbn=1=7 5=1`. What they are is checked with the file.
+/// Parses the name of an index and its search attributes: `isbn=1=7 5=1`. The attributes are checked later, together
+/// with the file.
 fn index(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, how)) if !name.is_empty() && !how.is_empty() => {

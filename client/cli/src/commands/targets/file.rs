@@ -1,5 +1,4 @@
-//! The user's file of targets: what is taken out of its text, and how it is replaced. Comments and the order of the sections stay
-//! as they are.
+//! Edits the text of the user's targets file. Comments and the order of the sections stay unchanged.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -53,11 +52,11 @@ fn private(file: &fs::File) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the text of a file of targets without a profile. Everything else stays as it is, comments and blank lines included;
-/// comments directly above the profile, and those right below its last key, go with it.
+/// Returns the text of a targets file without a profile. Everything else is kept, including comments and blank lines, except
+/// comments directly above the profile or directly below its last key.
 ///
-/// The profile is found line by line, so it has to be in sections of its own, or in keys of one line each. Returns `None` if it is
-/// written otherwise, because the rest of the file would then have another meaning.
+/// The profile is found line by line, so it must be in its own sections, or in keys of one line each. Returns `None` if it is
+/// written in another way, because removing its lines would change the meaning of the rest.
 pub(super) fn without(text: &str, name: &str) -> Option<String> {
     let (mark, text) = match text.strip_prefix(BYTE_ORDER_MARK) {
         Some(text) => (BYTE_ORDER_MARK, text),
@@ -94,13 +93,13 @@ pub(super) fn without(text: &str, name: &str) -> Option<String> {
     (removed.is_some() && left.is_none() && expected == found).then(|| format!("{mark}{kept}"))
 }
 
-/// Returns the table of profiles, which is added if the file has none.
+/// Returns the table of profiles; adds it if the file has none.
 fn profiles_of(file: &mut Table) -> Option<&mut Table> {
     let targets = file.entry(TARGETS).or_insert_with(|| Table::new().into());
     targets.as_table_mut()
 }
 
-/// Returns for each line whether it belongs to the profile.
+/// Returns, for each line, whether it belongs to the profile.
 fn owned_lines(lines: &[&str], name: &str) -> Vec<bool> {
     let is_own = |path: &[String]| matches!(path, [table, profile, ..] if table == TARGETS && profile == name);
     let mut section: Vec<String> = Vec::new();
@@ -126,7 +125,7 @@ fn owned_lines(lines: &[&str], name: &str) -> Vec<bool> {
     owned
 }
 
-/// Marks those of consecutive comments and blank lines that belong to the profile.
+/// Marks the comments and blank lines in a range that belong to the profile.
 fn own_remarks(range: Range<usize>, lines: &[&str], owned: &mut [bool]) {
     let is_owned = |index: Option<usize>| owned.get(index?).copied();
     let (above, below) = (
@@ -141,7 +140,7 @@ fn own_remarks(range: Range<usize>, lines: &[&str], owned: &mut [bool]) {
     let precedes_header = lines.get(range.end).is_some_and(|line| is_header(line));
     for index in range.clone() {
         let is_at_last_key = first_blank.map_or(!precedes_header, |blank| index < blank);
-        // A comment at the top of the file is about the file.
+        // A comment at the top of the file describes the file.
         let is_at_first_key = last_blank.map_or(range.start > 0, |blank| index > blank);
         let is_own = match (above, below) {
             (Some(true), Some(true)) => true,
@@ -165,8 +164,8 @@ fn is_remark(line: &str) -> bool {
     line.is_empty() || line.starts_with('#')
 }
 
-/// Returns the keys that lead to what is in a line: `[targets.loc.sru]` has `targets`, `loc` and `sru`. A line that is not
-/// complete TOML has none.
+/// Returns the keys that lead to the contents of a line: `[targets.loc.sru]` has `targets`, `loc` and `sru`. A line that
+/// is not complete TOML has no keys.
 fn path_of(line: &str) -> Vec<String> {
     let mut path = Vec::new();
     let mut table: Table = line.parse().unwrap_or_default();
@@ -206,7 +205,7 @@ mod tests {
             "[targets.a]\nhost = \"h\"\n# about b\n[targets.b]\nhost = \"i\"\n",
             Some("[targets.a]\nhost = \"h\"\n"),
         );
-        // A comment at the top of the file is about the file.
+        // A comment at the top of the file describes the file.
         check("# mine\n[targets.b]\nhost = \"h\"\n", Some("# mine\n"));
         check(
             "\u{feff}[targets.b]\r\nhost = \"h\"\r\n\r\n[targets.a]\r\nhost = \"i\"\r\n\r\n",

@@ -1,4 +1,4 @@
-//! `z3950 targets remove`: takes profiles out of the user's file.
+//! `z3950 targets remove`: removes profiles from the user's file.
 
 use std::fs;
 
@@ -21,7 +21,7 @@ pub(crate) struct Remove {
     known: TargetsFile,
 }
 
-/// Removes profiles from the user's file: all that are named, or none.
+/// Removes profiles from the user's file: all that are named or, on an error, none.
 pub(super) fn remove(arguments: &Remove, output: &mut Output) -> Result<Exit, Failure> {
     let path = own_file(&arguments.known)?;
     let built_in = Profiles::built_in();
@@ -91,7 +91,7 @@ fn refuse(
     })
 }
 
-/// Says that a built-in profile of the same name is used from now on.
+/// Returns the note that a built-in profile with the same name applies from now on.
 fn again((name, entry): (&str, &ProfileEntry)) -> String {
     format!(
         "; the built-in target {name} ({}) is used again",

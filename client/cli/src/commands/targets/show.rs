@@ -1,12 +1,13 @@
-//! A profile as lines for people: a value in each, after its key.
+//! Shows a profile as lines of text, each with a key and its value.
 
 use serde_json::{Map, Value};
 use z3950_asn1::query::names::TABLE;
 
-/// The Use value of OCLC numbers, which no query language has a name for.
+/// The Use value of OCLC numbers, which have no name in any query language.
 const OCLC_NUMBER: i64 = 1211;
 
-/// Returns the lines for a profile, which is given as `--json` prints it. A key that has several lines is in the first of them.
+/// Returns the lines for a profile, given in the form printed by `--json`. If a key has several lines, only the first
+/// line shows the key.
 pub(super) fn lines(profile: &Map<String, Value>) -> Vec<String> {
     let mut rows = Vec::new();
     for (key, value) in profile {
@@ -27,7 +28,7 @@ pub(super) fn lines(profile: &Map<String, Value>) -> Vec<String> {
         .collect()
 }
 
-/// Adds the options of a server of SRU that are set: a line for all that are short, and one for each index.
+/// Adds the SRU options that are set: one line for all short options, and one line for each index.
 fn sru(options: &Map<String, Value>, rows: &mut Vec<(String, String)>) {
     let is_set = |value: &Value| !matches!(value, Value::Bool(false) | Value::Object(_));
     let short = options.iter().filter(|(_, value)| is_set(value));
@@ -60,7 +61,7 @@ pub(super) fn index_name(value: i64) -> Option<&'static str> {
     named.map(|index| index.name).or(oclc)
 }
 
-/// Returns a value in words; `None` if there is none.
+/// Returns a value as words; `None` for an empty value.
 fn in_words(value: &Value) -> Option<String> {
     match value {
         Value::Null => None,
@@ -72,7 +73,7 @@ fn in_words(value: &Value) -> Option<String> {
             let texts: Vec<&str> = values.iter().filter_map(Value::as_str).collect();
             (!texts.is_empty()).then(|| texts.join(", "))
         }
-        // A record syntax.
+        // An object with a name and an OID is a record syntax.
         Value::Object(parts) => match (parts.get("name"), parts.get("oid")) {
             (Some(Value::String(name)), Some(Value::String(oid))) => {
                 Some(format!("{name} ({oid})"))

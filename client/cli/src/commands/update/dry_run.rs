@@ -14,7 +14,7 @@ use crate::console::output::Failure;
 use crate::render::counted;
 
 impl Updater<'_> {
-    /// Reports that the server does not offer updates, and returns the exit code; `None` if it does.
+    /// Reports that the server does not offer updates, and returns the exit code; `None` if the server offers them.
     pub(super) fn refused(&mut self, session: &Session) -> Result<Option<Exit>, Failure> {
         if session
             .server_info()
@@ -34,7 +34,7 @@ impl Updater<'_> {
         Ok(Some(exit))
     }
 
-    /// Writes what would be sent of each record, and warnings about their faults.
+    /// Writes what would be sent for each record, and warnings about faults.
     pub(super) fn tell_of_trial(&mut self, records: &[UpdateRecord]) -> Result<Exit, Failure> {
         self.tally.tried += records.len();
         for record in records {

@@ -165,7 +165,7 @@ async fn a_refused_element_set_is_left_out() {
             "-",
         )
         .await;
-        // The element set is left out only once; a request without an element set has nothing to leave out.
+        // A request is repeated only once without its element set; a request that has none cannot omit it.
         check(
             id,
             ELEMENT_SET,

@@ -194,7 +194,7 @@ async fn an_answer_that_fits_no_request_ends_the_session() {
     }
 }
 
-/// A wrong answer is certain to belong to an operation only if no other operation is in progress.
+/// If other operations are in progress, a wrong answer may belong to one of them.
 #[tokio::test(start_paused = true)]
 async fn a_wrong_answer_may_be_that_to_another_request() {
     for sets in [&["a"][..], &["a", "b"]] {

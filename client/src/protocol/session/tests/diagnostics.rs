@@ -1,4 +1,4 @@
-//! A diagnostic in an answer is never dropped, wherever it stands: it refuses the request, or the result has it.
+//! A diagnostic in an answer is never dropped: either it refuses the request, or it is part of the result.
 
 use z3950_asn1::apdu::*;
 use z3950_asn1::es::{TaskPackage, TaskStatus};
@@ -19,7 +19,7 @@ fn several(conditions: &[i64]) -> Option<Records> {
     Some(Records::MultipleNonSurDiagnostics(all.collect()))
 }
 
-/// Additional information with a diagnostic in format diag-1.
+/// Builds additional information with a diagnostic in format diag-1.
 fn information(condition: i64) -> Option<OtherInformation> {
     let mut information = OtherInformation::default();
     let format = DiagnosticFormat::of(DefaultDiagFormat::bib1(condition, ""));
@@ -27,7 +27,7 @@ fn information(condition: i64) -> Option<OtherInformation> {
     Some(information)
 }
 
-/// `refused: 1 2`, or what the result tells: `told: 1 2`.
+/// Returns `refused: 1 2` for an error, or `told: 1 2` for the diagnostics in a result.
 fn words(result: Result<Diagnostics, Error>) -> String {
     let (word, diagnostics) = match result {
         Ok(told) => ("told:", told),
@@ -46,7 +46,7 @@ fn words(result: Result<Diagnostics, Error>) -> String {
         .join(" ")
 }
 
-/// Makes the request to which these APDUs are the answer.
+/// Makes the request that is answered by these APDUs.
 async fn check(name: &str, answer: Vec<Apdu>, expected: &str) {
     let options = init::offer().options;
     let (session, mut peer) = Peer::granting(SessionOptions::default(), options).await;
@@ -131,7 +131,7 @@ async fn audit_r_d3_diagnostics_of_searches_are_kept() {
             },
             "refused: 31",
         ),
-        // Nothing is found, so there is nothing to send.
+        // Nothing is found, so there are no records to send.
         ("out of range", none(diagnostic(13, "1")), "told: 13"),
         (
             "out of range and another",

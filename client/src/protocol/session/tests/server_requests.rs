@@ -154,7 +154,7 @@ async fn no_response_is_sent_after_the_operation_has_ended() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_what_can_be_answered_is_offered() {
+async fn only_answerable_attributes_are_offered() {
     let with = |access: bool, resource: bool| SessionOptions {
         access_control: access.then(|| Arc::new(Person(None)) as Arc<AccessControl>),
         resource_control: resource.then(|| {

@@ -241,7 +241,7 @@ fn tasks_have_the_parameters_of_their_service() {
     ] {
         let task = task.expect("encodes");
         assert_eq!(task.package_type, package_type);
-        let parameters = task.task_specific_parameters.expect("there are some");
+        let parameters = task.task_specific_parameters.expect("some exist");
         assert_eq!(parameters.direct_reference, Some(package_type));
         match TaskParameters::from_external(&parameters).expect("reads back") {
             TaskParameters::Update(update) => {

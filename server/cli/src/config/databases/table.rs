@@ -1,4 +1,4 @@
-//! What a `[[database]]` table holds while it is read, for each kind of database.
+//! The values of a `[[database]]` table while it is read, for each kind of database.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ pub(in crate::config) struct DatabaseTable {
     pub(in crate::config) files: DatabaseFiles,
     pub(in crate::config) remote: RemoteOptions,
     pub(in crate::config) cluster: ClusterSettings,
-    /// The map of an index that another program keeps.
+    /// The map of an index that belongs to another program.
     pub(in crate::config) map: Option<MapSource>,
     /// The indexes of all databases.
     pub(in crate::config) points: AccessPoints,
@@ -37,7 +37,7 @@ impl Default for DatabaseTable {
 /// A database in an index of OpenSearch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ClusterSettings {
-    /// The options, without what is read from files.
+    /// The options, without the contents of files.
     pub(crate) options: ClusterOptions,
     /// The file with the certificates to trust, in PEM.
     pub(crate) ca: Option<PathBuf>,
@@ -65,10 +65,10 @@ impl ClusterSettings {
     }
 }
 
-/// Where a map is.
+/// The origin of a map.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum MapSource {
-    /// One that the program brings, by its name.
+    /// A built-in map, by its name.
     Shipped(String),
     /// A file.
     File(PathBuf),

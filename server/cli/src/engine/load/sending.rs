@@ -154,7 +154,7 @@ impl LoadRun<'_> {
     }
 }
 
-/// Returns the result of a task.
+/// Returns the result of a task; if it panicked, a failure.
 ///
 /// # Errors
 /// The task panicked; the panic has already been printed.
@@ -165,7 +165,7 @@ async fn finished<T>(task: JoinHandle<T>) -> Result<T, Failure> {
     })
 }
 
-/// Returns the failure for a cluster that fails.
+/// Returns the failure for a load that stopped because of the cluster.
 fn stopped(error: IndexLoadError) -> Failure {
     let advice = match error {
         IndexLoadError::Blocked(_) => {

@@ -12,28 +12,28 @@ use crate::words::counted;
 
 /// The maximum number of repaired records that are named in messages.
 const MOST_NAMED: u64 = 100;
-/// The number of records after which the progress is reported where there is no progress line.
+/// The number of records after which the progress is reported if there is no progress line.
 const REPORTED: u64 = 50_000;
 
-/// How many records there were of each kind.
+/// The number of records of each kind.
 #[derive(Debug, Default)]
 pub(super) struct LoadSums {
-    /// Those that were stored or deleted.
+    /// The records that were stored or deleted.
     pub(super) loaded: u64,
-    /// Those that were stored in place of earlier ones.
+    /// The records that replaced earlier ones.
     replaced: u64,
-    /// Those that were to be deleted but do not exist.
+    /// The records that were to be deleted but do not exist.
     absent: u64,
-    /// Those that were repaired; only the first of these records are named in messages.
+    /// The records that were repaired; only the first of these are named in messages.
     repaired: u64,
-    /// Those that were left out; each of these records is named in a message.
+    /// The records that were left out; each of them is named in a message.
     pub(super) left_out: u64,
     /// The number in the last progress message.
     told: u64,
 }
 
 impl LoadSums {
-    /// Adds what came of a part of the load.
+    /// Adds the results of a part of the load.
     pub(super) fn add(&mut self, part: &LoadPart, bar: &LoadBar) {
         self.loaded += part.changed;
         self.replaced += part.replaced;
@@ -59,7 +59,7 @@ impl LoadSums {
         }
     }
 
-    /// Reports all sums. Without any record, the first one is only reported if the load is complete.
+    /// Reports all sums. If there are no records, the first sum is only reported if the load is complete.
     pub(super) fn tell_all(&self, is_deletion: bool, is_complete: bool) {
         let say = |number, what: &dyn fmt::Display| {
             note(&format_args!("{} {what}", counted(number, "record")));

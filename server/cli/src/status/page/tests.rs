@@ -82,7 +82,8 @@ fn engine(servers: &[&str]) -> Arc<ClusterDatabase> {
     Arc::new(ClusterDatabase::new(options, layout).expect("no certificates"))
 }
 
-/// The records of all databases are one family, and those of an engine are in it when they have been counted.
+/// The numbers of records of all databases are one family; the number of a database in an engine is included once it
+/// is known.
 #[tokio::test]
 async fn audit_records_in_search_engines_are_counted() {
     const COUNT: &str = r#"{"timed_out": false, "_shards": {"total": 1, "successful": 1, "failed": 0},
@@ -129,7 +130,7 @@ fn servers_of_search_engines_are_counted() {
 }
 
 #[test]
-fn the_last_reload_is_told() {
+fn the_last_reload_is_reported() {
     let status = status(None, 1);
     assert!(!status.metrics().contains("last_reload"));
     for (has_succeeded, told) in [(true, "1"), (false, "0")] {

@@ -1,4 +1,4 @@
-//! A catalogue as a backend that reads.
+//! A catalogue as a read-only backend.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -30,11 +30,12 @@ use crate::engine::plan::Page;
 use crate::engine::search::{self, EngineDatabase, clause_of};
 use crate::engine::{pages, sort};
 
-/// How long what is known of an index holds: fields may be renamed, and an alias may get another index.
+/// The time for which the description of an index is used before it is read again: fields may be renamed, and an
+/// alias may be moved to another index.
 const FRESH: Duration = Duration::from_secs(60);
 
-/// A database in the index that another program keeps, as a backend. Connections are opened when they are first needed. Updates are
-/// refused, as by any backend that has none.
+/// A database in an index that belongs to another program, as a backend. Connections are opened when they are first needed.
+/// Updates are refused, as by any backend that does not support them.
 pub struct CatalogueDatabase {
     pub(super) options: CatalogueOptions,
     map: Arc<CatalogueMap>,
@@ -45,15 +46,15 @@ pub struct CatalogueDatabase {
     pub(super) health: DatabaseHealth,
 }
 
-/// What is known of the index.
+/// The description of the index, as last read.
 struct Known {
     offer: Arc<Offer>,
-    /// Made once: every page asks for it.
+    /// Created once, because every page needs it.
     info: DatabaseInfo,
     missing: Vec<MissingField>,
-    /// When it was compared with the map; `None` if it has not been yet.
+    /// The time of the last comparison with the map; `None` before the first one.
     compared: Option<Instant>,
-    /// Whether the engine has refused a request since, as if fields had changed.
+    /// Whether the engine has since refused a request in a way that suggests that fields have changed.
     is_doubtful: bool,
 }
 
@@ -90,7 +91,8 @@ impl CatalogueDatabase {
         })
     }
 
-    /// Compares the map with the index, and offers what both have. Returns the fields of the map that the index does not have.
+    /// Compares the map with the index, and offers the attributes for which the index has fields. Returns the fields
+    /// of the map that the index does not have.
     ///
     /// # Errors
     /// See [`CatalogueError`].
@@ -99,7 +101,7 @@ impl CatalogueDatabase {
         let found = found.map_err(|failure| CatalogueError::of_fields(&failure, &self.index))?;
         let (offer, missing) = Offer::new(&self.map, Some(&found));
         if let Err(what) = offer.usable() {
-            // The next search compares it again: by what is known of it, hidden records would be found.
+            // Compare the index again before the next search: with the outdated comparison, hidden records would be found.
             self.doubt();
             return Err(CatalogueError::Foreign {
                 index: self.index.clone(),
@@ -125,7 +127,7 @@ impl CatalogueDatabase {
         Ok(missing)
     }
 
-    /// Counts all records, as a proof that the engine takes the values of the map by which records are hidden or chosen: the type of
+    /// Counts all records. This shows whether the engine accepts the values by which the map hides or selects records: the type of
     /// a field may not allow them.
     ///
     /// # Errors
@@ -140,7 +142,8 @@ impl CatalogueDatabase {
         }
     }
 
-    /// Returns the search for the first records of a query, as the engine gets it, but without asking how it folds words.
+    /// Returns the search for the first records of a query as it is sent to the engine, but without asking the engine
+    /// how it folds words.
     ///
     /// # Errors
     /// The first unsupported part of the query.
@@ -154,17 +157,17 @@ impl CatalogueDatabase {
         self.dialect.statement(&offer, &plan)
     }
 
-    /// Returns whether it was made with the same options and map.
+    /// Returns whether the database was created with the same options and map.
     pub fn is_same(&self, options: &CatalogueOptions, map: &CatalogueMap) -> bool {
         self.options == *options && *self.map == *map
     }
 
-    /// Returns what it was made with.
+    /// Returns the options with which the database was created.
     pub fn options(&self) -> &CatalogueOptions {
         &self.options
     }
 
-    /// Returns how often each server did not answer.
+    /// Returns the number of failed requests for each server.
     pub fn servers(&self) -> Vec<ServerCounts> {
         self.dialect.servers()
     }
@@ -174,20 +177,21 @@ impl CatalogueDatabase {
         search::count_records(self).await;
     }
 
-    /// Returns the number of records when they were last counted; `None` if they have not been, or not all could be.
+    /// Returns the number of records at the last count; `None` if they have not been counted, or the count was
+    /// incomplete.
     pub fn records(&self) -> Option<u64> {
         self.health.records()
     }
 
-    /// Returns what is offered, as far as it is known.
+    /// Returns the offer, as far as it is known.
     pub(super) fn current(&self) -> Arc<Offer> {
         Arc::clone(&lock(&self.known).offer)
     }
 
-    /// Returns what is offered, after the index has been compared with the map.
+    /// Returns the offer after the index has been compared with the map.
     ///
     /// # Errors
-    /// 109 if the index cannot be used.
+    /// Condition 109 if the index cannot be used.
     pub(super) async fn offer(&self) -> Result<Arc<Offer>, Diagnostic> {
         let (compared, is_doubtful) = {
             let known = lock(&self.known);
@@ -198,13 +202,13 @@ impl CatalogueDatabase {
         }
         match self.check().await {
             Ok(_) => Ok(self.current()),
-            // The search itself tells what is wrong.
+            // The search itself reports the problem.
             Err(error) if compared.is_some() && !error.is_mismatch() => Ok(self.current()),
             Err(error) => Err(self.unusable(&error)),
         }
     }
 
-    /// Has the index compared with the map before the next search.
+    /// Requires the index to be compared with the map before the next search.
     pub(super) fn doubt(&self) {
         lock(&self.known).is_doubtful = true;
     }

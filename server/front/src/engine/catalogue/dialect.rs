@@ -1,4 +1,5 @@
-//! The languages of the engines of catalogues. A dialect turns plans into requests that only read, and answers into what plans ask for.
+//! The languages of the engines of catalogues. A dialect converts plans to read-only requests, and responses to
+//! answers.
 
 use std::time::Duration;
 
@@ -21,7 +22,7 @@ pub(super) enum Dialect {
 }
 
 impl CatalogueEngine {
-    /// Returns what the engine can say of words in places.
+    /// Returns which word positions the engine can express.
     pub(super) fn skills(self) -> Skills {
         match self {
             Self::Koha => KohaDialect::SKILLS,
@@ -31,7 +32,7 @@ impl CatalogueEngine {
 }
 
 impl Dialect {
-    /// Creates the dialect of an engine. `strict` means that an answer without all parts of the index is none.
+    /// Creates the dialect of an engine. If `strict` is true, an answer that lacks a part of the index is a failure.
     pub(super) fn new(engine: CatalogueEngine, link: ReadLink, strict: bool) -> Self {
         match engine {
             CatalogueEngine::Koha => Self::Koha(KohaDialect::new(link, strict)),
@@ -39,10 +40,10 @@ impl Dialect {
         }
     }
 
-    /// Returns the fields of a map that the index has, with what they can be used for.
+    /// Returns the fields of a map that the index has, with their possible uses.
     ///
     /// # Errors
-    /// The engine does not answer, or the answer is not that of such an engine; or several indexes have the name.
+    /// The engine does not answer, or the answer is not from such an engine; or the name stands for several indexes.
     pub(super) async fn fields(&self, map: &CatalogueMap) -> Result<FieldsFound, FieldsError> {
         match self {
             Self::Koha(koha) => koha.fields().await,
@@ -61,12 +62,12 @@ impl Dialect {
         }
     }
 
-    /// Returns whether an answer may be of another index than the one whose fields are known. `index` is the index of its records, if there
-    /// are any.
+    /// Returns whether an answer may come from another index than the one whose fields are known. `index` is the index of its
+    /// records, if there are any.
     pub(super) fn is_in_doubt(&self, index: Option<&str>) -> bool {
         match self {
             Self::Koha(koha) => koha.is_in_doubt(index),
-            // Its fields take many requests.
+            // Solr needs many requests to list its fields.
             Self::Solr(_) => false,
         }
     }
@@ -87,10 +88,10 @@ impl Dialect {
         }
     }
 
-    /// Returns the search of a plan as the engine gets it, without asking the engine how it folds words.
+    /// Returns the search of a plan as it is sent to the engine, without asking the engine how it folds words.
     ///
     /// # Errors
-    /// A plan that the engine cannot be asked for.
+    /// The engine cannot carry out the plan.
     pub(super) fn statement(&self, offer: &Offer, plan: &Plan<'_>) -> Result<String, Diagnostic> {
         match self {
             Self::Koha(koha) => koha.statement(offer, plan),
@@ -98,7 +99,7 @@ impl Dialect {
         }
     }
 
-    /// Returns the most records from the first to the last one of a page.
+    /// Returns the maximum position of a record that a page can contain.
     pub(super) fn window(&self) -> usize {
         match self {
             Self::Koha(_) => koha::WINDOW,
@@ -106,7 +107,7 @@ impl Dialect {
         }
     }
 
-    /// Returns how often each server did not answer.
+    /// Returns the number of failed requests for each server.
     pub(super) fn servers(&self) -> Vec<ServerCounts> {
         match self {
             Self::Koha(koha) => koha.link.counts(),

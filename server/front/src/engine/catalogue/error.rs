@@ -1,29 +1,29 @@
-//! Why a catalogue cannot be used.
+//! The reason why a catalogue cannot be used.
 
 use super::map::CatalogueEngine;
 use super::offer::FieldsError;
 use crate::engine::link::Failure;
 
-/// Why a catalogue cannot be used as it is.
+/// The reason why a catalogue cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CatalogueError {
-    /// No server answers, or the engine refuses for now.
+    /// No server answers, or the engine temporarily refuses requests.
     #[error("{0}")]
     Unreachable(String),
     /// The engine refuses this client.
     #[error("the search engine denies access: {0}")]
     Denied(String),
-    /// There is no index of the name.
+    /// There is no index with this name.
     #[error("there is no index {0}")]
     Absent(String),
     /// The engine refuses a request.
     #[error("the search engine refuses: {0}")]
     Refused(String),
-    /// The answer is not that of such an engine.
+    /// The answer is not from such an engine.
     #[error("the answers of the search engine cannot be understood: {0}")]
     Malformed(String),
-    /// Several indexes have the name, whose records have the same numbers.
+    /// The name stands for several indexes, in which different records have the same numbers.
     #[error("{index} is an alias of {indexes} indexes; name one of them")]
     Several {
         /// The alias.
@@ -31,14 +31,14 @@ pub enum CatalogueError {
         /// The number of indexes.
         indexes: usize,
     },
-    /// The index has nothing of what the map says.
+    /// The index has none of the fields in the map.
     #[error("the index {index} is not one of {}: {what}", .engine.index())]
     Foreign {
         /// The index.
         index: String,
         /// The engine of the map.
         engine: CatalogueEngine,
-        /// What is missing.
+        /// The missing field.
         what: String,
     },
     /// The certificates to trust cannot be used.
@@ -47,12 +47,12 @@ pub enum CatalogueError {
 }
 
 impl CatalogueError {
-    /// Returns whether the index is not as the settings say. Otherwise the engine does not answer.
+    /// Returns whether the index does not match the settings. Otherwise, the engine does not answer.
     pub fn is_mismatch(&self) -> bool {
         !matches!(self, Self::Unreachable(_))
     }
 
-    /// Returns why the fields of an index are not known.
+    /// Returns the error for the reason why the fields of an index are not known.
     pub(super) fn of_fields(error: &FieldsError, index: &str) -> Self {
         match error {
             FieldsError::Failed(failure) => Self::of(failure, index),
@@ -63,7 +63,7 @@ impl CatalogueError {
         }
     }
 
-    /// Returns what a failure says of an index.
+    /// Returns the error for a failed request to an index.
     pub(super) fn of(failure: &Failure, index: &str) -> Self {
         let words = failure.to_string();
         match failure {
@@ -72,7 +72,7 @@ impl CatalogueError {
             {
                 Self::Denied(words)
             }
-            // Solr says so in HTML.
+            // Solr reports this error in HTML.
             Failure::Refused { status: 404, .. } | Failure::NotJson { status: 404, .. } => {
                 Self::Absent(index.to_owned())
             }

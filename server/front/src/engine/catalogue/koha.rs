@@ -1,8 +1,9 @@
-//! The index that Koha keeps in OpenSearch or Elasticsearch. Words are sent as they were written, and folded by the engine; where a query
-//! has to be built from words (masks, edges, distances), the engine is asked first how it folds them, unless that is known: all of Koha's
-//! analyzers fold letters and digits of ASCII alike.
+//! The index that Koha keeps in OpenSearch or Elasticsearch. Words are sent unchanged, and the engine folds them. If a query must
+//! be built from single words (for masks, edges and distances), the engine is first asked how it folds them, unless the result is
+//! known: all of Koha's analyzers fold ASCII letters and digits in the same way.
 //!
-//! A value of the index is a subfield, or several that Koha joins; the engine cannot tell fields from subfields.
+//! A value of the index is a subfield, or several subfields joined by Koha; the engine cannot distinguish fields from
+//! subfields.
 
 mod analysis;
 mod mapping;
@@ -29,15 +30,15 @@ use crate::engine::elastic::listing::around;
 use crate::engine::elastic::request::search;
 use crate::engine::link::reading::{ReadLink, Reading};
 
-/// The most records from the first to the last one of a page (`index.max_result_window`).
+/// The maximum position of a record that a page can contain (`index.max_result_window`).
 pub(super) const WINDOW: usize = 10_000;
-/// The most octets of a mapping.
+/// The maximum number of octets of a mapping.
 const MOST_MAPPING: usize = 16 << 20;
-/// The most octets of a record in an answer, as far as [`elastic::MOST_ANSWER_OCTETS`] has room for all of them. Koha keeps records that
-/// ISO 2709 has no room for as MARCXML.
+/// The maximum number of octets of a record in an answer, as far as [`elastic::MOST_ANSWER_OCTETS`] has room for all records.
+/// Koha stores records that are too long for ISO 2709 as MARCXML.
 const RECORD_OCTETS: usize = 8 << 20;
 
-/// An index of Koha's.
+/// An index of Koha.
 #[derive(Debug)]
 pub(super) struct KohaDialect {
     pub(super) link: ReadLink,
@@ -46,7 +47,7 @@ pub(super) struct KohaDialect {
 }
 
 impl KohaDialect {
-    /// The next value of a field begins 101 positions after the last word of the one before.
+    /// The next value of a field begins 101 positions after the last word of the previous value.
     pub(super) const SKILLS: Skills = Skills {
         farthest: 100,
         gaps: true,
@@ -72,7 +73,7 @@ impl KohaDialect {
         Ok(found)
     }
 
-    /// A field that an index does not have finds nothing, so an answer without records says nothing of whose it is.
+    /// A search in a missing field finds nothing, so an answer without records does not show which index it is from.
     pub(super) fn is_in_doubt(&self, index: Option<&str>) -> bool {
         index.is_none_or(|index| *index != lock(&self.known).index)
     }
@@ -127,7 +128,7 @@ impl KohaDialect {
         asked.map_err(elastic::failed)
     }
 
-    /// Asks the engine for the words that a query needs.
+    /// Asks the engine how it folds the words that a query needs.
     async fn analyzed(&self, needs: Needs) -> Result<Analysis, AskError> {
         let folding = Arc::clone(&lock(&self.known).folding);
         analysis::ask(&self.link, needs, &folding).await

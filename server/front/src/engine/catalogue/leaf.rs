@@ -1,4 +1,5 @@
-//! The leaves of clauses in a catalogue: what is wanted of an index, with text as the client wrote it. The engine folds it.
+//! The leaves of clauses in a catalogue: the condition on an index, with the text as the client wrote it. The engine
+//! folds it.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -14,33 +15,37 @@ use crate::engine::clause::spans::{self, SpanWords};
 /// A condition on a record of a catalogue.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::engine) struct CatalogueLeaf {
-    /// The index. It stays the same if another offer takes the place of the one that it is from.
+    /// The index. It remains the same object if the offer is replaced by a newer one.
     pub(super) point: Arc<Point>,
     pub(super) wanted: Wanted,
 }
 
-/// What is wanted of an index.
+/// The condition on an index.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Wanted {
-    /// A value in one of its fields.
+    /// The record has a value in one of the fields.
     Exists,
-    /// A value to sort by.
+    /// The record has a value to sort by.
     Sortable,
-    /// One of these identifiers.
+    /// The record has one of these identifiers.
     Identifiers(Arc<[String]>),
-    /// All of these words, or any of them, each in any field and place: roles `Words` and, for masks, `Masks`.
+    /// The record has all of these words, or any of them, in any fields and places: roles `Words` and, for masks,
+    /// `Masks`.
     Words { words: Vec<Word>, all: bool },
-    /// Words in places of one value: roles `Words`, `Masks`, and for edges `Whole` and `First`.
+    /// The record has words in places of one value: roles `Words`, `Masks`, and for edges `Whole` and `First`.
     Spans(Spans),
-    /// One of these numbers or codes as a whole: role `Keys`, or `Words` without it.
+    /// The record has one of these complete numbers or codes: role `Keys` or, if the index does not have it, `Words`.
     Keys(Vec<String>),
-    /// A number or code of which only a part is given, in one of these forms: role `Keys`, or `Masks` without it.
+    /// The record has a number or code that matches one of these forms, of which only a part is given: role `Keys`
+    /// or, if the index does not have it, `Masks`.
     OpenKeys(Vec<Word>),
-    /// Values between these, in the order of octets: role `Ranges`.
+    /// The record has a value between these bounds, in the order of octets: role `Ranges`.
     Range(TextRange),
-    /// A date: `YYYY` or `YYYYMMDD` in the roles `Years`, `Days` and `Stamps`, or the text as it was written in `Words`.
+    /// The record has this date: `YYYY` or `YYYYMMDD` in the roles `Years`, `Days` and `Stamps`, or the text as it
+    /// was written in `Words`.
     Date { digits: String, text: String },
-    /// Dates between these, in digits: roles `Years`, `Days` and `Stamps`. A bound that is a year includes or excludes all of its days.
+    /// The record has a date between these bounds, in digits: roles `Years`, `Days` and `Stamps`. A bound that is a
+    /// year includes or excludes all of its days.
     Dates(TextRange),
 }
 
@@ -54,15 +59,15 @@ pub(super) type Part = spans::Part<Placed>;
 /// Adjacent words, which may have to begin or end the value.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::engine) struct Placed {
-    /// At least one.
+    /// The words; at least one.
     pub(super) words: Vec<Word>,
-    /// Whether they begin the value.
+    /// Whether the words begin the value.
     pub(super) first: bool,
-    /// Whether they end the value.
+    /// Whether the words end the value.
     pub(super) last: bool,
 }
 
-/// What stands between two blanks of a term. The engine may see several words in it.
+/// The text between two spaces of a term. The engine may split it into several words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Word(pub(super) Vec<WordPart>);
 
@@ -88,7 +93,7 @@ impl Word {
         }
     }
 
-    /// Returns the beginning of a word of which only the end is missing.
+    /// Returns the beginning of a word that is only truncated at its end.
     pub(super) fn beginning(&self) -> Option<&str> {
         match &*self.0 {
             [WordPart::Text(text), WordPart::Any] => Some(text),
@@ -111,7 +116,7 @@ impl Placed {
         text_of(&self.words)
     }
 
-    /// Returns whether the words have to touch an edge of the value.
+    /// Returns whether the words must be at an edge of the value.
     pub(super) fn has_edges(&self) -> bool {
         self.first || self.last
     }
@@ -164,7 +169,7 @@ impl Leaf for CatalogueLeaf {
     fn octets(&self) -> usize {
         let range = |(from, to): &TextRange| bound_octets(from) + bound_octets(to);
         match &self.wanted {
-            // The identifiers are those of a set that counts them.
+            // The set of identifiers already counts their octets.
             Wanted::Exists | Wanted::Sortable | Wanted::Identifiers(_) => 0,
             Wanted::Words { words, .. } | Wanted::OpenKeys(words) => {
                 words.iter().map(Word::octets).sum()

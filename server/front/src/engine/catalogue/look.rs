@@ -1,4 +1,5 @@
-//! What an index looks like to somebody who wants to serve it: the product, the map that fits it, and what would be answered.
+//! Examines an index for somebody who wants to serve it: the product, the map that fits the index, and the searches
+//! that would be answered.
 
 use std::fmt;
 use std::time::Duration;
@@ -14,22 +15,22 @@ use crate::engine::link::address::{ClusterAccess, ClusterAddress};
 use crate::engine::link::reading::{ReadLink, Reading};
 use crate::engine::link::{Failure, shortened};
 
-/// The most octets of a server's words about itself.
+/// The maximum number of octets of a server's description of itself.
 const MOST_ABOUT: usize = 1 << 20;
 
-/// What an index looks like.
+/// The result of examining an index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Look {
-    /// The product and version that the server says it is, if it says so.
+    /// The product and version reported by the server, if it reports them.
     pub product: Option<String>,
     /// The index.
     pub index: String,
-    /// Whether `z3950d` itself has made it, for its own records.
+    /// Whether `z3950d` itself created the index, for its own records.
     pub is_own: bool,
-    /// The map that fits best, if any does.
+    /// The map that fits best; `None` if none fits.
     pub fitting: Option<FittingMap>,
-    /// Why the other maps do not fit: their names, and what is missing.
+    /// The maps that do not fit: their names, and what the index lacks.
     pub others: Vec<(String, String)>,
 }
 
@@ -41,15 +42,15 @@ pub struct FittingMap {
     pub name: String,
     /// The number of records that can be found.
     pub records: Option<usize>,
-    /// The indexes that are offered: the name, with the uses of its fields.
+    /// The indexes that are offered: their names, with the uses of their fields.
     pub offered: Vec<(String, Vec<&'static str>)>,
     /// The number of indexes of the map that have fields.
     pub indexes: usize,
-    /// What the index does not have.
+    /// The fields that the index does not have.
     pub missing: Vec<MissingField>,
 }
 
-/// Looks at an index, and compares it with each shipped map. Nothing is changed.
+/// Examines an index, and compares it with each built-in map. Nothing is changed.
 ///
 /// # Errors
 /// No server answers, or there is no such index.
@@ -103,7 +104,7 @@ pub async fn look(
     }
 }
 
-/// Returns what a server says it is, if it is a product whose servers say so.
+/// Returns the product and version reported by a server, if it is a product that reports them.
 ///
 /// # Errors
 /// The server does not answer.
@@ -127,7 +128,7 @@ fn product_of(about: &Value) -> Option<String> {
     Some(shortened(&format!("{product} {}", text("number")?)))
 }
 
-/// Returns whether an index has the mark of those that `z3950d` makes.
+/// Returns whether an index has the mark of the indexes that `z3950d` creates.
 async fn is_own(link: &ReadLink) -> bool {
     let mapping = link
         .ask(Reading::Mapping, "", &Value::Null, MOST_ABOUT)
@@ -137,7 +138,7 @@ async fn is_own(link: &ReadLink) -> bool {
     indexes.any(|index| index.pointer("/mappings/_meta/z3950d").is_some())
 }
 
-/// Compares an index with a map; also returns what is missing if the map does not fit.
+/// Compares an index with a map; if the map does not fit, the error lists what is missing.
 async fn fitted(
     name: &str,
     map: &CatalogueMap,
@@ -168,7 +169,7 @@ async fn fitted(
 }
 
 impl fmt::Display for Look {
-    /// Writes lines for people.
+    /// Formats the result as lines of text for people.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let product = self
             .product

@@ -1,5 +1,5 @@
-//! The map of a catalogue: which field of another program's index answers which attribute, in TOML. Maps of well-known programs are
-//! shipped; a site changes a copy of one.
+//! The map of a catalogue: it says which field of another program's index answers which attribute, in TOML. Maps for well-known
+//! programs are built in; a site can change a copy of one.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,7 +11,7 @@ use z3950_server::memory::Kind;
 
 use crate::engine::hits::MOST_KEPT;
 
-/// The maps that are shipped, each with the name that settings give it.
+/// The built-in maps, each with its name in settings.
 const SHIPPED: [(&str, &str); 3] = [
     ("koha", include_str!("maps/koha.toml")),
     ("vufind", include_str!("maps/vufind.toml")),
@@ -29,7 +29,7 @@ pub enum CatalogueEngine {
 }
 
 impl CatalogueEngine {
-    /// Returns whose index it is.
+    /// Returns the name of the program that made the index.
     pub(super) fn index(self) -> &'static str {
         match self {
             Self::Koha => "Koha's",
@@ -38,43 +38,44 @@ impl CatalogueEngine {
     }
 }
 
-/// A map: the fields of a catalogue's index, and what they are used for.
+/// A map: the fields of a catalogue's index, and their uses.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CatalogueMap {
     pub(super) engine: CatalogueEngine,
     pub(super) record: RecordFields,
-    /// The records that are never found: those with one of these values.
+    /// The records that can never be found: records with any of these values.
     pub(super) hidden: Vec<FieldValue>,
-    /// The records that can be found: those with all of these values.
+    /// The records that can be found: records with all of these values.
     pub(super) only: Vec<FieldValue>,
     pub(super) indexes: Vec<IndexFields>,
 }
 
-/// Where a record is, and what identifies it.
+/// The fields with the record and its identifier.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct RecordFields {
     /// The field of the identifier; `_id` is that of the document itself.
     pub(super) identifier: Field,
-    /// The field that makes the order of records the same each time; each record has another value.
+    /// The field that makes the order of records always the same; no two records have the same value.
     pub(super) order: Field,
-    /// The field with the same order in whole numbers, by which the engine is asked for records far from the first, if there is one.
+    /// The field with the same order as whole numbers, if there is one. It is used to request records at high
+    /// positions.
     pub(super) number: Option<Field>,
-    /// The most records from the first to the last one of a page, if the index has another limit than the engine.
+    /// The maximum position of a record that a page can contain, if the index has another limit than the engine.
     pub(super) window: Option<usize>,
     /// The field with the record.
     pub(super) field: Field,
-    /// The field that says what form the record has, if there is one.
+    /// The field with the format of the record, if there is one.
     pub(super) format: Option<Field>,
-    /// The field of a record that is JSON itself, and not a text, if there is one.
+    /// The field of a record that is a JSON object and not a string, if there is one.
     pub(super) object: Option<Field>,
 }
 
-/// A field, by its name and, if indexes of other versions name it otherwise, its other names.
+/// A field, with its name and the names that other versions of the index use for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Field {
-    /// At least one; the first that the index has is used.
+    /// The names, at least one; the first name that the index has is used.
     pub(super) names: Vec<String>,
-    /// The line of the map.
+    /// The line in the map.
     pub(super) line: usize,
 }
 
@@ -90,29 +91,29 @@ pub(super) struct FieldValue {
 pub(super) struct IndexFields {
     /// The name, which is also that of the CQL index.
     pub(super) name: String,
-    /// The line of the map.
+    /// The line in the map.
     pub(super) line: usize,
     /// The Use values (Bib-1 type 1).
     pub(super) uses: Vec<i64>,
     pub(super) kind: Kind,
     /// The fields of each role.
     pub(super) fields: BTreeMap<Role, Vec<Field>>,
-    /// The codes that users know, with the values that the engine has.
+    /// The codes that users enter, with the corresponding values in the engine.
     pub(super) table: Option<Arc<BTreeMap<String, String>>>,
 }
 
-/// What a field is used for.
+/// The use of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Role {
     /// Words, analysed by the engine.
     Words,
     /// Words that are not stemmed, for truncation, masks and distances.
     Masks,
-    /// Whole values without punctuation, in the form that the engine gives them.
+    /// Complete values without punctuation, as normalized by the engine.
     Whole,
     /// Beginnings of values.
     First,
-    /// Values that match only as a whole.
+    /// Values that match only when complete.
     Keys,
     /// Values in the order of their octets.
     Ranges,
@@ -146,7 +147,7 @@ impl Role {
         Self::Sort,
     ];
 
-    /// Returns the key of the map.
+    /// Returns the key in the map.
     pub(super) fn key(self) -> &'static str {
         match self {
             Self::Words => "words",
@@ -164,35 +165,35 @@ impl Role {
         }
     }
 
-    /// Returns whether a search can use the field, and not only a list or an order.
+    /// Returns whether searches can use the field, and not only lists or sorting.
     pub(super) fn is_searched(self) -> bool {
         !matches!(self, Self::Scan | Self::Facet | Self::Sort)
     }
 }
 
-/// Why a map cannot be used: the line, counted from 1, and what is wrong there.
+/// The reason why a map cannot be used: the line, counted from 1, and the fault there.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {words}")]
 pub struct CatalogueMapError {
     /// The line.
     pub line: usize,
-    /// What is wrong.
+    /// A description of the fault.
     pub words: String,
 }
 
 impl CatalogueMap {
-    /// Returns the text of a shipped map: `koha`, `vufind` or `blacklight`.
+    /// Returns the text of a built-in map: `koha`, `vufind` or `blacklight`.
     pub fn shipped(name: &str) -> Option<&'static str> {
         let found = SHIPPED.iter().find(|(known, _)| *known == name);
         found.map(|(_, text)| *text)
     }
 
-    /// Returns the names of the shipped maps.
+    /// Returns the names of the built-in maps.
     pub fn names() -> impl Iterator<Item = &'static str> {
         SHIPPED.iter().map(|(name, _)| *name)
     }
 
-    /// Reads a map.
+    /// Parses a map.
     ///
     /// # Errors
     /// See [`CatalogueMapError`].
@@ -231,13 +232,13 @@ impl CatalogueMap {
         fields.flat_map(|field| field.names.iter().map(String::as_str))
     }
 
-    /// Returns the engine whose language the map is for.
+    /// Returns the engine for whose language the map is written.
     pub fn engine(&self) -> CatalogueEngine {
         self.engine
     }
 }
 
-/// Returns the number of the line of an offset.
+/// Returns the number of the line that contains an offset.
 fn line_of(text: &str, at: usize) -> usize {
     let before = text.as_bytes().iter().take(at);
     before.filter(|octet| **octet == b'\n').count() + 1
@@ -280,7 +281,7 @@ struct ValueText {
     value: String,
 }
 
-/// What the engine's program appends to the name of a field, by role.
+/// The suffixes that the engine's program appends to the name of a field, by role.
 #[derive(Default, Deserialize)]
 #[serde(transparent)]
 struct Suffixes(BTreeMap<String, Name>);
@@ -330,11 +331,11 @@ impl IndexText {
     }
 }
 
-/// Between the names that a field has in several versions.
+/// The separator between the names that a field has in several versions.
 const OR: char = '|';
-/// The most characters of a field's name.
+/// The maximum number of characters of a field's name.
 const MOST_NAME: usize = 200;
-/// The most indexes: those of a backend, without `docid` and `any`.
+/// The maximum number of indexes: the limit of a backend, without `docid` and `any`.
 const MOST_INDEXES: usize = 126;
 
 struct Reader<'t> {
@@ -460,12 +461,12 @@ impl Reader<'_> {
         })
     }
 
-    /// Returns fields with what is appended to them in a role; none, if nothing is said of the role.
+    /// Returns fields with the suffix of a role appended; no fields if the role does not have a suffix.
     fn with_suffix(&self, role: Role, fields: &[Name]) -> Result<Vec<Field>, CatalogueMapError> {
         let Some(suffix) = self.suffixes.0.get(role.key()) else {
             return Ok(Vec::new());
         };
-        // An index has one field to list or to sort by.
+        // Only the first field is used for listing and sorting.
         let most = if role.is_searched() { fields.len() } else { 1 };
         let fields = fields.iter().take(most).map(|name| {
             let names = suffix.get_ref().split(OR).map(str::trim);
@@ -476,7 +477,8 @@ impl Reader<'_> {
         fields.collect()
     }
 
-    /// Sets that keep their records ask for all of them at once.
+    /// Checks the size of a window. A set that keeps its records requests all of them at once, so they must fit in
+    /// the window.
     fn window(&self, most: &Spanned<usize>) -> Result<usize, CatalogueMapError> {
         if *most.get_ref() < MOST_KEPT {
             let words = format!("a window has at least {MOST_KEPT} records");
@@ -490,7 +492,8 @@ impl Reader<'_> {
         self.checked(names.collect(), name.span().start)
     }
 
-    /// Names are a part of requests, so they consist of what no engine takes for more than a name.
+    /// Checks the names of a field. Names become a part of requests, so they only have characters to which no engine
+    /// gives a special meaning.
     fn checked(&self, names: Vec<String>, at: usize) -> Result<Field, CatalogueMapError> {
         let is_part = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         let wrong = { names.iter() }
@@ -516,7 +519,7 @@ impl Reader<'_> {
 pub(super) const IDENTIFIER: &str = "docid";
 
 impl fmt::Display for Field {
-    /// Writes the names.
+    /// Writes the names, separated as in the map.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.names.join(" or "))
     }

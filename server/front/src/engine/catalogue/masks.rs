@@ -4,11 +4,12 @@ use z3950_server::memory::index_map::{ANY_NUMBER, AT_MOST_ONE, EXACTLY_ONE};
 
 use super::leaf::{Word, WordPart};
 
-/// Splits a text at blanks. The ends that are open are those of every word or, in order, those of the text.
+/// Splits a text at spaces. If `in_order` is true, the open ends are those of the whole text, otherwise those of
+/// every word.
 pub(super) fn open_words(text: &str, (left, right): (bool, bool), in_order: bool) -> Vec<Word> {
     let has_text = |word: &&str| word.chars().any(char::is_alphanumeric);
     let is_open = left || right;
-    // A word of punctuation alone says nothing, and is not a word to truncate.
+    // A word that is only punctuation matches nothing, so it is not truncated.
     let words = text
         .split_whitespace()
         .filter(|word| !is_open || has_text(word));
@@ -22,17 +23,17 @@ pub(super) fn open_words(text: &str, (left, right): (bool, bool), in_order: bool
     words.collect()
 }
 
-/// Returns a word whose left and right ends are open if the flags say so.
+/// Returns a word; the flags say whether its left and right ends are open.
 pub(super) fn open_word(text: String, left: bool, right: bool) -> Word {
     let any = |is_there: bool| is_there.then_some(WordPart::Any);
     let parts = [any(left), Some(WordPart::Text(text)), any(right)];
     Word(parts.into_iter().flatten().collect())
 }
 
-/// Splits a text with placeholders into words; `None` if one of them only consists of masks.
+/// Splits a text with placeholders into words; `None` if one of the words consists only of masks.
 ///
-/// Unlike a text without masks, it is split at punctuation too, since the engine never sees it as a whole. What stands within words to
-/// the engine (UAX #29) stays: apostrophes, points, and commas between digits.
+/// Unlike a text without masks, it is also split at punctuation, because the engine never sees the whole text. Characters that
+/// the engine treats as parts of words (UAX #29) are kept: apostrophes, points, and commas between digits.
 pub(super) fn split_masked(text: &str) -> Option<Vec<Word>> {
     let characters: Vec<char> = text.chars().collect();
     let mut words = Vec::new();
@@ -63,7 +64,7 @@ fn belongs(character: char, before: Option<char>, after: Option<char>) -> bool {
         '\'' | '\u{2019}' | '.' | '\u{b7}' => is_letter(before) && is_letter(after),
         ',' => is_digit(before) && is_digit(after),
         '_' => true,
-        // Marks are combined with the letters before them.
+        // Combining marks belong to the letters before them.
         other => other.is_alphanumeric() || is_mask(other) || !other.is_ascii() && is_mark(other),
     }
 }
@@ -72,7 +73,7 @@ fn is_mark(character: char) -> bool {
     unicode_normalization::char::is_combining_mark(character)
 }
 
-/// Returns a text with placeholders as one word; `None` if it only consists of masks.
+/// Returns a text with placeholders as one word; `None` if it consists only of masks.
 pub(super) fn one_word(word: &str) -> Option<Word> {
     let mut parts: Vec<WordPart> = Vec::new();
     for character in word.chars() {
@@ -88,7 +89,7 @@ pub(super) fn one_word(word: &str) -> Option<Word> {
                 continue;
             }
         };
-        // Two of these are one.
+        // Two adjacent masks for any text are the same as one.
         if mask != WordPart::Any || parts.last() != Some(&WordPart::Any) {
             parts.push(mask);
         }

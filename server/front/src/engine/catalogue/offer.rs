@@ -1,4 +1,5 @@
-//! What a catalogue can be asked: the map, compared with the fields that the engine says its index has. What is missing is not offered.
+//! The searches that a catalogue supports: the map, compared with the fields that the engine reports for its index.
+//! Attributes whose fields are missing are not offered.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -16,12 +17,12 @@ use super::map::{
 };
 use crate::engine::link::Failure;
 
-/// What a field of an engine's index can be used for.
+/// The possible uses of a field in an engine's index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Abilities {
     /// Its text is analysed into words.
     pub(super) words: bool,
-    /// Its values are searched as they are.
+    /// Its values can be searched without analysis.
     pub(super) keys: bool,
     /// Its values are compared by the order of their octets.
     pub(super) compares: bool,
@@ -51,10 +52,10 @@ impl Abilities {
 /// The fields of an engine's index, by name.
 pub(super) type FieldsFound = HashMap<String, Abilities>;
 
-/// Why the fields of an index are not known.
+/// The reason why the fields of an index are not known.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub(super) enum FieldsError {
-    /// The request has no answer.
+    /// The request failed.
     #[error("{0}")]
     Failed(#[from] Failure),
     /// The name stands for this number of indexes.
@@ -67,15 +68,15 @@ pub(super) enum FieldsError {
 pub struct MissingField {
     /// The line of the map.
     pub line: usize,
-    /// The index of the map; empty for the record and for what is hidden.
+    /// The index in the map; empty for the fields of the record and for hidden records.
     pub index: String,
     /// The use of the field: the key of the map.
     pub role: String,
     /// The field, with its other names.
     pub field: String,
-    /// Whether the index has the field, or one with another of its names, but cannot use it so.
+    /// Whether the index has the field under one of its names, but with a type that does not allow this use.
     pub is_unfit: bool,
-    /// Whether the index is not offered at all now.
+    /// Whether the index is no longer offered at all.
     pub is_lost: bool,
 }
 
@@ -107,22 +108,22 @@ impl fmt::Display for MissingField {
     }
 }
 
-/// What a catalogue can be asked.
+/// The searches that a catalogue supports.
 #[derive(Debug)]
 pub(in crate::engine) struct Offer {
     pub(super) engine: CatalogueEngine,
     pub(super) indexes: IndexMap,
     points: Vec<Arc<Point>>,
     pub(super) record: RecordPlace,
-    /// Field and value of the records that are never found.
+    /// The fields and values of the records that can never be found.
     pub(super) hidden: Vec<(String, String)>,
-    /// Field and value of the records that can be found.
+    /// The fields and values of the records that can be found.
     pub(super) only: Vec<(String, String)>,
-    /// A missing field by which records would be hidden. Solr knows some fields only if a record has them.
+    /// A missing field by which records would be hidden. Solr only knows some fields if a record has them.
     unhidden: Option<MissingField>,
 }
 
-/// Where a record is, and what identifies it.
+/// The fields with the record and its identifier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RecordPlace {
     pub(super) identifier: String,
@@ -140,7 +141,7 @@ pub(super) struct Point {
     pub(super) name: String,
     pub(super) kind: Kind,
     fields: BTreeMap<Role, Vec<String>>,
-    /// The codes that users know, with the values that the engine has.
+    /// The codes that users enter, with the corresponding values in the engine.
     pub(super) table: Option<Arc<BTreeMap<String, String>>>,
 }
 
@@ -155,7 +156,7 @@ impl Point {
         }
     }
 
-    /// Returns the fields of a role; none if the index cannot be used so.
+    /// Returns the fields of a role; empty if the index cannot be used for it.
     pub(super) fn fields(&self, role: Role) -> &[String] {
         self.fields.get(&role).map_or(&[], Vec::as_slice)
     }
@@ -172,13 +173,13 @@ impl Point {
 
 /// The comparison of a map with an index.
 struct Comparison<'a> {
-    /// The fields of the index; `None` before anything is known of it.
+    /// The fields of the index; `None` if they are not known yet.
     found: Option<&'a FieldsFound>,
     missing: Vec<MissingField>,
 }
 
 impl Comparison<'_> {
-    /// Returns the name of a field that the index has, and that can be used as is needed. A field that is missing is noted.
+    /// Returns the name of a field that the index has and that supports the use. A missing field is recorded.
     fn choose(
         &mut self,
         index: &str,
@@ -203,7 +204,7 @@ impl Comparison<'_> {
         chosen
     }
 
-    /// Returns where records are; what is missing is empty.
+    /// Returns the fields of records; the names of missing fields are empty.
     fn record(&mut self, record: &RecordFields) -> RecordPlace {
         let mut place = |role: &str, field: &Field, is: fn(Abilities) -> bool| {
             self.choose("", role, field, is).unwrap_or_default()
@@ -211,10 +212,10 @@ impl Comparison<'_> {
         let identifier = place("identifier", &record.identifier, |_| true);
         let order = place("order", &record.order, |has| has.sorts);
         let field = place("record", &record.field, |has| has.stored);
-        // Without it, records far from the first cannot be had, as in older versions.
+        // Without this field, records far from the first cannot be read, as in older versions.
         let number = record.number.as_ref();
         let number = number.and_then(|number| self.choose("", "number", number, |has| has.counts));
-        // A form of records that an older version does not know does not occur in its index.
+        // If an older version does not know a form of records, its index does not contain that form.
         let mut optional = |role: &str, field: &Option<Field>| {
             self.choose("", role, field.as_ref()?, |has| has.stored)
         };
@@ -229,8 +230,8 @@ impl Comparison<'_> {
         }
     }
 
-    /// Returns fields and values by which records are left out. A missing field stays among them, so that no record is found by mistake: Solr
-    /// knows some fields only if a record has them, and refuses searches in others.
+    /// Returns fields and values by which records are excluded. A missing field is kept, so that no record is found by mistake:
+    /// Solr only knows some fields if a record has them, and refuses searches in others.
     fn values(&mut self, role: &str, values: &[FieldValue]) -> Vec<(String, String)> {
         let values = values.iter().map(|value| {
             let chosen = self.choose("", role, &value.field, |has| has.keys || has.words);
@@ -259,7 +260,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// Notes that an index has lost all of its fields.
+    /// Records that an index has lost all of its fields.
     fn lose(&mut self, index: &str) {
         let fields = self.missing.iter_mut();
         for field in fields.filter(|field| field.index == index) {
@@ -269,8 +270,8 @@ impl Comparison<'_> {
 }
 
 impl Offer {
-    /// Compares a map with the fields of an index; `None` offers all of the map, before anything is known of the index. Also returns what
-    /// is missing.
+    /// Compares a map with the fields of an index; with `None`, everything in the map is offered, because the fields are not
+    /// known yet. Also returns the missing fields.
     pub(super) fn new(
         map: &CatalogueMap,
         found: Option<&FieldsFound>,
@@ -343,7 +344,7 @@ impl Offer {
         self.points.iter()
     }
 
-    /// Returns the attributes that a query may have, for Explain: those that at least one index honours.
+    /// Returns the attributes that a query may have, for Explain: the attributes that at least one index supports.
     pub(super) fn attributes(&self) -> Vec<AttributeInfo> {
         let has = |roles: &[Role]| {
             let mut points = self.points.iter();
@@ -367,10 +368,10 @@ impl Offer {
         all
     }
 
-    /// Returns whether records can be found and given.
+    /// Checks that records can be found and returned.
     ///
     /// # Errors
-    /// What is missing.
+    /// A description of what is missing.
     pub(super) fn usable(&self) -> Result<(), String> {
         let place = &self.record;
         if place.field.is_empty() {
@@ -393,7 +394,7 @@ impl Offer {
     }
 }
 
-/// The indexes that access points always have: those of identifiers and of everything.
+/// The indexes that access points always have: identifiers, and everything.
 const FIXED: [(&str, Kind); 2] = [(IDENTIFIER, Kind::Octets), ("any", Kind::Text)];
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What a catalogue is asked, and what it answers, in no engine's language.
+//! Plans and answers of a catalogue, independently of the engine's language.
 
 use super::leaf::CatalogueLeaf;
 pub(super) use crate::engine::answer::{AskError, TermsAnswer};
@@ -8,28 +8,28 @@ use crate::engine::plan;
 
 /// A condition on records of a catalogue.
 pub(super) type Clause = clause::Clause<CatalogueLeaf>;
-/// What to ask a catalogue. Records that are hidden are left out by the dialect.
+/// The request to a catalogue. The dialect excludes hidden records.
 pub(super) type Plan<'a> = plan::Plan<'a, CatalogueLeaf>;
-/// A part of the order of records: the field.
+/// A part of the order of records: a field.
 pub(super) type OrderBy = plan::OrderBy<String>;
-/// A facet to count: the field.
+/// A facet to count: a field.
 pub(super) type FacetOf = plan::FacetOf<String>;
 /// The answer of a catalogue.
 pub(super) type Answer = EngineAnswer<String>;
 
-/// A record of an answer; it has the identifier that the engine knows it by.
+/// A record of an answer, with the engine's identifier.
 pub(super) type CatalogueHit = Hit<String>;
 
 /// Terms to list: the values of a field around a start.
 #[derive(Clone, Debug)]
 pub(super) struct TermsPlan<'a> {
-    /// The field: that of the role [`Scan`](super::map::Role::Scan).
+    /// The field: the one with the role [`Scan`](super::map::Role::Scan).
     pub(super) field: &'a str,
-    /// The start as the client wrote it; the engine folds it. It is empty for the first value.
+    /// The start as the client wrote it; the engine folds it. If it is empty, the list begins with the first value.
     pub(super) start: &'a str,
-    /// The most values before the start, and from it on.
+    /// The maximum number of values before the start, and from the start onwards.
     pub(super) before: usize,
     pub(super) after: usize,
-    /// The records whose values are listed; `None` for all.
+    /// The records whose values are listed; `None` for all records.
     pub(super) within: Option<&'a Clause>,
 }

@@ -1,4 +1,5 @@
-//! Scan: whole values of an index around a start, as the engine lists them, each with its number of records (Z39.50-2003 §3.2.8.1).
+//! Scan: complete values of an index around a start, as the engine lists them, each with its number of records
+//! (Z39.50-2003 §3.2.8.1).
 
 use z3950_server::asn1::bib1::attributes::{RELATION, RELATION_EQUAL, STRUCTURE, TRUNCATION};
 use z3950_server::asn1::bib1::diagnostics::Condition;
@@ -14,7 +15,7 @@ use super::search::point;
 use crate::engine::scan;
 use crate::engine::search::{EngineDatabase as _, changing};
 
-/// Structures that ask for words: word, word list, free-form text, document text.
+/// The structures for words: word, word list, free-form text, document text.
 const OF_WORDS: [i64; 4] = [2, 6, 105, 106];
 
 impl CatalogueDatabase {
@@ -27,7 +28,7 @@ impl CatalogueDatabase {
         scanned.ok_or_else(changing)
     }
 
-    /// Returns values; nothing if the index has other fields than those of the offer.
+    /// Returns the values; `None` if the fields of the index have changed since the offer was made.
     async fn scanned_by(
         &self,
         offer: &Offer,
@@ -47,7 +48,7 @@ impl CatalogueDatabase {
             return refused(Condition::TRUNCATION, TRUNCATION);
         }
         let structure = written.value(STRUCTURE);
-        // The engine lists values, and no words.
+        // The engine lists whole values, not words.
         if point.kind == Kind::Text && structure.is_some_and(|one| OF_WORDS.contains(&one)) {
             return refused(Condition::STRUCTURE, STRUCTURE);
         }

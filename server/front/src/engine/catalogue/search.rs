@@ -1,4 +1,4 @@
-//! A catalogue as a database that is found, presented and sorted as any other in an engine.
+//! Implements the searching, presenting and sorting of a catalogue like that of any other database in an engine.
 
 use std::sync::Arc;
 
@@ -87,7 +87,8 @@ impl EngineDatabase for CatalogueDatabase {
         Ok(Some(place.and_then(first_number).unwrap_or_default()))
     }
 
-    /// Compares the index with the map again, if an answer may be of another index than the one that was compared.
+    /// Compares the index with the map again, if an answer may come from another index than the one that was
+    /// compared.
     async fn has_changed(&self, offer: &Offer, index: Option<&str>) -> Result<bool, Diagnostic> {
         if !self.dialect.is_in_doubt(index) {
             return Ok(false);
@@ -123,7 +124,7 @@ impl IndexReader for Offer {
         Ok((field.to_owned(), sortable))
     }
 
-    /// The engine compares values as it does.
+    /// The engine compares values unchanged.
     fn sort_value(&self, _: &String, text: &str) -> String {
         text.to_owned()
     }
@@ -132,7 +133,7 @@ impl IndexReader for Offer {
 /// Returns the point of an index.
 ///
 /// # Errors
-/// 114 if it is not offered.
+/// Condition 114 if it is not offered.
 pub(super) fn point(offer: &Offer, index: IndexId) -> Result<&Arc<Point>, Diagnostic> {
     let unknown = || diagnostic(Condition::USE, "");
     offer.point(index).ok_or_else(unknown)

@@ -1,7 +1,8 @@
-//! The index that VuFind, Blacklight or another program keeps in Solr. A client's text is only ever the value of a parameter of ours that
-//! no parser of Solr reads, or is escaped character by character; Solr folds it as it has folded the records.
+//! The index that VuFind, Blacklight or another program keeps in Solr. A client's text is either the value of one of our own
+//! parameters, which no parser of Solr reads, or is escaped character by character. Solr folds it in the same way as the records.
 //!
-//! A value of the index is what its program made one; Solr cannot tell fields from subfields.
+//! The program that filled the index decided what a value of the index is; Solr cannot distinguish fields from
+//! subfields.
 
 mod analysis;
 mod fields;
@@ -25,17 +26,19 @@ use super::term::Skills;
 use crate::engine::link::Failure;
 use crate::engine::link::reading::{ReadLink, Reading};
 
-/// The most records from the first to the last one of a page. Each shard sends the order of all records before the page.
+/// The maximum position of a record that a page can contain. Each shard sends the order of all records before the
+/// page.
 pub(super) const WINDOW: usize = 50_000;
-/// The most octets of a record in an answer.
+/// The maximum number of octets of a record in an answer.
 const RECORD_OCTETS: usize = 4 << 20;
-/// The most octets of a term in an answer: Lucene has none of more than 32,766, each of which may be written as six.
+/// The maximum number of octets of a term in an answer: the limit of Lucene is 32,766 octets, each of which may be
+/// written as six.
 const TERM_OCTETS: usize = 200_000;
-/// The most octets of an answer without records and terms.
+/// The maximum number of octets of an answer without records and terms.
 const ANSWER_OCTETS: usize = 64 * 1024;
-/// The most octets of any answer.
+/// The maximum number of octets of any answer.
 const MOST_ANSWER_OCTETS: usize = 64 << 20;
-/// The most requests for separate counts that are sent at once.
+/// The maximum number of requests for separate counts that are sent at once.
 const COUNTS_AT_ONCE: usize = 4;
 
 /// A collection or core of Solr.
@@ -43,13 +46,13 @@ const COUNTS_AT_ONCE: usize = 4;
 pub(super) struct SolrDialect {
     pub(super) link: ReadLink,
     strict: bool,
-    /// Whether the index belongs to a cluster; a server without one cannot ask others.
+    /// Whether the index belongs to a cluster; a server without a cluster cannot forward requests to other servers.
     is_cluster: AtomicBool,
 }
 
 impl SolrDialect {
-    /// The next value of a field begins 100 positions after the last word of the one before, where the schema has a gap. Words at an exact
-    /// distance, and words that end a value, cannot be asked for.
+    /// The next value of a field begins 100 positions after the last word of the previous value, if the schema has a gap. Words
+    /// at an exact distance, and words that end a value, are not supported.
     pub(super) const SKILLS: Skills = Skills {
         farthest: 99,
         gaps: false,
@@ -92,7 +95,7 @@ impl SolrDialect {
         Ok(read)
     }
 
-    /// Returns the number of records that a plan finds, and why some may be missing.
+    /// Returns the number of records that a plan finds, and the reason why some may be missing.
     async fn counted(
         &self,
         offer: &Offer,
@@ -139,7 +142,7 @@ impl SolrDialect {
     }
 }
 
-/// Returns the most octets of the answer to a plan.
+/// Returns the maximum number of octets of the answer to a plan.
 fn limit_of(plan: &Plan<'_>) -> usize {
     let of_row = if plan.page.with_records {
         RECORD_OCTETS

@@ -1,8 +1,8 @@
-//! What a term with its attributes means in a catalogue, as far as the fields of its index can say it; everything else has the diagnostic
-//! of its attribute, and never another meaning (Z39.50-2003 Appendix ATR.1, conditions 113 to 126).
+//! The meaning of a term with its attributes in a catalogue, as far as the fields of its index can express it. Everything else
+//! gets the diagnostic of its attribute, and is never given another meaning (Z39.50-2003 Appendix ATR.1, conditions 113 to 126).
 //!
-//! The text of a term is split at blanks, and at punctuation if it has masks, but never folded: the engine folds it as it has folded the
-//! records.
+//! The text of a term is split at spaces, and at punctuation if it has masks, but never folded: the engine folds it in the same
+//! way as the records.
 
 use std::sync::Arc;
 
@@ -26,25 +26,25 @@ use super::plan::Clause;
 use crate::engine::clause::spans::{self, Farthest, Places};
 use crate::engine::clause::{Found, TermReader};
 
-/// What an engine can say of words in places.
+/// The word positions that an engine can express.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Skills {
-    /// The greatest distance of words: beyond it, the engine joins values.
+    /// The maximum distance of words; at higher distances, the engine would match words of different values.
     pub(super) farthest: u32,
     /// Whether words can be at an exact distance.
     pub(super) gaps: bool,
     /// Whether phrases and distances can have masks.
     pub(super) masked_phrases: bool,
-    /// Whether words can end a value that they do not begin.
+    /// Whether words can be required to end a value without beginning it.
     pub(super) ends: bool,
 }
 
-/// The most words of a term.
+/// The maximum number of words of a term.
 const MOST_WORDS: usize = 256;
-/// The most octets of an identifier.
+/// The maximum number of octets of an identifier.
 const MOST_IDENTIFIER: usize = 512;
 
-/// What a term is in an index.
+/// The meaning of a term in an index.
 type FoundTerm = Found<CatalogueLeaf, Places<Placed>>;
 
 impl TermReader for Offer {
@@ -131,7 +131,7 @@ impl Reading<'_, '_> {
         })
     }
 
-    /// Returns the clause of the records with a value in the index; all records, for the indexes `docid` and `any`.
+    /// Returns the clause for the records with a value in the index; all records, for the indexes `docid` and `any`.
     fn having(&self) -> Clause {
         match self.written.index() {
             IndexId::DOCID | IndexId::ANY => Clause::Everything,
@@ -139,7 +139,7 @@ impl Reading<'_, '_> {
         }
     }
 
-    /// Returns the clause of the term, and its places if it is a word or phrase.
+    /// Returns the clause for the term, and its places if it is a word or phrase.
     fn clause(&self) -> Result<(Clause, Option<Spans>), Diagnostic> {
         if self.written.is_always_matches() {
             return Ok((self.having(), None));
@@ -155,14 +155,14 @@ impl Reading<'_, '_> {
         }
     }
 
-    /// Returns the diagnostic for an attribute that the index cannot honour.
+    /// Returns the diagnostic for an attribute that the index does not support.
     fn refused(&self, condition: Condition, attribute_type: i64) -> Diagnostic {
         let value = self.written.value(attribute_type);
         let value = value.map(|value| value.to_string());
         diagnostic(condition, value.unwrap_or_default())
     }
 
-    /// Returns the diagnostic for a use of the index that none of its fields has.
+    /// Returns the diagnostic for an index that does not have fields for a use.
     fn without_fields(&self) -> Diagnostic {
         diagnostic(Condition::USE, &*self.point.name)
     }
@@ -235,7 +235,8 @@ impl Reading<'_, '_> {
         Ok((self.leaf(Wanted::Spans(spans.clone())), Some(spans)))
     }
 
-    /// Returns words that touch an edge of the value. Field and subfield are the same to an engine that keeps values.
+    /// Returns words that must be at an edge of the value. An engine that stores values does not distinguish fields
+    /// and subfields.
     fn edged(
         &self,
         words: Vec<Word>,
@@ -246,7 +247,7 @@ impl Reading<'_, '_> {
         let is_open = |word: Option<&Word>, at: fn(&Word) -> Option<&WordPart>| {
             word.and_then(at) == Some(&WordPart::Any)
         };
-        // A truncated end touches no edge, so it may be a beginning of the value that is truncated.
+        // A truncated end does not touch the edge of the value, so the term may be the beginning of a truncated value.
         let is_beginning = first && is_open(words.last(), |word| word.0.last());
         let whole = self.point.has(Role::Whole);
         let can = match (first, last) {
@@ -270,7 +271,8 @@ impl Reading<'_, '_> {
         Ok((self.leaf(Wanted::Spans(spans.clone())), Some(spans)))
     }
 
-    /// Returns the diagnostic for an edge of which the index knows nothing: that of the attribute which asks for it.
+    /// Returns the diagnostic for an edge that the index does not support: the diagnostic of the attribute that
+    /// requires the edge.
     fn without_edges(&self, last: bool) -> Diagnostic {
         let value = |attribute_type| self.written.value(attribute_type);
         if last && value(COMPLETENESS) != Some(COMPLETENESS_INCOMPLETE_SUBFIELD) {
@@ -282,7 +284,7 @@ impl Reading<'_, '_> {
         }
     }
 
-    /// Returns the words of the term. In a phrase, truncation applies to its ends; otherwise, to every word.
+    /// Returns the words of the term. Truncation applies to the ends of a phrase, and otherwise to every word.
     fn words(&self, in_order: bool) -> Result<Vec<Word>, Diagnostic> {
         let words = match self.written.masked() {
             Some(text) => split_masked(&text),
@@ -344,7 +346,7 @@ impl Reading<'_, '_> {
         if !self.point.has(Role::Keys) && !self.point.has(Role::Words) {
             return Err(self.without_fields());
         }
-        // Where the term is no number of the kind, nothing is found, as in memory.
+        // If the term is not a number of this kind, nothing is found, as in the memory backend.
         let Some(key) = self.written.key() else {
             return Ok(Clause::Nothing);
         };
@@ -364,7 +366,8 @@ impl Reading<'_, '_> {
         Ok(self.leaf(Wanted::Keys(forms)))
     }
 
-    /// Returns the term as one word with masks, or with open ends. A number has letters and digits only; a code is kept as it was written.
+    /// Returns the term as one word with masks, or with open ends. A number is reduced to letters and digits; a code
+    /// is kept unchanged.
     fn open_word(&self) -> Option<Word> {
         let is_code = matches!(self.point.kind, Kind::Code | Kind::Language);
         let part = |text: &str| {
@@ -373,7 +376,7 @@ impl Reading<'_, '_> {
             text.chars().filter(is_part).collect::<String>()
         };
         match self.written.masked() {
-            // Placeholders are letters.
+            // The placeholders of masks are letters, so they count as text.
             Some(text) => one_word(&part(&text)),
             None => {
                 let text = part(&self.written.text);
@@ -383,7 +386,8 @@ impl Reading<'_, '_> {
         }
     }
 
-    /// Returns the lookup of a truncated or masked number, code or date. For a part of an ISBN, that of 13 digits is another one.
+    /// Returns the lookup of a truncated or masked number, code or date. A part of an ISBN is also looked up in its
+    /// other form with 13 digits.
     fn open_key(&self) -> Result<Clause, Diagnostic> {
         let has_fields = self.point.has(Role::Keys) || self.point.has(Role::Masks);
         if !has_fields || self.point.table.is_some() {

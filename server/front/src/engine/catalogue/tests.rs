@@ -1,4 +1,5 @@
-//! A database in front of a fake node with an index as Koha makes it: what the node is asked, and what its answers mean to a client.
+//! Tests of a database in front of a fake node with an index like Koha's: the requests that the node receives, and
+//! the results of its answers for a client.
 
 mod answers;
 mod far;
@@ -53,7 +54,7 @@ fn mapping(fields: &[&str]) -> Value {
 }
 
 fn hit(number: usize) -> Value {
-    // Koha's base64 ends in a line end.
+    // Koha's base64 text ends with a line end.
     let octets = STANDARD.encode(record(number)) + "\n";
     let source = json!({ "marc_format": "base64ISO2709", "marc_data": octets });
     json!({ "_index": "koha_1", "_id": number.to_string(), "_source": source, "sort": [number] })
@@ -63,7 +64,7 @@ fn answer(total: usize, numbers: impl IntoIterator<Item = usize>) -> Value {
     asking::answer(total, numbers.into_iter().map(hit))
 }
 
-/// Answers as an index whose records have the numbers from 0 on; it folds words to lower case.
+/// Answers like an index whose records are numbered from 0; it folds words to lower case.
 fn held(request: &FakeRequest, total: usize) -> FakeAnswer {
     if request.path.ends_with("/_mapping") {
         return FakeAnswer::Json(200, mapping(&["title", "author", "note"]));
@@ -81,7 +82,7 @@ fn held(request: &FakeRequest, total: usize) -> FakeAnswer {
     {
         let ids = ids.iter().filter_map(|id| id.as_str()?.parse().ok());
         let mut ids: Vec<usize> = ids.filter(|id| *id < total).collect();
-        // Not in the order that was asked for.
+        // Answer in an order that differs from the requested order.
         ids.reverse();
         return FakeAnswer::Json(200, answer(ids.len(), ids));
     }
@@ -110,7 +111,7 @@ async fn an_index_is_compared_before_the_first_search() {
         .collect();
     let search = "/books/_search?allow_partial_search_results=true";
     assert_eq!(paths, [("GET", "/books/_mapping"), ("POST", search)]);
-    // Only what the index has is offered.
+    // Only fields that exist in the index are offered.
     for (pqf, expected) in [
         ("@attr 1=7 0306406152", Err(114)),
         ("@attr 1=63 @attr 3=1 x", Err(119)),
@@ -129,7 +130,7 @@ async fn an_index_is_compared_before_the_first_search() {
     assert_eq!(uses, [4, 12, 63, 1003, 1016, 1017, 1032, 1035, 1036]);
 }
 
-/// Nothing that a client asks makes the engine change anything.
+/// No request of a client makes the engine change anything.
 #[tokio::test]
 async fn nothing_is_written() {
     let node = FakeNode::start(|request| held(request, 2_000)).await;
@@ -165,7 +166,8 @@ async fn nothing_is_written() {
     }
 }
 
-/// All of Koha's analyzers fold letters and digits of ASCII alike, so the beginning of such a word needs no question.
+/// All of Koha's analyzers fold ASCII letters and digits in the same way, so the beginning of such a word needs no
+/// analysis request.
 #[tokio::test]
 async fn the_beginning_of_a_word_of_ascii_needs_one_request() {
     for (pqf, asks, expected) in [
@@ -198,7 +200,7 @@ async fn the_beginning_of_a_word_of_ascii_needs_one_request() {
     }
 }
 
-/// Records of a usual size are fetched together, and long ones as many as fit an answer.
+/// Records of the usual size are fetched together; of long records, as many as fit in an answer.
 #[tokio::test]
 async fn a_large_present_of_short_records_is_one_request() {
     let node = FakeNode::start(|request| held(request, 2_000)).await;
@@ -222,14 +224,14 @@ async fn a_small_set_keeps_its_records() {
     let found = searched(&database, "@attr 1=4 war").await.expect("found");
     let next = presented(&database, &found.hits, &[20, 49]).await;
     assert_eq!(next, Ok(vec![Ok(20), Ok(49)]));
-    // Its identifiers are known now. Other records do not move them, and one that is gone is told in its place.
+    // The identifiers of the set are known now: new records do not move them, and a missing record is reported in its place.
     *lock(&total) = 49;
     let again = presented(&database, &found.hits, &[30, 49]).await;
     assert_eq!(
         again,
         Ok(vec![Ok(30), Err(Condition::SYSTEM_ERROR_PRESENTING.0)])
     );
-    // Records that were added before its identifiers are known.
+    // Here, records are added before the identifiers of the set are known.
     let found = searched(&database, "@attr 1=4 war").await.expect("found");
     *lock(&total) = 52;
     let changed = presented(&database, &found.hits, &[30]).await;
@@ -254,14 +256,14 @@ async fn an_earlier_set_is_an_operand() {
         asked["query"]["bool"]["filter"][0]["bool"]["filter"],
         expected
     );
-    // That of another database is none.
+    // A result set of another database does not exist here.
     let other = database(&node, false);
     let refused = with_set(&other, pqf, Some(&found.hits)).await;
     let expected = Some(Condition::RESULT_SET_DOES_NOT_EXIST.0);
     assert_eq!(refused.err(), expected);
 }
 
-/// The engine lists values: from a start that it folds, and before it.
+/// The engine lists values, both after a start that it folds and before it.
 #[tokio::test]
 async fn values_are_listed() {
     let values = ["adams", "dickens", "twain"];

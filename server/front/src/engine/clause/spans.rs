@@ -1,5 +1,5 @@
-//! Words in places of an entry: phrases, and phrases near each other (Z39.50-2003 §3.7.2). What the words of an index are is up to the
-//! kind of index.
+//! Words in places of an entry: phrases, and phrases near each other (Z39.50-2003 §3.7.2). The kind of index determines the type
+//! of the words.
 
 use z3950_server::asn1::apdu::{
     KnownProximityUnit, ProximityOperator, ProximityUnitCode, RelationType,
@@ -10,12 +10,12 @@ use z3950_server::{Diagnostic, diagnostic};
 
 use super::{Clause, Found, Leaf};
 
-/// Adjacent words, as an index has them.
+/// Adjacent words, in the form of an index.
 pub(in crate::engine) trait SpanWords: Clone {
     /// Returns the number of words that the engine counts.
     fn count(&self) -> usize;
 
-    /// Returns about what they take in memory, besides themselves.
+    /// Returns the approximate number of octets that the words take in memory in addition to their own size.
     fn octets(&self) -> usize;
 }
 
@@ -24,7 +24,8 @@ pub(in crate::engine) trait SpanWords: Clone {
 pub(in crate::engine) enum Spans<W> {
     /// One of these phrases.
     Phrases(Vec<Phrase<W>>),
-    /// A phrase of each list, at most this number of words apart; adjacent words are one word apart. They do not overlap.
+    /// One phrase of each list, at most this number of words apart; adjacent words are one word apart. The phrases do
+    /// not overlap.
     Near {
         left: Vec<Phrase<W>>,
         right: Vec<Phrase<W>>,
@@ -48,7 +49,7 @@ pub(in crate::engine) enum Part<W> {
 /// An index, and places in its entries.
 pub(in crate::engine) type Places<W> = (IndexId, Spans<W>);
 
-/// The most phrases that stand for a proximity.
+/// The maximum number of phrases to which a proximity is expanded.
 const MOST_PHRASES: usize = 256;
 
 impl<W: SpanWords> Spans<W> {
@@ -77,7 +78,7 @@ impl<W: SpanWords> Spans<W> {
         }
     }
 
-    /// Returns about what they take in memory, besides themselves.
+    /// Returns the approximate number of octets that the spans take in memory in addition to their own size.
     pub(in crate::engine) fn octets(&self) -> usize {
         let of = |phrases: &[Phrase<W>]| {
             let parts = phrases.iter().flatten().map(|part| {
@@ -108,11 +109,11 @@ impl<W: SpanWords> Spans<W> {
         }
     }
 
-    /// Returns the phrases that find the same. Each has a fixed number of words, unlike a proximity, so that it can be an operand of
-    /// one.
+    /// Returns phrases that find the same records. Unlike a proximity, each phrase has a fixed number of words, so that it can be
+    /// an operand of a proximity.
     ///
     /// # Errors
-    /// 202 if there are too many.
+    /// Condition 202 if there are too many.
     fn into_phrases(self) -> Result<Vec<Phrase<W>>, Diagnostic> {
         match self {
             Self::Phrases(phrases) => Ok(phrases),
@@ -135,7 +136,7 @@ impl<W: SpanWords> Spans<W> {
     }
 }
 
-/// The words of a phrase.
+/// Returns the number of words of a phrase.
 fn words_of<W: SpanWords>(phrase: &[Part<W>]) -> usize {
     let words = phrase.iter().map(|part| match part {
         Part::Words(words) => words.count(),
@@ -147,7 +148,7 @@ fn words_of<W: SpanWords>(phrase: &[Part<W>]) -> usize {
 /// Returns the phrases of pairs at these distances.
 ///
 /// # Errors
-/// 202 if there are too many.
+/// Condition 202 if there are too many.
 fn with_gaps<W: SpanWords>(
     left: &[Phrase<W>],
     right: &[Phrase<W>],
@@ -174,11 +175,11 @@ fn with_gaps<W: SpanWords>(
     Ok(phrases)
 }
 
-/// Combines two operands by proximity (Z39.50-2003 §3.7.2). `farthest` is the greatest distance within an entry; `leaf` makes the leaf of
-/// places.
+/// Combines two operands by proximity (Z39.50-2003 §3.7.2). `farthest` is the maximum distance within an entry; `leaf` creates
+/// the leaf for the places.
 ///
 /// # Errors
-/// 129, 131, 132, 201, 202 and 203 for what an engine cannot be asked for.
+/// Conditions 129, 131, 132, 201, 202 and 203 for proximities that the engine does not support.
 pub(in crate::engine) fn near<L: Leaf, W: SpanWords>(
     operator: &ProximityOperator,
     left: Found<L, Places<W>>,
@@ -254,11 +255,11 @@ pub(in crate::engine) fn near<L: Leaf, W: SpanWords>(
     })
 }
 
-/// The greatest distance of words.
+/// The maximum distance of words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) enum Farthest {
-    /// No entry has so many words, so a greater distance finds the same.
+    /// No entry has so many words, so a higher distance finds the same records.
     Entry(u32),
-    /// The engine joins entries at greater distances, so these are refused.
+    /// The engine would match words of different entries at higher distances, so these are refused.
     Engine(u32),
 }

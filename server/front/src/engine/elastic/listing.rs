@@ -1,4 +1,4 @@
-//! Terms around a start, read from the engine's own dictionary of terms.
+//! The terms around a start, read from the engine's dictionary of terms.
 
 use super::ReadTerms;
 use super::request::MOST_BUCKETS;
@@ -6,8 +6,8 @@ use crate::engine::answer::{AskError, TermsAnswer};
 
 /// The terms of a field in order, each with its number of records.
 pub(in crate::engine) trait TermList: Sync {
-    /// Reads terms after a start that is not one of them; if `from` is given, those before it, the nearest first, of the records that have
-    /// one from there to the start.
+    /// Reads terms after a start that is not in the list. If `from` is given, reads the terms before the start instead, the
+    /// nearest first, of the records that have a term between `from` and the start.
     fn read(
         &self,
         start: &str,
@@ -15,7 +15,7 @@ pub(in crate::engine) trait TermList: Sync {
         most: usize,
     ) -> impl Future<Output = Result<ReadTerms, AskError>> + Send;
 
-    /// Reads the start, if any record has it, and terms after it: at least `most`, or all.
+    /// Reads the start, if any record has it, and at least `most` terms after it, or all.
     fn read_at(
         &self,
         start: &str,
@@ -23,7 +23,7 @@ pub(in crate::engine) trait TermList: Sync {
     ) -> impl Future<Output = Result<ReadTerms, AskError>> + Send;
 }
 
-/// Reads this many terms before a start, and from it on.
+/// Reads this number of terms before a start, and from the start onwards.
 pub(in crate::engine) async fn around(
     list: &impl TermList,
     start: &str,
@@ -66,8 +66,8 @@ async fn read_from(
     Ok(found)
 }
 
-/// Returns the lengths of the beginnings of a start that are tried backwards, in characters: the engine reads the records that have a term
-/// from the beginning to the start, so short ones take long. Each is a request.
+/// Returns the lengths of the prefixes of a start that are tried when reading backwards, in characters. The engine reads the
+/// records that have a term between the prefix and the start, so short prefixes take long. Each takes a request.
 fn beginnings(characters: usize) -> &'static [usize] {
     match characters {
         0 | 1 => &[0],

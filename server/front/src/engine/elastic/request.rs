@@ -1,5 +1,5 @@
-//! Plans and clauses as searches of OpenSearch and Elasticsearch, in JSON, whatever the index. A client's text is only ever the value of a
-//! query that the engine does not parse.
+//! Plans and clauses as searches of OpenSearch and Elasticsearch, in JSON, for any index. A client's text is always the value of
+//! a query that the engine does not parse.
 
 use std::ops::Bound;
 use std::time::Duration;
@@ -12,9 +12,9 @@ use crate::engine::clause::spans::{Part, Phrase, Spans};
 use crate::engine::clause::{Clause, Leaf};
 use crate::engine::plan::{FacetOf, MissingValue, OrderBy, PageStart, Plan};
 
-/// The most buckets of an aggregation (`search.max_buckets` is 65,535 for a request).
+/// The maximum number of buckets of an aggregation (`search.max_buckets` is 65,535 for a request).
 pub(in crate::engine) const MOST_BUCKETS: usize = 10_000;
-/// The most buckets of all facets of a request.
+/// The maximum number of buckets of all facets of a request.
 const MOST_BUCKETS_OF_ALL: usize = 60_000;
 
 /// An index: its fields, and the queries of its leaves.
@@ -25,7 +25,7 @@ pub(in crate::engine) trait Fields {
     /// Returns the query of a leaf.
     ///
     /// # Errors
-    /// A pattern that the engine cannot be asked for.
+    /// The engine does not support a pattern.
     fn leaf(&self, leaf: &Self::Leaf) -> Result<Value, Diagnostic>;
 
     /// Returns the field of a sort key.
@@ -34,23 +34,23 @@ pub(in crate::engine) trait Fields {
     /// Returns the field of a facet.
     fn counted(&self, terms: &<Self::Leaf as Leaf>::Counted) -> String;
 
-    /// Returns the field in which every order ends: each record has another value.
+    /// Returns the field that is the last sort key of every order; it has a different value in each record.
     fn last(&self) -> &str;
 
-    /// Returns the field of numbers in whose order records are, if they have any.
+    /// Returns the field of numbers by which records are ordered, if there is one.
     fn number(&self) -> Option<&str>;
 
     /// Returns the fields that make up a record.
     fn record(&self) -> Value;
 
-    /// Returns the query of the records that may be seen among those that a query finds.
+    /// Restricts a query to the visible records.
     fn visible(&self, found: Value) -> Value;
 }
 
 /// Returns the search of a plan.
 ///
 /// # Errors
-/// A pattern that the engine cannot be asked for.
+/// The engine does not support a pattern.
 pub(in crate::engine) fn search<F: Fields>(
     fields: &F,
     plan: &Plan<'_, F::Leaf>,
@@ -140,32 +140,32 @@ fn facet_of<F: Fields>(
     json!({ "terms": {
         "field": fields.counted(&facet.terms),
         "size": most,
-        // Each shard returns more, so that few counts are estimates.
+        // Each shard returns more terms than needed, so that few counts are estimates.
         "shard_size": most.saturating_mul(2) + 1_000,
         "order": order,
     } })
 }
 
-/// A part of the terms of a field, in one direction from a start that is not a part of it.
+/// A part of the terms of a field, in one direction from a start that is excluded.
 pub(in crate::engine) struct TermsAfter<'a, L> {
     pub(in crate::engine) field: &'a str,
     /// The term before the first one; empty for the end of the field.
     pub(in crate::engine) start: &'a str,
-    /// Reads backwards, from records that have a term from here to the start. It makes the engine read fewer records; terms before this one
-    /// then lack records.
+    /// Reads backwards, only from records that have a term between this one and the start, so that the engine reads fewer
+    /// records; the counts of terms before this one are then too low.
     pub(in crate::engine) from: Option<&'a str>,
-    /// The number of terms.
+    /// The maximum number of terms.
     pub(in crate::engine) most: usize,
     /// The records whose terms are read.
     pub(in crate::engine) within: &'a Clause<L>,
-    /// The time after which the engine answers with what it has found.
+    /// The time after which the engine answers with the records that it has found so far.
     pub(in crate::engine) deadline: Duration,
 }
 
 /// Returns the search of the terms of a field.
 ///
 /// # Errors
-/// A pattern that the engine cannot be asked for.
+/// The engine does not support a pattern.
 pub(in crate::engine) fn terms<F: Fields>(
     fields: &F,
     after: &TermsAfter<'_, F::Leaf>,
@@ -196,7 +196,7 @@ pub(in crate::engine) fn terms<F: Fields>(
 /// Returns the search that counts the records with a term of a field.
 ///
 /// # Errors
-/// A pattern that the engine cannot be asked for.
+/// The engine does not support a pattern.
 pub(in crate::engine) fn count<F: Fields>(
     fields: &F,
     field: &str,
@@ -220,7 +220,7 @@ fn visible<F: Fields>(fields: &F, clause: &Clause<F::Leaf>) -> Result<Value, Dia
 /// Returns the query of a clause.
 ///
 /// # Errors
-/// A pattern that the engine cannot be asked for.
+/// The engine does not support a pattern.
 pub(in crate::engine) fn query<F: Fields>(
     fields: &F,
     clause: &Clause<F::Leaf>,
@@ -250,7 +250,7 @@ pub(in crate::engine) fn nothing() -> Value {
     json!({ "match_none": {} })
 }
 
-/// Returns the query of the records that one of these finds.
+/// Returns the query for the records that any of these queries finds.
 pub(in crate::engine) fn any_of(mut queries: Vec<Value>) -> Value {
     match queries.pop() {
         None => nothing(),
@@ -280,7 +280,7 @@ pub(in crate::engine) fn matching(field: &str, expression: &str) -> Value {
     json!({ "regexp": { field: { "value": expression, "flags": "NONE" } } })
 }
 
-/// Returns the span of one of several; `None` of none.
+/// Returns the span of any of several spans; `None` if there are none.
 pub(in crate::engine) fn any_span(mut spans: Vec<Value>) -> Option<Value> {
     let last = spans.pop()?;
     if spans.is_empty() {
@@ -290,10 +290,11 @@ pub(in crate::engine) fn any_span(mut spans: Vec<Value>) -> Option<Value> {
     Some(json!({ "span_or": { "clauses": spans } }))
 }
 
-/// Returns the span of words in places of an entry; `None` if nothing is left of them. `words` writes adjacent words, each as a span.
+/// Returns the span of words in places of an entry; `None` if nothing is left of them. `words` converts adjacent
+/// words, each to a span.
 ///
 /// # Errors
-/// Those of `words`.
+/// The errors of `words`.
 pub(in crate::engine) fn places<W>(
     field: &str,
     spans: &Spans<W>,
@@ -316,7 +317,7 @@ pub(in crate::engine) fn places<W>(
     let mut pairs = Vec::new();
     for one in &left {
         for other in &right {
-            // Only in order: the engine misses some of those in any order.
+            // Each order is searched separately, because an unordered search in the engine misses some pairs.
             let slop = most.saturating_sub(1);
             pairs.push(near(vec![one.clone(), other.clone()], slop));
             if !ordered {
@@ -348,7 +349,7 @@ fn phrase<W>(
     Ok(adjacent(spans))
 }
 
-/// Returns the span of several that follow each other; `None` of none.
+/// Returns the span of several consecutive spans; `None` if there are none.
 pub(in crate::engine) fn adjacent(mut spans: Vec<Value>) -> Option<Value> {
     let last = spans.pop()?;
     if spans.is_empty() {
@@ -358,7 +359,7 @@ pub(in crate::engine) fn adjacent(mut spans: Vec<Value>) -> Option<Value> {
     Some(near(spans, 0))
 }
 
-/// Returns the spans with at most this number of words in between, in order.
+/// Returns the spans in order with at most this number of words between them.
 fn near(spans: Vec<Value>, slop: u32) -> Value {
     json!({ "span_near": { "clauses": spans, "slop": slop, "in_order": true } })
 }

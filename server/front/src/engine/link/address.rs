@@ -1,4 +1,4 @@
-//! Where a cluster is, and what its servers ask of clients: addresses, credentials, certificates.
+//! The location of a cluster, and what its servers require of clients: addresses, credentials, certificates.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -9,54 +9,54 @@ use base64::engine::general_purpose::STANDARD;
 use hyper::header::HeaderValue;
 use z3950::Pem;
 
-/// Where an index of a cluster is: `http://HOST:PORT/INDEX` or `https://HOST:PORT/INDEX`.
+/// The URL of an index in a cluster: `http://HOST:PORT/INDEX` or `https://HOST:PORT/INDEX`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClusterAddress {
     /// Whether the connection is encrypted.
     pub is_secure: bool,
-    /// The host: a name, or an address of IPv4 or IPv6.
+    /// The host: a name, or an IPv4 or IPv6 address.
     pub host: String,
     /// The port.
     pub port: u16,
-    /// The index, or an alias of it.
+    /// The name of the index, or of an alias.
     pub index: String,
 }
 
-/// Why a text is not an address of an index.
+/// The reason why a text is not the address of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClusterAddressError {
-    /// It has another form.
+    /// The text has another form.
     #[error("expected an address such as http://127.0.0.1:9200/books")]
     Malformed,
-    /// Its name of an index is none.
+    /// The name of the index is not valid.
     #[error(
         "an index has a name of up to 200 small letters, digits, - and _, and begins with a letter or digit"
     )]
     Index,
-    /// What stands for an index that another program keeps is none.
+    /// The path of an index that belongs to another program is not valid.
     #[error(
         "an index of another program is a path of letters, digits, points, - and _, such as koha_biblios or solr/biblio"
     )]
     Path,
-    /// It is one of Sphinx Search.
+    /// The address is one of Sphinx Search.
     #[error(
         "databases in Sphinx Search are no longer served: create an index in OpenSearch with z3950d engine-create, name it here, such as \
          http://127.0.0.1:9200/books, and load the MARC files anew with z3950d load"
     )]
     Sphinx,
-    /// It has a name and password.
+    /// The address contains a name and password.
     #[error("a name and password belong in the file of credentials, not in an address")]
     Credentials,
 }
 
 impl ClusterAddress {
-    /// Returns whether both are the same server, as far as their names tell.
+    /// Returns whether both addresses are of the same server, as far as their names show.
     pub fn is_same_server(&self, other: &Self) -> bool {
         is_same_machine(&self.host, &other.host) && self.port == other.port
     }
 
-    /// Returns whether others can read what is sent there: it is not encrypted, and leaves this machine.
+    /// Returns whether others could read the traffic: it is not encrypted, and leaves this machine.
     pub fn is_exposed(&self) -> bool {
         let is_own = match self.host.parse::<IpAddr>() {
             Ok(address) => address.is_loopback(),
@@ -67,8 +67,8 @@ impl ClusterAddress {
 }
 
 impl ClusterAddress {
-    /// Reads the address of an index that another program keeps: `http://HOST:PORT/INDEX`, where the index may have several parts, as in
-    /// `/solr/biblio`.
+    /// Parses the address of an index that belongs to another program: `http://HOST:PORT/INDEX`, where the index may have several
+    /// path segments, as in `/solr/biblio`.
     ///
     /// # Errors
     /// See [`ClusterAddressError`].
@@ -81,7 +81,7 @@ impl ClusterAddress {
         }
     }
 
-    /// Reads an address with anything for an index.
+    /// Parses an address without checking the name of the index.
     fn read(text: &str) -> Result<Self, ClusterAddressError> {
         if text.starts_with("sphinxql:") {
             return Err(ClusterAddressError::Sphinx);
@@ -129,7 +129,7 @@ impl fmt::Display for ClusterAddress {
     }
 }
 
-/// Returns whether two hosts are the same, as far as their names tell.
+/// Returns whether two hosts are the same, as far as their names show.
 fn is_same_machine(one: &str, other: &str) -> bool {
     let [one, other] = [one, other].map(|host| {
         if host.eq_ignore_ascii_case("localhost") {
@@ -141,7 +141,7 @@ fn is_same_machine(one: &str, other: &str) -> bool {
     one.eq_ignore_ascii_case(other)
 }
 
-/// Returns the host and port of a text; an address of IPv6 is in brackets.
+/// Returns the host and port of a text; an IPv6 address is in brackets.
 fn host_and_port(place: &str) -> Option<(String, u16)> {
     let (host, port) = place.rsplit_once(':')?;
     let port = port.parse().ok().filter(|port| *port != 0)?;
@@ -171,20 +171,20 @@ fn is_path(path: &str) -> bool {
     path.len() <= 200 && path.split('/').all(is_part)
 }
 
-/// What the servers of a cluster ask of clients, and what they have to show themselves.
+/// The credentials for the servers of a cluster, and the certificates that these servers must present.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClusterAccess {
-    /// The certificates that are trusted for `https://`, beyond the system's.
+    /// The certificates that are trusted for `https://`, in addition to the system's.
     pub ca: Option<Pem>,
-    /// Who asks.
+    /// The credentials of this client.
     pub credentials: Option<ClusterCredentials>,
 }
 
-/// A name and password (RFC 7617), or an API key, as the value of the header Authorization.
+/// A name and password (RFC 7617), or an API key, as the value of the Authorization header.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ClusterCredentials(HeaderValue);
 
-/// Why a text is not that of a file of credentials. The text itself is secret.
+/// The text is not valid as a file of credentials. The text itself is secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected one line: NAME:PASSWORD, or ApiKey and the key")]
 pub struct ClusterCredentialsError;
@@ -192,7 +192,7 @@ pub struct ClusterCredentialsError;
 impl FromStr for ClusterCredentials {
     type Err = ClusterCredentialsError;
 
-    /// Reads the contents of a file of credentials: one line, `NAME:PASSWORD` or `ApiKey KEY`.
+    /// Parses the contents of a file of credentials: one line, `NAME:PASSWORD` or `ApiKey KEY`.
     fn from_str(text: &str) -> Result<Self, ClusterCredentialsError> {
         let line = text.strip_suffix('\n').unwrap_or(text);
         let line = line.strip_suffix('\r').unwrap_or(line);
@@ -210,7 +210,7 @@ impl FromStr for ClusterCredentials {
 }
 
 impl ClusterCredentials {
-    /// Returns the value of the header Authorization.
+    /// Returns the value of the Authorization header.
     pub(super) fn header(&self) -> &HeaderValue {
         &self.0
     }

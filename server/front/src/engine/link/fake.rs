@@ -1,4 +1,4 @@
-//! A server of a cluster that answers as a test wants: what real nodes do not do on demand.
+//! A fake server of a cluster for tests, which does things that real nodes do not do on demand.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,7 +11,7 @@ use z3950_server::lock;
 
 use super::address::ClusterAddress;
 
-/// A request as the server got it.
+/// A request as received by the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FakeRequest {
     pub(crate) method: String,
@@ -30,7 +30,7 @@ impl FakeRequest {
     }
 }
 
-/// What the server does with a request.
+/// The server's reaction to a request.
 #[derive(Clone, Debug)]
 pub(crate) enum FakeAnswer {
     /// It answers with this status.
@@ -41,7 +41,7 @@ pub(crate) enum FakeAnswer {
     Cut(Vec<u8>),
     /// It sends the first octets, and then the others again and again.
     Endless(Vec<u8>, Vec<u8>),
-    /// It sends these octets, and then nothing more.
+    /// It sends these octets, and then stops sending.
     Hang(Vec<u8>),
 }
 
@@ -59,13 +59,13 @@ impl FakeAnswer {
     }
 }
 
-/// A server, and what it was asked so far.
+/// A server, and the requests that it has received.
 pub(crate) struct FakeNode {
     port: u16,
     asked: Arc<Mutex<Vec<FakeRequest>>>,
     /// The number of connections so far.
     connections: Arc<Mutex<usize>>,
-    /// Told of each connection that a client closes.
+    /// Notified of each connection that a client closes.
     closed: Arc<Notify>,
     listening: tokio::task::AbortHandle,
 }
@@ -84,7 +84,7 @@ impl FakeNode {
         Self::listen(None, answer).await
     }
 
-    /// Starts a server that answers over TLS, if there is an acceptor.
+    /// Starts a server, which answers over TLS if there is an acceptor.
     pub(crate) async fn listen(
         tls: Option<TlsAcceptor>,
         answer: impl Fn(&FakeRequest) -> FakeAnswer + Send + Sync + 'static,
@@ -123,12 +123,12 @@ impl FakeNode {
         }
     }
 
-    /// The requests so far.
+    /// Returns the requests so far.
     pub(crate) fn asked(&self) -> Vec<FakeRequest> {
         lock(&self.asked).clone()
     }
 
-    /// The number of connections so far.
+    /// Returns the number of connections so far.
     pub(crate) fn connections(&self) -> usize {
         *lock(&self.connections)
     }
@@ -138,7 +138,7 @@ impl FakeNode {
         self.closed.notified().await;
     }
 
-    /// The address of an index.
+    /// Returns the address of an index.
     pub(crate) fn address(&self) -> ClusterAddress {
         ClusterAddress {
             is_secure: false,
@@ -186,7 +186,7 @@ async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
             FakeAnswer::Hang(octets) => {
                 stream.write_all(&octets).await?;
                 stream.flush().await?;
-                // The client goes away.
+                // Wait until the client goes away.
                 let _ = stream.read_u8().await;
                 closed.notify_one();
                 return Ok(());

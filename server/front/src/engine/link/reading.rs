@@ -1,5 +1,5 @@
-//! A link that can only read: what is sent is one of a few requests, none of which changes anything, whatever an index and its fields are
-//! called.
+//! A read-only link: it only sends a few kinds of requests, none of which changes anything, whatever the names of an index and
+//! its fields are.
 
 use std::time::Duration;
 
@@ -12,13 +12,13 @@ use super::address::{ClusterAccess, ClusterAddress};
 use super::{Draft, Failure, JSON, Link};
 use crate::engine::health::ServerCounts;
 
-/// The type of a form.
+/// The media type of a form.
 pub(crate) const FORM: &str = "application/x-www-form-urlencoded";
 
 /// A request that reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reading {
-    /// What a server of OpenSearch or Elasticsearch is.
+    /// The description of an OpenSearch or Elasticsearch server.
     About,
     /// A search of OpenSearch or Elasticsearch.
     Search,
@@ -60,7 +60,7 @@ impl Reading {
     }
 }
 
-/// A link with the servers of a catalogue, for one index.
+/// A link to the servers of a catalogue, for one index.
 #[derive(Debug)]
 pub(crate) struct ReadLink {
     link: Link,
@@ -68,7 +68,7 @@ pub(crate) struct ReadLink {
 }
 
 impl ReadLink {
-    /// Creates a link with the servers at these addresses, all of which have the same index. No connection is made yet.
+    /// Creates a link to the servers at these addresses, all of which have the same index. It does not connect yet.
     ///
     /// # Errors
     /// The certificates to trust cannot be used.
@@ -85,7 +85,8 @@ impl ReadLink {
         })
     }
 
-    /// Sends a request with a body in JSON; without one if it is null. `query_string` is what follows `?`, and may be empty.
+    /// Sends a request with a JSON body, or without a body if the value is null. `query_string` is the text after
+    /// `?`, and may be empty.
     ///
     /// # Errors
     /// See [`Failure`].
@@ -130,7 +131,7 @@ impl ReadLink {
         self.link.ask(&draft).await
     }
 
-    /// Returns how often each server did not answer, and whether it answered the last request.
+    /// Returns the number of failed requests for each server, and whether it answered the last request.
     pub(crate) fn counts(&self) -> Vec<ServerCounts> {
         self.link.counts()
     }

@@ -28,11 +28,11 @@ use super::{Draft, Failure, refused};
 use crate::engine::health::ServerCounts;
 use crate::trouble::Trouble;
 
-/// How long a server that failed is asked after all others.
+/// The time for which a server that failed is used after all others.
 pub(super) const PAUSE: Duration = Duration::from_secs(10);
-/// The longest wait for a connection.
+/// The maximum time to wait for a connection.
 const OPENING_TIME: Duration = Duration::from_secs(3);
-/// The most octets of an answer's head, and the size of the buffer of a connection.
+/// The maximum number of octets of an answer's head, and the size of the buffer of a connection.
 const MOST_HEAD: usize = 64 << 10;
 const AGENT: &str = concat!("z3950d/", env!("CARGO_PKG_VERSION"));
 
@@ -44,13 +44,13 @@ pub(super) struct Server {
     authorization: Option<HeaderValue>,
     free: Mutex<Vec<Connection>>,
     permits: Semaphore,
-    /// When it failed, unless it has answered since.
+    /// The time of the last failure, if the server has not answered since.
     failed: Mutex<Option<Instant>>,
     failures: AtomicU64,
     trouble: Trouble,
 }
 
-/// An open connection. Dropping it closes the socket, so that the server ends what it was asked for.
+/// An open connection. Dropping it closes the socket, so that the server cancels the request.
 struct Connection {
     sender: SendRequest<Full<Bytes>>,
     task: AbortHandle,
@@ -86,7 +86,7 @@ impl Server {
         &self.place
     }
 
-    /// Returns whether it failed lately.
+    /// Returns whether it failed recently.
     pub(super) fn has_failed(&self) -> bool {
         lock(&self.failed).is_some_and(|failed| failed.elapsed() < PAUSE)
     }
@@ -106,7 +106,7 @@ impl Server {
         let busy = || Failure::Busy {
             place: self.place.clone(),
         };
-        // The permits are never closed.
+        // The semaphore is never closed, so this error does not occur.
         let permit = timeout_at(deadline, self.permits.acquire()).await;
         let permit = permit.map_err(|_| busy())?.map_err(|_| busy())?;
         let late = || Failure::Late {
@@ -126,7 +126,8 @@ impl Server {
         answer
     }
 
-    /// Returns whether it answers no request at all. A server that is being killed may still accept connections for a moment.
+    /// Returns whether the server no longer answers any requests. A server that is being killed may still accept
+    /// connections for a moment.
     pub(super) async fn is_gone(&self) -> bool {
         let asked = async {
             let mut connection = self.open().await?;
@@ -137,7 +138,7 @@ impl Server {
         !matches!(timeout(OPENING_TIME, asked).await, Ok(Ok(_)))
     }
 
-    /// Returns whether a connection is kept for further requests, and still open.
+    /// Returns whether a connection is kept for further requests and is still open.
     #[cfg(test)]
     pub(super) fn is_connected(&self) -> bool {
         lock(&self.free).iter().any(|kept| !kept.sender.is_closed())
@@ -146,7 +147,7 @@ impl Server {
     fn note_failure(&self, why: &Failure) {
         self.failures.fetch_add(1, Ordering::Relaxed);
         *lock(&self.failed) = Some(Instant::now());
-        // Requests that wait for a free connection should not get one that hangs.
+        // A request that waits for a connection should not get one that may hang.
         lock(&self.free).clear();
         let server = &*self.place;
         if let Some(requests) = self.trouble.failed() {
@@ -168,7 +169,7 @@ impl Server {
         _permit: SemaphorePermit<'_>,
         draft: &Draft,
     ) -> Result<Value, Failure> {
-        // One that was kept may have been closed meanwhile, which only the next request finds out.
+        // A pooled connection may have been closed meanwhile, which only the next request reveals.
         while let Some(mut kept) = self.kept() {
             if kept.sender.ready().await.is_err() {
                 continue;
@@ -195,7 +196,7 @@ impl Server {
         }
     }
 
-    /// Receives the body of an answer. The connection is kept for further requests if nothing is wrong with the answer.
+    /// Receives the body of an answer. The connection is kept for further requests if the answer is valid.
     async fn receive(
         &self,
         connection: Connection,
@@ -203,7 +204,7 @@ impl Server {
         draft: &Draft,
     ) -> Result<Value, Failure> {
         let (head, body) = answer.into_parts();
-        // A refusal may be longer than the answer that was asked for.
+        // A refusal may be longer than the expected answer.
         let limit = draft.limit.max(MOST_HEAD);
         let body = Limited::new(body, limit).collect().await;
         let body = body.map_err(|error| match error.downcast::<hyper::Error>() {
@@ -279,7 +280,7 @@ impl Server {
         builder.max_buf_size(MOST_HEAD);
         let shaken = builder.handshake(TokioIo::new(stream)).await;
         let (sender, connection) = shaken.map_err(|error| self.unreachable(error))?;
-        // The request in progress reports errors.
+        // The request in progress reports errors, so the result of this task is dropped.
         let task = tokio::spawn(async move { drop(connection.await) }).abort_handle();
         Ok(Connection { sender, task })
     }
@@ -328,7 +329,7 @@ fn route(
     Ok((connector, host, address.port))
 }
 
-/// Returns an error and its causes.
+/// Formats an error with its causes.
 fn words_of(error: &dyn std::error::Error) -> String {
     let mut words = error.to_string();
     let mut source = error.source();
@@ -343,7 +344,7 @@ fn words_of(error: &dyn std::error::Error) -> String {
     words
 }
 
-/// Returns the time that a server asks to wait (RFC 9110 §10.2.3), if it says so in seconds.
+/// Returns the delay that a server requests (RFC 9110 §10.2.3), if it is given in seconds.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?;
     text.trim().parse().ok().map(Duration::from_secs)

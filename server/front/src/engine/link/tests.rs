@@ -1,4 +1,4 @@
-//! Answers of servers that are wrong in every way, servers that fail, and what the others get then.
+//! Tests of invalid answers, of servers that fail, and of the requests that other servers get then.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -16,9 +16,9 @@ use super::server::PAUSE;
 use super::*;
 use crate::engine::link::fake::{FakeAnswer, FakeNode, FakeRequest};
 
-/// Longer than any answer takes.
+/// A time limit that no answer in the tests exceeds.
 const LONG: Duration = Duration::from_secs(60);
-/// Shorter than any test waits.
+/// A time limit that is over before any answer arrives.
 const SHORT: Duration = Duration::from_millis(50);
 const LIMIT: usize = 100_000;
 
@@ -112,7 +112,7 @@ async fn answers_that_are_none_are_failures_that_no_other_server_is_asked_about(
         ),
     ] {
         let described = format!("{answer:.100?}");
-        // A server that answers anything else is not gone.
+        // A server that answers something else is not considered gone.
         let first = FakeNode::start(move |request| match &*request.path {
             "/" => sound(request),
             _ => answer.clone(),
@@ -133,7 +133,7 @@ async fn answers_that_are_none_are_failures_that_no_other_server_is_asked_about(
 }
 
 #[tokio::test]
-async fn what_a_server_says_is_kept_short_and_on_one_line() {
+async fn messages_of_a_server_are_shortened_to_one_line() {
     let reason = format!("no\r\n\u{1b}[31m{}", "x".repeat(10_000));
     let error = json!({ "root_cause": [{ "type": "a", "reason": reason }], "type": "b" });
     let node = FakeNode::start(move |_| FakeAnswer::Json(400, json!({ "error": error }))).await;
@@ -177,7 +177,7 @@ async fn a_server_with_too_much_to_do_is_followed_by_one_other() {
     assert_eq!((retry_after, status), (Some(Duration::from_secs(7)), 429));
 }
 
-/// What a node answers while the shards of a lost one move to others.
+/// Returns the answer of a node while the shards of a lost node move to other nodes.
 fn without_shards() -> Value {
     json!({
         "error": {
@@ -212,7 +212,7 @@ async fn a_search_that_no_shard_answers_goes_to_one_other_server() {
     assert_eq!((lost.asked().len(), last.asked().len()), (2, 2));
 }
 
-/// An answer that lacks records of a node that was lost while it searched, or before.
+/// Returns an answer that lacks the records of a node that was lost during the search, or before it.
 fn without_a_node(kind: &str) -> Value {
     json!({ "_shards": {
         "total": 3, "successful": 2, "failed": 1,
@@ -251,7 +251,8 @@ async fn audit_r_l1_a_search_that_lost_a_node_on_the_way_is_sent_once_more() {
     assert_eq!((lost.asked().len(), sound.asked().len()), (1, 1));
 }
 
-/// A cluster needs a moment to notice that a node is lost; until then, no shard may answer at any server.
+/// A cluster needs a moment to notice the loss of a node; until then, it is possible that no shard answers, whichever
+/// server is used.
 #[tokio::test]
 async fn audit_r_l1_a_search_is_sent_until_the_cluster_has_noticed_that_a_node_is_lost() {
     tokio::time::pause();
@@ -270,7 +271,7 @@ async fn audit_r_l1_a_search_is_sent_until_the_cluster_has_noticed_that_a_node_i
         assert_eq!(name(&asked(&link(&[&node], LONG)).await), expected);
         assert_eq!(node.asked().len(), unsettled + usize::from(is_answered));
     }
-    // A shard that refuses a search does so again.
+    // A shard that refuses a search would refuse it again.
     let refused = json!([{ "type": "illegal_argument_exception", "reason": "no" }]);
     let mut error = without_shards();
     error["error"]["root_cause"] = refused;
@@ -321,7 +322,7 @@ async fn a_server_that_is_killed_while_it_answers_is_followed_by_another() {
     assert_eq!(name(&link.ask(&change).await), "Ok");
 }
 
-/// The system accepts connections for a program that is being ended, for a moment.
+/// The system may still accept connections for a moment for a program that is being killed.
 #[tokio::test]
 async fn a_server_that_accepts_connections_and_answers_none_is_followed_by_another() {
     let first = FakeNode::start(|_: &FakeRequest| FakeAnswer::Cut(Vec::new())).await;
@@ -331,7 +332,7 @@ async fn a_server_that_accepts_connections_and_answers_none_is_followed_by_anoth
 }
 
 #[tokio::test]
-async fn an_answer_that_is_late_or_slow_is_asked_for_once_more() {
+async fn an_answer_that_is_late_or_slow_is_requested_once_more() {
     let head = b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{";
     for begun in [Vec::new(), head.to_vec()] {
         let hang = move |_: &FakeRequest| FakeAnswer::Hang(begun.clone());
@@ -342,7 +343,7 @@ async fn an_answer_that_is_late_or_slow_is_asked_for_once_more() {
         assert_eq!(name(&late), "Late");
         assert_eq!(third.asked().len(), 0);
         assert_eq!(name(&asked(&link(&[&first, &third], SHORT)).await), "Ok");
-        // A change may have been made.
+        // The change may have been made, so it is not sent again.
         let change = Draft {
             time: Some(SHORT),
             ..Draft::change(Method::PUT, "/books", &json!({}))
@@ -353,9 +354,9 @@ async fn an_answer_that_is_late_or_slow_is_asked_for_once_more() {
     }
 }
 
-/// It says more than those of servers that were not.
+/// This failure says more than the failures of servers that were not reached.
 #[tokio::test]
-async fn audit_r_l1_the_failure_of_a_server_that_was_reached_is_told() {
+async fn audit_r_l1_the_failure_of_a_server_that_was_reached_is_reported() {
     let hanging = FakeNode::start(|_: &FakeRequest| FakeAnswer::Hang(Vec::new())).await;
     let gone = FakeNode::start(sound).await;
     let link = link(&[&hanging, &gone], SHORT);
@@ -486,7 +487,7 @@ async fn certificates_are_checked() {
             expected,
             "{name_in_certificate} {year} {answer:?}"
         );
-        // Without trust, the server learns nothing.
+        // If the certificate is not trusted, nothing is sent to the server.
         assert_eq!(node.asked().is_empty(), expected != "Ok");
     }
     let plain = FakeNode::start(sound).await;
@@ -494,7 +495,7 @@ async fn certificates_are_checked() {
     address.is_secure = true;
     let access = ClusterAccess::default();
     let link = Link::with_access(&[address], &access, 1, LONG);
-    // Where the system trusts nobody, that is the error.
+    // If the system has no trusted authorities, that is the error.
     if let Ok(link) = link {
         assert_eq!(name(&asked(&link).await), "Unreachable");
     }

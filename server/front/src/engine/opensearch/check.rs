@@ -1,4 +1,4 @@
-//! Whether the cluster and the index are what the settings say.
+//! Checks whether the cluster and the index match the settings.
 
 use serde_json::{Value, json};
 
@@ -6,31 +6,31 @@ use super::index::{ClusterIndex, IndexError, IndexState};
 use crate::engine::layout::EngineLayout;
 use crate::engine::link::{Draft, Failure, shortened};
 
-/// The most octets of a short answer.
+/// The maximum number of octets of a short answer.
 const MOST: usize = 1 << 20;
 
-/// What is known of an index that matches the settings.
+/// A description of an index that matches the settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct IndexReport {
     /// The product and version of a node: `OpenSearch 3.0.0`.
     pub engine: String,
-    /// The name of the index itself, which is not that of the alias.
+    /// The real name of the index, not that of the alias.
     pub index: String,
     /// The number of its records.
     pub records: u64,
     /// The number of its shards.
     pub shards: u64,
-    /// The number of copies that each shard is to have, besides the first one.
+    /// The number of copies that each shard should have in addition to the primary.
     pub replicas: u64,
-    /// The number of copies of shards that are missing; `None` if this client may not ask. An index that lacks a shard altogether is an
-    /// error.
+    /// The number of copies of shards that are missing; `None` if this client is not permitted to read it. An index that lacks a
+    /// shard completely is an error.
     pub missing: Option<u64>,
 }
 
 impl ClusterIndex {
-    /// Checks that all addresses are of one cluster of a known version, that the index has the fields and the fingerprint of the
-    /// layout, and that all its shards are there.
+    /// Checks that all addresses belong to one cluster of a supported version, that the index has the fields and the fingerprint
+    /// of the layout, and that all its shards are available.
     ///
     /// # Errors
     /// See [`IndexError`].
@@ -66,8 +66,8 @@ impl ClusterIndex {
         })
     }
 
-    /// Checks the nodes: product, version, and that they belong together. Those that do not answer are left out if others do. Returns
-    /// the product and version of the first one.
+    /// Checks the nodes: product, version, and whether they belong to one cluster. Nodes that do not answer are ignored if others
+    /// do. Returns the product and version of the first one.
     pub(super) async fn check_cluster(&self) -> Result<String, IndexError> {
         let mut known: Option<(String, String, String)> = None;
         let mut failure = None;
@@ -101,7 +101,7 @@ impl ClusterIndex {
         }
     }
 
-    /// Checks that an index is made by this program with this layout, and has not changed.
+    /// Checks that this program created the index with this layout, and that the index has not been changed.
     pub(super) fn check_layout(&self, state: &IndexState) -> Result<(), IndexError> {
         let index = || state.index.clone();
         let expected = self.layout.mapping();
@@ -137,7 +137,8 @@ impl ClusterIndex {
         Ok(())
     }
 
-    /// Checks that masks are allowed. A client without the right to ask learns it from searches.
+    /// Checks that masks are allowed. If this client is not permitted to read the setting, only a search shows
+    /// whether they are.
     async fn check_settings(&self) -> Result<(), IndexError> {
         let path =
             "/_cluster/settings?include_defaults=true&filter_path=*.search.allow_expensive_queries";
@@ -156,7 +157,8 @@ impl ClusterIndex {
         Ok(())
     }
 
-    /// Checks that all shards are there. Returns how many of their copies are not; `None` if this client may not ask.
+    /// Checks that all shards are available. Returns the number of missing copies; `None` if this client is not
+    /// permitted to read it.
     async fn missing_copies(&self) -> Result<Option<u64>, IndexError> {
         let path = format!("/_cluster/health/{}", self.name);
         let health = self.allowed(path).await?.unwrap_or_default();
@@ -171,7 +173,7 @@ impl ClusterIndex {
         }
     }
 
-    /// Returns the answer to a request that this client may not be allowed to make.
+    /// Returns the answer to a request; `None` if this client is not permitted to make it.
     async fn allowed(&self, path: String) -> Result<Option<Value>, IndexError> {
         match self.link.ask(&Draft::read(path, MOST)).await {
             Err(Failure::Refused { status: 403, .. }) => Ok(None),
@@ -180,7 +182,7 @@ impl ClusterIndex {
     }
 }
 
-/// Checks the product and version that a node says it is, and returns them.
+/// Checks the product and version that a node reports, and returns them.
 fn check_product(place: &str, about: &Value) -> Result<String, IndexError> {
     let version = about.get("version").cloned().unwrap_or_default();
     let text = |name: &str| version.get(name).and_then(Value::as_str);
@@ -201,7 +203,7 @@ fn check_product(place: &str, about: &Value) -> Result<String, IndexError> {
     Err(IndexError::Product { place, product })
 }
 
-/// The parts of a field's description that matter, with the engine's defaults.
+/// Returns the relevant parts of a field's description, with the engine's defaults.
 fn parts(kind: &str) -> [(&'static str, Value); 6] {
     let is_text = kind == "text";
     [
@@ -214,7 +216,7 @@ fn parts(kind: &str) -> [(&'static str, Value); 6] {
     ]
 }
 
-/// Returns in what a field differs from what it should be.
+/// Returns how a field differs from its expected description.
 fn difference(expected: &Value, found: &Value) -> Option<String> {
     let kind = expected
         .get("type")
@@ -228,7 +230,7 @@ fn difference(expected: &Value, found: &Value) -> Option<String> {
     })
 }
 
-/// Returns settings as the engine shows them: every value is a text.
+/// Returns settings as the engine shows them: every value is a string.
 fn as_settings(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {
@@ -276,7 +278,7 @@ mod tests {
         json!({ "status": status, "unassigned_shards": 2, "initializing_shards": 1 })
     }
 
-    /// What is known of a sound index.
+    /// Returns the report on a valid index.
     fn report() -> IndexReport {
         IndexReport {
             engine: "OpenSearch 2.19.6".to_owned(),
@@ -288,7 +290,7 @@ mod tests {
         }
     }
 
-    /// Returns the answers of a node with a sound index, some of which are replaced.
+    /// Returns the answers of a node with a valid index, some of which are replaced.
     fn answering(
         others: &[(&'static str, u16, Value)],
     ) -> impl Fn(&FakeRequest) -> FakeAnswer + Send + Sync + 'static {
@@ -338,7 +340,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn products_and_versions_are_told_apart() {
+    async fn products_and_versions_are_distinguished() {
         for (number, distribution, is_known) in [
             ("2.0.0", Some("opensearch"), true),
             ("3.9.0", Some("opensearch"), true),
@@ -503,7 +505,7 @@ mod tests {
                 false,
                 "books-0 was replaced",
             ),
-            // Something else has the name.
+            // The name belongs to an index that no reload has made.
             (
                 ("/books-replaced", 200, json!({ "books-replaced": {} })),
                 true,
@@ -519,7 +521,7 @@ mod tests {
         let node = FakeNode::start(html).await;
         let error = checked(&[&node]).await.expect_err("no engine");
         assert!(matches!(error, IndexError::Malformed(_)), "{error}");
-        // Settings and health are not for every client.
+        // Not every client may read settings and health.
         let denied = ["/_cluster/settings", "/_cluster/health"];
         let denied = denied.map(|path| (path, 403, refused("security_exception")));
         let node = FakeNode::start(answering(&denied)).await;
@@ -548,7 +550,7 @@ mod tests {
             .await
             .expect_err("two clusters");
         assert!(matches!(error, IndexError::Clusters(..)), "{error}");
-        // One that does not answer may belong to it.
+        // A server that does not answer may belong to the cluster.
         let gone = FakeNode::start(answering(&[])).await;
         let addresses = vec![gone.address(), one.address()];
         drop(gone);

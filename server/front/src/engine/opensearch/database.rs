@@ -33,13 +33,13 @@ pub struct ClusterDatabase {
     pub(super) options: ClusterOptions,
     pub(super) layout: Arc<EngineLayout>,
     pub(super) link: Arc<Link>,
-    /// The index, or its alias.
+    /// The name of the index, or of its alias.
     pub(super) index: String,
-    /// Whether the index is not used, since it is not what the settings say.
+    /// Whether the index is not used because it does not match the settings.
     refused: AtomicBool,
     pub(super) sets: ResultSets,
     pub(super) health: DatabaseHealth,
-    /// Made once: every page asks for it.
+    /// Created once, because every page needs it.
     databases: Vec<DatabaseInfo>,
 }
 
@@ -69,7 +69,7 @@ impl ClusterDatabase {
         })
     }
 
-    /// Returns the search for the first records of a query, as the engine gets it in JSON.
+    /// Returns the search for the first records of a query, in JSON as sent to the engine.
     ///
     /// # Errors
     /// The first unsupported part of the query.
@@ -83,24 +83,24 @@ impl ClusterDatabase {
         Ok(body.to_string().into_bytes())
     }
 
-    /// Returns whether it was made with the same options and layout.
+    /// Returns whether the database was created with the same options and layout.
     pub fn is_same(&self, options: &ClusterOptions, layout: &EngineLayout) -> bool {
         self.options == *options && *self.layout == *layout
     }
 
-    /// Returns what it was made with.
+    /// Returns the options with which the database was created.
     pub fn options(&self) -> &ClusterOptions {
         &self.options
     }
 
-    /// Sets whether the index is refused, since it does not match the settings: searches, scans, sorts and updates then get 109, and earlier
-    /// result sets can still be presented.
+    /// Sets whether the index is refused because it does not match the settings. Searches, scans, sorts and updates then fail
+    /// with condition 109, and earlier result sets can still be presented.
     pub fn set_refused(&self, is_refused: bool) {
         self.refused.store(is_refused, Ordering::Relaxed);
     }
 
     /// # Errors
-    /// 109 if the index is not used.
+    /// Condition 109 if the index is not used.
     pub(super) fn usable(&self) -> Result<(), Diagnostic> {
         if self.refused.load(Ordering::Relaxed) {
             let words = "the search engine does not fit the settings of the server";
@@ -110,7 +110,7 @@ impl ClusterDatabase {
         }
     }
 
-    /// Returns how often each node did not answer.
+    /// Returns the number of failed requests for each node.
     pub fn servers(&self) -> Vec<ServerCounts> {
         self.link.counts()
     }
@@ -120,7 +120,8 @@ impl ClusterDatabase {
         search::count_records(self).await;
     }
 
-    /// Returns the number of records when they were last counted; `None` if they have not been, or not all could be.
+    /// Returns the number of records at the last count; `None` if they have not been counted, or the count was
+    /// incomplete.
     pub fn records(&self) -> Option<u64> {
         self.health.records()
     }

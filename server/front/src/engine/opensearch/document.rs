@@ -1,4 +1,5 @@
-//! How an index of OpenSearch is laid out: the fields of an index map, and a record as a document of these.
+//! The layout of an index in OpenSearch: the fields for an index map, and the conversion of a record to a document
+//! with these fields.
 //!
 //! | field | contents |
 //! |---|---|
@@ -23,30 +24,31 @@ use z3950_server::memory::index_map::{EntryKind, IndexId, Terms, each_word, file
 
 use crate::engine::layout::EngineLayout;
 
-/// Before the first word of a subfield.
+/// The character before the first word of a subfield.
 pub(crate) const SUBFIELD_BEGIN: char = '\u{f800}';
-/// After the last word of a subfield.
+/// The character after the last word of a subfield.
 pub(crate) const SUBFIELD_END: char = '\u{f801}';
-/// Before the first and after the last word of an entry.
+/// The text before the first and after the last word of an entry.
 pub(crate) const ENTRY_EDGE: &str = "_";
 /// The number of positions between two entries of a field.
 pub(crate) const ENTRY_GAP: u32 = 10_000;
-/// The most octets of a word: the engine splits longer ones, counting the edges.
+/// The maximum number of octets of a word, including the edges; the engine would split longer words.
 pub(crate) const MOST_WORD: usize = 7_990;
-/// The most octets of an entry, a key or a value to sort by: the engine refuses documents with terms of more than 32,766.
+/// The maximum number of octets of an entry, a key or a value to sort by; the engine refuses documents with terms of
+/// more than 32,766.
 pub(crate) const MOST_ENTRY: usize = 8_000;
 /// The field with the order of records.
 pub(crate) const NUMBER: &str = "number";
 /// The field with the record.
 pub(crate) const RECORD: &str = "record";
-/// To be raised when documents with the same fingerprint change.
+/// Must be increased when documents with the same fingerprint change.
 const VERSION: u32 = 2;
-/// The most octets of an identifier that the engine accepts.
+/// The maximum number of octets of an identifier that the engine accepts.
 const MOST_ID: usize = 512;
 
-/// What begins the identifier in the engine of a record whose own cannot be used.
+/// The beginning of the engine's identifier for a record whose own identifier cannot be used.
 const HASHED: char = '#';
-/// What begins the identifier in the engine of a record without one.
+/// The beginning of the engine's identifier for a record without an identifier.
 const UNIDENTIFIED: char = '=';
 
 /// The fields of an index map in the engine.
@@ -72,7 +74,8 @@ impl EngineLayout {
         field_name(if with_case { "c" } else { "s" }, self.name(index))
     }
 
-    /// Returns the mapping of an index: its fields, and the fingerprint of the layout, by which documents of another one are noticed.
+    /// Returns the mapping of an index: its fields, and the fingerprint of the layout, which shows whether documents
+    /// have another layout.
     pub(crate) fn mapping(&self) -> Value {
         json!({
             "dynamic": "strict",
@@ -91,7 +94,7 @@ impl EngineLayout {
         add(NUMBER.to_owned(), json!({ "type": "long" }));
         let rows = self.map().points().rows().iter();
         for index in rows.filter_map(|row| self.map().by_name(&row.name)) {
-            // Only terms that are scanned or counted are read by document.
+            // Values by document are needed only for terms that are scanned or counted.
             let by_document = self.is_scanned(index) || self.is_counted(index);
             let keyword = json!({ "type": "keyword", "doc_values": by_document });
             if self.map().kind(index) == Kind::Text {
@@ -118,8 +121,8 @@ impl EngineLayout {
         fields
     }
 
-    /// Returns the analysis of texts, a part of the settings of an index. A word at an edge of a subfield is indexed with and without the
-    /// edge.
+    /// Returns the analysis of texts, a part of the settings of an index. A word at an edge of a subfield is indexed both with
+    /// and without the edge.
     pub(crate) fn analysis() -> Value {
         json!({
             "tokenizer": { "z_words": { "type": "whitespace", "max_token_length": MOST_ENTRY } },
@@ -176,7 +179,7 @@ impl EngineLayout {
     }
 }
 
-/// Returns the name of a field: a name of the settings may have characters that a field cannot have.
+/// Returns the name of a field; characters of the name in the settings that a field cannot have are replaced.
 fn field_name(kind: &str, name: &str) -> String {
     let mut field = format!("{kind}_");
     for octet in name.bytes() {
@@ -188,7 +191,7 @@ fn field_name(kind: &str, name: &str) -> String {
     field
 }
 
-/// A record as the engine keeps it.
+/// A record in the form in which the engine stores it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Document {
     /// The identifier in the engine.
@@ -197,7 +200,7 @@ pub(crate) struct Document {
     pub(crate) source: Value,
 }
 
-/// Returns the identifier in the engine of the record with this one.
+/// Returns the engine's identifier for the record with this identifier.
 pub(crate) fn id_of(docid: &[u8]) -> String {
     match std::str::from_utf8(docid) {
         Ok(text)
@@ -213,19 +216,19 @@ fn hashed(mark: char, octets: &[u8]) -> String {
     format!("{mark}{:032x}", XxHash3_128::oneshot(octets))
 }
 
-/// Returns the number of the record with this identifier; a long of the engine has a sign.
+/// Returns the number of the record with this identifier; the engine's type `long` is signed.
 pub(crate) fn number_of(docid: &[u8]) -> u64 {
     XxHash3_64::oneshot(docid) >> 1
 }
 
-/// Returns a text that is cut off after a number of octets.
+/// Returns a text, truncated to a number of octets.
 pub(crate) fn cut(text: &str, most: usize) -> &str {
     let mut ends = (0..=most.min(text.len())).rev();
     let end = ends.find(|end| text.is_char_boundary(*end));
     text.get(..end.unwrap_or_default()).unwrap_or_default()
 }
 
-/// The fields of a document that is being made, by index.
+/// The fields of a document under construction, by index.
 struct Draft<'a> {
     layout: &'a EngineLayout,
     /// The entries of texts, with edges.

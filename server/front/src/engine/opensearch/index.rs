@@ -1,5 +1,5 @@
-//! The index of a database as a whole: what it is like, and how it is created. The name in the settings is an alias of an index whose name
-//! has a number after it, so that another one can take its place.
+//! The index of a database as a whole: its state, and its creation. The name in the settings is an alias of an index whose name
+//! ends with a number, so that another index can replace it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,10 +12,10 @@ use super::ClusterOptions;
 use crate::engine::layout::EngineLayout;
 use crate::engine::link::{BLOCK, Draft, Failure, Link};
 
-/// The most octets of an answer about an index, which has its whole mapping.
+/// The maximum number of octets of a description of an index, which includes its complete mapping.
 const MOST_STATE: usize = 16 << 20;
 
-/// The index of a database, for all that is not a search.
+/// The index of a database, for all operations other than searches.
 #[derive(Clone, Debug)]
 pub struct ClusterIndex {
     pub(super) link: Arc<Link>,
@@ -24,15 +24,15 @@ pub struct ClusterIndex {
     pub(super) name: String,
     shards: u32,
     pub(super) replicas: u32,
-    /// The longest wait for the answer to a search.
+    /// The maximum time to wait for the answer to a search.
     pub(super) answer_time: Duration,
 }
 
-/// Why an index cannot be used as it is.
+/// The reason why an index cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum IndexError {
-    /// No node answers, or the cluster refuses for now.
+    /// No node answers, or the cluster temporarily refuses requests.
     #[error("{0}")]
     Unreachable(String),
     /// The cluster refuses this client.
@@ -41,13 +41,13 @@ pub enum IndexError {
     /// The cluster refuses a request.
     #[error("the search engine refuses: {0}")]
     Refused(String),
-    /// An index, or the whole cluster, takes no changes.
+    /// An index, or the whole cluster, refuses changes.
     #[error("the search engine takes no changes: {0}")]
     Closed(String),
-    /// The answer is not that of a search engine.
+    /// The answer is not from a search engine.
     #[error("the answers of the search engine cannot be understood: {0}")]
     Malformed(String),
-    /// It is a product or version that is not known to work.
+    /// The product or version is not supported.
     #[error(
         "{place} is {product}, but OpenSearch 2 or later, or Elasticsearch 7.10 to 9, is needed"
     )]
@@ -57,10 +57,10 @@ pub enum IndexError {
         /// Its product and version.
         product: String,
     },
-    /// The addresses are of several clusters.
+    /// The addresses belong to several clusters.
     #[error("{0} and {1} are nodes of different clusters")]
     Clusters(String, String),
-    /// There is no index of the name.
+    /// There is no index with this name.
     #[error("there is no index {0}")]
     Absent(String),
     /// The name stands for several indexes.
@@ -69,7 +69,8 @@ pub enum IndexError {
     /// Another program made the index.
     #[error("z3950d did not make the index {0}")]
     Foreign(String),
-    /// No other index can take the place of the index, since the name in the settings is its own, or one of its other aliases.
+    /// No other index can replace the index, because the name in the settings is its real name, or one of its other
+    /// aliases.
     #[error(
         "{name} stands for the index {index}, which no reload can replace: those of {name} are {name}-1, {name}-2 and so on"
     )]
@@ -84,15 +85,15 @@ pub enum IndexError {
         "the index {0} was made with other settings of docid, sort, facets, scan or [[index]], or by a version of z3950d that indexes differently"
     )]
     Outdated(String),
-    /// The index was changed since.
+    /// The index has been changed since it was created.
     #[error("the index {index} was changed by hand: {what}")]
     Changed {
         /// The index.
         index: String,
-        /// What is not as it was made.
+        /// A description of the difference.
         what: String,
     },
-    /// Masks and regular expressions are switched off.
+    /// Masks and regular expressions are disabled.
     #[error(
         "the cluster setting search.allow_expensive_queries is false, so truncation is refused"
     )]
@@ -100,20 +101,20 @@ pub enum IndexError {
     /// Shards are missing.
     #[error("the index {0} lacks shards: some records cannot be found")]
     Incomplete(String),
-    /// A first load was killed.
+    /// A first load is in progress, or was killed.
     #[error(
         "the index {0} is being loaded for the first time, or that load was killed: run it again to complete it"
     )]
     Unfinished(String),
-    /// The index takes no changes.
+    /// The index refuses changes.
     #[error("the index {index} takes no changes: {setting} is set")]
     Blocked {
         /// The index.
         index: String,
-        /// The setting of the index that makes it so.
+        /// The setting of the index that causes this.
         setting: &'static str,
     },
-    /// Changes would get into other indexes, or be refused.
+    /// Changes would be made in other indexes, or be refused.
     #[error(
         "{alias} must be an alias of {index} alone, which is changed by it, but stands for {found}"
     )]
@@ -122,7 +123,7 @@ pub enum IndexError {
         alias: String,
         /// The index.
         index: String,
-        /// What the alias stands for.
+        /// The indexes for which the alias stands.
         found: String,
     },
     /// An index that was replaced has not been deleted.
@@ -141,7 +142,8 @@ pub enum IndexError {
 }
 
 impl IndexError {
-    /// Returns whether the index is not as the settings say. Otherwise the cluster does not answer, or lacks records.
+    /// Returns whether the index does not match the settings. Otherwise, the cluster does not answer, or records are
+    /// missing.
     pub fn is_mismatch(&self) -> bool {
         !matches!(
             self,
@@ -161,7 +163,7 @@ impl IndexError {
         matches!(self, Self::Unreachable(_) | Self::Incomplete(_))
     }
 
-    /// Returns whether the cluster has refused something, so that it was not done.
+    /// Returns whether the cluster has refused a request, which was therefore not carried out.
     pub fn is_refusal(&self) -> bool {
         matches!(self, Self::Denied(_) | Self::Refused(_) | Self::Closed(_))
     }
@@ -184,7 +186,8 @@ impl From<Failure> for IndexError {
     }
 }
 
-/// The settings of an index that make it take no changes. The engine sets the second one if the disk of a node is nearly full.
+/// The settings that make an index refuse changes. The engine sets the second one if the disk of a node is nearly
+/// full.
 const BLOCKS: [(&str, &str); 3] = [
     ("/blocks/write", "index.blocks.write"),
     (
@@ -194,23 +197,23 @@ const BLOCKS: [(&str, &str); 3] = [
     ("/blocks/read_only", "index.blocks.read_only"),
 ];
 
-/// Returns the alias by which an index is changed. No other index ever has it, so no change gets into one that has taken its place; and a
-/// change that requires an alias does not make the engine create an index of the name.
+/// Returns the alias that is used to change an index. No other index ever has this alias, so no change can be made in an index
+/// that has replaced it; and because a change requires the alias, the engine does not create an index with that name.
 pub(super) fn write_name(index: &str) -> String {
     format!("{index}-write")
 }
 
-/// Returns the alias of an index that is being filled by a reload, to replace the one of this name.
+/// Returns the alias of an index that a reload is filling to replace the index with this name.
 pub(super) fn filling_name(name: &str) -> String {
     format!("{name}-filling")
 }
 
-/// What an index is like.
+/// The state of an index.
 #[derive(Clone, Debug)]
 pub(super) struct IndexState {
-    /// Its own name, which is not that of the alias.
+    /// The real name of the index, not that of the alias.
     pub(super) index: String,
-    /// The aliases that it has, besides the one in the settings.
+    /// The other aliases of the index, without the one in the settings.
     pub(super) aliases: Vec<String>,
     /// Whether the alias in the settings only stands for some of its records.
     pub(super) is_filtered: bool,
@@ -243,7 +246,7 @@ impl IndexState {
             .and_then(Value::as_str)
     }
 
-    /// Returns the name of the index, with a part that no other index ever has.
+    /// Returns the name of the index, with a part that is unique to this index.
     pub(super) fn identity(&self) -> String {
         let uuid = self.setting("/uuid").unwrap_or_default();
         format!("{} {uuid}", self.index)
@@ -254,15 +257,15 @@ impl IndexState {
         self.setting("/refresh_interval") == Some("-1")
     }
 
-    /// Returns whether the index takes no changes, as during a reload.
+    /// Returns whether the index refuses changes, as during a reload.
     pub(super) fn is_blocked(&self) -> bool {
         self.setting("/blocks/write") == Some("true")
     }
 
-    /// Checks that the index takes changes.
+    /// Checks that the index accepts changes.
     ///
     /// # Errors
-    /// The setting that makes it take none.
+    /// The setting that makes the index refuse changes.
     pub(super) fn check_open(&self) -> Result<(), IndexError> {
         let mut blocks = BLOCKS.iter();
         let found = blocks.find(|(pointer, _)| self.setting(pointer) == Some("true"));
@@ -281,7 +284,7 @@ impl IndexState {
 }
 
 impl ClusterIndex {
-    /// Creates the index of a database. Nothing is sent yet.
+    /// Creates this value; no request is sent yet.
     ///
     /// # Errors
     /// The certificates to trust cannot be used.
@@ -302,14 +305,14 @@ impl ClusterIndex {
         })
     }
 
-    /// Returns the description of a new index, as the engine gets it.
+    /// Returns the description of a new index, as sent to the engine.
     pub fn description(&self) -> Value {
         json!({
             "settings": { "index": {
                 "number_of_shards": self.shards,
                 "number_of_replicas": self.replicas,
                 "codec": "best_compression",
-                // Without a value, the first search after half a minute without any would wait for a refresh.
+                // Without this setting, the first search after 30 seconds without searches would wait for a refresh.
                 "refresh_interval": REFRESH,
                 "analysis": EngineLayout::analysis(),
             } },
@@ -322,14 +325,15 @@ impl ClusterIndex {
     /// # Errors
     /// See [`IndexError`].
     pub async fn create(&self) -> Result<(String, bool), IndexError> {
-        // The number comes first: if another program creates the index in between, the state shows its alias, or the name is taken.
+        // The number comes first: if another program creates the index in between, either the state shows its alias, or the
+        // name is taken.
         let index = self.next_index().await?;
         if let Some(state) = self.state().await? {
             return Ok((state.index, false));
         }
         match self.create_as(&index, &self.name).await {
             Ok(()) => Ok((index, true)),
-            // Another program was faster.
+            // Another program created the index first.
             Err(error) => match self.state().await? {
                 Some(state) => Ok((state.index, false)),
                 None => Err(error),
@@ -348,15 +352,15 @@ impl ClusterIndex {
             .await
     }
 
-    /// Returns what the index is like; `None` if there is none.
+    /// Returns the state of the index; `None` if there is none.
     ///
     /// # Errors
-    /// See [`IndexError`]; several indexes are one.
+    /// See [`IndexError`]; it is also an error if the name stands for several indexes.
     pub(super) async fn state(&self) -> Result<Option<IndexState>, IndexError> {
         self.state_of(&self.name).await
     }
 
-    /// Returns what the index of a name is like; `None` if there is none.
+    /// Returns the state of the index with a name; `None` if there is none.
     pub(super) async fn state_of(&self, name: &str) -> Result<Option<IndexState>, IndexError> {
         let asked = self
             .link
@@ -380,10 +384,10 @@ impl ClusterIndex {
         }
     }
 
-    /// Returns whether an index has the alias by which it is changed.
+    /// Returns whether an index has the alias that is used to change it.
     ///
     /// # Errors
-    /// See [`IndexError`]; the alias of anything else is one.
+    /// See [`IndexError`]; it is also an error if anything else has the alias.
     pub(super) async fn has_write_alias(&self, index: &str) -> Result<bool, IndexError> {
         let alias = write_name(index);
         let found = match self.state_of(&alias).await {
@@ -414,10 +418,10 @@ impl ClusterIndex {
         Ok(format!("{}-{}", self.name, last + 1))
     }
 
-    /// Returns the index of an alias that only this program gives; `None` if there is none.
+    /// Returns the index of an alias that only this program assigns; `None` if there is none.
     ///
     /// # Errors
-    /// See [`IndexError`]; something else of this name is one.
+    /// See [`IndexError`]; it is also an error if something else has this name.
     pub(super) async fn own_state(&self, alias: &str) -> Result<Option<IndexState>, IndexError> {
         match self.state_of(alias).await? {
             Some(state) if self.number(&state.index).is_none() => {
@@ -427,7 +431,7 @@ impl ClusterIndex {
         }
     }
 
-    /// Returns the name and identity of the index that is searched, as [`IndexLoad::identity`](super::IndexLoad::identity) does;
+    /// Returns the name and identity of the index that is searched, like [`IndexLoad::identity`](super::IndexLoad::identity);
     /// `None` if there is none.
     ///
     /// # Errors
@@ -471,5 +475,5 @@ impl ClusterIndex {
     }
 }
 
-/// How soon searches find a change.
+/// The time after which searches find a change.
 pub(super) const REFRESH: &str = "1s";

@@ -1,4 +1,4 @@
-//! The leaves of clauses in the own index. A clause means what it means to the memory backend.
+//! The leaves of clauses in the index of this server. A clause has the same meaning as in the memory backend.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::engine::clause::{self, Found, Leaf, TermReader};
 use crate::engine::layout::EngineLayout;
 use crate::engine::plan;
 
-/// A condition on a record in the own index.
+/// A condition on a record in the index of this server.
 #[derive(Clone, Debug)]
 pub(in crate::engine) enum IndexLeaf {
     /// The record has an entry in the index.
@@ -37,36 +37,36 @@ pub(in crate::engine) enum IndexLeaf {
     Numbers(Arc<[u64]>),
 }
 
-/// A condition on records in the own index.
+/// A condition on records in the index of this server.
 pub(super) type Clause = clause::Clause<IndexLeaf>;
 /// Words in places of an entry.
 pub(in crate::engine) type Spans = spans::Spans<Words>;
 /// A part of a phrase.
 pub(super) type Part = spans::Part<Words>;
 
-/// What to ask the own index.
+/// A request to the index of this server.
 pub(super) type Plan<'a> = plan::Plan<'a, IndexLeaf>;
 
-/// An answer of the own index.
+/// An answer of the index of this server.
 pub(super) type Answer = EngineAnswer<u64>;
 
-/// What records are sorted by.
+/// A key for sorting records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) struct SortKey {
     pub(super) index: IndexId,
     pub(super) with_case: bool,
 }
 
-/// Adjacent words that touch edges of the entry.
+/// Adjacent words, and the edges of the entry that they touch.
 #[derive(Clone, Debug)]
 pub(in crate::engine) struct Words {
     pub(super) patterns: Vec<Pattern>,
     pub(super) edges: Edges,
 }
 
-/// The most terms of one leaf.
+/// The maximum number of terms of one leaf.
 const MOST_TERMS: usize = 65_536;
-/// The greatest distance: entries are further apart in an index, and none has so many words.
+/// The maximum distance: entries are further apart in an index, and no entry has so many words.
 const MOST_DISTANCE: u32 = 9_999;
 
 impl Leaf for IndexLeaf {
@@ -92,7 +92,7 @@ impl Leaf for IndexLeaf {
             }
             Self::Pattern(_, pattern) => pattern_octets(pattern),
             Self::Spans(_, spans) => spans.octets(),
-            // The numbers are those of a set that counts them.
+            // The set of numbers already counts its octets.
             Self::Numbers(_) | Self::Exists(_) | Self::Sortable(_) => 0,
         }
     }
@@ -119,7 +119,7 @@ impl Leaf for IndexLeaf {
 }
 
 impl SpanWords for Words {
-    /// The words, with an edge of the entry as one more.
+    /// Counts the words; an edge of the entry counts as a word.
     fn count(&self) -> usize {
         let Edges { first, last } = self.edges;
         let edges = [first, last].into_iter();
@@ -131,7 +131,7 @@ impl SpanWords for Words {
     }
 }
 
-/// About what a regular expression takes in memory.
+/// The approximate number of octets of a regular expression in memory.
 const REGEX_OCTETS: usize = 64 * 1024;
 
 fn pattern_octets(pattern: &Pattern) -> usize {
@@ -206,7 +206,7 @@ fn clause_of(look: &Look<'_>) -> Clause {
     }
 }
 
-/// Returns the clause of the records with an entry in an index; all records, for the indexes `docid` and `any`.
+/// Returns the clause for the records with an entry in an index; all records, for the indexes `docid` and `any`.
 fn having(index: IndexId) -> Clause {
     match index {
         IndexId::DOCID | IndexId::ANY => Clause::Everything,

@@ -1,5 +1,5 @@
-//! Records are loaded by requests of some megabytes each, several at once. Changes of one record keep their order, since an identifier
-//! always takes the same lane, and a lane has one request in flight.
+//! Records are loaded by requests of some megabytes each, several at the same time. Changes of one record keep their order,
+//! because an identifier always belongs to the same lane, and a lane has only one request in flight.
 
 mod bulk;
 
@@ -19,25 +19,25 @@ use super::index::{ClusterIndex, IndexError, IndexState, REFRESH};
 use crate::engine::layout::EngineLayout;
 use crate::engine::link::Draft;
 
-/// What a load does.
+/// The work of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoadWork {
     /// It adds records, and replaces those with the same identifiers.
     Add,
     /// It deletes records.
     Delete,
-    /// It fills a new index, which then replaces the one that is there.
+    /// It fills a new index, which then replaces the existing one.
     Reload(Leftover),
 }
 
-/// What becomes of an index that a reload which was interrupted has left behind.
+/// What to do with an index that an interrupted reload has left behind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leftover {
     /// It stays, and the reload is refused.
     Refuse,
     /// It is deleted if it has no records; otherwise it stays, and the reload is refused.
     ReplaceIfEmpty,
-    /// The reload goes on with it.
+    /// The reload continues with it.
     Continue,
     /// It is deleted.
     Replace,
@@ -47,15 +47,15 @@ pub enum Leftover {
 #[derive(Debug)]
 pub struct IndexLoad {
     pub(super) home: ClusterIndex,
-    /// The own name of the index that is filled.
+    /// The real name of the index that is filled.
     pub(super) index: String,
     identity: String,
-    /// The alias by which it is changed.
+    /// The alias that is used to change the index.
     target: String,
     work: LoadWork,
-    /// The settings that the index gets when the load ends; null if it has them.
+    /// The settings that the index gets at the end of the load; null if it already has them.
     pub(super) restored: Value,
-    /// What the reload replaces.
+    /// The index that the reload replaces.
     pub(super) replaced: Option<IndexState>,
     /// Whether this load has created the index.
     pub(super) is_new: bool,
@@ -63,34 +63,35 @@ pub struct IndexLoad {
     tasks: JoinSet<Result<(), IndexLoadError>>,
 }
 
-/// What is sent by one request after the other.
+/// Changes that are sent by successive requests.
 #[derive(Debug)]
 struct Lane {
     batch: Batch,
     steps: mpsc::Sender<LaneStep>,
 }
 
-/// What a lane does next.
+/// The next step of a lane.
 #[derive(Debug)]
 enum LaneStep {
     Batch(Batch),
-    /// It tells what it has done since the mark before.
+    /// It reports what it has done since the previous mark.
     Mark(oneshot::Sender<LoadPart>),
 }
 
 /// The number of requests in flight.
 const LANES: usize = 4;
-/// The longest wait for the refresh of an index that was filled.
+/// The maximum time to wait for the refresh of a filled index.
 const REFRESH_TIME: Duration = Duration::from_secs(600);
 
-/// A point that a load has come to; see [`IndexLoad::mark`].
+/// A point that a load has reached; see [`IndexLoad::mark`].
 #[derive(Debug)]
 #[must_use]
 pub struct IndexLoadMark(Vec<oneshot::Receiver<LoadPart>>);
 
 impl ClusterIndex {
-    /// Begins a load: creates the index if it is missing and the work needs none, and makes an empty index quick to fill. When the
-    /// cluster has taken no record for half a minute, `slow` is called with the time, once until it takes one.
+    /// Begins a load: creates the index if it is missing and the work does not require one, and configures an empty index for
+    /// fast loading. If the cluster has not accepted any record for half a minute, `slow` is called with the time, once until a
+    /// record is accepted.
     ///
     /// # Errors
     /// See [`IndexError`].
@@ -128,7 +129,7 @@ impl ClusterIndex {
             });
         }
         state.check_open()?;
-        // An index that was made by hand lacks it.
+        // An index that was created by hand does not have this alias.
         if !self.has_write_alias(&state.index).await? {
             let add = json!({ "add": { "index": state.index, "alias": state.write_name() } });
             let actions = json!({ "actions": [add] });
@@ -148,7 +149,7 @@ impl ClusterIndex {
         Ok(load)
     }
 
-    /// Creates a load of an index that is not started yet.
+    /// Creates a load of an index without starting it.
     pub(super) fn load_of(&self, state: &IndexState, work: LoadWork) -> IndexLoad {
         IndexLoad {
             home: self.clone(),
@@ -164,7 +165,7 @@ impl ClusterIndex {
         }
     }
 
-    /// Makes an index that nobody searches yet quick to fill.
+    /// Configures an index that is not searched yet for fast loading.
     pub(super) async fn make_quick(&self, index: &str) -> Result<(), IndexError> {
         let quick = json!({ "refresh_interval": "-1", "number_of_replicas": 0 });
         self.set(index, &quick).await
@@ -174,7 +175,7 @@ impl ClusterIndex {
         Ok(self.count(index).await? == 0)
     }
 
-    /// Lets searches find all records of an index.
+    /// Makes all records of an index visible to searches.
     pub(super) async fn refresh(&self, index: &str) -> Result<(), IndexError> {
         let path = format!("/{index}/_refresh");
         let refresh = Draft {
@@ -199,7 +200,7 @@ impl ClusterIndex {
 }
 
 impl IndexLoad {
-    /// Returns the name of the index that is filled, with a part that no other index ever has.
+    /// Returns the name of the index that is filled, with a part that is unique to this index.
     pub fn identity(&self) -> &str {
         &self.identity
     }
@@ -209,7 +210,7 @@ impl IndexLoad {
         &self.index
     }
 
-    /// Returns what makes changes of records, which several threads may do at once.
+    /// Returns an object that creates changes of records, which several threads may use at the same time.
     pub fn changes(&self) -> IndexChanges {
         IndexChanges {
             layout: Arc::clone(&self.home.layout),
@@ -234,7 +235,7 @@ impl IndexLoad {
                     match step {
                         LaneStep::Batch(batch) => bulk.send(batch, &mut part).await?,
                         LaneStep::Mark(reached) => {
-                            // If nobody waits for it, the load has failed.
+                            // If nobody waits for the result, the load has failed.
                             let _ = reached.send(std::mem::take(&mut part));
                         }
                     }
@@ -244,7 +245,7 @@ impl IndexLoad {
         }
     }
 
-    /// Adds a change; waits while its lane is busy.
+    /// Adds a change; waits until its lane can accept it.
     ///
     /// # Errors
     /// See [`IndexLoadError`].
@@ -261,7 +262,8 @@ impl IndexLoad {
         }
     }
 
-    /// Sends what is left, and marks the point that the load has come to. The load can go on before the cluster has come as far.
+    /// Sends the remaining changes, and marks the point that the load has reached. The load can continue before the
+    /// cluster has processed these changes.
     ///
     /// # Errors
     /// See [`IndexLoadError`].
@@ -276,7 +278,8 @@ impl IndexLoad {
         Ok(IndexLoadMark(marks))
     }
 
-    /// Waits until everything that was added before a mark is in the index, and returns what came of it since the mark before.
+    /// Waits until everything that was added before a mark is in the index, and returns the results since the
+    /// previous mark.
     ///
     /// # Errors
     /// See [`IndexLoadError`].
@@ -292,7 +295,8 @@ impl IndexLoad {
         Ok(part)
     }
 
-    /// Gives the index its settings, as at the end of a load that has failed: searches soon find what was loaded.
+    /// Restores the settings of the index, also after a load that has failed, so that searches soon find the loaded
+    /// records.
     ///
     /// # Errors
     /// See [`IndexError`].
@@ -303,7 +307,7 @@ impl IndexLoad {
         self.home.set(&self.index, &self.restored).await
     }
 
-    /// Ends a load that has loaded everything: the index gets its settings, and searches find what was loaded.
+    /// Ends a complete load: restores the settings of the index, and makes the loaded records visible to searches.
     ///
     /// # Errors
     /// See [`IndexError`].
@@ -335,12 +339,12 @@ impl IndexLoad {
         }
     }
 
-    /// Returns why a lane has ended, when the others have ended too.
+    /// Returns the reason why a lane has ended, after the other lanes have ended too.
     async fn failure(&mut self) -> IndexLoadError {
         self.lanes.clear();
         let mut outcome = Ok(());
         while let Some(ended) = self.tasks.join_next().await {
-            // A panic was reported by the task itself.
+            // The task has already reported its panic.
             outcome = outcome.and(ended.unwrap_or(Err(IndexLoadError::Lost)));
         }
         outcome.err().unwrap_or(IndexLoadError::Lost)
@@ -350,7 +354,7 @@ impl IndexLoad {
 /// A record as a change of the index.
 #[derive(Clone, Debug)]
 pub struct IndexChange {
-    /// By which changes of one record take the same lane.
+    /// The number that determines the lane, so that all changes of one record have the same lane.
     number: u64,
     id: String,
     /// The lines of the request.
@@ -365,7 +369,7 @@ impl IndexChange {
     }
 }
 
-/// Makes changes of records.
+/// Creates changes of records.
 #[derive(Clone, Debug)]
 pub struct IndexChanges {
     layout: Arc<EngineLayout>,
@@ -373,12 +377,12 @@ pub struct IndexChanges {
 }
 
 impl IndexChanges {
-    /// Returns whether a record has an identifier of its own.
+    /// Returns whether a record has its own identifier.
     pub fn has_docid(&self, record: &MarcRecord) -> bool {
         self.layout.map().docid(record).is_some()
     }
 
-    /// Returns the change for a record, which stands at a place of the input.
+    /// Returns the change for a record; `place` is its place in the input.
     pub fn of(&self, record: &MarcRecord, octets: &[u8], place: RecordPlace) -> IndexChange {
         let docid = self.layout.map().docid(record);
         let number = number_of(docid.unwrap_or(octets));

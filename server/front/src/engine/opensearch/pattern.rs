@@ -1,4 +1,4 @@
-//! Patterns as regular expressions of Lucene, which match complete terms. All that is not a placeholder is escaped.
+//! Patterns as regular expressions of Lucene, which match complete terms. Everything except placeholders is escaped.
 
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, ClassUnicode, Hir, HirKind, Repetition};
@@ -6,23 +6,23 @@ use z3950_server::asn1::bib1::diagnostics::Condition;
 use z3950_server::memory::index_map::{ANY_NUMBER, AT_MOST_ONE, EXACTLY_ONE, Pattern, each_word};
 use z3950_server::{Diagnostic, diagnostic};
 
-/// The most characters of an expression (`index.max_regex_length`).
+/// The maximum number of characters of an expression (`index.max_regex_length`).
 const MOST_CHARACTERS: usize = 1_000;
 /// Truncation 102: a regular expression.
 const REGULAR_EXPRESSION: &str = "102";
-/// A class of more ranges than this is one such as `\w`, which is too long to be listed.
+/// A class of more ranges than this is a class such as `\w`, which is too long to be listed.
 const MOST_RANGES: usize = 100;
-/// The most characters of a class whose capitals are left out.
+/// The maximum number of characters of a class whose capitals are omitted.
 const MOST_OF_CASES: usize = 8;
 
-/// What the terms of a field consist of.
+/// The characters that the terms of a field consist of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Alphabet {
-    /// Words, with the edges of subfields, which no placeholder matches.
+    /// Words, with the edges of subfields, which do not match any placeholder.
     WordsWithEdges,
     /// Words.
     Words,
-    /// Words with blanks between them.
+    /// Words with spaces between them.
     Entries,
     /// Any characters.
     Keys,
@@ -37,7 +37,7 @@ impl Alphabet {
         }
     }
 
-    /// Returns the expression for a class of all letters and digits, and none of the characters between words.
+    /// Returns the expression for a class of all letters and digits, without the characters between words.
     fn word_character(self) -> Option<&'static str> {
         match self {
             Self::WordsWithEdges | Self::Words => Some(self.any()),
@@ -50,7 +50,7 @@ impl Alphabet {
 /// Returns the expression of a pattern between two literal texts.
 ///
 /// # Errors
-/// 120 for a regular expression that the engine does not have; 11 for one that is too long.
+/// Condition 120 for a regular expression that the engine does not support; 11 for an expression that is too long.
 pub(super) fn expression(
     before: &str,
     pattern: &Pattern,
@@ -95,15 +95,15 @@ fn escaped(literal: &str) -> String {
 }
 
 fn push_escaped(text: &mut String, character: char) {
-    // An escaped letter would be a class.
+    // An escaped letter would be read as a character class.
     if character.is_ascii() && !character.is_ascii_alphanumeric() && !character.is_control() {
         text.push('\\');
     }
     text.push(character);
 }
 
-/// Adds a regular expression; `None` if it has anchors, word boundaries, or classes that are too long. What begins and ends at the ends of
-/// a term is already anchored in Lucene.
+/// Adds a regular expression; `None` if it has anchors within it, word boundaries, or classes that are too long. Anchors at its
+/// ends are not needed, because Lucene always matches complete terms.
 fn push_regex(text: &mut String, regex: &str, alphabet: Alphabet) -> Option<()> {
     let inner = regex.strip_prefix("^(?:")?.strip_suffix(")$")?;
     let mut parser = ParserBuilder::new()
@@ -149,7 +149,7 @@ fn push_hir(text: &mut String, hir: &Hir, alphabet: Alphabet) -> Option<()> {
     Some(())
 }
 
-/// Adds an expression that what follows applies to as a whole.
+/// Adds an expression to which the next operator applies as a whole.
 fn push_single(text: &mut String, hir: &Hir, alphabet: Alphabet) -> Option<()> {
     let is_single = match hir.kind() {
         HirKind::Class(_) | HirKind::Capture(_) | HirKind::Alternation(_) | HirKind::Empty => true,
@@ -203,7 +203,7 @@ fn push_class(text: &mut String, class: &ClassUnicode, alphabet: Alphabet) -> Op
     Some(())
 }
 
-/// Returns whether a character can be a part of a word: it is its own folded form.
+/// Returns whether a character can be a part of a word, which is the case if it equals its folded form.
 fn is_folded(character: char) -> bool {
     let mut is_own = false;
     each_word(

@@ -1,5 +1,6 @@
-//! A reload fills a new index while the old one answers, and then moves the alias from one to the other in one request. Until then, the
-//! old index takes no changes, which would be lost, and the new one has another alias, which shows that it is being filled.
+//! A reload fills a new index while the old one still answers, and then moves the alias from the old to the new index in one
+//! request. Until then, the old index refuses changes, because they would be lost, and the new one has another alias, which shows
+//! that it is being filled.
 
 use std::time::Duration;
 
@@ -10,11 +11,11 @@ use super::index::{ClusterIndex, IndexError, IndexState, REFRESH, filling_name};
 use super::load::{IndexLoad, Leftover, LoadWork};
 use crate::engine::link::Draft;
 
-/// How long the copies of a new index may take before the alias is moved nevertheless.
+/// The time to wait for the copies of a new index before the alias is moved without them.
 const COPY_TIME: Duration = Duration::from_secs(60);
 
 impl ClusterIndex {
-    /// Returns the index that is being filled by a reload, or was when that was killed.
+    /// Returns the index that a reload is filling, or was filling when it was killed.
     pub(super) async fn filling(&self) -> Result<Option<IndexState>, IndexError> {
         self.own_state(&filling_name(&self.name)).await
     }
@@ -24,12 +25,12 @@ impl ClusterIndex {
         format!("{}-replaced", self.name)
     }
 
-    /// Returns the index that was replaced by a reload and has not been deleted.
+    /// Returns the index that a reload has replaced but not deleted yet.
     pub(super) async fn replaced(&self) -> Result<Option<IndexState>, IndexError> {
         self.own_state(&self.replaced_name()).await
     }
 
-    /// Deletes the index that was replaced by a reload. Returns its name; `None` if there is none.
+    /// Deletes the index that a reload has replaced. Returns its name; `None` if there is none.
     ///
     /// # Errors
     /// See [`IndexError`].
@@ -38,7 +39,7 @@ impl ClusterIndex {
             return Ok(None);
         };
         match self.delete(&replaced.index).await {
-            // Another load was faster.
+            // Another load replaced the index first.
             Err(error) => match self.replaced().await? {
                 Some(_) => Err(error),
                 None => Ok(None),
@@ -47,13 +48,13 @@ impl ClusterIndex {
         }
     }
 
-    /// Begins a reload, or goes on with an earlier one.
+    /// Begins a reload, or continues an earlier one.
     pub(super) async fn begin_reload(&self, leftover: Leftover) -> Result<IndexLoad, IndexError> {
         let replaced = self.state().await?;
         if let Some(replaced) = &replaced {
             let mark = replaced.mapping.pointer("/_meta/z3950d");
             mark.ok_or_else(|| IndexError::Foreign(replaced.index.clone()))?;
-            // An index that a reload has filled belongs to the database that it was filled for.
+            // An index filled by a reload belongs to the database for which it was filled.
             let is_of = |alias: &String| {
                 let rest = replaced.index.strip_prefix(alias.as_str());
                 let number = rest.and_then(|rest| rest.strip_prefix('-'));
@@ -71,7 +72,8 @@ impl ClusterIndex {
                 });
             }
         }
-        // The number comes first: of two reloads that begin at once, one then finds what the other creates, or its name is taken.
+        // The number comes first: if two reloads begin at once, one of them either finds the index of the other, or finds
+        // that its name is taken.
         let index = self.next_index().await?;
         let left = self.filling().await?;
         let is_kept = match (&left, leftover) {
@@ -109,7 +111,7 @@ impl ClusterIndex {
         Ok(load)
     }
 
-    /// Lets the index that is replaced take no changes, if those get into the new one.
+    /// Makes the index that is being replaced refuse changes, if these would be made in the new index.
     async fn close(
         &self,
         new: &IndexState,
@@ -125,7 +127,7 @@ impl ClusterIndex {
         }
     }
 
-    /// Creates the index to fill, in place of the one that an earlier reload has left behind.
+    /// Creates the index to fill, and removes one that an earlier reload has left behind.
     async fn create_filling(
         &self,
         index: &str,
@@ -150,15 +152,15 @@ impl ClusterIndex {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReplacedIndex {
-    /// Its name, if it is still there.
+    /// Its name, if it still exists.
     pub index: Option<String>,
-    /// How long searches that have begun may go on.
+    /// The time for which searches in progress may continue.
     pub searched_for: Duration,
 }
 
 impl IndexLoad {
-    /// Ends a reload that has loaded everything: the new index takes the place of the old one. The old one stays for the searches in
-    /// progress and the result sets that they have made, until [`ClusterIndex::delete_replaced`].
+    /// Ends a complete reload: the new index replaces the old one. The old index is kept until [`ClusterIndex::delete_replaced`],
+    /// for the searches in progress and for their result sets.
     ///
     /// # Errors
     /// See [`IndexError`]; the old index still answers.
@@ -174,14 +176,14 @@ impl IndexLoad {
         let mut kept = None;
         if let Some(old) = &self.replaced {
             let old_index = &old.index;
-            // What else the index was called.
+            // The new index takes over the other aliases of the old index.
             let others = { old.aliases.iter() }.filter(|alias| **alias != old.write_name());
             for alias in others {
                 actions.push(json!({ "add": { "index": new, "alias": alias } }));
                 actions.push(json!({ "remove": { "index": old_index, "alias": alias } }));
             }
             if *old_index == home.name {
-                // An alias cannot have the name of an index that is there.
+                // An alias cannot have the name of an existing index, so that index is removed.
                 actions.push(json!({ "remove_index": { "index": old_index } }));
             } else {
                 let replaced = home.replaced_name();
@@ -199,7 +201,7 @@ impl IndexLoad {
         })
     }
 
-    /// Gives a reload up: the old index takes changes again, and the new one is deleted.
+    /// Cancels a reload: the old index accepts changes again, and the new one is deleted.
     ///
     /// # Errors
     /// See [`IndexError`].
@@ -217,7 +219,7 @@ impl IndexLoad {
         self.is_new
     }
 
-    /// Returns the number of records in the index that is filled, as far as searches would find them.
+    /// Returns the number of records in the index that is filled, as searches would find them.
     ///
     /// # Errors
     /// See [`IndexError`].
@@ -226,7 +228,8 @@ impl IndexLoad {
         self.home.count(&self.index).await
     }
 
-    /// Waits until each shard has its copies, unless that takes long or is not possible: then the first copies answer.
+    /// Waits until each shard has its copies, unless this takes too long or is not possible; the primaries can answer
+    /// without copies.
     async fn wait_for_copies(&self) {
         let path = format!(
             "/_cluster/health/{}?wait_for_status=green&timeout={}s",

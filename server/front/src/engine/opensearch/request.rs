@@ -1,4 +1,4 @@
-//! The fields of the own index, and the queries of its leaves.
+//! The fields of the index of this server, and the queries of its leaves.
 
 use serde_json::{Map, Value, json};
 use z3950_server::Diagnostic;
@@ -72,7 +72,7 @@ fn entries_field(layout: &EngineLayout, index: IndexId) -> String {
     }
 }
 
-/// Returns a term as it is kept: long ones are cut off.
+/// Returns a term as it is stored: long terms are truncated.
 fn stored(terms: Terms, text: &str) -> &str {
     match terms {
         Terms::Words(_) => cut(text, MOST_WORD),
@@ -111,11 +111,11 @@ fn pattern_query(
     })
 }
 
-/// Returns the first text after all those that begin with this one, by code points; `None` if there is none.
+/// Returns the first text, by code points, after all texts that begin with this one; `None` if there is none.
 fn after_all(start: &str) -> Option<String> {
     let mut rest: Vec<char> = start.chars().collect();
     while let Some(last) = rest.pop() {
-        // Skips what is no character between the two ranges of them.
+        // Skip the surrogates between the two ranges of characters.
         if let Some(next) = (last..=char::MAX).nth(1) {
             rest.push(next);
             return Some(rest.into_iter().collect());
@@ -133,7 +133,7 @@ fn spans_query(layout: &EngineLayout, index: IndexId, spans: &Spans) -> Result<V
     Ok(found.unwrap_or_else(nothing))
 }
 
-/// Returns the query of a phrase that is a whole entry, without its positions, if the index has whole entries.
+/// Returns the query for a phrase that is a complete entry, without its positions, if the index has complete entries.
 fn whole_entry(layout: &EngineLayout, index: IndexId, spans: &Spans) -> Option<Value> {
     let Spans::Phrases(phrases) = spans else {
         return None;
@@ -176,7 +176,7 @@ fn words_spans(field: &str, words: &Words) -> Result<Vec<Value>, Diagnostic> {
     Ok(spans)
 }
 
-/// Returns the query of a word that may have to touch edges of a subfield.
+/// Returns the query for a word that may have to be at the edges of a subfield.
 fn word_query(field: &str, word: &Pattern, before: Edge, after: Edge) -> Result<Value, Diagnostic> {
     let mark = |edge: Edge, mark: char| match edge {
         Edge::Any => String::new(),

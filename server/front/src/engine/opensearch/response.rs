@@ -1,4 +1,4 @@
-//! Records in answers of the own index.
+//! Parses records in answers of the index of this server.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -11,7 +11,7 @@ use crate::engine::answer::{AskError, Hit};
 use crate::engine::elastic;
 use crate::engine::records::HeldRecord;
 
-/// Reads the answer to a plan.
+/// Parses the answer to a plan.
 ///
 /// # Errors
 /// See [`AskError`].
@@ -19,7 +19,8 @@ pub(super) fn read(plan: &Plan<'_>, answer: &Value) -> Result<Answer, AskError> 
     elastic::read(plan, answer, |found| hit(plan, found))
 }
 
-/// Reads a record. Another program may have put it there: then it is damaged or has no number, and the others are as good as without it.
+/// Parses a record. If another program stored it, it may be damaged or lack a number; the remaining records are still
+/// usable.
 fn hit(plan: &Plan<'_>, hit: &Value) -> Option<Hit<u64>> {
     let place = hit.get("sort")?;
     let number = place.as_array()?.last().and_then(Value::as_u64);
@@ -27,7 +28,7 @@ fn hit(plan: &Plan<'_>, hit: &Value) -> Option<Hit<u64>> {
     Some(Hit {
         id: number.unwrap_or(NO_NUMBER),
         record: record.map(|record| HeldRecord::Iso2709(octets_of(record))),
-        // Those in the order of numbers are found by them.
+        // Hits in the order of numbers are found by their number.
         place: if plan.order.is_empty() {
             String::new()
         } else {
@@ -36,10 +37,10 @@ fn hit(plan: &Plan<'_>, hit: &Value) -> Option<Hit<u64>> {
     })
 }
 
-/// The number of a record without one: the last number of the engine.
+/// The number that stands for a missing number: the highest number of the engine.
 pub(super) const NO_NUMBER: u64 = u64::MAX >> 1;
 
-/// Returns the octets of a record in base64; none of them if it is damaged.
+/// Returns the octets of a record in base64; empty if it is damaged.
 fn octets_of(record: &Value) -> Bytes {
     let octets = record.as_str().and_then(|text| STANDARD.decode(text).ok());
     octets.unwrap_or_default().into()

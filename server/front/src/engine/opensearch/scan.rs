@@ -1,4 +1,5 @@
-//! Scan: terms around a start, read from the engine's own dictionary of terms, each with its number of records (Z39.50-2003 §3.2.8.1).
+//! Scan: terms around a start, read from the engine's dictionary of terms, each with its number of records
+//! (Z39.50-2003 §3.2.8.1).
 
 use serde_json::{Value, json};
 use z3950_server::asn1::bib1::diagnostics::Condition;
@@ -64,7 +65,7 @@ impl OwnList<'_> {
         request::terms(&*self.database.layout, &after)
     }
 
-    /// Sends searches together, one of them for at most this number of terms.
+    /// Sends searches together, one of which requests at most `most` terms.
     async fn ask<const N: usize>(
         &self,
         bodies: [Value; N],

@@ -1,4 +1,5 @@
-//! The own index as a database that is found, presented and sorted as any other in an engine.
+//! Implements the searching, presenting and sorting of the index of this server like that of any other database in an
+//! engine.
 
 use std::sync::Arc;
 
@@ -24,9 +25,10 @@ use crate::engine::link::Failure;
 use crate::engine::pages::Pages;
 use crate::engine::search::{EngineDatabase, IndexReader};
 
-/// The most octets of a record in an answer: base64 of the longest ISO 2709, and what is around it.
+/// The maximum number of octets of a record in an answer: the longest ISO 2709 record in base64, with the JSON around
+/// it.
 pub(super) const RECORD_OCTETS: usize = 140 * 1024;
-/// The most records from the first to the last one of a page (`index.max_result_window`).
+/// The maximum position of a record that a page can contain (`index.max_result_window`).
 pub(super) const MOST_WINDOW: usize = 10_000;
 
 impl EngineDatabase for ClusterDatabase {
@@ -59,7 +61,7 @@ impl EngineDatabase for ClusterDatabase {
     async fn ask(&self, plan: &Plan<'_>, index: Option<&str>) -> Result<Answer, AskError> {
         let body = search(&*self.layout, plan)?;
         let mut options = format!("allow_partial_search_results={}", !self.options.strict);
-        // The identifier decides which part of the index has the record.
+        // The identifier decides which shard has the record.
         if let Clause::Leaf(IndexLeaf::Identifier(id)) = plan.clause
             && plan.counts.is_empty()
         {
@@ -83,7 +85,7 @@ impl EngineDatabase for ClusterDatabase {
         Clause::Leaf(IndexLeaf::Numbers(ids))
     }
 
-    /// Numbers are hashes, so that about where one is can be told.
+    /// Numbers are hashes, so they are evenly distributed and the position of a number can be estimated.
     async fn last_number(pages: &Pages<'_, Self>) -> Result<Option<u64>, Diagnostic> {
         Ok(pages.hits.order.is_empty().then_some(NO_NUMBER))
     }

@@ -1,4 +1,5 @@
-//! A database in front of a fake node: what the node is asked, and what its answers mean to a client.
+//! Tests of a database in front of a fake node: the requests that the node receives, and the results of its answers
+//! for a client.
 
 use std::sync::{Arc, Mutex};
 
@@ -38,7 +39,7 @@ fn answer(total: usize, numbers: impl IntoIterator<Item = usize>) -> Value {
     asking::answer(total, numbers.into_iter().map(hit))
 }
 
-/// Answers as an index whose records have the numbers from 0 on.
+/// Answers like an index whose records are numbered from 0.
 fn held(request: &FakeRequest, total: usize) -> FakeAnswer {
     let body = body(request);
     if let Some(numbers) = body
@@ -57,7 +58,7 @@ fn held(request: &FakeRequest, total: usize) -> FakeAnswer {
     FakeAnswer::Json(200, answer(total, (0..total).skip(skip).take(rows)))
 }
 
-/// The part of the index that does not answer is named after the database, and counted in words that fit the number.
+/// The missing part of the index is named after the database, with a count in correct grammatical number.
 #[tokio::test]
 async fn audit_missing_parts_are_named() {
     for (successful, expected) in [
@@ -82,7 +83,7 @@ async fn audit_missing_parts_are_named() {
     }
 }
 
-/// The records are counted once, whatever the answer; those of an incomplete index are not known.
+/// The records are counted once, whatever the answer; the number is not known if the index is incomplete.
 #[tokio::test]
 async fn audit_all_records_are_counted_for_the_metrics() {
     let whole = answer(7, []);
@@ -103,9 +104,9 @@ async fn audit_all_records_are_counted_for_the_metrics() {
     }
 }
 
-/// What answers mean: the number of records and of sources that failed, or a condition.
+/// The results of answers: the number of records and of failed sources, or a condition.
 #[tokio::test]
-async fn incomplete_and_strange_answers_are_told_apart() {
+async fn incomplete_and_unexpected_answers_are_distinguished() {
     let with = |changes: &[(&str, Value)]| changed(answer(2, [1, 2]), changes);
     let failures = json!({
         "total": 3,
@@ -122,7 +123,7 @@ async fn incomplete_and_strange_answers_are_told_apart() {
         ),
         (with(&[("/_shards/failed", json!(1))]), Ok((2, 1)), Err(109)),
         (with(&[("/timed_out", json!(true))]), Ok((2, 1)), Err(109)),
-        // A part of the index that takes the query for too large has not found a subset.
+        // A shard that refuses the query as too large has not found a part of the records.
         (with(&[("/_shards", failures)]), Err(31), Err(31)),
         (
             refused(500, "runtime_exception", "field[t] exceeds maxClauseCount"),
@@ -156,13 +157,13 @@ async fn incomplete_and_strange_answers_are_told_apart() {
             Err(109),
         ),
         (with(&[("/hits/hits", json!({}))]), Err(109), Err(109)),
-        // Records of several indexes are no set.
+        // Records from several indexes do not form a result set.
         (
             with(&[("/hits/hits/0/_index", json!("other"))]),
             Err(109),
             Err(109),
         ),
-        // Another program has put the first one there.
+        // Another program has stored the first record.
         (
             with(&[
                 ("/hits/hits/0/sort", json!([-5])),
@@ -186,7 +187,7 @@ async fn incomplete_and_strange_answers_are_told_apart() {
     }
 }
 
-/// None of the engine's words reach a client.
+/// The engine's messages are not sent to clients.
 #[tokio::test]
 async fn words_of_the_engine_stay_in_the_log() {
     let node = FakeNode::start(|_| {
@@ -240,11 +241,11 @@ async fn a_small_set_keeps_its_records() {
     );
     let next = presented(&database, &found.hits, &[20, 49]).await;
     assert_eq!(next, Ok(vec![Ok(20), Ok(49)]));
-    // Its numbers are known now, and other records do not move them.
+    // The numbers of the set are known now, and new records do not move them.
     *lock(&total) = 51;
     let again = presented(&database, &found.hits, &[30]).await;
     assert_eq!(again, Ok(vec![Ok(30)]));
-    // Records that were added before its numbers are known.
+    // Here, records are added before the numbers of the set are known.
     let found = searched(&database, "@attr 1=4 war").await.expect("found");
     *lock(&total) = 52;
     let changed = presented(&database, &found.hits, &[30]).await;
@@ -265,7 +266,7 @@ async fn an_earlier_set_is_an_operand() {
         { "term": { "y_title": "peace" } },
     ] } });
     assert_eq!(body(asked.last().expect("a request"))["query"], expected);
-    // That of another database is none.
+    // A result set of another database does not exist here.
     let other = FakeNode::start(|request| held(request, 3)).await;
     let other = self::database(&other, false);
     let refused = with_set(&other, pqf, Some(&found.hits)).await;
@@ -273,7 +274,7 @@ async fn an_earlier_set_is_an_operand() {
     assert_eq!(refused.err(), expected);
 }
 
-/// The records of a set come from the index that was searched, also after another one has taken its place.
+/// The records of a set come from the index that was searched, even after another index has replaced it.
 #[tokio::test]
 async fn audit_r_l1_a_set_is_of_one_index() {
     let is_there = Arc::new(Mutex::new(true));
@@ -300,7 +301,7 @@ async fn audit_r_l1_a_set_is_of_one_index() {
     *lock(&is_there) = false;
     let gone = presented(&database, &found.hits, &[30]).await;
     assert_eq!(gone, Err(Condition::RESULT_SET_DELETED.0));
-    // What came with the search is still here.
+    // The records that came with the search are still here.
     assert_eq!(
         presented(&database, &found.hits, &[0]).await,
         Ok(vec![Ok(0)])

@@ -1,5 +1,5 @@
-//! Update (Z39.50-2003 Appendix EXT.1.4): everything is checked first, and each change is made only if its record is still as it was when it
-//! was checked, so that neither other servers nor loads get in the way.
+//! Update (Z39.50-2003 Appendix EXT.1.4): all records are checked first, and each change is made only if its record has not
+//! changed since the check, so that neither other servers nor loads can interfere.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -24,31 +24,31 @@ use crate::engine::elastic::{self, ANSWER_OCTETS};
 use crate::engine::link::{BLOCK, Draft, JSON, Link, NDJSON};
 use crate::engine::search::EngineDatabase as _;
 
-/// The outcome for each record: its identifier, or a diagnostic.
+/// The result for each record: its identifier, or a diagnostic.
 type Outcomes = Vec<Result<Bytes, Diagnostic>>;
 
-/// The records that are looked up at once.
+/// The number of records that are looked up in one request.
 const AT_ONCE: usize = 100;
-/// The most octets of the answer to a change.
+/// The maximum number of octets of the answer to a change.
 const OUTCOME_OCTETS: usize = 16 * 1024;
 
-/// A record as it is before the update, by which a change by others is noticed.
+/// The version of a record before the update, which reveals changes by others.
 #[derive(Clone, Copy, Debug)]
 struct Version {
     sequence: u64,
     term: u64,
 }
 
-/// What is known of a record.
+/// The state of a record during an update.
 #[derive(Clone, Debug, Default)]
 struct State {
     /// Its version in the engine; `None` if it does not exist.
     version: Option<Version>,
-    /// The record after the changes so far.
+    /// The record with all changes so far.
     record: Option<MarcRecord>,
 }
 
-/// A record of an update, with the identifier that it has afterwards.
+/// A record of an update, with the identifier that it has after the update.
 struct Identified {
     docid: Bytes,
     id: String,
@@ -82,10 +82,10 @@ impl ClusterDatabase {
         }
         let (body, sent) = lines(changes, &states);
         let link = Arc::clone(&self.link);
-        // Another index may have taken its place, in which records have other versions.
+        // The alias may now point to another index, where the records have different versions.
         let alias = write_name(index.as_ref().unwrap_or(&self.index));
         let path = format!("/{alias}/_bulk?refresh=wait_for&require_alias=true");
-        // Goes on to its end if the client goes away.
+        // The update continues to its end even if the client goes away.
         let filling = filling_name(&self.index);
         let written = tokio::spawn(async move { write(&link, path, body, sent, &filling).await });
         let unknown = |_| Err(WriteError::Unknown);
@@ -118,10 +118,12 @@ impl ClusterDatabase {
         Ok(Identified { docid, id, record })
     }
 
-    /// Notes the records that the engine has, also those that searches do not find yet, and the index that they are of.
+    /// Looks up the records in the engine, including records that searches do not find yet, and the index to which
+    /// they belong.
     ///
     /// # Errors
-    /// 109 if the engine does not answer, or answers for another index than before; 2 for a damaged record.
+    /// Condition 109 if the engine does not answer, or its answer comes from another index than before; 2 for a
+    /// damaged record.
     async fn look_up(
         &self,
         ids: &[&String],
@@ -179,7 +181,7 @@ impl ClusterDatabase {
         Ok(())
     }
 
-    /// Returns the document that a record becomes; `None` if it is deleted.
+    /// Returns the new document for a record; `None` if the record is deleted.
     fn change(
         &self,
         action: UpdateAction,
@@ -226,7 +228,7 @@ fn lines(
             (Some(_), Some(unchanged)) => json!({ "index": unchanged }),
             (Some(_), None) => json!({ "create": { "_id": id } }),
             (None, Some(unchanged)) => json!({ "delete": unchanged }),
-            // It was created and deleted by the same update.
+            // The same update created and deleted the record.
             (None, None) => continue,
         };
         sent += 1;
@@ -238,16 +240,16 @@ fn lines(
     (Bytes::from(lines), sent)
 }
 
-/// Why changes were not all made.
+/// The reason why not all changes were made.
 enum WriteError {
     Answer(AskError),
-    /// It ended without an outcome.
+    /// The request ended without a result.
     Unknown,
     /// Some of them may have been made.
     Partly(String),
 }
 
-/// Sends changes. `filling` is the alias that shows that all records are being loaded anew.
+/// Sends changes. `filling` is the alias that exists while all records are being reloaded.
 async fn write(
     link: &Link,
     path: String,
@@ -296,7 +298,7 @@ async fn write(
     )))
 }
 
-/// Returns whether there is an index or alias of a name.
+/// Returns whether an index or alias with this name exists.
 async fn is_there(link: &Link, name: &str) -> bool {
     let draft = Draft::read(format!("/{name}?filter_path=*.aliases"), ANSWER_OCTETS);
     link.ask(&draft).await.is_ok()
@@ -306,7 +308,7 @@ async fn is_there(link: &Link, name: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Each change is made only if the record is as it was.
+    /// Each change is made only if the record is unchanged.
     #[test]
     fn changes_are_conditional() {
         let version = |version| State {

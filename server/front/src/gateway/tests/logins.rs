@@ -47,7 +47,7 @@ fn site(other: &TestServer, change: impl FnOnce(&mut Access)) -> Site {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn other_servers_are_asked_for_those_who_may_use_this_one() {
+async fn other_servers_are_asked_on_behalf_of_clients_that_may_use_this_one() {
     let other = TestServer::builder()
         .database("cat", [record("id9", "Persuasion")])
         .start();
@@ -99,7 +99,7 @@ async fn other_servers_are_asked_for_those_who_may_use_this_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn gopher_items_are_fetched_for_those_who_may_use_this_server() {
+async fn gopher_items_are_fetched_for_clients_that_may_use_this_server() {
     let other = TestServer::builder().start();
     let site = site(&other, |_| {});
     let port = other.addr().port();

@@ -182,7 +182,7 @@ fn r_g_downloads_are_one_menu_for_each_list() {
     let (_, array) = get(&server, "/search?q=war&all=1&format=json");
     let array: serde_json::Value = serde_json::from_str(&array).expect("JSON");
     assert_eq!(array.as_array(), Some(&objects));
-    // Of one record, JSON is an object in any case.
+    // For one record, the format JSON is always a single object.
     let (_, shown) = get(&server, "/search?q=war&target=one&at=1");
     assert!(
         shown.contains(">JSON</a>") && !shown.contains("JSON lines"),
@@ -191,7 +191,7 @@ fn r_g_downloads_are_one_menu_for_each_list() {
 }
 
 #[test]
-fn r_g_the_field_says_what_can_be_typed() {
+fn r_g_the_label_of_the_field_lists_the_kinds_of_input() {
     let (_, form) = get(&demo(), "/");
     let label = "<label for=\"q\">Title, author, ISBN, URL or query</label>";
     assert!(form.contains(label), "{form}");
@@ -241,7 +241,7 @@ fn r_g_authors_and_subjects_lead_to_a_search_that_finds_their_record() {
 }
 
 #[test]
-fn r_g_names_with_quotes_are_sought_as_they_are() {
+fn r_g_names_with_quotes_are_searched_unchanged() {
     let mut odd = record("a", "War");
     let author = Field::data(
         b"100",
@@ -305,7 +305,7 @@ fn r_g_a_misspelt_word_gets_a_suggestion() {
         ("zyxwvut", None),
         ("xyz", None),
         ("978-0-14-143958-9", None),
-        // Each of the words is there, but no record has both.
+        // Each word occurs, but no record has both.
         ("emma whale", None),
         ("emma", None),
     ] {
@@ -336,7 +336,7 @@ fn r_g_only_databases_of_this_server_are_read_for_suggestions() {
     let server = builder().backend(union).start();
     let (_, list) = get(&server, "/search?q=emmma");
     assert!(!list.contains("Did you mean"), "{list}");
-    // Narrowing terms stay in force, and a suggestion has to find something with them.
+    // Narrowing terms remain in force, so a suggestion must find something together with them.
     let page = CataloguePage::new().with_suggestion_time(Duration::from_secs(60));
     let server = TestServer::builder().demo().web(Arc::new(page)).start();
     for (year, is_found) in [("1816", true), ("1950", false)] {

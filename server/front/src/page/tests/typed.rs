@@ -64,7 +64,7 @@ fn urls_of_known_databases_lead_to_their_form() {
 }
 
 #[test]
-fn failures_keep_what_was_typed() {
+fn failures_keep_the_typed_text() {
     let site = Site::new();
     let missing = format!("z39.50r://{}/cat?none", site.catalogue.addr());
     for (url, status, words) in [

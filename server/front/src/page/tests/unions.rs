@@ -43,7 +43,7 @@ fn the_targets_of_a_remote_database_are_chosen_and_answer_one_by_one() {
     assert!(shown.contains(&url), "{url}: {shown}");
 }
 
-/// Returns a book of 1868 with a copy in this state of circulation.
+/// Returns a book of 1868 with one copy that has this circulation status.
 fn copy(docid: &str, title: &str, state: &str) -> MarcRecord {
     let mut book = record(docid, title);
     let author = Field::data(b"100", "1 ", [("a", "Tolstoy, Leo")]);

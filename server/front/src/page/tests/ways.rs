@@ -40,7 +40,7 @@ fn other_ways_are_taken_on_request_and_told() {
 /// Alternative searches are not made for the terms that narrow a search, so a facet link must find as many records as it
 /// announces.
 #[test]
-fn what_was_found_in_other_ways_is_narrowed_exactly() {
+fn results_of_alternative_searches_are_narrowed_exactly() {
     let server = demo();
     let (_, list) = get(&server, "/search?q=su:gutenberg&target=books&fallback=1");
     assert!(list.contains("searched again: @attr 1=1016"), "{list}");

@@ -126,7 +126,7 @@ impl Edition {
         keys.extend(marked("lccn", &lccns));
         keys.extend(marked("oclc", &oclc));
         let (author, years) = (author(record, tags), years(record, tags, is_marc_21));
-        // The longest name and the year find editions whose titles differ by a slip.
+        // The longest name together with the year finds editions whose titles differ by a typing error.
         if let Some(name) = author.iter().max_by_key(|name| name.len()) {
             keys.extend(years.iter().map(|year| format!("by {name} {year}")));
         }
@@ -252,7 +252,7 @@ fn lossy(octets: &[u8]) -> String {
     String::from_utf8_lossy(begin).into_owned()
 }
 
-/// The valid numbers in a text, in their normal forms.
+/// Returns the valid numbers in a text, in their normal forms.
 fn valid(kind: NumberKind, text: &str) -> Vec<String> {
     let found = numbers(kind, text).into_iter();
     let valid = found.filter(|number| number.is_valid);
@@ -426,7 +426,7 @@ fn statement_of(text: &str) -> Option<String> {
     }
 }
 
-/// Returns the edition statement; a record without one is taken to be of the first edition.
+/// Returns the edition statement; a record without one is treated as the first edition.
 fn statement_of_first(edition: &Edition) -> &str {
     edition.statement.as_deref().unwrap_or("1")
 }

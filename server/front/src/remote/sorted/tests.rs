@@ -89,7 +89,7 @@ async fn lists_are_merged_by_the_keys_of_their_records() {
         // Records without a key stay where the target has them.
         (&[&["-", "-", "b"], &["a", "c"]], "- - a b c"),
         (&[&["b", "-"], &["a", "c"]], "a b - c"),
-        // Records that the target files differently stay between their neighbours.
+        // Records that the target sorts differently stay between their neighbours.
         (
             &[&["A |zebra", "bear", "cow", "dog"], &["ant", "cat"]],
             "A |zebra ant bear cat cow dog",
@@ -139,7 +139,7 @@ async fn the_order_is_that_of_the_keys() {
 }
 
 #[tokio::test]
-async fn positions_are_reached_as_they_are_read() {
+async fn positions_are_reached_only_when_they_are_read() {
     let letters = ["a", "b", "c", "d", "e", "f", "g", "h"].repeat(50);
     let mut one = letters.clone();
     one.sort_unstable();
@@ -204,7 +204,7 @@ async fn lists_in_no_order_are_noticed() {
         ),
         // Five records are too few to judge their order.
         (&["l", "k", "j", "i", "h"], None),
-        // Half of the records are in order, which is enough.
+        // Half of the records are in order, which is enough to call the list sorted.
         (&["a", "z", "b", "y", "c", "x"], None),
         (&["-"; 10], None),
         (&["?", "?"], Some("no key can be read")),

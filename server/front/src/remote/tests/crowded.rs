@@ -55,7 +55,7 @@ async fn idle_sessions_give_way_to_other_databases() {
 }
 
 #[tokio::test]
-async fn a_busy_server_is_not_blamed_for_what_it_was_not_asked() {
+async fn a_busy_server_is_not_blamed_for_requests_that_were_not_sent() {
     let catalogues = TestServer::builder()
         .database("slow", records("s", 1))
         .database("cat", records("a", 1))

@@ -47,7 +47,7 @@ impl Backend for Library {
             ))]),
         };
         let record = match wanted.composition.syntax {
-            Some(OPAC) => opac.to_external().expect("sound"),
+            Some(OPAC) => opac.to_external().expect("valid"),
             _ => marc,
         };
         ready(Ok(Retrieved::new("cat".into(), Ok(record))))
@@ -126,7 +126,7 @@ async fn copies_come_with_the_answer_to_the_search() {
 }
 
 #[tokio::test]
-async fn copies_are_asked_for_later_if_the_search_was_for_other_records() {
+async fn copies_are_requested_later_if_the_search_was_for_other_records() {
     let one = library(records("a", 2), copy("North")).start();
     let front = front([target(&one)]);
     assert_eq!(found(&front, "shared").await.0, 2);
@@ -139,7 +139,7 @@ async fn copies_are_asked_for_later_if_the_search_was_for_other_records() {
 }
 
 #[tokio::test]
-async fn targets_that_fail_at_copies_are_not_asked_for_them_again() {
+async fn copies_are_not_requested_again_from_targets_that_fail_at_them() {
     // The maximum number of searches and Presents for a first search, and their exact number for another search afterwards. Lost
     // sessions are opened again.
     for (rules, first, second) in [
@@ -321,7 +321,7 @@ fn a_copy_is_as_it_was_sent() {
         bibliographic_record: Some(External::octet_aligned(USMARC, Bytes::from(octets))),
         holdings_data: Some(vec![HoldingsRecord::HoldingsAndCirc(Box::new(copy("A")))]),
     };
-    let external = opac.to_external().expect("sound");
+    let external = opac.to_external().expect("valid");
     let record = z3950::Record::new(external.clone(), None);
     let mut composition = z3950_server::backend::Composition::full(Some(OPAC));
     let same = super::super::form::converted(&record, &composition);

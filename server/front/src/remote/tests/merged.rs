@@ -82,7 +82,7 @@ async fn the_hits_of_each_target_stay_as_counted() {
 }
 
 #[tokio::test]
-async fn records_after_the_first_follow_as_they_are() {
+async fn records_after_the_first_follow_unchanged() {
     let books = |prefix: &'static str| {
         (1..=5).map(move |at| book(&format!("{prefix}{at}"), &format!("Shared {at}"), 0))
     };

@@ -203,7 +203,7 @@ async fn a_target_that_does_not_scan_costs_its_own_terms() {
 }
 
 #[tokio::test]
-async fn what_no_target_can_answer_is_refused() {
+async fn searches_that_no_target_can_answer_are_refused() {
     let one = listed(&["a:1"]).rule("on scan: fail 232 1=4").start();
     let union = front([target(&one), target(&one)]);
     let scan = |database: String, number, step| {
@@ -272,9 +272,9 @@ async fn a_result_set_is_not_scanned() {
     assert!(words.contains("228"), "{words}");
 }
 
-/// Scan and Sort are in the description of a database until one of its targets has not granted them.
+/// Scan and Sort are in the description of a database unless one of its targets has refused them.
 #[tokio::test]
-async fn audit_explain_offers_what_all_targets_grant() {
+async fn audit_explain_offers_the_services_that_all_targets_grant() {
     for (granted, expected) in [
         ("search present scan sort namedResultSets", (true, true)),
         ("search present scan namedResultSets", (true, false)),

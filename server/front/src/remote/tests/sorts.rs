@@ -203,7 +203,7 @@ async fn records_that_do_not_come_in_order_are_not_taken_for_sorted() {
         target(&bad)
     );
     assert_eq!(conditions(&refused), expected);
-    // The target files one record as if the title began with its article.
+    // The target sorts one record as if the title began with its article.
     let other = unsorting(&["shared cherry", "shared zoo", "shared date", "shared elder"]).start();
     let union = front_with([target(&good), target(&other)], |_| {});
     let mut hits = search(&union, "union").await;

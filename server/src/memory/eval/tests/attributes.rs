@@ -308,7 +308,7 @@ fn audit_r_y2_identifiers_are_found_by_their_beginnings() {
 }
 
 #[test]
-fn audit_r_y7_a_term_that_is_no_number_finds_nothing_in_an_index_of_numbers() {
+fn audit_r_y7_a_term_that_is_not_a_number_finds_nothing_in_an_index_of_numbers() {
     Catalogue::small().check(&[
         ("@attr 1=7 none", ""),
         ("@attr 1=8 1234", ""),

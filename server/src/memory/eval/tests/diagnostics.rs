@@ -11,7 +11,7 @@ use z3950_asn1::types::GeneralizedTime;
 use super::{Catalogue, pqf};
 
 #[test]
-fn diagnostics_name_what_is_not_supported() {
+fn diagnostics_name_the_unsupported_feature() {
     let long = "x".repeat(8193);
     let words = "x ".repeat(257);
     Catalogue::small().check_refused(&[

@@ -222,7 +222,7 @@ fn work_is_bounded() {
 }
 
 #[test]
-fn what_a_search_keeps_is_counted() {
+fn the_memory_of_a_search_is_counted() {
     let limits = Limits {
         server_octets: Some(1 << 20),
         ..Limits::default()

@@ -145,7 +145,7 @@ fn orders_wait_for_people() {
 }
 
 #[test]
-fn a_client_may_want_no_package() {
+fn a_client_may_decline_the_package() {
     let mut session = open(&Arc::new(target(&shelf(&[]))));
     let silent = ExtendedServicesRequest {
         wait_action: WaitAction::DONT_RETURN_PACKAGE,

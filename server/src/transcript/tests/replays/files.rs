@@ -62,7 +62,7 @@ fn files_are_refused_with_the_line() {
 
 /// Deleted or moved lines are detected by the gaps that they leave.
 #[test]
-fn doubtful_lines_are_told() {
+fn doubtful_lines_are_reported() {
     let folder = tempfile::tempdir().expect("a folder");
     let requests = [init(), search("@attr 1=1032 id7"), present(1, 1)];
     let text = recording(&[&requests, &[init()]]).to_string();
@@ -147,7 +147,7 @@ fn the_number_of_requests_is_limited() {
 }
 
 #[test]
-fn a_file_that_changes_is_told() {
+fn a_file_that_changes_is_reported() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = file(&folder, &[&[init()]]);
     let replay = Arc::new(Replay::open(&path).expect("a recording"));

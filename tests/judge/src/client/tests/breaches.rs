@@ -41,7 +41,7 @@ fn trigger(action: RequestedAction) -> TriggerResourceControlRequest {
 /// Replaces some octets by others.
 fn replaced(octets: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
     let at = octets.windows(from.len()).position(|part| part == from);
-    let at = at.expect("there");
+    let at = at.expect("present");
     [&octets[..at], to, &octets[at + from.len()..]].concat()
 }
 

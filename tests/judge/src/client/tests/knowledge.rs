@@ -10,7 +10,7 @@ use super::*;
 use crate::client::knowledge::Knowledge;
 
 #[test]
-fn what_is_remembered_of_a_session_is_bounded() {
+fn the_memory_of_a_session_is_bounded() {
     let limits = JudgeLimits {
         remembered: 2,
         ..JudgeLimits::default()

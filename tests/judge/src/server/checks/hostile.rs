@@ -172,7 +172,7 @@ async fn truncated(trial: &mut Trial, in_session: bool) -> Checked {
         encoded(&trial.good_search()?.into())?
     } else {
         trial.connect().await?;
-        // Credentials are left out, because half an Init would show them.
+        // The Init has no credentials, because the report shows the truncated octets.
         let init = InitializeRequest {
             id_authentication: None,
             ..trial.base_init()

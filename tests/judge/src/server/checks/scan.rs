@@ -18,7 +18,7 @@ const POSITION: &str = "Z39.50 clarification Scan: Values of Position-in-respons
 /// A term that sorts after all others: U+10FFFF, followed by letters.
 const LAST: &[u8] = b"\xf4\x8f\xbf\xbfzzzz";
 
-/// Metaproxy 1.22 ends at such a scan.
+/// Metaproxy 1.22 crashes on such a scan.
 pub(super) const HOSTILE: &[Check] = checks! {
     "scan.position.omitted" Should SCAN:
         "In a scan without preferredPositionInResponse, the server chooses a position."

@@ -219,7 +219,7 @@ pub(super) fn namespace_fault(
         return None;
     }
     let mut children = node.children.iter();
-    // Elements of other namespaces may be next to those of 2.0.
+    // Elements of other namespaces may appear next to those of 2.0.
     let is_foreign = |child: &XmlNode| own != OLD && !child.namespace.contains("search-ws");
     children.find_map(|child| {
         if is_foreign(child) && model(Version::V2_0, &child.name).is_none() {

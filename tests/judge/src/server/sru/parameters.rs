@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_differ_in_what_they_name() {
+    fn versions_differ_in_their_names() {
         for (version, names_version, expected) in [
             (
                 Version::V1_1,

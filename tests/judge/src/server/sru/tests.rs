@@ -342,7 +342,7 @@ async fn a_server_that_dies_is_an_error_of_the_report() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_asked_for_and_is_not_there_is_told() {
+async fn missing_requested_features_are_reported() {
     let server = TestServer::demo();
     for (database, query, missing) in [
         ("books", "dc.title=war", &[][..]),

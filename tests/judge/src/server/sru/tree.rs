@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_well_formed_is_refused() {
+    fn malformed_documents_are_refused() {
         for (text, words) in [
             ("", "no element"),
             ("a", "text outside"),

@@ -54,7 +54,7 @@ async fn a_server_that_dies_is_an_error_of_the_report() {
                 .iter()
                 .any(|(_, verdict, _)| *verdict == Verdict::Pass)
         );
-        // One of them needs a permission, and is not begun at all.
+        // This check needs a permission, and is not started at all.
         let begun = |(name, _, _): &&(&str, Verdict, bool)| *name != "scan.position.omitted";
         let (_, last, is_error) = found.iter().rfind(begun).expect("findings");
         assert_eq!(reason(last.clone()), "no search is answered any more");
@@ -76,7 +76,7 @@ async fn a_server_that_dies_is_an_error_of_the_report() {
 
 /// A server may accept fewer sessions than the judge would use.
 #[tokio::test(start_paused = true)]
-async fn sessions_that_a_server_refuses_are_no_fault_of_it() {
+async fn refused_sessions_are_not_a_fault_of_the_server() {
     // On a server with one session, each check runs alone; on a server that lowers its limit later, checks are repeated.
     for (limit, is_late) in [(1, false), (3, false), (4, true)] {
         let open = Arc::new(AtomicU32::new(0));
@@ -313,7 +313,7 @@ const ENDING: &[(&str, Meant)] = &[
 ];
 
 #[tokio::test(start_paused = true)]
-async fn floods_and_garbage_are_no_answer() {
+async fn floods_and_garbage_are_not_an_answer() {
     let segment = [0xbf, 0x2d, 5, 0x98, 1, 0, 0xa0, 0];
     let kinds: [fn(&[u8]) -> Does; 5] = [
         |segment| Does::Floods(segment.to_vec()),

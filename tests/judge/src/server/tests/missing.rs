@@ -97,7 +97,7 @@ async fn a_query_that_was_given_is_not_replaced() {
         let beside = verdict(&mut judge).await;
         match missing {
             MissingPrerequisite::Hits => assert_eq!(beside, Verdict::Pass),
-            // A query that is refused says nothing about the database.
+            // A refused query does not show whether the database exists.
             _ => assert!(reason(beside).starts_with("the query was refused")),
         }
         assert!(matches!(
@@ -108,7 +108,7 @@ async fn a_query_that_was_given_is_not_replaced() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_query_that_is_accepted_takes_the_place_of_one_that_is_refused() {
+async fn an_accepted_query_replaces_a_refused_one() {
     let mut judge = judged(
         &["search.answered"],
         |_| {},
@@ -151,7 +151,7 @@ async fn a_database_without_updates_is_reported() {
 }
 
 #[tokio::test]
-async fn a_rejected_init_is_no_violation_of_versions() {
+async fn a_rejected_init_does_not_violate_the_rules_of_versions() {
     let server = server(Some("on init: reject 1014"));
     let mut judge = judge(server.addr(), |options| {
         options.only = ["init.version.common", "options.", "sizes."]

@@ -1,6 +1,6 @@
 //! Words with masks, and phrases of them.
 
-/// A word, perhaps truncated or with masks.
+/// A word, possibly truncated or with masks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Pattern {
     Exact(String),
@@ -30,7 +30,7 @@ impl Pattern {
         }
     }
 
-    /// Reads a word with the masks of truncation 101 or 104.
+    /// Parses a word with the masks of truncation 101 or 104.
     pub(super) fn masked(word: &str, truncation: i64, fold: impl Fn(&str) -> String) -> Self {
         let (mut parts, mut literal) = (Vec::new(), String::new());
         let mut characters = word.chars().peekable();
@@ -85,7 +85,7 @@ fn fits(parts: &[Part], word: &[char]) -> bool {
     }
 }
 
-/// Returns whether words have others as a phrase.
+/// Returns whether words contain others as a phrase.
 pub(super) fn has_phrase(found: &[&str], words: &[Pattern], is_first: bool, is_last: bool) -> bool {
     if words.is_empty() || words.len() > found.len() {
         return false;

@@ -23,7 +23,7 @@ fn all(_: &Ask, _: &str, _: u64) -> bool {
 }
 
 #[test]
-fn audit_a6_a_report_ahead_of_the_output_is_cut_to_what_both_have() {
+fn audit_a6_a_report_ahead_of_the_output_is_cut_to_their_common_part() {
     for form in [ReportForm::Table, ReportForm::Json] {
         let whole = report(form, "a\nb\na\n");
         for has in 0..=30 {

@@ -1,4 +1,4 @@
-//! The words of a text as the engine folds them: asked for before a query that is built from words.
+//! The words of a text as the engine folds them, which are requested before a query that is built from words.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -15,29 +15,29 @@ use crate::engine::catalogue::map::Role;
 use crate::engine::catalogue::plan::{AskError, Clause};
 use crate::engine::link::reading::{ReadLink, Reading};
 
-/// The most texts that are folded for a query, each by a request.
+/// The maximum number of texts that are folded for a query; each takes a request.
 const MOST_TEXTS: usize = 256;
-/// The requests that are sent at once.
+/// The number of requests that are sent at the same time.
 const AT_ONCE: usize = 8;
-/// The most octets of an answer for each octet of the text, and besides.
+/// The maximum number of octets in an answer for each octet of the text, in addition to `ANSWER_OCTETS`.
 const OCTETS_OF_OCTET: usize = 200;
 const ANSWER_OCTETS: usize = 16 * 1024;
 
-/// How a text is folded.
+/// The way in which a text is folded.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Folding {
-    /// As the field does.
+    /// As this field folds it.
     Field(String),
-    /// As words are, but without splitting it.
+    /// As words are folded, but without splitting the text.
     Whole,
 }
 
-/// The texts that a query needs folded.
+/// The texts that must be folded for a query.
 #[derive(Debug, Default)]
 pub(super) struct Needs(BTreeSet<(Folding, String)>);
 
 impl Needs {
-    /// Adds what a clause needs.
+    /// Adds the texts that a clause needs.
     pub(super) fn add(&mut self, clause: &Clause) {
         clause.each_leaf(&mut |leaf| self.add_leaf(leaf));
     }
@@ -77,7 +77,7 @@ impl Needs {
         }
     }
 
-    /// Adds words whose places matter, or that have masks.
+    /// Adds words whose positions matter, or that have masks.
     fn add_words<'w>(&mut self, fields: &[String], words: impl IntoIterator<Item = &'w Word>) {
         for word in words {
             match outer(word) {
@@ -95,7 +95,7 @@ impl Needs {
         }
     }
 
-    /// Adds words that touch an edge of a value. Without masks, they are one text.
+    /// Adds words that must be at an edge of a value. Without masks, they are one text.
     fn add_whole(&mut self, fields: &[String], placed: &Placed) {
         if let Some(text) = placed.text() {
             for field in fields {
@@ -117,12 +117,12 @@ impl Needs {
     }
 }
 
-/// Returns the fields of keys, or those of words without them.
+/// Returns the fields of keys or, if there are none, the fields of words.
 pub(super) fn keys<'f>(keys: &'f [String], words: &'f [String]) -> &'f [String] {
     if keys.is_empty() { words } else { keys }
 }
 
-/// Returns whether it is one phrase without masks and edges, which the engine takes as it was written.
+/// Returns whether the places are one phrase without masks and edges, whose text the engine accepts unchanged.
 pub(super) fn is_plain(spans: &Spans) -> bool {
     plain(spans).is_some()
 }
@@ -139,7 +139,7 @@ pub(super) fn plain(spans: &Spans) -> Option<String> {
     placed.text().filter(|_| !placed.has_edges())
 }
 
-/// Returns the only word, if it may be anywhere in a value.
+/// Returns the word, if it is the only one and may be anywhere in a value.
 pub(super) fn alone(spans: &Spans) -> Option<&Word> {
     let Spans::Phrases(phrases) = spans else {
         return None;
@@ -154,8 +154,8 @@ pub(super) fn alone(spans: &Spans) -> Option<&Word> {
     }
 }
 
-/// Returns the beginning of a word with a mask at its end, folded, if that is the same for all of Koha's analyzers: letters and digits of
-/// ASCII are one word, in small letters.
+/// Returns the folded beginning of a word with a mask at its end, if all of Koha's analyzers fold it in the same way: ASCII
+/// letters and digits are one word, in lower case.
 pub(super) fn beginning(word: &Word) -> Option<String> {
     let text = word.beginning()?;
     let is_one = !text.is_empty() && text.bytes().all(|octet| octet.is_ascii_alphanumeric());
@@ -170,7 +170,7 @@ pub(super) fn only(phrase: &Phrase) -> Option<&Placed> {
     }
 }
 
-/// Returns the text of a word that has masks at its ends only, and whether it has them there.
+/// Returns the text of a word whose masks are only at its ends, with a flag for each end that has a mask.
 pub(super) fn outer(word: &Word) -> Option<(bool, &str, bool)> {
     match &*word.0 {
         [WordPart::Text(text)] => Some((false, text, false)),
@@ -181,7 +181,7 @@ pub(super) fn outer(word: &Word) -> Option<(bool, &str, bool)> {
     }
 }
 
-/// Returns the parts of a word that are no masks.
+/// Returns the parts of a word that are not masks.
 fn literals(word: &Word) -> impl Iterator<Item = &str> {
     word.0.iter().filter_map(|part| match part {
         WordPart::Text(text) => Some(text.as_str()),
@@ -189,7 +189,7 @@ fn literals(word: &Word) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The words at each position of a text: several if the engine knows synonyms.
+/// The words at each position of a text; there are several if the engine knows synonyms.
 pub(super) type Positions = Vec<Vec<String>>;
 
 /// Texts with their words, as the engine folds them.
@@ -197,12 +197,12 @@ pub(super) type Positions = Vec<Vec<String>>;
 pub(super) struct Analysis {
     words: HashMap<(String, String), Positions>,
     whole: HashMap<String, String>,
-    /// Whether texts that were not asked for are split at blanks, and not folded.
+    /// Whether other texts are split at spaces and not folded.
     is_as_written: bool,
 }
 
 impl Analysis {
-    /// Returns an analysis that folds nothing, to show a query before the engine was asked.
+    /// Returns an analysis that folds nothing, for showing a query without asking the engine.
     pub(super) fn as_written() -> Self {
         Self {
             is_as_written: true,
@@ -222,7 +222,7 @@ impl Analysis {
         self.words.get(&key).cloned().unwrap_or_default()
     }
 
-    /// Returns the only word of a text in a field that does not split it; empty if nothing is left of it.
+    /// Returns the only word of a text in a field that does not split it; empty if the engine leaves nothing of it.
     pub(super) fn key(&self, field: &str, text: &str) -> String {
         if self.is_as_written {
             return text.to_owned();
@@ -231,7 +231,7 @@ impl Analysis {
         words.collect::<Vec<_>>().concat()
     }
 
-    /// Returns a part of a word, folded.
+    /// Returns a part of a word in its folded form.
     pub(super) fn whole<'t>(&'t self, text: &'t str) -> &'t str {
         self.whole
             .get(text)
@@ -250,16 +250,16 @@ impl Analysis {
     }
 }
 
-/// Asks the engine.
+/// Asks the engine to fold the texts.
 ///
 /// # Errors
-/// 31 for too many texts; see [`AskError`].
+/// Condition 31 for too many texts; see [`AskError`].
 pub(super) async fn ask(
     link: &ReadLink,
     Needs(needs): Needs,
     known: &KnownFields,
 ) -> Result<Analysis, AskError> {
-    // Fields that fold alike need one request.
+    // Fields with the same folding need only one request.
     let mut texts: BTreeMap<(Folding, &str), Vec<&(Folding, String)>> = BTreeMap::new();
     for need @ (folding, text) in &needs {
         let alike = match folding {
@@ -315,7 +315,7 @@ fn body(folding: &Folding, text: &str) -> Value {
     }
 }
 
-/// Reads the words at each position.
+/// Parses the words at each position.
 fn read(answer: &Value) -> Option<Positions> {
     let mut by_position: BTreeMap<u64, Vec<String>> = BTreeMap::new();
     for token in answer.get("tokens")?.as_array()? {

@@ -1,4 +1,4 @@
-//! The fields of an index, as its mapping describes them.
+//! The fields of an index, as described by its mapping.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,24 +7,25 @@ use serde_json::Value;
 
 use crate::engine::catalogue::offer::{Abilities, FieldsError, FieldsFound};
 
-/// How fields fold words: the analyzer or normalizer of each. Fields with the same one fold words alike.
+/// The analyzer or normalizer of each field, which folds its words. Fields with the same one fold words in the same
+/// way.
 pub(super) type KnownFields = Arc<HashMap<String, String>>;
 
-/// What is known of an index.
+/// The properties of an index.
 #[derive(Clone, Debug, Default)]
 pub(super) struct KnownIndex {
-    /// Its own name, which is not that of an alias.
+    /// The real name of the index, not that of an alias.
     pub(super) index: String,
     pub(super) folding: KnownFields,
 }
 
-/// The identifier of a document, which no mapping describes.
+/// The identifier of a document, which is not described in any mapping.
 const ID: &str = "_id";
 
-/// Reads a mapping: what each field can be used for, and how it folds words.
+/// Parses a mapping: the possible uses of each field, and how it folds words.
 ///
 /// # Errors
-/// The mapping is that of several indexes behind an alias. The numbers of their records would be the same.
+/// The mapping belongs to several indexes behind an alias, in which different records would have the same numbers.
 pub(super) fn read(answer: &Value) -> Result<(FieldsFound, KnownIndex), FieldsError> {
     let mut found = FieldsFound::new();
     let mut folding = HashMap::new();
@@ -35,7 +36,7 @@ pub(super) fn read(answer: &Value) -> Result<(FieldsFound, KnownIndex), FieldsEr
     }
     let only = answer.as_object().and_then(|indexes| indexes.iter().next());
     if let Some(mappings) = only.and_then(|(_, index)| index.get("mappings")) {
-        // Elasticsearch before 7 has a type between the two.
+        // Before Elasticsearch 7, the name of a type stands between `mappings` and `properties`.
         let typed = mappings.as_object().and_then(|types| types.values().next());
         let typed = typed.filter(|typed| typed.get("properties").is_some());
         let mappings = if mappings.get("properties").is_some() {
@@ -74,7 +75,7 @@ fn properties(
         for (part, field) in more.into_iter().flatten() {
             note(&format!("{name}.{part}"), field, found, folding);
         }
-        // The parts of a record that is JSON are many, and are not searched.
+        // A record in JSON has many parts, which are not searched.
         if field.get("properties").is_some() && !name.starts_with("marc_data_array") {
             properties(field, &format!("{name}."), found, folding);
         }
@@ -153,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn types_say_what_a_field_is_for() {
+    fn types_determine_the_uses_of_a_field() {
         let title = json!({ "type": "text", "analyzer": "standard", "fields": {
             "phrase": { "type": "text", "analyzer": "phrase" },
             "ci_raw": { "type": "keyword", "normalizer": "folding" },
@@ -172,7 +173,7 @@ mod tests {
         let mapping = json!({ "dynamic": "true", "properties": properties });
         for answer in [
             json!({ "koha_1": { "mappings": mapping } }),
-            // As before Elasticsearch 7.
+            // The response has the form used before Elasticsearch 7.
             json!({ "koha_1": { "mappings": { "data": mapping } } }),
         ] {
             let (found, known) = read(&answer).expect("one index");

@@ -1,4 +1,4 @@
-//! The fields of an index of Koha's, by which its requests are written.
+//! The fields of an index of Koha, which are needed to write requests to it.
 
 mod expression;
 mod leaf;
@@ -13,7 +13,7 @@ use crate::engine::catalogue::leaf::CatalogueLeaf;
 use crate::engine::catalogue::offer::Offer;
 use crate::engine::elastic::request::Fields;
 
-/// The fields of an index of Koha's, and how the engine folds words.
+/// The fields of an index of Koha, and the folding of words by the engine.
 pub(super) struct KohaFields<'a> {
     pub(super) offer: &'a Offer,
     pub(super) analysis: &'a Analysis,

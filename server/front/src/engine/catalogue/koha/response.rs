@@ -1,4 +1,4 @@
-//! Answers of the engine.
+//! Parses answers of the engine.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::engine::catalogue::plan::{Answer, AskError, CatalogueHit, Plan};
 use crate::engine::elastic;
 use crate::engine::records::HeldRecord;
 
-/// Reads the answer to a plan.
+/// Parses the answer to a plan.
 ///
 /// # Errors
 /// See [`AskError`].
@@ -27,7 +27,7 @@ fn hit(offer: &Offer, with_record: bool, hit: &Value) -> Option<CatalogueHit> {
     })
 }
 
-/// The forms that Koha names.
+/// The formats of records that Koha names.
 const BASE64: &str = "base64ISO2709";
 const ARRAY: &str = "ARRAY";
 

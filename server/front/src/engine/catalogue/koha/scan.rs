@@ -1,4 +1,4 @@
-//! Values of a field around a start, from the engine's own dictionary of values.
+//! The values of a field around a start, from the engine's dictionary of values.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Maps that are read, and lines that are wrong.
+//! Tests of maps that are parsed, and of faulty lines.
 
 use super::*;
 
@@ -19,7 +19,7 @@ fn shipped_maps_are_read() {
     assert_eq!(CatalogueMap::shipped("nosuch"), None);
 }
 
-/// Each Use attribute of Koha's own table of attributes is there.
+/// The map has every Use attribute in Koha's own table of attributes.
 #[test]
 fn koha_map_has_the_use_attributes_of_koha() {
     let text = CatalogueMap::shipped("koha").expect("a text");

@@ -1,4 +1,4 @@
-//! Maps that are compared with fields.
+//! Tests that compare maps with fields.
 
 use super::*;
 
@@ -56,7 +56,7 @@ const KEYS: Abilities = Abilities {
 };
 
 #[test]
-fn what_is_missing_is_named_and_not_offered() {
+fn missing_fields_are_named_and_not_offered() {
     let (offer, missing) = compared(&[
         ("number", KEYS),
         (
@@ -132,7 +132,7 @@ fn audit_attributes_say_which_indexes_are_scanned_and_sorted_by() {
     }
 }
 
-/// Explain has only what is answered.
+/// Explain lists only supported attributes.
 #[test]
 fn attributes_are_those_of_the_fields() {
     let title = [("number", KEYS), ("marc", WORDS), ("title", WORDS)];

@@ -1,4 +1,4 @@
-//! How fields fold a text: asked for before a query that holds only if a text is a single word to them.
+//! Requests how fields fold a text, before a query that is only valid if the fields treat a text as a single word.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,21 +16,22 @@ use crate::engine::catalogue::offer::Point;
 use crate::engine::catalogue::plan::{AskError, Clause};
 use crate::engine::link::reading::{FORM, ReadLink, Reading};
 
-/// The most texts that are folded for a query, each by a request.
+/// The maximum number of texts that are folded for a query; each takes a request.
 const MOST_TEXTS: usize = 256;
-/// The requests that are sent at once.
+/// The number of requests that are sent at the same time.
 const AT_ONCE: usize = 8;
-/// The most octets of an answer for each octet of the text and each field: it has all steps.
+/// The maximum number of octets of an answer for each octet of the text and each field; the answer lists all steps of
+/// the analysis.
 const OCTETS_OF_OCTET: usize = 4_000;
-/// Solr shows only the first characters of a text that it does not analyse.
+/// The number of characters of a text that Solr shows if it does not analyse the text.
 pub(super) const MOST_SHOWN: usize = 256;
 
-/// The texts that a query needs folded, each by these fields.
+/// The texts that must be folded for a query, each by these fields.
 #[derive(Debug, Default)]
 pub(super) struct Needs(BTreeMap<String, BTreeSet<String>>);
 
 impl Needs {
-    /// Adds what a clause needs.
+    /// Adds the texts that a clause needs.
     pub(super) fn add(&mut self, clause: &Clause) {
         clause.each_leaf(&mut |leaf| self.add_leaf(leaf));
     }
@@ -43,7 +44,7 @@ impl Needs {
         }
     }
 
-    /// Adds what a value is to begin with.
+    /// Adds the text with which a value must begin.
     fn add_beginning(&mut self, point: &Point, placed: &Placed) {
         if let Some((text, is_open)) = beginning(placed)
             && (is_open || !placed.last)
@@ -80,7 +81,7 @@ impl Needs {
     }
 }
 
-/// Returns the text that a value begins with, and whether its last word may go on; `None` for other masks.
+/// Returns the text with which a value begins, and whether its last word may continue; `None` for other masks.
 pub(super) fn beginning(placed: &Placed) -> Option<(String, bool)> {
     let (last, before) = placed.words.split_last()?;
     let (end, is_open) = match last.exact() {
@@ -92,7 +93,7 @@ pub(super) fn beginning(placed: &Placed) -> Option<(String, bool)> {
     Some((words.join(" "), is_open))
 }
 
-/// Returns the fields in which values are looked for by their first words.
+/// Returns the fields that are searched for values by their first words.
 pub(super) fn beginning_fields(point: &Point) -> &[String] {
     if point.has(Role::First) {
         point.fields(Role::First)
@@ -101,7 +102,7 @@ pub(super) fn beginning_fields(point: &Point) -> &[String] {
     }
 }
 
-/// Returns whether it is one phrase without masks, which Solr takes as it was written.
+/// Returns whether the places are one phrase without masks, which Solr accepts unchanged.
 fn is_plain(spans: &Spans) -> bool {
     let Spans::Phrases(phrases) = spans else {
         return false;
@@ -113,7 +114,7 @@ fn is_plain(spans: &Spans) -> bool {
     matches!(only, [Part::Words(placed)] if placed.text().is_some())
 }
 
-/// Returns the use of the fields that words are looked for in: those without stems, if a word has masks.
+/// Returns the role of the fields in which words are searched: the fields without stemming, if a word has masks.
 pub(super) fn fields_of<'w>(words: impl IntoIterator<Item = &'w Word>) -> Role {
     let mut words = words.into_iter();
     if words.any(|word| word.exact().is_none()) {
@@ -123,7 +124,7 @@ pub(super) fn fields_of<'w>(words: impl IntoIterator<Item = &'w Word>) -> Role {
     }
 }
 
-/// Returns the parts of a word that are no masks.
+/// Returns the parts of a word that are not masks.
 fn literals(word: &Word) -> impl Iterator<Item = String> {
     word.0.iter().filter_map(|part| match part {
         WordPart::Text(text) => Some(text.clone()),
@@ -131,7 +132,7 @@ fn literals(word: &Word) -> impl Iterator<Item = String> {
     })
 }
 
-/// Returns a word without the punctuation around it, which stands in no word of a field.
+/// Returns a word without the punctuation around it, which is not indexed in any field.
 pub(super) fn trimmed(word: &Word) -> Word {
     fn text_of(part: &mut WordPart) -> Option<&mut String> {
         match part {
@@ -150,8 +151,8 @@ pub(super) fn trimmed(word: &Word) -> Word {
     Word(parts)
 }
 
-/// Returns whether each word is a single word to a field: letters and digits only, which the field does not split. An exact word has to
-/// leave one word, and not none.
+/// Returns whether each word is a single word to a field: it consists of letters and digits, and the field does not split it. An
+/// exact word must remain one word, and must not be removed.
 pub(super) fn single_words<'w>(
     analysis: &Analysis,
     field: &str,
@@ -172,7 +173,8 @@ fn is_part(character: char) -> bool {
     character.is_alphanumeric() || unicode_normalization::char::is_combining_mark(character)
 }
 
-/// Returns whether a part of a word with masks is one word to any field: letters of ASCII, of which only the first may be a capital, or digits.
+/// Returns whether a part of a word with masks is one word to any field: ASCII letters, of which only the first may
+/// be a capital, or digits.
 fn is_one_word(text: &str) -> bool {
     let mut letters = text.bytes().skip(1);
     let starts_word = text.starts_with(|first: char| first.is_ascii_alphabetic());
@@ -180,12 +182,12 @@ fn is_one_word(text: &str) -> bool {
         || !text.is_empty() && text.bytes().all(|digit| digit.is_ascii_digit())
 }
 
-/// Texts as fields fold them.
+/// Texts as folded by fields.
 #[derive(Debug, Default)]
 pub(super) struct Analysis(Option<BTreeMap<(String, String), Vec<String>>>);
 
 impl Analysis {
-    /// Creates an analysis that takes every text for one word.
+    /// Creates an analysis that treats every text as one word.
     pub(super) fn as_written() -> Self {
         Self::default()
     }
@@ -200,7 +202,7 @@ impl Analysis {
         self.words(field, text).map(<[String]>::len)
     }
 
-    /// Returns a text as a field folds it, if it is one word to it; otherwise as it was written.
+    /// Returns a text as folded by a field if the result is one word; otherwise, the unchanged text.
     pub(super) fn key<'t>(&'t self, field: &str, text: &'t str) -> &'t str {
         match self.words(field, text) {
             Some([word]) if text.chars().count() < MOST_SHOWN => word,
@@ -212,7 +214,7 @@ impl Analysis {
 /// Asks Solr how fields fold texts.
 ///
 /// # Errors
-/// 31 for too many texts, and what keeps Solr from answering.
+/// Condition 31 for too many texts, or the diagnostic for a failed request to Solr.
 pub(super) async fn ask(link: &ReadLink, Needs(texts): Needs) -> Result<Analysis, AskError> {
     if texts.len() > MOST_TEXTS {
         let words = "too many words with masks or distances";
@@ -261,7 +263,7 @@ async fn folded(
 /// Returns the words after the last step of an analysis. The steps are a list, in which each name is followed by its words.
 fn words_of(steps: Option<&Value>) -> Option<Vec<String>> {
     let Some(Value::Array(steps)) = steps else {
-        // Of a text of which nothing is left, there are no steps.
+        // If nothing is left of the text, the response has no steps.
         return steps.is_none().then(Vec::new);
     };
     let words = steps.last()?.as_array()?;
@@ -269,7 +271,7 @@ fn words_of(steps: Option<&Value>) -> Option<Vec<String>> {
     words.map(|word| word.map(str::to_owned)).collect()
 }
 
-/// Returns a form (application/x-www-form-urlencoded).
+/// Returns an HTML form's fields as a string (application/x-www-form-urlencoded).
 pub(super) fn form(fields: &[(&str, &str)]) -> Bytes {
     let mut form = String::new();
     for (name, value) in fields {

@@ -1,4 +1,4 @@
-//! The fields that a collection has, and what they can be used for, from its schema.
+//! The fields of a collection, and their possible uses, from its schema.
 
 use std::collections::HashMap;
 
@@ -12,14 +12,14 @@ use crate::engine::catalogue::offer::{Abilities, FieldsFound};
 use crate::engine::link::Failure;
 use crate::engine::link::reading::{ReadLink, Reading};
 
-/// What shows the schema, which a client that may only read is allowed to ask for.
+/// The parameters of a request that shows the schema, for which read access is sufficient.
 const SCHEMA: &str = "show=schema&numTerms=0&wt=json&json.nl=map";
 
-/// What is known of a collection or core.
+/// The properties of a collection or core.
 #[derive(Debug)]
 pub(super) struct Known {
     pub(super) fields: FieldsFound,
-    /// Whether it belongs to a cluster, and so may have several shards.
+    /// Whether the collection belongs to a cluster, so that it may have several shards.
     pub(super) is_cluster: bool,
 }
 
@@ -53,7 +53,7 @@ pub(super) async fn found(link: &ReadLink, map: &CatalogueMap) -> Result<Known, 
         }
     }
     let counted = counted(link, &patterned).await?;
-    // A pattern fits names that nothing was ever indexed by.
+    // The pattern also matches field names that no record has used.
     for name in unfilled(&counted, &patterned) {
         fields.remove(name);
     }
@@ -63,7 +63,7 @@ pub(super) async fn found(link: &ReadLink, map: &CatalogueMap) -> Result<Known, 
     })
 }
 
-/// Returns whether a name can be a part of a request as it is.
+/// Returns whether a name can be used in a request without escaping.
 fn is_plain(name: &str) -> bool {
     let is_part = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && name.chars().all(is_part)
@@ -86,9 +86,9 @@ async fn counted(link: &ReadLink, names: &[&str]) -> Result<Value, Failure> {
         .await
 }
 
-/// Returns those of the fields that no record has.
+/// Returns the fields that no record has.
 fn unfilled<'n>(counted: &Value, names: &[&'n str]) -> Vec<&'n str> {
-    // An index without any records says nothing about its fields, and neither does a part of one.
+    // An index without records, or a part of an index, does not show which fields are used.
     let has_records =
         counted.pointer("/response/numFound") != Some(&json!(0)) && missing(counted).is_none();
     let is_unfilled =
@@ -124,7 +124,8 @@ impl<'a> Schema<'a> {
         }
     }
 
-    /// Returns what a field can be used for, and whether it only fits a pattern; `None` if the schema does not have it.
+    /// Returns the possible uses of a field, and whether it only matches a pattern; `None` if the schema does not
+    /// have it.
     fn abilities(&self, name: &str) -> Option<(Abilities, bool)> {
         let fits = |pattern: &str| match (pattern.strip_prefix('*'), pattern.strip_suffix('*')) {
             (Some(end), _) => name.ends_with(end),
@@ -152,7 +153,7 @@ impl<'a> Schema<'a> {
         Abilities {
             words: indexed && has('T') && !is_whole,
             keys: indexed && is_whole,
-            // Strings, which Solr does not fold.
+            // Solr does not fold string fields.
             compares: indexed && class.ends_with("StrField"),
             stored: has('S') || with_values,
             lists: indexed && is_text,
@@ -192,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_says_what_fields_are_for() {
+    fn a_schema_determines_the_uses_of_fields() {
         let shown = shown();
         let schema = Schema::read(&shown);
         let of = |name: &str| {
@@ -225,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_no_names_are_not_asked_for() {
+    fn invalid_names_are_not_resolved() {
         for (name, expected) in [
             ("callnumber-raw", true),
             ("a_1.b", true),

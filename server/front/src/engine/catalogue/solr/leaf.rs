@@ -1,4 +1,5 @@
-//! The leaves of clauses in Solr's syntax, which names fields and parameters, but has no text of a client.
+//! The leaves of clauses in Solr's syntax, which contains the names of fields and parameters, but no text of a
+//! client.
 
 use std::fmt::Write as _;
 use std::ops::Bound;
@@ -19,17 +20,17 @@ use crate::engine::catalogue::leaf::{
 use crate::engine::catalogue::map::Role;
 use crate::engine::catalogue::offer::{Offer, Point};
 
-/// Between the values of a list; it stands in no identifier.
+/// The separator between the values of a list; it does not occur in any identifier.
 const SEPARATOR: char = '\u{1f}';
-/// The most octets of the literal part of a mask: Solr builds no automaton of more than 1,000.
+/// The maximum number of octets of the literal part of a mask: Solr does not build automata of more than 1,000.
 const MOST_MASK_OCTETS: usize = 900;
-/// The most masks for one character or none, each of which doubles what is asked.
+/// The maximum number of masks for one character or none; each of them doubles the number of forms in the query.
 const MOST_OPTIONAL: usize = 4;
 
 /// Returns the query of a leaf; `None` if it finds nothing.
 ///
 /// # Errors
-/// What Solr cannot be asked for.
+/// Solr does not support the leaf.
 pub(super) fn query(
     offer: &Offer,
     analysis: &Analysis,
@@ -55,7 +56,7 @@ pub(super) fn query(
     }
 }
 
-/// Returns the fields of which one has a value if the record has an entry in the index.
+/// Returns the fields one of which has a value if the record has an entry in the index.
 fn existing(point: &Point) -> Vec<String> {
     let of = |roles: &[Role]| {
         let fields = roles.iter().flat_map(|role| point.fields(*role));
@@ -69,7 +70,7 @@ fn existing(point: &Point) -> Vec<String> {
     }
 }
 
-/// Returns alternatives as one query; `None` for none.
+/// Returns alternatives as one query; `None` if there are no alternatives.
 fn any(queries: impl IntoIterator<Item = String>) -> Option<String> {
     let queries: Vec<String> = queries.into_iter().collect();
     match queries.as_slice() {
@@ -86,13 +87,13 @@ struct LeafReader<'a> {
 }
 
 impl LeafReader<'_> {
-    /// Returns the query of a text that a field folds.
+    /// Returns the query for a text that a field folds.
     fn field(&mut self, field: &str, text: &str) -> String {
         let text = self.texts.add(text);
         format!("{{!field f={field} v=${text}}}")
     }
 
-    /// Returns the query of an expression in Solr's syntax, whose texts are escaped.
+    /// Returns the query for an expression in Solr's syntax, whose texts are escaped.
     fn expression(&mut self, parser: &str, field: &str, expression: String) -> String {
         let text = self.texts.add(expression);
         format!("{{!{parser} df={field} v=${text}}}")
@@ -112,7 +113,7 @@ impl LeafReader<'_> {
         any(queries.map(|field| self.expression("lucene", field, "[* TO *]".to_owned())))
     }
 
-    /// Returns the query of values as they are.
+    /// Returns the query for unanalysed values.
     fn list(&mut self, field: &str, values: &[String]) -> Option<String> {
         let values = values.iter().filter(|value| !value.contains(SEPARATOR));
         let values: Vec<&str> = values.map(String::as_str).collect();
@@ -125,7 +126,7 @@ impl LeafReader<'_> {
         ))
     }
 
-    /// Returns the query of words, each in any of the fields. A word of which the fields leave nothing is not asked for.
+    /// Returns the query for words, each in any of the fields. A word of which the fields leave nothing is omitted.
     fn words(&mut self, words: &[Word], all: bool) -> Result<Option<String>, Diagnostic> {
         let mut queries = Vec::new();
         for word in words {
@@ -189,8 +190,8 @@ impl LeafReader<'_> {
         }
     }
 
-    /// Returns the query of a whole value, or of its beginning. The fields keep a value as one text without punctuation, so its first words
-    /// end where a blank follows, unless their end is open.
+    /// Returns the query for a complete value, or for its beginning. The fields store a value as one text without punctuation, so
+    /// the first words are complete if a space follows, unless their end is open.
     fn edged(&mut self, placed: &Placed) -> Result<Option<String>, Diagnostic> {
         let point = self.point;
         if !placed.first {
@@ -218,14 +219,14 @@ impl LeafReader<'_> {
         Ok(any(queries))
     }
 
-    /// Returns the query of a text as the field has it.
+    /// Returns the query for a text exactly as stored in the field.
     fn raw(&mut self, parser: &str, field: &str, text: String) -> String {
         let text = self.texts.add(text);
         format!("{{!{parser} f={field} v=${text}}}")
     }
 
-    /// Returns the query of words in this order, the last at most this number of words after the first; adjacent words are one word apart.
-    /// Each is a single word to the fields, so that none is dropped and none becomes several.
+    /// Returns the query for words in this order, the last at most `most` words after the first; adjacent words are one word
+    /// apart. Each word must be a single word to the fields, so that the fields neither drop nor split it.
     fn near(&mut self, sequences: &[Vec<&Word>], most: u32) -> Result<Option<String>, Diagnostic> {
         let point = self.point;
         let words = || sequences.iter().flatten().copied();
@@ -246,7 +247,8 @@ impl LeafReader<'_> {
         Ok(any(queries))
     }
 
-    /// Returns the query of a word with masks in any of the fields; `is_word` if the fields split texts into words.
+    /// Returns the query for a word with masks in any of the fields; `is_word` says whether the fields split texts
+    /// into words.
     fn masked(
         &mut self,
         role: Role,
@@ -279,7 +281,7 @@ impl LeafReader<'_> {
         Ok(any(queries))
     }
 
-    /// Returns the query of numbers or codes as a whole.
+    /// Returns the query for complete numbers or codes.
     fn keys(&mut self, keys: &[String]) -> Option<String> {
         let point = self.point;
         let role = key_role(point, Role::Words);
@@ -329,7 +331,7 @@ impl LeafReader<'_> {
     }
 
     /// # Errors
-    /// 114 for an index whose dates are neither years nor words.
+    /// Condition 114 for an index that has neither years nor words for dates.
     fn has_dates(&self) -> Result<(), Diagnostic> {
         if self.point.has(Role::Years) || self.point.has(Role::Words) {
             Ok(())
@@ -354,7 +356,7 @@ fn refused_mask(condition: Condition) -> Diagnostic {
 /// Returns the words of a phrase without gaps.
 ///
 /// # Errors
-/// 131 for a gap.
+/// Condition 131 for a gap.
 fn words_of(phrase: &Phrase) -> Result<Vec<&Word>, Diagnostic> {
     let mut words = Vec::new();
     for part in phrase {
@@ -369,7 +371,7 @@ fn words_of(phrase: &Phrase) -> Result<Vec<&Word>, Diagnostic> {
 /// Returns the only word of an operand.
 ///
 /// # Errors
-/// 129 for several.
+/// Condition 129 for several words.
 fn only_word(phrase: &Phrase) -> Result<&Word, Diagnostic> {
     match words_of(phrase)?.as_slice() {
         [word] => Ok(word),
@@ -380,8 +382,8 @@ fn only_word(phrase: &Phrase) -> Result<&Word, Diagnostic> {
     }
 }
 
-/// Returns a word of letters, digits and masks as it stands in a phrase; `None` for any other, and for a mask that Solr does not have. The
-/// parser would take these words in capitals for operators.
+/// Returns a word of letters, digits and masks as it is written in a phrase; `None` for any other word, and for a mask that Solr
+/// does not support. The parser would treat these words in capitals as operators.
 fn plain(word: &Word) -> Option<String> {
     let mut text = String::new();
     for part in &word.0 {
@@ -398,7 +400,8 @@ fn plain(word: &Word) -> Option<String> {
     Some(text)
 }
 
-/// Returns a word with masks in Solr's syntax, in all its forms: it has no mask for one character or none. `None` for too many.
+/// Returns a word with masks in Solr's syntax, in all its forms, because Solr does not have a mask for one character
+/// or none; `None` if there are too many forms.
 fn forms(word: &Word) -> Option<Vec<String>> {
     let optional = word.0.iter().filter(|part| **part == WordPart::AtMostOne);
     if optional.count() > MOST_OPTIONAL {
@@ -417,7 +420,7 @@ fn forms(word: &Word) -> Option<Vec<String>> {
             }
         }
     }
-    // The parser would take these words for operators.
+    // The parser would read these words as operators.
     for form in &mut forms {
         if ["AND", "OR", "NOT"].contains(&&**form) {
             form.insert(0, '\\');
@@ -428,7 +431,7 @@ fn forms(word: &Word) -> Option<Vec<String>> {
     Some(forms)
 }
 
-/// Appends a text for Solr's parser, with a backslash before everything but letters and digits.
+/// Appends a text for Solr's parser, with a backslash before every character except letters and digits.
 fn escape(form: &mut String, text: &str) {
     for character in text.chars() {
         if !character.is_alphanumeric() {
@@ -438,7 +441,8 @@ fn escape(form: &mut String, text: &str) {
     }
 }
 
-/// Returns a range in Solr's syntax. In its bounds, everything but letters and digits of ASCII is written as the number of its UTF-16 units.
+/// Returns a range in Solr's syntax. In its bounds, every character except ASCII letters and digits is written as the
+/// number of its UTF-16 units.
 pub(super) fn range((from, to): &TextRange) -> String {
     let written = |text: &str| {
         let mut written = String::from("\"");
@@ -465,8 +469,8 @@ pub(super) fn range((from, to): &TextRange) -> String {
     format!("{begin}{least} TO {most}{end}")
 }
 
-/// Returns the forms in which indexes keep an LCCN: normalised, or with the blanks of MARC 21 010 $a, which has a prefix of two letters and
-/// ten digits, or of three letters and eight digits and a blank.
+/// Returns the forms in which indexes store an LCCN: normalized, or with the spaces of MARC 21 010 $a, which has a prefix of two
+/// letters and ten digits, or of three letters, eight digits and a space.
 fn lccn_forms(key: &str) -> Vec<String> {
     let letters = key
         .find(|c: char| !c.is_ascii_alphabetic())

@@ -13,7 +13,7 @@ use crate::engine::catalogue::offer::Offer;
 use crate::engine::catalogue::plan::{Clause, FacetOf, OrderBy, Plan};
 use crate::engine::plan::{MissingValue, PageStart};
 
-/// A search: its JSON, and the texts that it refers to.
+/// A search: its JSON, and the texts to which the JSON refers.
 #[derive(Debug, Default)]
 pub(super) struct Request {
     body: Map<String, Value>,
@@ -22,7 +22,8 @@ pub(super) struct Request {
     fields: Vec<String>,
 }
 
-/// Texts of a request, each the value of a parameter. A query names the parameter, so no parser reads the text.
+/// The texts of a request, each as the value of a parameter. A query names the parameter, so no parser reads the
+/// text.
 #[derive(Debug, Default)]
 pub(super) struct Texts(Map<String, Value>);
 
@@ -35,8 +36,8 @@ impl Texts {
     }
 }
 
-/// What switches off what a site's request handler does besides searching, and its reading of `${…}` in texts. Filters and the order of the
-/// site are replaced or kept by the body.
+/// Parameters that switch off the functions of a site's request handler other than searching, and the replacement of `${…}` in
+/// texts. The body of the request replaces or keeps the filters and the order of the site.
 pub(super) const SWITCHES: &str = "wt=json&json.nl=map&expandMacros=false&echoParams=none&omitHeader=false&facet=false&hl=false&spellcheck=false\
                         &enableElevation=false&group=false&stats=false&debugQuery=false";
 
@@ -44,7 +45,7 @@ pub(super) const SWITCHES: &str = "wt=json&json.nl=map&expandMacros=false&echoPa
 const EVERYTHING: &str = "*:*";
 
 impl Request {
-    /// Returns the parameters in the address: also the fields to return, to which the body could only add.
+    /// Returns the parameters in the URL; they include the fields to return, to which the body could only add.
     pub(super) fn options(&self, deadline: Duration, strict: bool) -> String {
         let fields = self.fields.join(",");
         let time = deadline.as_millis().max(1);
@@ -60,10 +61,10 @@ impl Request {
         Value::Object(body)
     }
 
-    /// Creates the request for the records that may be seen among those that a clause finds. It returns none of them.
+    /// Creates a request that counts the visible records of a clause, without returning any records.
     ///
     /// # Errors
-    /// A part that Solr cannot be asked for.
+    /// Solr does not support a part of the query.
     pub(super) fn new(
         offer: &Offer,
         analysis: &Analysis,
@@ -90,7 +91,8 @@ impl Request {
         self.body.insert(name.to_owned(), value.into());
     }
 
-    /// Leaves out the records up to the one with this identifier, by which they are ordered. Such a condition does not stay in Solr's cache.
+    /// Excludes the records up to the one with this identifier, by which they are ordered. Solr does not cache such a
+    /// condition.
     fn begin_after(&mut self, offer: &Offer, identifier: &str) {
         let bounds = (Bound::Excluded(identifier.to_owned()), Bound::Unbounded);
         let text = self.texts.add(leaf::range(&bounds));
@@ -100,7 +102,7 @@ impl Request {
         self.set("query", query);
     }
 
-    /// Adds facets that count the records of terms; returns nothing for them if there are no records.
+    /// Adds facets that count the records of terms; without records, Solr omits these facets from the answer.
     pub(super) fn count_terms(&mut self, field: &str, terms: &[String]) {
         let mut facets = Map::new();
         for (place, term) in terms.iter().enumerate() {
@@ -122,13 +124,13 @@ pub(super) fn term_name(place: usize) -> String {
     format!("term{place}")
 }
 
-/// The most records before a page and in it: Solr counts with 32 bits.
+/// The maximum number of records before and in a page, because Solr counts with 32 bits.
 const MOST_ROWS: usize = 2_000_000_000;
 
 /// Returns the search of a plan, without its separate counts.
 ///
 /// # Errors
-/// A part that Solr cannot be asked for.
+/// Solr does not support a part of the plan.
 pub(super) fn search(
     offer: &Offer,
     analysis: &Analysis,
@@ -165,11 +167,11 @@ pub(super) fn search(
     Ok(request)
 }
 
-/// Returns the order, which ends in that of a field with another value in each record. The types of strings in the schemas of VuFind and
-/// Blacklight put records without a value last.
+/// Returns the order, whose last key is a field with a unique value in each record. The string types in the schemas of VuFind and
+/// Blacklight sort records without a value last.
 ///
 /// # Errors
-/// 213 for a value that stands for a missing one.
+/// Condition 213 for a value that stands for a missing one.
 fn sort(offer: &Offer, order: &[OrderBy]) -> Result<String, Diagnostic> {
     let mut keys = Vec::new();
     for OrderBy {
@@ -195,7 +197,7 @@ fn sort(offer: &Offer, order: &[OrderBy]) -> Result<String, Diagnostic> {
     Ok(keys.join(","))
 }
 
-/// The values that each shard returns more than asked for, so that none of the most frequent ones is overlooked.
+/// The number of additional values that each shard returns, so that none of the most frequent values is missed.
 const OVERREQUEST: usize = 1_000;
 
 fn facet_of(facet: &FacetOf) -> Value {
@@ -209,13 +211,13 @@ fn facet_of(facet: &FacetOf) -> Value {
         "field": facet.terms,
         "limit": facet.most.max(1),
         "overrequest": OVERREQUEST,
-        // Counts are exact, also those of values that are not among the first of a shard.
+        // This makes all counts exact, even of values that are not among the first of a shard.
         "refine": true,
         "sort": order,
     })
 }
 
-/// Turns clauses into queries.
+/// Converts clauses to queries.
 struct Queries<'a> {
     offer: &'a Offer,
     analysis: &'a Analysis,
@@ -224,7 +226,7 @@ struct Queries<'a> {
 
 impl Queries<'_> {
     /// # Errors
-    /// A part that Solr cannot be asked for.
+    /// Solr does not support a part of the clause.
     fn query(&mut self, clause: &Clause) -> Result<Value, Diagnostic> {
         Ok(match clause {
             Clause::Everything => lucene(EVERYTHING),
@@ -249,7 +251,7 @@ impl Queries<'_> {
         clauses.iter().map(|clause| self.query(clause)).collect()
     }
 
-    /// Returns the filters of the records that may be seen.
+    /// Returns the filters for the visible records.
     fn filter(&mut self) -> Vec<Value> {
         let offer = self.offer;
         let mut of = |(field, value): &(String, String)| {
@@ -266,8 +268,8 @@ impl Queries<'_> {
     }
 }
 
-/// Wraps a query in Solr's own syntax. Of a text of which the engine leaves nothing, it makes a query that finds nothing, where a naked one
-/// fails, or finds all records.
+/// Wraps a query in Solr's own syntax. If the engine leaves nothing of a text, the wrapped query finds nothing; unwrapped, it
+/// would fail or find all records.
 fn lucene(query: &str) -> Value {
     json!({ "lucene": { "q.op": "OR", "query": query } })
 }

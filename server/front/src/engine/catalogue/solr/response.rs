@@ -1,4 +1,4 @@
-//! Answers of Solr, and what its failures mean.
+//! Parses answers of Solr, and determines the diagnostics for its failures.
 
 use serde_json::Value;
 use z3950_server::asn1::bib1::diagnostics::Condition;
@@ -11,12 +11,12 @@ use crate::engine::catalogue::plan::{Answer, AskError, CatalogueHit, FacetOf, Pl
 use crate::engine::link::Failure;
 use crate::engine::records::HeldRecord;
 
-/// Words of Solr about a query with too many clauses.
+/// Parts of Solr's error messages for a query with too many clauses.
 const TOO_COMPLEX: [&str; 2] = ["maxClauseCount", "too many nested clauses"];
-/// Words of Solr about a mask that takes too much to carry out.
+/// Parts of Solr's error messages for a mask that is too expensive.
 const TOO_OPEN: [&str; 2] = ["input automaton is too large", "Determinizing automaton"];
 
-/// Returns what a failure means: the query, or the engine.
+/// Returns the error for a failed request: either the query or the engine is the cause.
 pub(super) fn failed(failure: Failure) -> AskError {
     let says = |reason: &str, words: &[&str]| words.iter().any(|words| reason.contains(words));
     match failure {
@@ -30,7 +30,7 @@ pub(super) fn failed(failure: Failure) -> AskError {
     }
 }
 
-/// Returns why records may be missing from an answer; `None` if it is complete.
+/// Returns the reason why records may be missing from an answer; `None` if it is complete.
 pub(super) fn missing(answer: &Value) -> Option<String> {
     let header = answer.get("responseHeader")?;
     let words = "parts of the index do not answer, or took too long";
@@ -40,7 +40,7 @@ pub(super) fn missing(answer: &Value) -> Option<String> {
     }
 }
 
-/// Reads the answer to a plan, without its separate counts.
+/// Parses the answer to a plan, without its separate counts.
 ///
 /// # Errors
 /// See [`AskError`].
@@ -48,7 +48,7 @@ pub(super) fn read(offer: &Offer, plan: &Plan<'_>, answer: &Value) -> Result<Ans
     let missing = missing(answer);
     let found = match answer.get("response") {
         Some(found) => found,
-        // Solr may leave out what is incomplete.
+        // Solr may omit the parts that are incomplete.
         None if missing.is_some() => &Value::Null,
         None => return Err(AskError::Malformed("response")),
     };
@@ -59,7 +59,7 @@ pub(super) fn read(offer: &Offer, plan: &Plan<'_>, answer: &Value) -> Result<Ans
     }
     let total = total.unwrap_or_default();
     let hits = hits.into_iter().flatten();
-    // In the order of identifiers, one is a place after which a page can begin.
+    // If hits are in the order of identifiers, a page can begin after any identifier.
     let has_places = plan.order.is_empty() && offer.record.order == offer.record.identifier;
     let hits = hits.map(|document| {
         let mut hit = hit(offer, plan.page.with_records, document)?;
@@ -89,7 +89,8 @@ fn number(value: &Value) -> Option<usize> {
     value.as_u64().and_then(|value| usize::try_from(value).ok())
 }
 
-/// Returns the terms of a facet. Solr leaves it out if there are no records, and has no order among terms with the same count.
+/// Returns the terms of a facet. Solr omits the facet if there are no records, and does not order terms with the same
+/// count.
 fn counts(facet: &FacetOf, buckets: Option<&Value>) -> FacetCounts {
     let buckets = buckets.and_then(Value::as_array).into_iter().flatten();
     let terms = buckets.filter_map(|bucket| {
@@ -127,7 +128,7 @@ fn hit(offer: &Offer, with_record: bool, document: &Value) -> Option<CatalogueHi
     })
 }
 
-/// Returns a value that is a text or a number, or the first of several.
+/// Returns a value that is a string or a number, or the first value of an array.
 fn text(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -137,7 +138,7 @@ fn text(value: &Value) -> Option<String> {
     }
 }
 
-/// How VuFind calls forms of MARC: `marc`, `marcxml`.
+/// The names that VuFind uses for the formats of MARC records: `marc`, `marcxml`.
 const MARC: &str = "marc";
 
 fn record(offer: &Offer, document: &Value) -> HeldRecord {
@@ -163,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_incomplete_is_told() {
+    fn incomplete_records_are_reported() {
         let complete = json!({ "responseHeader": { "zkConnected": true, "status": 0 } });
         assert_eq!(missing(&complete), None);
         for (partial, expected) in [
@@ -177,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_of_queries_are_told_from_those_of_servers() {
+    fn failures_of_queries_are_distinguished_from_those_of_servers() {
         let refused = |reason: &str| {
             failed(Failure::Refused {
                 place: "solr:8983".to_owned(),

@@ -1,5 +1,5 @@
-//! Values of a field around a start, from the dictionary of each shard. It has values of deleted records too, so the records of each value
-//! are counted by a search.
+//! The values of a field around a start, from the dictionary of each shard. The dictionary also has values of deleted records, so
+//! a search counts the records of each value.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -14,11 +14,11 @@ use crate::engine::catalogue::offer::Offer;
 use crate::engine::catalogue::plan::{AskError, Clause, TermsAnswer, TermsPlan};
 use crate::engine::link::reading::{FORM, Reading};
 
-/// The most values of a request.
+/// The maximum number of values of a request.
 const MOST_VALUES: usize = 1_000;
-/// The values of a request that is to reach a start from before.
+/// The number of values in a request that lists the values before a start.
 const STRETCH: usize = 200;
-/// The most requests that look for where such a stretch begins.
+/// The maximum number of requests for finding the beginning of such a stretch.
 const MOST_STEPS: usize = 60;
 
 /// Lists values.
@@ -80,7 +80,7 @@ struct Stretch<'a> {
 }
 
 impl List<'_> {
-    /// Returns the values from the start on that records have.
+    /// Returns the values from the start onwards that occur in records.
     async fn after(&self, start: &str) -> Result<Counted, AskError> {
         let wanted = self.plan.after;
         let mut found = Counted::default();
@@ -112,7 +112,7 @@ impl List<'_> {
         Ok(found)
     }
 
-    /// Returns the last values before the start that records have.
+    /// Returns the last values before the start that occur in records.
     async fn before(&self, start: &str) -> Result<Counted, AskError> {
         let wanted = self.plan.before;
         let mut found = Counted::default();
@@ -134,8 +134,8 @@ impl List<'_> {
         Ok(found)
     }
 
-    /// Returns the last values before another: at least as many as wanted, unless there are fewer. The dictionary is only read forwards, so
-    /// a beginning is looked for between which and the end there are neither too few nor too many.
+    /// Returns the last values before another: at least as many as wanted, unless there are fewer. The dictionary can only be
+    /// read forwards, so this searches for a beginning with neither too few nor too many values between it and the end.
     async fn list_before(&self, to: &str, wanted: usize) -> Result<Listed, AskError> {
         let most = wanted.saturating_mul(2).clamp(STRETCH, MOST_VALUES);
         let wanted = wanted.min(most / 2);
@@ -151,7 +151,7 @@ impl List<'_> {
             };
             let listed = self.list(&stretch).await?;
             if listed.terms.len() == most {
-                // What was seen is not looked at again.
+                // Terms already received are not requested again.
                 early = listed.terms.last().cloned().unwrap_or(from);
             } else if listed.terms.len() >= wanted || from.is_empty() {
                 return Ok(listed);
@@ -166,7 +166,7 @@ impl List<'_> {
         self.walk(&early, to, most).await
     }
 
-    /// Returns the last values before another, reading all from a beginning on.
+    /// Returns the last values before another, by reading all values from a beginning onwards.
     async fn walk(&self, from: &str, to: &str, most: usize) -> Result<Listed, AskError> {
         let mut found = Listed::default();
         let (mut from, mut inclusive) = (from.to_owned(), true);
@@ -241,7 +241,7 @@ impl List<'_> {
         })
     }
 
-    /// Returns those of the values that records have, with their numbers.
+    /// Returns the values that occur in records, with their numbers of records.
     async fn count(&self, terms: Vec<String>) -> Result<Counted, AskError> {
         let within = self.plan.within.unwrap_or(&Clause::Everything);
         let mut request = Request::new(self.offer, self.analysis, within)?;
@@ -265,7 +265,7 @@ fn limit_of(values: usize) -> usize {
     terms.saturating_add(ANSWER_OCTETS).min(MOST_ANSWER_OCTETS)
 }
 
-/// Returns a text between two others, about in the middle; `None` if there is hardly any.
+/// Returns a text approximately in the middle between two others; `None` if there is hardly any text between them.
 fn between(early: &str, late: &str) -> Option<String> {
     let common = early
         .chars()
@@ -283,7 +283,7 @@ fn between(early: &str, late: &str) -> Option<String> {
         .and_then(char::from_u32);
     match middle {
         Some(middle) if Some(middle) != low && middle != '\0' => Some(format!("{common}{middle}")),
-        // The next character is the same in all that is between; one more tells them apart.
+        // All values in between have the same next character, so they are divided by the character after it.
         _ => {
             let early_rest = early.get(common.len()..)?;
             let second = early_rest.chars().nth(1).map_or(0, u32::from);

@@ -1,4 +1,5 @@
-//! A database in front of a fake node of Solr: what the node is asked, and what its answers mean to a client.
+//! Tests of a database in front of a fake Solr node: the requests that the node receives, and the results of its
+//! answers for a client.
 
 mod deep;
 
@@ -15,7 +16,7 @@ use crate::engine::asking::{outcome, searched};
 use crate::engine::catalogue::{CatalogueDatabase, CatalogueMap, CatalogueOptions};
 use crate::engine::link::fake::{FakeAnswer, FakeNode, FakeRequest};
 
-/// The number of records and of sources that failed, or a condition.
+/// The number of records and of failed sources, or a condition.
 type Outcome = Result<(usize, usize), i64>;
 
 fn database(node: &FakeNode, is_strict: bool) -> CatalogueDatabase {
@@ -52,7 +53,7 @@ fn schema() -> Value {
     } })
 }
 
-/// Answers as a core with two records, which folds texts to small letters.
+/// Answers like a core with two records, which folds texts to lower case.
 fn held(request: &FakeRequest) -> FakeAnswer {
     let path = request.path.split('?').next().unwrap_or_default();
     FakeAnswer::Json(
@@ -69,7 +70,7 @@ fn held(request: &FakeRequest) -> FakeAnswer {
     )
 }
 
-/// An answer with two records, and this in its header.
+/// Returns an answer with two records and this header.
 fn found(header: &Value) -> Value {
     let record =
         |id: &str, format: &str| json!({ "id": id, "record_format": format, "fullrecord": "x" });
@@ -80,7 +81,7 @@ fn found(header: &Value) -> Value {
     })
 }
 
-/// Nothing that a client asks makes Solr change anything, and none of it is a part of an address.
+/// No request of a client makes Solr change anything, and no text of a client becomes a part of a URL.
 #[tokio::test]
 async fn nothing_is_written() {
     let node = FakeNode::start(held).await;
@@ -98,7 +99,7 @@ async fn nothing_is_written() {
         "@prox 0 3 1 2 k 2 @attr 1=1016 a @attr 1=1016 hostile",
         "@attr 1=12 hostile",
     ] {
-        // The fake folds nothing, so distances are refused.
+        // The fake server does not fold terms, so distances are refused.
         let _ = searched(&database, pqf).await;
     }
     let names = [DatabaseName::from("town")];
@@ -111,7 +112,7 @@ async fn nothing_is_written() {
         .scan(Scan::new(&names, BIB_1, start))
         .await
         .expect("scanned");
-    // A value without records is left out.
+    // A value that matches no records is left out.
     assert_eq!(scanned.after.len(), 1);
     for request in node.asked() {
         let path = request.path.split('?').next().unwrap_or_default();
@@ -126,7 +127,7 @@ async fn nothing_is_written() {
     }
 }
 
-/// An answer without a count or records is not one that finds nothing.
+/// An answer without a count or records must not be taken for an answer that finds nothing.
 #[tokio::test]
 async fn answers_of_other_shapes_are_refused() {
     for response in [
@@ -166,9 +167,9 @@ async fn fields_that_the_core_does_not_have_are_not_offered() {
     }
 }
 
-/// What answers mean: the number of records and of sources that failed, or a condition.
+/// The results of answers: the number of records and of failed sources, or a condition.
 #[tokio::test]
-async fn incomplete_and_strange_answers_are_told_apart() {
+async fn incomplete_and_unexpected_answers_are_distinguished() {
     let error = |status: u16, words: &str| {
         FakeAnswer::Json(status, json!({ "error": { "msg": words, "code": status } }))
     };
@@ -205,7 +206,7 @@ async fn incomplete_and_strange_answers_are_told_apart() {
     for (answer, is_strict, expected) in cases {
         let shown = format!("{answer:?}");
         let node = FakeNode::start(move |request| {
-            // The comparison of the map with the core has no filter.
+            // The request that compares the map with the core has no filter.
             if request.path.starts_with("/books/select") && request.body.contains("filter") {
                 answer.clone()
             } else {
@@ -220,7 +221,7 @@ async fn incomplete_and_strange_answers_are_told_apart() {
 }
 
 #[tokio::test]
-async fn a_core_that_is_not_there_is_told() {
+async fn a_missing_core_is_reported() {
     let node = FakeNode::start(|_| {
         FakeAnswer::with("404 Not Found", "Content-Type: text/html\r\n", "<html>")
     })
@@ -229,7 +230,8 @@ async fn a_core_that_is_not_there_is_told() {
     assert_eq!(refused.to_string(), "there is no index books");
 }
 
-/// A field that is gone fails one search; what its index can do without it is found out before the next.
+/// If a field is missing, one search fails; before the next one, the database finds out what the index supports
+/// without it.
 #[tokio::test]
 async fn a_field_that_is_renamed_is_missed_at_once() {
     let is_renamed = Arc::new(AtomicBool::new(false));

@@ -1,5 +1,5 @@
-//! What terms become with Koha's map, and what they are refused with. Words are shown as they were written, with `*`, `.` and `?` for
-//! masks, and `^` and `$` for the edges of a value.
+//! Tests of the meaning of terms with Koha's map, and of the diagnostics for unsupported ones. Words are shown unchanged, with
+//! `*`, `.` and `?` for masks, and `^` and `$` for the edges of a value.
 
 use std::ops::Bound;
 
@@ -19,7 +19,7 @@ fn koha() -> Offer {
     offer(CatalogueMap::shipped("koha").expect("a map"))
 }
 
-/// Returns what a query becomes, or its diagnostic.
+/// Returns a description of the clause for a query, or its diagnostic.
 fn read(offer: &Offer, pqf: &str) -> String {
     let query = parse_pqf(pqf).unwrap_or_else(|error| panic!("{pqf}: {error}"));
     let none = |name: &[u8]| Err(diagnostic(Condition::RESULT_SET_DOES_NOT_EXIST, name));
@@ -114,7 +114,7 @@ fn spans_shown(spans: &Spans) -> String {
     }
 }
 
-/// Text is kept as it was written; each attribute has its meaning.
+/// The text is kept unchanged; each attribute has its meaning.
 #[test]
 fn terms_keep_their_text_and_their_attributes() {
     let offer = koha();
@@ -186,9 +186,9 @@ fn terms_keep_their_text_and_their_attributes() {
     }
 }
 
-/// What the fields cannot say is refused with the diagnostic of its attribute.
+/// If the fields do not support an attribute, the search is refused with the diagnostic of that attribute.
 #[test]
-fn what_the_fields_cannot_say_is_refused() {
+fn unsupported_attributes_are_refused_with_their_diagnostics() {
     let offer = koha();
     for (pqf, expected) in [
         ("@attr 1=9999 war", "114 9999"),
@@ -254,7 +254,7 @@ fn distances_are_those_of_words_in_one_value() {
 const SMALL: &str =
     "engine = \"koha\"\n[record]\nidentifier = \"_id\"\norder = \"o\"\nfield = \"r\"\n";
 
-/// Codes that users know become the values of the engine.
+/// Codes that users enter are converted to the values in the engine.
 #[test]
 fn codes_have_a_table() {
     let offer = offer(&format!(
@@ -271,7 +271,7 @@ fn codes_have_a_table() {
     }
 }
 
-/// The same query cannot become larger than an engine takes.
+/// A query is refused if it becomes larger than the engine allows because words are searched in several fields.
 #[test]
 fn words_count_for_each_of_their_fields() {
     let offer = koha();
@@ -286,12 +286,12 @@ fn words_count_for_each_of_their_fields() {
     assert!(read(&offer, &of(most + 1)).starts_with("31 "));
 }
 
-/// What the search forms and connection files of well-known clients send is answered.
+/// Queries in the search forms and connection files of well-known clients are answered.
 #[test]
 fn queries_of_known_clients_are_answered() {
     let offer = koha();
     for pqf in [
-        // The import forms of library systems.
+        // These queries come from the import forms of library systems.
         "@attr 1=7 0306406152",
         "@attr 1=8 1234-5679",
         "@attr 1=9 {  67012345 }",
@@ -304,7 +304,7 @@ fn queries_of_known_clients_are_answered() {
         "@or @attr 1=1 @attr 4=1 {tolstoy, leo} @attr 1=2 {academy of sciences}",
         "@attr 1=7 @attr 4=2 0306406152",
         "@attr 1=1003 @attr 4=6 {tolstoy leo}",
-        // Connection files of reference managers: all six attributes.
+        // Connection files of reference managers send all six attributes.
         "@attr 1=1003 @attr 2=3 @attr 3=3 @attr 4=2 @attr 5=1 @attr 6=1 tolst",
         "@attr 1=4 @attr 2=3 @attr 3=1 @attr 4=1 @attr 5=1 @attr 6=1 {war and}",
         "@attr 1=4 @attr 2=3 @attr 3=3 @attr 4=1 @attr 5=100 @attr 6=1 {war and peace}",
@@ -312,7 +312,7 @@ fn queries_of_known_clients_are_answered() {
         "@attr 1=7 @attr 2=3 @attr 3=1 @attr 4=2 @attr 5=100 @attr 6=1 0306406152",
         "@attr 1=1016 @attr 2=3 @attr 3=3 @attr 4=6 @attr 5=1 @attr 6=1 {war peac}",
         "@and @attr 1=1003 austen @not @attr 1=4 emma @attr 1=31 @attr 2=4 1990",
-        // The Bath profile (levels 0 and 1).
+        // These queries follow the Bath profile (levels 0 and 1).
         "@attr 1=1003 @attr 2=3 @attr 3=3 @attr 4=2 @attr 5=100 @attr 6=1 austen",
         "@attr 1=1003 @attr 2=3 @attr 3=1 @attr 4=1 @attr 5=100 @attr 6=1 {austen, jane}",
         "@attr 1=4 @attr 2=3 @attr 3=1 @attr 4=1 @attr 5=100 @attr 6=3 {emma}",
@@ -320,7 +320,7 @@ fn queries_of_known_clients_are_answered() {
         "@attr 1=1031 @attr 2=3 @attr 3=1 @attr 4=2 @attr 5=100 @attr 6=1 BK",
         "@attr 1=54 @attr 2=3 @attr 3=3 @attr 4=2 @attr 5=100 @attr 6=1 eng",
         "@attr 1=1012 @attr 2=4 @attr 4=5 20050101",
-        // What CQL becomes.
+        // CQL is translated into these queries.
         "@attr 1=4 @attr 4=108 {war and peace}",
         "@attr 1=1003 @attr 4=6 @attr 5=104 {tolst?}",
         "@attr 1=1032 @attr 4=108 5",

@@ -1,10 +1,10 @@
-//! What answers of OpenSearch and Elasticsearch mean to a client.
+//! Tests of the results of OpenSearch's and Elasticsearch's answers for a client.
 
 use super::*;
 
-/// What answers mean: the number of records and of sources that failed, or a condition.
+/// The results of answers: the number of records and of failed sources, or a condition.
 #[tokio::test]
-async fn incomplete_and_strange_answers_are_told_apart() {
+async fn incomplete_and_unexpected_answers_are_distinguished() {
     let with = |changes: &[(&str, Value)]| changed(answer(2, [1, 2]), changes);
     for (answer, expected, strict) in [
         (with(&[]), Ok((2, 0)), Ok((2, 0))),
@@ -30,7 +30,7 @@ async fn incomplete_and_strange_answers_are_told_apart() {
             Err(109),
         ),
         (refused(401, "security_exception", "x"), Err(109), Err(109)),
-        // As Elasticsearch says it, which has other words for some of these.
+        // Elasticsearch sends this error, with other words for some parts.
         (with(&[("/hits/total", json!(2))]), Ok((2, 0)), Ok((2, 0))),
         (
             refused(400, "too_many_clauses", "maxClauseCount is set to 1024"),
@@ -75,7 +75,7 @@ async fn incomplete_and_strange_answers_are_told_apart() {
             Err(109),
             Err(109),
         ),
-        // As a proxy says it.
+        // A proxy sends this error.
         (
             FakeAnswer::with("502 Bad Gateway", "Content-Type: text/html\r\n", "<html>"),
             Err(109),

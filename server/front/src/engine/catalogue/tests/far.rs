@@ -1,4 +1,4 @@
-//! Records far from the first.
+//! Tests of records at high positions.
 
 use super::*;
 
@@ -14,17 +14,17 @@ async fn a_large_set_has_pages_as_far_as_the_engine_allows() {
     assert_eq!(far, Err(Condition::OUT_OF_RANGE.0));
     let last = presented(&database, &found.hits, &[window - 2, window - 1]).await;
     assert_eq!(last, Ok(vec![Ok(WINDOW - 2), Ok(WINDOW - 1)]));
-    // What follows a page can be reached from it.
+    // Records that follow a page can be reached from that page.
     let next = presented(&database, &found.hits, &[window, window + 100]).await;
     assert_eq!(next, Ok(vec![Ok(WINDOW), Ok(WINDOW + 100)]));
 }
 
-/// The number of the record at a place: some are missing, and there is a great gap.
+/// Returns the number of the record at a position: some numbers are missing, and there is a large gap.
 fn number_at(place: usize) -> usize {
     place * 3 + place / 7_000 * 5_000_000
 }
 
-/// Answers as an index whose records have such numbers.
+/// Answers like an index whose records have such numbers.
 fn numbered(request: &FakeRequest, total: usize) -> FakeAnswer {
     if request.path.ends_with("/_mapping") {
         let mut mapping = mapping(&["title"]);
@@ -54,7 +54,7 @@ fn numbered(request: &FakeRequest, total: usize) -> FakeAnswer {
     FakeAnswer::Json(200, answer(total - start, places))
 }
 
-/// Where the order has numbers, any record can be had: few numbers are asked about.
+/// If the order has numbers, any record can be retrieved with few requests for numbers.
 #[tokio::test]
 async fn any_page_is_found_by_numbers() {
     for total in [WINDOW + 500, 100_000] {

@@ -1,8 +1,8 @@
-//! Indexes that do not fit their map, or fit it no longer; and what is said of an index.
+//! Tests of indexes that do not match their map, or no longer match it; and of the description of an index.
 
 use super::*;
 
-/// An index of another program, or of none, is not searched.
+/// An index of another or unknown program is not searched.
 #[tokio::test]
 async fn an_index_that_is_not_kohas_is_refused() {
     for (answer, expected) in [
@@ -42,7 +42,7 @@ async fn an_index_that_is_not_kohas_is_refused() {
     }
 }
 
-/// An index whose records have the same numbers as those of another one.
+/// An alias of two indexes in which records have the same numbers.
 #[tokio::test]
 async fn an_alias_of_two_indexes_is_refused() {
     let node = FakeNode::start(|request| {
@@ -62,14 +62,14 @@ async fn an_alias_of_two_indexes_is_refused() {
     assert_eq!(refused.map(|found| found.hits.len()), Err(109));
 }
 
-/// An answer that may be of another index is not taken before the fields are compared with it again.
+/// An answer that may come from another index is not used before the fields have been compared again.
 #[tokio::test]
-async fn an_index_in_the_place_of_another_is_noticed_at_once() {
+async fn an_index_that_replaces_another_is_noticed_at_once() {
     for (total, index, fields, expected, compared) in [
-        // Nothing is found in a field that is not there.
+        // If the field does not exist, nothing is found in it.
         (0, "koha_1", &["title"][..], Err(114), 2),
         (0, "koha_1", &["title", "author"], Ok(0), 2),
-        // Other fields find something, but the index is another one.
+        // Records are found in other fields, but the alias points to another index.
         (3, "koha_2", &["title"], Err(114), 2),
         (3, "koha_2", &["title", "author"], Ok(3), 2),
         (3, "koha_1", &["title", "author"], Ok(3), 1),
@@ -103,7 +103,7 @@ async fn an_index_in_the_place_of_another_is_noticed_at_once() {
     }
 }
 
-/// A field that was renamed is offered no longer, a minute later at the latest.
+/// A renamed field is no longer offered after at most a minute.
 #[tokio::test]
 async fn renamed_fields_are_noticed() {
     let fields = Arc::new(Mutex::new(vec!["title", "author"]));
@@ -126,7 +126,7 @@ async fn renamed_fields_are_noticed() {
         .await
         .map(|found| found.hits.len());
     assert_eq!(refused, Err(114));
-    // The set was found with the field, and still is.
+    // The set was found with the field, so its records can still be read.
     presented(&database, &found.hits, &[1_500])
         .await
         .expect("records");
@@ -137,7 +137,7 @@ async fn renamed_fields_are_noticed() {
     );
 }
 
-/// Without the field by which records are hidden, searches are refused until it is there again.
+/// If the field by which records are hidden is missing, searches are refused until it is there again.
 #[tokio::test]
 async fn an_index_that_lost_the_field_of_hidden_records_is_refused() {
     let state = Arc::new(Mutex::new((3, "suppress")));
@@ -154,7 +154,7 @@ async fn an_index_that_lost_the_field_of_hidden_records_is_refused() {
     let database = database(&node, false);
     for (total, field, expected) in [
         (3, "suppress", Ok(3)),
-        // It is looked for when nothing is found, and from then on.
+        // The missing field is noticed when nothing is found, and from then on.
         (0, "renamed", Err(109)),
         (3, "renamed", Err(109)),
         (3, "suppress", Ok(3)),
@@ -166,7 +166,7 @@ async fn an_index_that_lost_the_field_of_hidden_records_is_refused() {
     }
 }
 
-/// What a systems librarian is told of an index.
+/// The description of an index for a systems librarian.
 #[tokio::test]
 async fn an_index_is_looked_at() {
     let node = FakeNode::start(|request| {

@@ -1,4 +1,4 @@
-//! The limits of clauses, at each limit and one past it.
+//! Tests of the limits of clauses, at each limit and one beyond it.
 
 use z3950_server::asn1::apdu::{Operator, RpnQuery, RpnRpnOp, RpnStructure};
 use z3950_server::asn1::oid::BIB_1;
@@ -15,7 +15,7 @@ fn layout() -> EngineLayout {
     layout.expect("indexes")
 }
 
-/// Returns the condition of a query; 0 if it can be asked for.
+/// Returns the condition with which a query is refused; 0 if it is accepted.
 fn condition(rpn: RpnStructure) -> i64 {
     let query = RpnQuery {
         attribute_set: BIB_1,
@@ -38,7 +38,7 @@ fn combined(op: Operator, rpn1: RpnStructure, rpn2: RpnStructure) -> RpnStructur
     RpnStructure::RpnRpnOp(Box::new(RpnRpnOp { rpn1, rpn2, op }))
 }
 
-/// Returns a query of these terms, all joined by an operator.
+/// Returns a query that joins these terms by an operator.
 fn joined(operator: Operator, terms: usize, of: impl Fn(usize) -> RpnStructure) -> RpnStructure {
     let others = 1..terms;
     others.fold(of(0), |query, number| {
@@ -46,7 +46,7 @@ fn joined(operator: Operator, terms: usize, of: impl Fn(usize) -> RpnStructure) 
     })
 }
 
-/// Returns a query of this many levels: AND and OR in turn.
+/// Returns a query of this number of levels, alternating AND and OR.
 fn nest(levels: usize) -> RpnStructure {
     let levels = 2..=levels;
     levels.fold(term("x"), |query, level| {
@@ -67,7 +67,7 @@ fn queries_are_bounded() {
     for (query, expected) in [
         (joined(Operator::And, MOST_LEAVES, word), 0),
         (joined(Operator::And, MOST_LEAVES + 1, word), exhausted),
-        // Terms of one index are one leaf.
+        // Terms in the same index form one leaf.
         (joined(Operator::Or, 10_000, word), 0),
         (joined(Operator::Or, 10_000, in_turn), 0),
         (joined(Operator::AndNot, MOST_LEAVES + 1, word), exhausted),

@@ -1,4 +1,5 @@
-//! Requests with many changes, and what becomes of each: the status of an answer says nothing about its changes.
+//! Requests with many changes, and the result of each change: the status of an answer says nothing about the single
+//! changes.
 
 use std::collections::HashMap;
 use std::pin::pin;
@@ -14,47 +15,47 @@ use z3950_server::lock;
 use super::IndexChange;
 use crate::engine::link::{BLOCK, Draft, Failure, Link, NDJSON, shortened};
 
-/// The octets of changes after which a request is sent.
+/// The number of octets of changes after which a request is sent.
 const BATCH_OCTETS: usize = 5 << 20;
-/// The longest wait for the answer to one request.
+/// The maximum time to wait for the answer to one request.
 const BULK_TIME: Duration = Duration::from_secs(120);
-/// How long changes are sent again while the cluster accepts none.
+/// The time for which changes are repeated while the cluster does not accept any.
 const PATIENCE: Duration = Duration::from_secs(300);
-/// How long the cluster may accept nothing before that is reported.
+/// The time without an accepted change after which the delay is reported.
 const SLOW: Duration = Duration::from_secs(30);
-/// The first and the longest wait before changes are sent again.
+/// The first and the maximum delay before changes are sent again.
 const WAITS: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(10)];
-/// The most octets of an answer.
+/// The maximum number of octets of an answer.
 const MOST_ANSWER: usize = 32 << 20;
 
-/// Where a record stands in the input.
+/// The place of a record in the input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RecordPlace {
     /// The number of the file.
     pub file: usize,
     /// The number of the record in the file, from 1.
     pub number: u64,
-    /// The octets before the record in the file.
+    /// The number of octets before the record in the file.
     pub offset: u64,
 }
 
 /// A record that the search engine refuses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefusedRecord {
-    /// Where the record stands.
+    /// The place of the record.
     pub place: RecordPlace,
     /// The reason.
     pub words: String,
 }
 
-/// What came of a part of a load.
+/// The results of a part of a load.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoadPart {
     /// The number of records that were stored or deleted.
     pub changed: u64,
-    /// The number of those that were stored in place of earlier ones with the same identifiers.
+    /// The number of records that replaced earlier ones with the same identifiers.
     pub replaced: u64,
-    /// The number of records that were to be deleted, but were not there.
+    /// The number of records that were to be deleted but did not exist.
     pub absent: u64,
     /// The records that were refused.
     pub refused: Vec<RefusedRecord>,
@@ -69,31 +70,31 @@ impl LoadPart {
     }
 }
 
-/// Why a load ended early.
+/// The reason why a load ended early.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum IndexLoadError {
-    /// The cluster fails.
+    /// The cluster failed.
     #[error("the search engine fails: {0}")]
     Cluster(String),
-    /// The index takes no changes.
+    /// The index refuses changes.
     #[error("the index takes no changes: {0}")]
     Blocked(String),
-    /// The index is another one than when the load began.
+    /// The index is no longer the one with which the load began.
     #[error("the index was changed meanwhile: {0}")]
     Changed(String),
-    /// The task of a lane is gone, and with it what it had not sent.
+    /// The task of a lane has ended unexpectedly, and its unsent changes are lost.
     #[error("records are lost: nothing takes them")]
     Lost,
 }
 
-/// Changes that are sent together, at most one for each identifier: the last one.
+/// Changes that are sent together. If an identifier has several changes, only the last one is sent.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     changes: Vec<IndexChange>,
     known: HashMap<String, usize>,
     octets: usize,
-    /// The number of changes that others have replaced.
+    /// The number of changes that later changes have replaced.
     replaced: u64,
 }
 
@@ -123,13 +124,13 @@ impl Batch {
     }
 }
 
-/// What becomes of a change.
+/// The result of a change.
 enum Outcome {
     Changed,
-    /// It is stored in place of an earlier record.
+    /// The record is stored in place of an earlier one.
     Replaced,
     Absent,
-    /// It may be accepted later.
+    /// The change was refused, but may be accepted later.
     Again(String),
     Refused(String),
 }
@@ -142,11 +143,11 @@ pub(super) struct Bulk {
     pace: Mutex<Pace>,
 }
 
-/// How a load gets on.
+/// The progress of a load.
 struct Pace {
-    /// When the cluster last accepted or refused a change of any lane.
+    /// The time when the cluster last accepted or finally refused a change of any lane.
     taken: Instant,
-    /// Whether it was reported that it has taken none since.
+    /// Whether it has been reported that no change was accepted since.
     is_told: bool,
 }
 
@@ -170,13 +171,13 @@ impl Bulk {
         }
     }
 
-    /// Sends changes until each of them is accepted or refused for good, and adds what came of them to `part`.
+    /// Sends changes until each of them is accepted or finally refused, and adds the results to `part`.
     pub(super) async fn send(
         &self,
         batch: Batch,
         part: &mut LoadPart,
     ) -> Result<(), IndexLoadError> {
-        // Those that were replaced are as good as stored.
+        // Records that were replaced count as stored.
         part.changed += batch.replaced;
         part.replaced += batch.replaced;
         let begun = Instant::now();
@@ -193,7 +194,8 @@ impl Bulk {
         }
     }
 
-    /// Returns how long a request that was begun at a time has been waiting without any change of the load being taken.
+    /// Returns the time for which a request has been waiting without any change of the load being accepted; `begun`
+    /// is the time when it was first sent.
     fn waited(&self, begun: Instant) -> Duration {
         lock(&self.pace).taken.max(begun).elapsed()
     }
@@ -250,13 +252,13 @@ impl Bulk {
             content_type: NDJSON,
             body: Bytes::from(body),
             time: Some(BULK_TIME),
-            // The same change twice is the same as once.
+            // Repeating this change does no harm.
             ..Draft::read(&*self.path, MOST_ANSWER)
         }
     }
 }
 
-/// Returns why a request has failed that may succeed later, and the least wait.
+/// Returns the reason for a failure that may be temporary, and the minimum delay before a retry.
 fn temporary(failure: Failure) -> Result<(String, Duration), IndexLoadError> {
     let words = failure.to_string();
     let least = match failure {
@@ -274,7 +276,7 @@ fn temporary(failure: Failure) -> Result<(String, Duration), IndexLoadError> {
     Ok((words, least))
 }
 
-/// Sorts changes by what became of them. Returns those that are to be sent again, with the reason of the last one.
+/// Sorts changes by their results. Returns the changes to send again, with the reason for the last one.
 fn sort(
     changes: Vec<IndexChange>,
     answer: &Value,
@@ -309,7 +311,7 @@ fn sort(
     Ok((left, why))
 }
 
-/// Returns what became of a change: `{"index": {"status": 400, "error": {…}}}`.
+/// Returns the result of a change: `{"index": {"status": 400, "error": {…}}}`.
 fn outcome(item: &Value) -> Result<Outcome, IndexLoadError> {
     let (action, of) = item.as_object().and_then(|item| item.iter().next()).unzip();
     let of = of.unwrap_or(&Value::Null);
@@ -360,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn each_change_has_an_outcome_of_its_own() {
+    fn each_change_has_its_own_outcome() {
         let error = |status: u64, kind: &str, reason: &str| json!({ "index": { "status": status, "error": { "type": kind, "reason": reason } } });
         let full = "rejected_execution_exception";
         for (item, expected) in [
@@ -427,8 +429,7 @@ mod tests {
         );
     }
 
-    /// Sends changes to a node that gives these answers, one after the other; returns what came of them and the identifiers in each
-    /// request.
+    /// Sends changes to a node that returns these answers in turn; returns the results and the identifiers in each request.
     async fn sent(
         ids: &[&str],
         answers: Vec<FakeAnswer>,
@@ -486,7 +487,7 @@ mod tests {
         assert_eq!(asked, [all, all, all, bd, b]);
     }
 
-    /// It is waited for as long as promised, whatever it answers, and that is reported once for all lanes.
+    /// The load waits for the promised time, whatever the cluster answers, and reports the delay once for all lanes.
     #[tokio::test(start_paused = true)]
     async fn audit_r_l1_a_cluster_that_takes_nothing_is_given_up_after_five_minutes() {
         for answer in [

@@ -1,4 +1,5 @@
-//! Queries as the engine gets them. `‹` and `›` stand for the edges of a subfield, and `‹›` in a class for both.
+//! Tests of queries as they are sent to the engine. `‹` and `›` stand for the edges of a subfield, and `‹›` in a
+//! class for both.
 
 use std::time::Duration;
 
@@ -21,7 +22,7 @@ fn layout() -> EngineLayout {
     made.expect("indexes")
 }
 
-/// The JSON of a query, or its diagnostic.
+/// Returns the JSON of a query, or its diagnostic.
 fn translated(layout: &EngineLayout, pqf: &str) -> Value {
     let rpn = parse_pqf(pqf).unwrap_or_else(|error| panic!("{pqf}: {error}"));
     let of_set = |name: &[u8]| match name {
@@ -111,7 +112,7 @@ fn words_and_phrases() {
             "@attr 1=4 @attr 6=3 {on war}",
             json!({ "term": { "x_title": "on war" } }),
         ),
-        // `any` has no whole entries.
+        // The index `any` does not have whole entries.
         (
             "@attr 1=1016 @attr 6=3 war",
             json!({ "span_near": {
@@ -190,7 +191,7 @@ fn regular_expressions() {
             "@attr 1=4 @attr 4=3 @attr 5=102 {on w.*}",
             regexp("x_title", "on\\ w.*"),
         ),
-        // Anchors and boundaries.
+        // Anchors and word boundaries.
         ("@attr 1=4 @attr 5=102 ^war", json!("120 102")),
         ("@attr 1=4 @attr 5=102 \"war\\\\b\"", json!("120 102")),
     ]);
@@ -294,7 +295,7 @@ fn proximity() {
             "@prox 0 500 1 2 k 2 @attr 1=4 a @attr 1=4 @attr 5=1 b",
             near(&[at("a"), matching("b[^‹›]*")], 499),
         ),
-        // Nested ones are phrases with gaps.
+        // Nested proximity becomes phrases with gaps.
         (
             "@prox 0 5 1 2 k 2 @prox 0 2 1 2 k 2 @attr 1=4 a @attr 1=4 b @attr 1=4 c",
             either(&[
@@ -319,7 +320,7 @@ fn proximity() {
     ]);
 }
 
-/// Nothing that a client sends becomes anything but a text.
+/// Everything that a client sends remains plain text in a query.
 #[test]
 fn hostile_terms_are_texts() {
     check(&[
@@ -343,7 +344,7 @@ fn hostile_terms_are_texts() {
     ]);
 }
 
-/// A long word is searched as it is kept; a long expression is refused.
+/// A long word is searched in its truncated form; a long expression is refused.
 #[test]
 fn limits_of_terms() {
     let layout = layout();

@@ -1,15 +1,15 @@
-//! Masks as regular expressions of Lucene, which match complete terms. All that is not a placeholder is escaped.
+//! Masks as regular expressions of Lucene, which match complete terms. Everything except placeholders is escaped.
 
 use z3950_server::asn1::bib1::diagnostics::Condition;
 use z3950_server::{Diagnostic, diagnostic};
 
 use crate::engine::catalogue::leaf::{Word, WordPart};
 
-/// The most characters of an expression (`index.max_regex_length`).
+/// The maximum number of characters of an expression (`index.max_regex_length`).
 const MOST_CHARACTERS: usize = 1_000;
 
-/// Returns the expression of a word. `folded` folds its text, and `any` is the expression of a character that a mask stands for. Returns
-/// `None` if nothing is left of the text of the word.
+/// Returns the expression of a word. `folded` folds its text, and `any` is the expression for one masked character. Returns
+/// `None` if folding leaves nothing of the word's text.
 pub(super) fn of_word<'w>(
     word: &'w Word,
     any: &str,
@@ -35,7 +35,7 @@ pub(super) fn of_word<'w>(
 /// Adds a literal text.
 pub(super) fn push(expression: &mut String, text: &str) {
     for character in text.chars() {
-        // An escaped letter would be a class.
+        // An escaped letter would be read as a character class.
         if character.is_ascii() && !character.is_ascii_alphanumeric() && !character.is_control() {
             expression.push('\\');
         }
@@ -44,7 +44,7 @@ pub(super) fn push(expression: &mut String, text: &str) {
 }
 
 /// # Errors
-/// 11 for an expression that is too long.
+/// Condition 11 for an expression that is too long.
 pub(super) fn bounded(expression: String) -> Result<String, Diagnostic> {
     if expression.chars().count() > MOST_CHARACTERS {
         let most = MOST_CHARACTERS.to_string();

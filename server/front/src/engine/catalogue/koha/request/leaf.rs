@@ -20,7 +20,7 @@ use crate::engine::elastic::request::{adjacent, any_of, matching, nothing, place
 /// Returns the query of a leaf.
 ///
 /// # Errors
-/// A mask that the engine cannot be asked for.
+/// The engine cannot carry out the mask.
 pub(super) fn leaf_query(
     offer: &Offer,
     analysis: &Analysis,
@@ -48,7 +48,7 @@ pub(super) fn leaf_query(
     })
 }
 
-/// Returns the fields of which one has a value if the record has an entry in the index.
+/// Returns the fields one of which has a value if the record has an entry in the index.
 fn existing(point: &Point) -> Vec<String> {
     let of = |roles: &[Role]| {
         let fields = roles.iter().flat_map(|role| point.fields(*role));
@@ -63,7 +63,7 @@ fn existing(point: &Point) -> Vec<String> {
     fields
 }
 
-/// Returns the query of the records that one of these fields finds.
+/// Returns a query that finds the records with a match in any of these fields.
 fn any_field(fields: &[String], of: impl FnMut(&String) -> Value) -> Value {
     any_of(fields.iter().map(of).collect())
 }
@@ -103,7 +103,7 @@ impl LeafReader<'_> {
         if !all {
             return Ok(any_of(queries));
         }
-        // A word of which the engine leaves nothing finds all, so one of which it leaves something has to be found.
+        // If the engine drops all characters of a word, the word matches everything, so at least one word must be left.
         if exact.len() == words.len() {
             queries.push(some_word(fields, &exact.join(" ")));
         }
@@ -172,7 +172,7 @@ impl LeafReader<'_> {
         positions.collect()
     }
 
-    /// Returns the query of words in places of a value; `None` if the engine leaves nothing of a phrase.
+    /// Returns the query for words in places of a value; `None` if the engine leaves nothing of a phrase.
     fn places(&self, field: &str, spans: &Spans) -> Result<Option<Value>, Diagnostic> {
         places(field, spans, |placed| {
             let mut spans = Vec::new();
@@ -184,8 +184,8 @@ impl LeafReader<'_> {
         })
     }
 
-    /// Returns the query of words that begin or end a value. The field has a value as one term: folded, without punctuation, and with all
-    /// of its blanks.
+    /// Returns the query for words that begin or end a value. The field has each value as one term: folded, without punctuation,
+    /// and with all of its spaces.
     fn edged(&self, placed: &Placed) -> Result<Value, Diagnostic> {
         let mut queries = Vec::new();
         for field in self.fields(Role::Whole) {
@@ -276,8 +276,8 @@ impl LeafReader<'_> {
         any_of(queries)
     }
 
-    /// Returns the query of dates between bounds. Values that are no dates, such as `[s.d`, are left out as far as the order of octets
-    /// allows.
+    /// Returns the query for dates between bounds. Values that are not dates, such as `[s.d`, are excluded as far as the order of
+    /// octets allows.
     fn dates(&self, (from, to): &TextRange) -> Value {
         let mut queries = Vec::new();
         for (role, dashes) in [
@@ -294,7 +294,7 @@ impl LeafReader<'_> {
             };
             let from = match from {
                 Bound::Included(text) => Bound::Included(written(text)),
-                // After all that begins so.
+                // Start after all values that begin with this text.
                 Bound::Excluded(text) => Bound::Included(written(text) + BEHIND_DIGITS),
                 Bound::Unbounded => Bound::Included("0".to_owned()),
             };
@@ -310,7 +310,7 @@ impl LeafReader<'_> {
     }
 }
 
-/// The characters of a year.
+/// The number of characters of a year.
 const YEAR: usize = 4;
 /// The character that sorts after all digits.
 const BEHIND_DIGITS: &str = ":";
@@ -323,12 +323,14 @@ fn with_dashes(digits: &str) -> String {
     }
 }
 
-/// Returns the query of a number or code in a field, which finds nothing where the field holds numbers and the text is none.
+/// Returns the query for a number or code in a field; it finds nothing if the field contains numbers and the text is
+/// not a number.
 fn lenient(field: &str, text: &str) -> Value {
     json!({ "match": { field: { "query": text, "operator": "and", "lenient": true } } })
 }
 
-/// Returns the query of what stands between two blanks in one of several fields: all of the words that the engine sees in it, or any.
+/// Returns the query for the text between two spaces in one of several fields. The engine may split it into several
+/// words: `all` of these must occur, or any of them.
 fn in_one_field(fields: &[String], text: &str, all: bool) -> Value {
     let (operator, nothing_left) = if all { ("and", "all") } else { ("or", "none") };
     json!({ "multi_match": {
@@ -340,7 +342,7 @@ fn in_one_field(fields: &[String], text: &str, all: bool) -> Value {
     } })
 }
 
-/// Returns the query of one of several words in one of several fields.
+/// Returns the query for any of several words in any of several fields.
 fn some_word(fields: &[String], words: &str) -> Value {
     json!({ "multi_match": {
         "query": words,

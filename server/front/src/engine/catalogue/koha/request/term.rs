@@ -1,4 +1,4 @@
-//! Terms of a field that are folded already, alone and in places.
+//! Folded terms of a field, alone and in places.
 
 use serde_json::{Value, json};
 use z3950_server::Diagnostic;
@@ -15,10 +15,10 @@ pub(super) enum Term {
 }
 
 impl Term {
-    /// Returns the term, with its left and right end open if the flags say so.
+    /// Returns the term; the flags say whether its left and right ends are open.
     ///
     /// # Errors
-    /// 11 for a term that is too long.
+    /// Condition 11 for a term that is too long.
     pub(super) fn open(text: String, left: bool, right: bool) -> Result<Self, Diagnostic> {
         Ok(match (left, right) {
             (false, false) => Self::Exact(text),
@@ -50,7 +50,7 @@ impl Term {
     }
 }
 
-/// Returns the span of one of several terms.
+/// Returns the span of any of several terms.
 pub(super) fn terms_span(field: &str, terms: &[Term]) -> Value {
     let spans = terms.iter().map(|term| term.span(field));
     any_span(spans.collect()).unwrap_or_else(nothing)

@@ -1,4 +1,4 @@
-//! Queries as the engine gets them, with words folded as the tests say.
+//! Queries as they are sent to the engine, with words folded as the tests define.
 
 use std::time::Duration;
 
@@ -65,7 +65,7 @@ fn fields<'a>(offer: &'a Offer, analysis: &'a Analysis) -> KohaFields<'a> {
     KohaFields { offer, analysis }
 }
 
-/// How the engine of the tests folds texts.
+/// Returns how the engine of the tests folds texts.
 fn analysis() -> Analysis {
     let mut analysis = Analysis::default();
     let words = |words: &[&str]| {
@@ -97,7 +97,7 @@ fn analysis() -> Analysis {
     analysis
 }
 
-/// The query, or its diagnostic.
+/// Returns the query, or its diagnostic.
 fn asked(pqf: &str) -> Value {
     let query = parse_pqf(pqf).unwrap_or_else(|error| panic!("{pqf}: {error}"));
     let none = |name: &[u8]| Err(diagnostic(Condition::RESULT_SET_DOES_NOT_EXIST, name));
@@ -131,7 +131,7 @@ fn multi_match(query: &str, operator: &str, zero: Option<&str>) -> Value {
     json!({ "multi_match": inner })
 }
 
-/// Words go as they were written.
+/// Words are sent unchanged.
 #[test]
 fn words_are_not_folded() {
     check(
@@ -157,7 +157,7 @@ fn words_are_not_folded() {
     );
 }
 
-/// Each word may be in another field, and one that is nothing to the engine does not count.
+/// Each word may be in another field; a word of which the engine leaves nothing is ignored.
 #[test]
 fn words_of_several_fields() {
     let all = Some("all");
@@ -190,7 +190,7 @@ fn truncation_and_masks() {
     check("@attr 1=4 @attr 5=3 War", &regexp("title", ".*war.*"));
     check("@attr 1=4 @attr 5=104 {WÓ#N?}", &regexp("title", "wo.n.*"));
     check("@attr 1=4 @attr 5=104 {WÓ?2N}", &regexp("title", "wo.?.?n"));
-    // The engine sees two words.
+    // The engine splits this term into two words.
     check(
         "@attr 1=4 @attr 5=1 e-Mail",
         &json!({ "span_near": { "clauses": [
@@ -198,9 +198,9 @@ fn truncation_and_masks() {
             { "span_multi": { "match": { "prefix": { "title": "mail" } } } },
         ], "slop": 0, "in_order": true } }),
     );
-    // It leaves nothing of the word.
+    // The engine drops all characters of this word.
     check("@attr 1=4 @attr 5=104 {½#}", &json!({ "match_none": {} }));
-    // The beginning of a word has no synonyms.
+    // Synonyms do not apply to the beginning of a word.
     check(
         "@attr 1=4 @attr 5=1 TV",
         &json!({ "prefix": { "title": "tv" } }),
@@ -257,7 +257,7 @@ fn distances() {
             0,
         ),
     );
-    // The engine leaves nothing of an operand.
+    // The engine drops all characters of one operand.
     let nothing = "@prox 0 3 1 2 k 2 @attr 1=4 War @attr 1=4 @attr 5=104 {½#}";
     check(nothing, &json!({ "match_none": {} }));
 }
@@ -315,7 +315,7 @@ fn numbers_dates_and_ranges() {
     );
 }
 
-/// No text of a client is parsed by the engine, and none ends a value of JSON.
+/// The engine does not parse any text of a client, and no such text can end a JSON value.
 #[test]
 fn hostile_text_stays_a_value() {
     for text in [
@@ -357,7 +357,7 @@ fn masks_have_a_greatest_length() {
     }
 }
 
-/// Hidden records are in no search, count or list; the order is the same each time.
+/// Hidden records are excluded from searches, counts and lists; the order is always the same.
 #[test]
 fn plans_become_searches() {
     let offer = offer();

@@ -1,4 +1,4 @@
-//! Queries as Solr gets them: what is asked, and the texts that it refers to.
+//! Tests of queries as they are sent to Solr: the query, and the texts to which it refers.
 
 use std::ops::Bound;
 
@@ -82,7 +82,7 @@ fn asked(pqf: &str) -> Result<(Value, Vec<String>), i64> {
     let body = request.map_err(|why| why.condition)?.body();
     let texts = body["params"].as_object().expect("texts").values();
     let texts = texts.map(|text| text.as_str().expect("a text").to_owned());
-    // The last two are those of the filters.
+    // The last two texts come from the filters.
     let texts: Vec<String> = texts.collect();
     let (own, filters) = texts.split_at(texts.len() - 2);
     assert_eq!(filters, ["A b", "Closed"]);
@@ -95,7 +95,7 @@ fn check(pqf: &str, query: &str, texts: &[&str]) {
     assert_eq!(own, texts, "{pqf}");
 }
 
-/// The text of a client is nowhere but in a parameter.
+/// The client's text only occurs in a parameter.
 #[test]
 fn words_go_as_they_were_written() {
     check(
@@ -140,7 +140,7 @@ fn masks_are_escaped() {
         format,
         &["a\\:b\\ \\(c\\)\\**"],
     );
-    // Words in capitals are no operators.
+    // Words in capitals are not operators.
     check("@attr 1=1031 @attr 5=101 OR", format, &["\\OR"]);
     check("@attr 1=1031 @attr 5=104 NOT", format, &["\\NOT"]);
     for (pqf, condition) in [
@@ -213,13 +213,13 @@ fn whole_values_and_their_beginnings() {
         "{!field f=author_whole v=$z0}",
         &["Wells, H. G."],
     );
-    // As the field has folded them; before it is asked, as they were written.
+    // The term is sent as the field folds it, or unchanged if the folding is not known yet.
     check(
         "@attr 1=1003 @attr 3=1 @attr 5=1 {Wells, H}",
         "{!prefix f=author_whole v=$z0}",
         &["Wells, H"],
     );
-    // A blank is after the last word, if the value goes on.
+    // If the value continues, a blank follows the last word.
     check(
         "@attr 1=1003 @attr 3=1 Wells",
         "({!prefix f=author_whole v=$z0} {!term f=author_whole v=$z1})",
@@ -245,7 +245,7 @@ fn whole_values_and_their_beginnings() {
     }
 }
 
-/// A page far from the first begins after an identifier, in the order of identifiers only.
+/// A page at a high position begins after an identifier, and only in the order of identifiers.
 #[test]
 fn pages_begin_after_a_record() {
     let offer = offer();
@@ -322,7 +322,8 @@ fn bounds_are_written_as_numbers() {
     );
 }
 
-/// What excludes is never a part of the string that includes: a word of which nothing is left would turn it into nearly all records.
+/// An excluding part is never in the same string as an including part: if a word were dropped, the string would match
+/// nearly all records.
 #[test]
 fn operators_are_objects() {
     let offer = offer();

@@ -1,4 +1,4 @@
-//! Pages far from the first record.
+//! Tests of pages at high positions.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use crate::engine::link::fake::{FakeAnswer, FakeNode};
 /// The number of records of a core.
 const RECORDS: usize = 120_000;
 
-/// Returns the page that a search asks for, in the order of identifiers.
+/// Returns the page that a search requests, in the order of identifiers.
 fn page(body: &str) -> Value {
     let body: Value = serde_json::from_str(body).expect("JSON");
     let number = |name: &str| {
@@ -89,7 +89,7 @@ async fn records_are_read_on_from_those_that_were_presented() {
         let found = presented(&database, &hits, start..start + 10).await;
         assert_eq!(found, expected(start..start + 10), "{start}");
     }
-    // What follows a page is not counted to again.
+    // The records after a page can be read without counting up to them again.
     let counted = |start: usize| {
         let offset = format!("\"offset\":{start},");
         node.asked()
