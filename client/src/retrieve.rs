@@ -13,7 +13,7 @@ use z3950_asn1::types::InternationalString;
 
 use crate::error::{Diagnostics, Error, Phase};
 use crate::lookup::has_docid;
-use crate::plan::{Course, Plan};
+use crate::plan::{DocidRequests, Plan};
 use crate::protocol::pager::{is_empty, is_too_large};
 use crate::protocol::service::search::SearchResult;
 use crate::protocol::service::{DEFAULT_RESULT_SET, ResultRecord};
@@ -177,7 +177,7 @@ impl KnownItemSearch<'_> {
 /// The state of a search for a known record, with the steps so far.
 pub(crate) struct KnownItemSearch<'a> {
     session: &'a Session,
-    course: Course<'a>,
+    requests: DocidRequests<'a>,
     pub(crate) steps: Vec<Step>,
     /// The sources of all searches so far.
     sources: SearchSources,
@@ -194,7 +194,7 @@ impl<'a> KnownItemSearch<'a> {
     pub(crate) fn new(session: &'a Session, plan: &'a Plan) -> Option<Self> {
         Some(Self {
             session,
-            course: Course::new(plan)?,
+            requests: DocidRequests::new(plan)?,
             steps: Vec::new(),
             sources: SearchSources::default(),
             takes_unknown_count: false,
@@ -208,7 +208,7 @@ impl<'a> KnownItemSearch<'a> {
     pub(crate) async fn search(&mut self) -> Result<SearchResult, Error> {
         let mut empty = None;
         loop {
-            let mut request = self.course.search();
+            let mut request = self.requests.search();
             request.result_set_name = self.result_set.clone();
             let result = self
                 .session
@@ -222,14 +222,14 @@ impl<'a> KnownItemSearch<'a> {
                         found.diagnostics.clone(),
                     );
                     self.sources.join(found.sources());
-                    if found.count() != Some(0) || !self.course.after_nothing() {
+                    if found.count() != Some(0) || !self.requests.after_nothing() {
                         return Ok(found);
                     }
                     empty = Some(found);
                 }
                 Err(Error::Refused { phase, diagnostics }) => {
                     self.note(StepRequest::Search, None, diagnostics.clone());
-                    if !self.course.after_refusal(&diagnostics.0) {
+                    if !self.requests.after_refusal(&diagnostics.0) {
                         return empty.ok_or(Error::Refused { phase, diagnostics });
                     }
                 }
@@ -238,7 +238,7 @@ impl<'a> KnownItemSearch<'a> {
                     return Err(error);
                 }
             }
-            tracing::info!(step = self.course.form(), "searching in another way");
+            tracing::info!(step = self.requests.form(), "searching in another way");
         }
     }
 
@@ -251,7 +251,7 @@ impl<'a> KnownItemSearch<'a> {
     /// Returns the form of the step that found something, if any.
     pub(crate) fn step(&self) -> Option<String> {
         let mut hits = self.steps.iter().filter_map(|step| step.hits);
-        hits.any(|hits| hits > 0).then(|| self.course.form())
+        hits.any(|hits| hits > 0).then(|| self.requests.form())
     }
 
     /// Returns the record of a result set with exactly one record: the record in the search response, or the record of
@@ -264,8 +264,8 @@ impl<'a> KnownItemSearch<'a> {
             Some(outcome) => outcome,
             None => self.present().await,
         };
-        while self.course.after_no_record(outcome.diagnostics()) {
-            tracing::info!(step = self.course.form(), "asking in another form");
+        while self.requests.after_no_record(outcome.diagnostics()) {
+            tracing::info!(step = self.requests.form(), "asking in another form");
             outcome = self.present().await;
         }
         if is_unusable(&outcome) {
@@ -278,8 +278,8 @@ impl<'a> KnownItemSearch<'a> {
     /// Requests a record that is too large or empty again: with other element sets, and then in other syntaxes, unless
     /// the URL names these. If none of them helps, the original answer is kept.
     async fn in_other_forms(&mut self, first: Outcome) -> Outcome {
-        for form in self.course.substitutes() {
-            if !self.course.substitute(&form) {
+        for form in self.requests.substitutes() {
+            if !self.requests.substitute(&form) {
                 break;
             }
             match self.present().await {
@@ -293,14 +293,14 @@ impl<'a> KnownItemSearch<'a> {
                 _ => {}
             }
         }
-        self.course.end_substitutes();
+        self.requests.end_substitutes();
         first
     }
 
     /// Returns the outcome for the record or diagnostic in the search response, if there is one.
     fn pushed(&mut self, found: SearchResult) -> Option<Outcome> {
         let slot = found.records.into_iter().next()?;
-        let outcome = judge(slot, self.course.record_syntax());
+        let outcome = judge(slot, self.requests.record_syntax());
         if let Some(step) = self.steps.last_mut() {
             step.diagnostics.0.extend_from_slice(outcome.diagnostics());
         }
@@ -308,7 +308,7 @@ impl<'a> KnownItemSearch<'a> {
     }
 
     async fn present(&mut self) -> Outcome {
-        let mut request = self.course.present(1);
+        let mut request = self.requests.present(1);
         request.result_set_id = ResultSetId(self.result_set.clone());
         let result = self.session.present_request(request).await;
         let mut beside = Diagnostics::default();
@@ -316,7 +316,7 @@ impl<'a> KnownItemSearch<'a> {
             Ok(presented) => match presented.records.into_iter().next() {
                 Some(slot) => {
                     beside = presented.diagnostics;
-                    judge(slot, self.course.record_syntax())
+                    judge(slot, self.requests.record_syntax())
                 }
                 // Success without a record violates the standard, but some servers do that. The search may have said why.
                 None => Outcome::Failed(Error::Refused {
@@ -344,7 +344,7 @@ impl<'a> KnownItemSearch<'a> {
     fn note(&mut self, request: StepRequest, hits: Option<u64>, diagnostics: Diagnostics) {
         self.steps.push(Step {
             request,
-            form: self.course.form(),
+            form: self.requests.form(),
             hits,
             diagnostics,
         });
