@@ -5,6 +5,7 @@
 mod name;
 mod outcome;
 
+use tokio::sync::mpsc;
 use tracing::warn;
 use z3950_asn1::apdu::ResultSetId;
 use z3950_asn1::format::sources::SearchSources;
@@ -74,6 +75,23 @@ pub enum StepRequest {
     Present,
 }
 
+/// A request of a retrieval, as reported before it is sent.
+#[derive(Debug)]
+pub(crate) struct NextStep {
+    /// The number of requests before it. If the retrieval is repeated in another session, it begins again at 0.
+    pub(crate) position: usize,
+    /// The kind of request.
+    pub(crate) request: StepRequest,
+    /// The form of the request; see [`Step::form`].
+    pub(crate) form: String,
+    /// The reason for this form, if the request before it had another one.
+    pub(crate) reason: Option<String>,
+}
+
+/// The channel for reports of requests. It has no bound, because a session is leased while reports are sent, which must
+/// not wait for their reader. The number of requests is bounded.
+pub(crate) type NextSteps = mpsc::UnboundedSender<NextStep>;
+
 impl Retrieval {
     /// Returns the record, or the reason why there is none.
     ///
@@ -108,7 +126,8 @@ impl From<Outcome> for Retrieval {
 }
 
 /// Makes the requests of `plan` in an open session, which stays open. In a session with other users, the search uses a
-/// separate result set. For a plan without a docid, nothing is sent, and the outcome is [`Error::NoMatch`].
+/// separate result set. For a plan without a docid, nothing is sent, and the outcome is [`Error::NoMatch`]. Each request is
+/// reported to `next_steps`, if there is such a channel.
 ///
 /// # Errors
 /// The error of the first search, because the session may have been lost before it. If a separate result set is used,
@@ -117,10 +136,12 @@ pub(crate) async fn attempt(
     session: &Session,
     plan: &Plan,
     own_set: Option<&InternationalString>,
+    next_steps: Option<&NextSteps>,
 ) -> Result<Retrieval, Error> {
     let Some(mut search) = KnownItemSearch::new(session, plan) else {
         return Ok(Outcome::Failed(Error::NoMatch).into());
     };
+    search.next_steps = next_steps;
     if let Some(name) = own_set {
         search.result_set = name.clone();
     }
@@ -185,6 +206,8 @@ pub(crate) struct KnownItemSearch<'a> {
     /// This is useful for a person who looks at a result set of unknown size, but a retrieval needs exactly one record.
     pub(crate) takes_unknown_count: bool,
     result_set: InternationalString,
+    /// The channel to which each request is reported, if somebody follows the retrieval.
+    next_steps: Option<&'a NextSteps>,
     /// The error of the last request, if the session was lost.
     lost: Option<Error>,
 }
@@ -199,6 +222,7 @@ impl<'a> KnownItemSearch<'a> {
             sources: SearchSources::default(),
             takes_unknown_count: false,
             result_set: DEFAULT_RESULT_SET.into(),
+            next_steps: None,
             lost: None,
         })
     }
@@ -210,6 +234,7 @@ impl<'a> KnownItemSearch<'a> {
         loop {
             let mut request = self.requests.search();
             request.result_set_name = self.result_set.clone();
+            self.report(StepRequest::Search);
             let result = self
                 .session
                 .send_search(request, Vec::new(), self.takes_unknown_count)
@@ -310,6 +335,7 @@ impl<'a> KnownItemSearch<'a> {
     async fn present(&mut self) -> Outcome {
         let mut request = self.requests.present(1);
         request.result_set_id = ResultSetId(self.result_set.clone());
+        self.report(StepRequest::Present);
         let result = self.session.present_request(request).await;
         let mut beside = Diagnostics::default();
         let outcome = match result {
@@ -339,6 +365,23 @@ impl<'a> KnownItemSearch<'a> {
     fn last_diagnostics(&self) -> Diagnostics {
         let last = self.steps.last();
         last.map_or_else(Diagnostics::default, |step| step.diagnostics.clone())
+    }
+
+    /// Reports a request that is about to be sent.
+    fn report(&self, request: StepRequest) {
+        let Some(next_steps) = self.next_steps else {
+            return;
+        };
+        let form = self.requests.form();
+        let last = self.steps.last();
+        let step = NextStep {
+            position: self.steps.len(),
+            request,
+            reason: last.filter(|last| last.form != form).map(Step::reason),
+            form,
+        };
+        // An error means that nobody follows the retrieval any more.
+        let _ = next_steps.send(step);
     }
 
     fn note(&mut self, request: StepRequest, hits: Option<u64>, diagnostics: Diagnostics) {
