@@ -22,7 +22,7 @@ use crate::plan::{self, Caution, Hints, Plan, PlanError, PlanOptions};
 use crate::pool::{Key, Pool, Sharing};
 use crate::protocol::session::{Repeat, SessionOptions};
 use crate::record::Record;
-use crate::retrieve::{self, Outcome, Retrieval};
+use crate::retrieve::{self, NextSteps, Outcome, Retrieval};
 use crate::target::adapt::RecordForm;
 use crate::target::profile::{
     Credentials, CredentialsError, Profile, ProfileError, Profiles, Resolved, TargetLimits,
@@ -289,7 +289,7 @@ impl Client {
         let limit = self.options.timeouts.to_call();
         let plan = limit.hold(Phase::Call, Box::pin(self.plan_whole(url)));
         match plan.await {
-            Ok(plan) => self.retrieve_until(&limit, &plan?).await,
+            Ok(plan) => self.retrieve_until(&limit, &plan?, None).await,
             Err(error) => Ok(Outcome::from(error).into()),
         }
     }
@@ -313,16 +313,38 @@ impl Client {
     /// [`PlanError::NoDocid`], if the plan is not for a retrieval.
     pub async fn retrieve_plan(&self, plan: &Plan) -> Result<Retrieval, PlanError> {
         let limit = self.options.timeouts.to_call();
-        self.retrieve_until(&limit, plan).await
+        self.retrieve_until(&limit, plan, None).await
     }
 
-    async fn retrieve_until(&self, limit: &Limit, plan: &Plan) -> Result<Retrieval, PlanError> {
-        let retrieval = limit.hold(Phase::Call, Box::pin(self.carry_out(plan)));
+    /// Retrieves the record of a plan, and reports each request before it is sent.
+    ///
+    /// # Errors
+    /// The errors of [`retrieve_plan`](Self::retrieve_plan).
+    pub(crate) async fn retrieve_reporting(
+        &self,
+        plan: &Plan,
+        next_steps: &NextSteps,
+    ) -> Result<Retrieval, PlanError> {
+        let limit = self.options.timeouts.to_call();
+        self.retrieve_until(&limit, plan, Some(next_steps)).await
+    }
+
+    async fn retrieve_until(
+        &self,
+        limit: &Limit,
+        plan: &Plan,
+        next_steps: Option<&NextSteps>,
+    ) -> Result<Retrieval, PlanError> {
+        let retrieval = limit.hold(Phase::Call, Box::pin(self.carry_out(plan, next_steps)));
         let retrieval = retrieval.await;
         retrieval.unwrap_or_else(|error| Ok(Outcome::from(error).into()))
     }
 
-    async fn carry_out(&self, plan: &Plan) -> Result<Retrieval, PlanError> {
+    async fn carry_out(
+        &self,
+        plan: &Plan,
+        next_steps: Option<&NextSteps>,
+    ) -> Result<Retrieval, PlanError> {
         if plan.docid.is_none() {
             return Err(PlanError::NoDocid);
         }
@@ -344,14 +366,16 @@ impl Client {
         let retrieval = match lease.await {
             Ok(lease) if sharing == Sharing::WithOthers => {
                 let set = lease.result_set();
-                let request =
-                    |session| async move { retrieve::attempt(&session, plan, Some(set)).await };
+                let request = |session| async move {
+                    retrieve::attempt(&session, plan, Some(set), next_steps).await
+                };
                 let is_foreign = |found: &Retrieval| found.lacks(plan);
                 lease.read_own(true, is_foreign, request).await
             }
             Ok(lease) => {
-                let request =
-                    |session| async move { retrieve::attempt(&session, plan, None).await };
+                let request = |session| async move {
+                    retrieve::attempt(&session, plan, None, next_steps).await
+                };
                 let retrieval = lease.read(request).await;
                 self.close(&lease.session()).await;
                 retrieval

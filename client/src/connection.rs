@@ -200,7 +200,7 @@ impl Connection {
         let plan = plan::plan(&url.build()?, &options)?;
         let plan = &plan.with_profile(&target.profile);
         let retrieval = self.inner.run(Repeat::IfLost, |session| async move {
-            retrieve::attempt(&session, plan, None).await
+            retrieve::attempt(&session, plan, None, None).await
         });
         let record = retrieval.await?.into_record()?;
         Ok(record.with_charset(target.profile.record_charset))

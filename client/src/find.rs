@@ -25,6 +25,7 @@ mod events;
 mod lending;
 #[cfg(test)]
 mod tests;
+mod url;
 mod wanted;
 mod ways;
 

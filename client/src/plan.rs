@@ -1,7 +1,7 @@
 //! Plans the requests for a URL, octet for octet, without a connection (RFC 2056 §3, §4). Reasons not to send them are
 //! a [`PlanError`] or a [`Caution`].
 
-mod course;
+mod docid;
 mod fallback;
 
 use z3950_asn1::apdu::{
@@ -15,8 +15,8 @@ use crate::protocol::service::init;
 use crate::target::Endpoint;
 use crate::target::profile::{Profile, TargetLimits};
 use crate::url::{BuildError, DEFAULT_PORT, Host, Kind, Octets, Userinfo, Z3950Url};
-pub(crate) use course::Course;
-pub use course::is_prescribed;
+pub(crate) use docid::DocidRequests;
+pub use docid::is_prescribed;
 pub use fallback::Fallback;
 pub(crate) use fallback::{Objection, SearchOrder};
 
@@ -338,20 +338,20 @@ impl Plan {
 
     /// Returns the search; `None` if the URL has no docid.
     pub fn search_request(&self) -> Option<SearchRequest> {
-        Course::new(self).map(|course| course.search())
+        DocidRequests::new(self).map(|requests| requests.search())
     }
 
     /// Returns the attributes of all searches for the docid that may be made, in order, such as `1=1032,4=104`. Their
     /// number depends on [`Fallback`].
     pub fn searches(&self) -> Vec<String> {
-        Course::new(self).map_or_else(Vec::new, |course| course.names())
+        DocidRequests::new(self).map_or_else(Vec::new, |requests| requests.names())
     }
 
     /// Returns the Present request for the record at a 1-based `position`.
     pub fn present_request(&self, position: u64) -> PresentRequest {
         let element_set = self.defaults.element_set.as_ref();
         let element_set = element_set.map(|name| name.as_bytes().into());
-        course::present(position, element_set, self.defaults.record_syntax)
+        docid::present(position, element_set, self.defaults.record_syntax)
     }
 }
 

@@ -5,6 +5,7 @@
 mod name;
 mod outcome;
 
+use tokio::sync::mpsc;
 use tracing::warn;
 use z3950_asn1::apdu::ResultSetId;
 use z3950_asn1::format::sources::SearchSources;
@@ -13,7 +14,7 @@ use z3950_asn1::types::InternationalString;
 
 use crate::error::{Diagnostics, Error, Phase};
 use crate::lookup::has_docid;
-use crate::plan::{Course, Plan};
+use crate::plan::{DocidRequests, Plan};
 use crate::protocol::pager::{is_empty, is_too_large};
 use crate::protocol::service::search::SearchResult;
 use crate::protocol::service::{DEFAULT_RESULT_SET, ResultRecord};
@@ -74,6 +75,23 @@ pub enum StepRequest {
     Present,
 }
 
+/// A request of a retrieval, as reported before it is sent.
+#[derive(Debug)]
+pub(crate) struct NextStep {
+    /// The number of requests before it. If the retrieval is repeated in another session, it begins again at 0.
+    pub(crate) position: usize,
+    /// The kind of request.
+    pub(crate) request: StepRequest,
+    /// The form of the request; see [`Step::form`].
+    pub(crate) form: String,
+    /// The reason for this form, if the request before it had another one.
+    pub(crate) reason: Option<String>,
+}
+
+/// The channel for reports of requests. It has no bound, because a session is leased while reports are sent, which must
+/// not wait for their reader. The number of requests is bounded.
+pub(crate) type NextSteps = mpsc::UnboundedSender<NextStep>;
+
 impl Retrieval {
     /// Returns the record, or the reason why there is none.
     ///
@@ -108,7 +126,8 @@ impl From<Outcome> for Retrieval {
 }
 
 /// Makes the requests of `plan` in an open session, which stays open. In a session with other users, the search uses a
-/// separate result set. For a plan without a docid, nothing is sent, and the outcome is [`Error::NoMatch`].
+/// separate result set. For a plan without a docid, nothing is sent, and the outcome is [`Error::NoMatch`]. Each request is
+/// reported to `next_steps`, if there is such a channel.
 ///
 /// # Errors
 /// The error of the first search, because the session may have been lost before it. If a separate result set is used,
@@ -117,10 +136,12 @@ pub(crate) async fn attempt(
     session: &Session,
     plan: &Plan,
     own_set: Option<&InternationalString>,
+    next_steps: Option<&NextSteps>,
 ) -> Result<Retrieval, Error> {
     let Some(mut search) = KnownItemSearch::new(session, plan) else {
         return Ok(Outcome::Failed(Error::NoMatch).into());
     };
+    search.next_steps = next_steps;
     if let Some(name) = own_set {
         search.result_set = name.clone();
     }
@@ -177,7 +198,7 @@ impl KnownItemSearch<'_> {
 /// The state of a search for a known record, with the steps so far.
 pub(crate) struct KnownItemSearch<'a> {
     session: &'a Session,
-    course: Course<'a>,
+    requests: DocidRequests<'a>,
     pub(crate) steps: Vec<Step>,
     /// The sources of all searches so far.
     sources: SearchSources,
@@ -185,6 +206,8 @@ pub(crate) struct KnownItemSearch<'a> {
     /// This is useful for a person who looks at a result set of unknown size, but a retrieval needs exactly one record.
     pub(crate) takes_unknown_count: bool,
     result_set: InternationalString,
+    /// The channel to which each request is reported, if somebody follows the retrieval.
+    next_steps: Option<&'a NextSteps>,
     /// The error of the last request, if the session was lost.
     lost: Option<Error>,
 }
@@ -194,11 +217,12 @@ impl<'a> KnownItemSearch<'a> {
     pub(crate) fn new(session: &'a Session, plan: &'a Plan) -> Option<Self> {
         Some(Self {
             session,
-            course: Course::new(plan)?,
+            requests: DocidRequests::new(plan)?,
             steps: Vec::new(),
             sources: SearchSources::default(),
             takes_unknown_count: false,
             result_set: DEFAULT_RESULT_SET.into(),
+            next_steps: None,
             lost: None,
         })
     }
@@ -208,8 +232,9 @@ impl<'a> KnownItemSearch<'a> {
     pub(crate) async fn search(&mut self) -> Result<SearchResult, Error> {
         let mut empty = None;
         loop {
-            let mut request = self.course.search();
+            let mut request = self.requests.search();
             request.result_set_name = self.result_set.clone();
+            self.report(StepRequest::Search);
             let result = self
                 .session
                 .send_search(request, Vec::new(), self.takes_unknown_count)
@@ -222,14 +247,14 @@ impl<'a> KnownItemSearch<'a> {
                         found.diagnostics.clone(),
                     );
                     self.sources.join(found.sources());
-                    if found.count() != Some(0) || !self.course.after_nothing() {
+                    if found.count() != Some(0) || !self.requests.after_nothing() {
                         return Ok(found);
                     }
                     empty = Some(found);
                 }
                 Err(Error::Refused { phase, diagnostics }) => {
                     self.note(StepRequest::Search, None, diagnostics.clone());
-                    if !self.course.after_refusal(&diagnostics.0) {
+                    if !self.requests.after_refusal(&diagnostics.0) {
                         return empty.ok_or(Error::Refused { phase, diagnostics });
                     }
                 }
@@ -238,7 +263,7 @@ impl<'a> KnownItemSearch<'a> {
                     return Err(error);
                 }
             }
-            tracing::info!(step = self.course.form(), "searching in another way");
+            tracing::info!(step = self.requests.form(), "searching in another way");
         }
     }
 
@@ -251,7 +276,7 @@ impl<'a> KnownItemSearch<'a> {
     /// Returns the form of the step that found something, if any.
     pub(crate) fn step(&self) -> Option<String> {
         let mut hits = self.steps.iter().filter_map(|step| step.hits);
-        hits.any(|hits| hits > 0).then(|| self.course.form())
+        hits.any(|hits| hits > 0).then(|| self.requests.form())
     }
 
     /// Returns the record of a result set with exactly one record: the record in the search response, or the record of
@@ -264,8 +289,8 @@ impl<'a> KnownItemSearch<'a> {
             Some(outcome) => outcome,
             None => self.present().await,
         };
-        while self.course.after_no_record(outcome.diagnostics()) {
-            tracing::info!(step = self.course.form(), "asking in another form");
+        while self.requests.after_no_record(outcome.diagnostics()) {
+            tracing::info!(step = self.requests.form(), "asking in another form");
             outcome = self.present().await;
         }
         if is_unusable(&outcome) {
@@ -278,8 +303,8 @@ impl<'a> KnownItemSearch<'a> {
     /// Requests a record that is too large or empty again: with other element sets, and then in other syntaxes, unless
     /// the URL names these. If none of them helps, the original answer is kept.
     async fn in_other_forms(&mut self, first: Outcome) -> Outcome {
-        for form in self.course.substitutes() {
-            if !self.course.substitute(&form) {
+        for form in self.requests.substitutes() {
+            if !self.requests.substitute(&form) {
                 break;
             }
             match self.present().await {
@@ -293,14 +318,14 @@ impl<'a> KnownItemSearch<'a> {
                 _ => {}
             }
         }
-        self.course.end_substitutes();
+        self.requests.end_substitutes();
         first
     }
 
     /// Returns the outcome for the record or diagnostic in the search response, if there is one.
     fn pushed(&mut self, found: SearchResult) -> Option<Outcome> {
         let slot = found.records.into_iter().next()?;
-        let outcome = judge(slot, self.course.record_syntax());
+        let outcome = judge(slot, self.requests.record_syntax());
         if let Some(step) = self.steps.last_mut() {
             step.diagnostics.0.extend_from_slice(outcome.diagnostics());
         }
@@ -308,15 +333,16 @@ impl<'a> KnownItemSearch<'a> {
     }
 
     async fn present(&mut self) -> Outcome {
-        let mut request = self.course.present(1);
+        let mut request = self.requests.present(1);
         request.result_set_id = ResultSetId(self.result_set.clone());
+        self.report(StepRequest::Present);
         let result = self.session.present_request(request).await;
         let mut beside = Diagnostics::default();
         let outcome = match result {
             Ok(presented) => match presented.records.into_iter().next() {
                 Some(slot) => {
                     beside = presented.diagnostics;
-                    judge(slot, self.course.record_syntax())
+                    judge(slot, self.requests.record_syntax())
                 }
                 // Success without a record violates the standard, but some servers do that. The search may have said why.
                 None => Outcome::Failed(Error::Refused {
@@ -341,10 +367,27 @@ impl<'a> KnownItemSearch<'a> {
         last.map_or_else(Diagnostics::default, |step| step.diagnostics.clone())
     }
 
+    /// Reports a request that is about to be sent.
+    fn report(&self, request: StepRequest) {
+        let Some(next_steps) = self.next_steps else {
+            return;
+        };
+        let form = self.requests.form();
+        let last = self.steps.last();
+        let step = NextStep {
+            position: self.steps.len(),
+            request,
+            reason: last.filter(|last| last.form != form).map(Step::reason),
+            form,
+        };
+        // An error means that nobody follows the retrieval any more.
+        let _ = next_steps.send(step);
+    }
+
     fn note(&mut self, request: StepRequest, hits: Option<u64>, diagnostics: Diagnostics) {
         self.steps.push(Step {
             request,
-            form: self.course.form(),
+            form: self.requests.form(),
             hits,
             diagnostics,
         });

@@ -1,5 +1,7 @@
 //! Tests of lookups at a server that refuses some searches: which searches are made, and which search is reported as
-//! successful.
+//! successful. Tests of searches that are made at the same time.
+
+mod url;
 
 use std::sync::{Arc, Mutex};
 
@@ -193,4 +195,88 @@ async fn records_before_a_lost_connection_are_kept() {
         };
         assert_eq!(shown, expected, "{given}");
     }
+}
+
+/// Returns the index of each target that is done, with the hits and the number of records.
+async fn numbers_found(mut events: Events) -> Vec<(usize, u64, u64)> {
+    let mut numbers = Vec::new();
+    let mut hits = 0;
+    while let Some(event) = events.next().await {
+        match event {
+            Event::Found(found) => hits = found.result.hits,
+            Event::Done {
+                target, delivered, ..
+            } => numbers.push((target, hits, delivered)),
+            _ => {}
+        }
+    }
+    numbers
+}
+
+/// Returns a target that is searched in this session, with a result set of this name.
+fn in_session(client: &Client, session: &Session, result_set: &str) -> SearchTarget {
+    let mut target = client.target("lib.example/cat").expect("a target");
+    target.session = Some((session.clone(), result_set.into()));
+    target
+}
+
+fn local(number: &str) -> Wanted {
+    Wanted::identifier(&format!("local:{number}"))
+        .expect("an identifier")
+        .count(1)
+}
+
+/// Returns the answer to a request: the number of hits, and the first record.
+fn answer(request: &Apdu, hits: i64) -> Apdu {
+    let mut answer: Apdu = found(hits, vec![marc()]).into();
+    answer.set_reference_id(request.reference_id().cloned());
+    answer
+}
+
+/// The server has both searches before it answers the second, and then the first.
+#[tokio::test(start_paused = true)]
+async fn searches_at_the_same_time_in_one_session_are_kept_apart() {
+    let options = SessionOptions::default();
+    let (session, mut peer) = Peer::granting(options, Options::CONCURRENT_OPERATIONS).await;
+    let client = Client::new();
+    let searches = ["1", "2"].map(|name| {
+        let target = in_session(&client, &session, name);
+        numbers_found(client.find([target], local(name)))
+    });
+    let [one, two] = searches;
+    let serving = async {
+        let requests = [peer.request().await, peer.request().await];
+        for request in requests.iter().rev() {
+            let Apdu::SearchRequest(search) = request else {
+                panic!("{request:?}");
+            };
+            let hits = search.result_set_name.to_string_lossy().parse();
+            peer.send(answer(request, hits.expect("a number"))).await;
+        }
+    };
+    let (one, two, ()) = tokio::join!(one, two, serving);
+    assert_eq!((one, two), (vec![(0, 1, 1)], vec![(0, 2, 1)]));
+}
+
+/// The events of a target arrive while the server of the next one has its search and does not answer.
+#[tokio::test(start_paused = true)]
+async fn a_target_answers_while_the_next_one_is_asked() {
+    let options = SessionOptions::default;
+    let (one, mut first) = Peer::granting(options(), Options::default()).await;
+    let (two, mut second) = Peer::granting(options(), Options::default()).await;
+    let client = Client::new();
+    let targets = [&one, &two].map(|session| in_session(&client, session, "1"));
+    let mut events = client.find(targets, local("7").all_targets());
+    let until_done = async {
+        while !matches!(events.next().await, Some(Event::Done { target: 0, .. })) {}
+        events
+    };
+    let serving = async {
+        let (asked, held) = (first.request().await, second.request().await);
+        first.send(answer(&asked, 1)).await;
+        held
+    };
+    let (events, held) = tokio::join!(until_done, serving);
+    second.send(answer(&held, 3)).await;
+    assert_eq!(numbers_found(events).await, [(1, 3, 1)]);
 }

@@ -86,9 +86,9 @@ fn the_query_is_one_term_with_two_attributes() {
         ..options
     };
     let plan = planned("z39.50r://lib.example/cat?x", &allowed);
-    let mut course = Course::new(&plan).expect("a docid");
-    assert!(course.after_nothing());
-    let dropped = hex(course.search());
+    let mut requests = DocidRequests::new(&plan).expect("a docid");
+    assert!(requests.after_nothing());
+    let dropped = hex(requests.search());
     assert!(dropped.ends_with("BF 66 12 BF 2C 0B 30 09 9F 78 01 01 9F 79 02 04 08 9F 2D 01 78"));
 }
 

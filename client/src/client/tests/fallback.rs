@@ -131,7 +131,7 @@ async fn retrieved(
         Some(vec![response])
     });
     let session = Session::over(stream, &SessionOptions::default()).await;
-    let retrieval = retrieve::attempt(&session.expect("a session"), plan, None).await;
+    let retrieval = retrieve::attempt(&session.expect("a session"), plan, None, None).await;
     let retrieval = retrieval.expect("an answer");
     let asked = asked.lock().expect("no panic").clone();
     (retrieval, asked)

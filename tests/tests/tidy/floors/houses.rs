@@ -175,6 +175,7 @@ pub(super) const HOUSES: &[House] = &[
             "blocking::runtime",
             "find::connection",
             "find",
+            "find::url",
             "find::events",
             "find::best",
             "find::by_title",

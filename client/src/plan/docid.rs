@@ -13,7 +13,7 @@
 //! ```
 //!
 //! A record that is too large or empty is also requested in other forms, which does not require a [`Fallback`]
-//! ([`Course::substitutes`]).
+//! ([`DocidRequests::substitutes`]).
 //!
 //! [`Fallback`]: super::Fallback
 
@@ -36,9 +36,9 @@ use crate::protocol::service::search::SearchOptions;
 use crate::target::profile::Attributes;
 use crate::url::{self, Octets};
 
-/// The state of a search for a docid.
+/// The requests for a docid, with the current one.
 #[derive(Debug, Clone)]
-pub(crate) struct Course<'a> {
+pub(crate) struct DocidRequests<'a> {
     plan: &'a Plan,
     docid: &'a Octets,
     /// The access points to search, in order, without the attributes that the profile adds. The list is never empty.
@@ -52,8 +52,8 @@ pub(crate) struct Course<'a> {
     substitute: Option<SubstituteForm>,
 }
 
-impl<'a> Course<'a> {
-    /// Creates the course for a plan; `None` if the plan has no docid.
+impl<'a> DocidRequests<'a> {
+    /// Creates the requests for a plan; `None` if the plan has no docid.
     pub(crate) fn new(plan: &'a Plan) -> Option<Self> {
         let docid = plan.docid.as_ref()?;
         let points = access_points(plan, docid);
