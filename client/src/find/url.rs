@@ -26,7 +26,8 @@ impl Client {
     ///
     /// Nothing is sent before the first event is requested. After that, the retrieval continues in a task of the same
     /// runtime, whether or not events are read, so that a slow reader neither keeps the session nor exceeds the time
-    /// limit. Dropping the stream ends the retrieval.
+    /// limit. Dropping the stream ends the retrieval, and so does the end of that runtime
+    /// ([`Cause::RuntimeEnded`]).
     pub fn find_planned(&self, plan: Plan) -> Events {
         let (sender, events) = mpsc::channel(1);
         let work = carry_out_plan(self.clone(), plan, sender);

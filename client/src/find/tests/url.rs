@@ -2,6 +2,7 @@
 
 use std::future::ready;
 
+use tokio::runtime::Builder;
 use tokio::sync::mpsc;
 
 use super::*;
@@ -229,6 +230,18 @@ async fn a_dropped_reader_ends_the_retrieval_of_a_url() {
     peer.send(search_failed(diagnostic(114, ""))).await;
     let requests = peer.rest().await;
     assert!(!requests.contains("search"), "{requests}");
+}
+
+#[test]
+fn a_retrieval_of_a_url_ends_with_its_runtime() {
+    let runtime = || {
+        let runtime = Builder::new_current_thread().enable_all().build();
+        runtime.expect("a runtime")
+    };
+    let (events, _, _peer) = runtime().block_on(begun());
+    let told = runtime().block_on(rest(events));
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert_eq!(told[1], "unavailable ? by -");
 }
 
 /// A retrieval that is repeated in another session reports each step once.
