@@ -187,10 +187,11 @@ impl Prompt {
 
     /// Returns the databases of sessions, settings and profiles, for completion.
     pub(super) fn known_databases(&self) -> BTreeSet<String> {
-        let named = self.places.iter().flat_map(|place| &place.databases);
-        let named = named.chain(&self.databases);
-        let profiles = self.places.iter().map(|place| &place.way.target.profile);
+        let targets = self.places.iter().map(|place| &place.way.target);
+        let named = targets.clone().flat_map(|target| &target.databases);
+        let profiles = targets.map(|target| &target.profile);
         named
+            .chain(&self.databases)
             .map(|name| name.0.to_string_lossy().into_owned())
             .chain(profiles.flat_map(|profile| profile.databases.iter().cloned()))
             .collect()
@@ -334,7 +335,7 @@ impl Prompt {
     /// Returns the databases to search.
     pub(super) fn searched(&self) -> Vec<DatabaseName> {
         let named = match self.place() {
-            Some(place) => &place.databases,
+            Some(place) => &place.way.target.databases,
             None => &self.databases,
         };
         match named.as_slice() {
@@ -372,9 +373,9 @@ pub(crate) struct SessionContext {
 /// The route of a session, by which it can be opened again.
 #[derive(Clone, PartialEq)]
 pub(super) struct ConnectInfo {
-    /// The name of the target, for messages.
-    pub(super) name: String,
-    /// The server and its profile.
+    /// The URL by which the session was opened, until other databases are selected.
+    pub(super) url: Option<String>,
+    /// The server, its profile, and the databases to search.
     pub(super) target: Resolved,
     /// The Z39.50 proxy through which to connect.
     pub(super) through: Option<Target>,
@@ -384,10 +385,23 @@ pub(super) struct ConnectInfo {
 impl ConnectInfo {
     /// Returns the target in the notation that `open` accepts.
     pub(super) fn text(&self) -> String {
-        match self.name.split_once(' ') {
-            Some((target, _)) => target.to_owned(),
-            None => self.name.clone(),
+        let url = self.url.clone();
+        url.unwrap_or_else(|| written(&self.target).to_string())
+    }
+
+    /// Returns the name of the target, for messages.
+    pub(super) fn name(&self) -> String {
+        let text = self.text();
+        match &self.target.name {
+            Some(name) if self.url.is_none() => format!("{text} ({name})"),
+            _ => text,
         }
+    }
+
+    /// Selects other databases.
+    pub(super) fn select(&mut self, databases: Vec<DatabaseName>) {
+        self.url = None;
+        self.target.databases = databases;
     }
 
     /// Returns the endpoint to connect to, and the HTTP or SOCKS proxy.
@@ -399,13 +413,20 @@ impl ConnectInfo {
     }
 }
 
+/// Returns a resolved target in the notation of targets.
+pub(super) fn written(resolved: &Resolved) -> Target {
+    let mut target = Target::new(resolved.endpoint.clone());
+    target.proxy = resolved.proxy.clone();
+    target.databases = resolved.databases.clone();
+    target
+}
+
 /// A session and its result sets.
 pub(super) struct OpenedSession {
     pub(super) way: ConnectInfo,
     pub(super) session: Session,
     /// The clock that keeps pauses between requests. All sessions with the same server share it.
     pub(super) clock: Arc<Clock>,
-    pub(super) databases: Vec<DatabaseName>,
     /// The number of names given to result sets so far.
     pub(super) sets_named: u64,
     /// The hits of each result set, by name.
