@@ -334,13 +334,10 @@ impl Prompt {
 
     /// Returns the databases to search.
     pub(super) fn searched(&self) -> Vec<DatabaseName> {
-        let named = match self.place() {
-            Some(place) => &place.way.target.databases,
-            None => &self.databases,
-        };
-        match named.as_slice() {
-            [] => vec![DatabaseName::from(DEFAULT_DATABASE)],
-            named => named.to_vec(),
+        match self.place() {
+            Some(place) => place.way.target.databases(),
+            None if self.databases.is_empty() => vec![DEFAULT_DATABASE.into()],
+            None => self.databases.clone(),
         }
     }
 
