@@ -21,7 +21,7 @@ use super::command::{CommandResult, Refusal, number};
 use super::questions::ScriptPrompter;
 use super::search::{hits_in_words, of_hits, say_hits};
 use super::settings::Reconnects;
-use super::state::{ConnectInfo, OpenedSession, Prompt, written};
+use super::state::{ConnectInfo, OpenedSession, Prompt, unopened, written};
 use crate::commands::connection::NOT_SENT;
 use crate::commands::fallback::attempts;
 use crate::commands::target::{did_you_mean, is_unresolved};
@@ -324,7 +324,7 @@ impl Prompt {
     /// Reconnects after the server has closed the session, with the same databases.
     pub(super) async fn reopen(&mut self, output: &mut Output) -> Result<(), Refusal> {
         let Some(lost) = self.forget() else {
-            return Err(Refusal::wrong("no session is open; use open TARGET"));
+            return Err(unopened());
         };
         let sets = if lost.hits.is_empty() {
             ""

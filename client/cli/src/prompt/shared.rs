@@ -124,7 +124,7 @@ impl Prompt {
         databases: &[String],
     ) -> Result<(TargetClient, NamedTarget), Refusal> {
         let session = self.session()?;
-        let mut target = self.here().ok_or(Refusal::Usage)?;
+        let mut target = self.here()?;
         if !databases.is_empty() {
             let names = databases
                 .iter()

@@ -128,8 +128,8 @@ impl Prompt {
     }
 
     /// Returns the target of the current session, with the settings in place of those in its profile.
-    pub(super) fn here(&self) -> Option<NamedTarget> {
-        let opened = self.place()?;
+    pub(super) fn here(&self) -> Result<NamedTarget, Refusal> {
+        let opened = self.place().ok_or_else(unopened)?;
         let mut resolved = opened.way.target.clone();
         resolved.databases = self.searched();
         let (settings, profile) = (&self.settings, &mut resolved.profile);
@@ -140,7 +140,7 @@ impl Prompt {
         if let Some(name) = &settings.element_set {
             profile.element_set = Some(name.to_string_lossy().into_owned());
         }
-        Some(NamedTarget {
+        Ok(NamedTarget {
             text: redacted(&opened.way.text()),
             resolved: Arc::new(resolved),
             names_databases: true,
@@ -275,7 +275,7 @@ impl Prompt {
                 Ok(place.session.with_reference_id(reference_id))
             }
             Some(_) => Err(self.lost()),
-            None => Err(Refusal::wrong("no session is open; use open TARGET")),
+            None => Err(unopened()),
         }
     }
 
@@ -357,6 +357,11 @@ impl Prompt {
         }
         Ok(Exit::Delivered)
     }
+}
+
+/// Returns the refusal of a command that needs a session.
+pub(super) fn unopened() -> Refusal {
+    Refusal::wrong("no session is open; use open TARGET")
 }
 
 /// The state shared by all sessions.
