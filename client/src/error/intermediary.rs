@@ -15,7 +15,7 @@ pub struct ProxyRefusal {
 
 impl ProxyRefusal {
     /// Creates the refusal of an HTTP proxy that answered with a status (RFC 9110 §15).
-    #[cfg(feature = "proxy")]
+    #[cfg(any(feature = "proxy", test))]
     pub(crate) fn of_status(
         proxy: &impl fmt::Display,
         code: u16,

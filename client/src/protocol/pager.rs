@@ -116,7 +116,9 @@ pub struct Pager {
     /// The keys by which the set was sorted last.
     sorted_by: Option<Vec<SortKeySpec>>,
     chunks: Chunks,
-    /// The first records, which came with the search response.
+    /// The number of records in the search response.
+    came: u64,
+    /// The usable first records of the search response.
     pushed: Vec<ResultRecord>,
     /// The requests for the next chunks of a long range, in order.
     ahead: VecDeque<Prefetch>,
@@ -178,6 +180,7 @@ impl Session {
             }
         };
         let mut pushed = std::mem::take(&mut found.records);
+        let came = u64::try_from(pushed.len()).unwrap_or(u64::MAX);
         // Other servers accept the search but refuse to send the records in the requested syntax.
         if pushed.first().is_some_and(is_in_no_such_syntax)
             || has_any(&found.diagnostics, &OF_SYNTAX)
@@ -193,6 +196,7 @@ impl Session {
         pushed.truncate(usable.unwrap_or(pushed.len()));
         options.present.result_set = search.result_set.clone();
         Ok(Pager {
+            came,
             pushed,
             ..Pager::new(self, query, search, found, options)
         })
@@ -233,6 +237,7 @@ impl Pager {
             search,
             chunks: Chunks::new(options.chunk_size, options.max_chunk_size),
             options,
+            came: 0,
             pushed: Vec::new(),
             found,
             sorted_by: None,
@@ -249,7 +254,12 @@ impl Pager {
         self.found.hits
     }
 
-    /// Returns the number of records that came with the search response.
+    /// Returns the number of records and diagnostics in the search response. Those that cannot be used are requested again.
+    pub fn came(&self) -> u64 {
+        self.came
+    }
+
+    /// Returns the number of records of the search response that are not requested again.
     pub(crate) fn piggybacked(&self) -> u64 {
         u64::try_from(self.pushed.len()).unwrap_or(u64::MAX)
     }
@@ -595,7 +605,10 @@ impl Pager {
     }
 
     fn sort_request(&self, keys: &[SortKeySpec]) -> SortRequest {
-        SortRequest::in_place(self.search.result_set.clone(), keys.to_vec())
+        SortRequest {
+            other_info: self.search.other_info.clone(),
+            ..SortRequest::in_place(self.search.result_set.clone(), keys.to_vec())
+        }
     }
 }
 

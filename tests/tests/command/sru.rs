@@ -191,6 +191,23 @@ fn a_scan_in_cql_is_sent_unchanged() {
     }
 }
 
+/// As `z3950 search` does, the prompt asks the address that was opened, and no database that nobody named.
+#[test]
+fn the_prompt_asks_the_root_of_a_server() {
+    let server = TestServer::demo();
+    let target = format!("http://{}", server.addr());
+    for line in ["find ti:war", "search ti:war", "scan ti:war"] {
+        let before = server.http_messages().len();
+        z3950_fed(["open", &target], format!("{line}\n"));
+        let messages = server.http_messages();
+        let asked = messages.get(before).map(|entry| &entry.message.head);
+        assert!(
+            asked.is_some_and(|head| head.starts_with("GET /?")),
+            "{line}: {asked:?}"
+        );
+    }
+}
+
 #[test]
 fn the_prompt_says_how_a_server_is_asked() {
     let server = TestServer::demo();

@@ -47,12 +47,6 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// Returns the names of the requested fields, for a message.
-    fn named(&self) -> String {
-        let names: Vec<String> = self.facets.iter().map(field_name).collect();
-        format!("by {}", names.join(", "))
-    }
-
     /// Shows the facets and parts that the server returned. They are lines of data if no records follow (`alone`),
     /// notes if records follow, or an object with `json`. If nothing was found, the parts are shown even if they were
     /// not requested.
@@ -106,10 +100,7 @@ impl Arguments {
                 alone && found.is_estimate(),
                 "the number of records is an estimate",
             ),
-            (
-                wants_facets && facets.is_empty(),
-                &*format!("the server gives no facets {}", self.named()),
-            ),
+            (wants_facets && facets.is_empty(), &*no_facets(&self.facets)),
             (
                 self.parts && parts.is_empty(),
                 "the server does not report on the parts of the query",
@@ -164,6 +155,12 @@ pub(crate) fn field(text: &str) -> Result<FacetField, String> {
         },
         (name, Err(_)) => FacetField::request(name, limit),
     })
+}
+
+/// Returns the message that the server gives no facets by these fields.
+fn no_facets(fields: &[FacetField]) -> String {
+    let names: Vec<String> = fields.iter().map(field_name).collect();
+    format!("the server gives no facets by {}", names.join(", "))
 }
 
 pub(crate) fn field_name(facet: &FacetField) -> String {

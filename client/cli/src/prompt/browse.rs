@@ -57,7 +57,7 @@ impl Prompt {
         };
         let read = query::read(&self.dialects, Some(language), text);
         let (mut query, _) = read.map_err(Refusal::wrong)?;
-        if let Some(place) = self.here() {
+        if let Ok(place) = self.here() {
             query = place.adapted(&query)?;
         }
         let list = TermList::around(query);
@@ -99,7 +99,7 @@ impl Prompt {
         mut result: ScanResult,
         output: &mut Output,
     ) -> CommandResult {
-        let place = self.here().ok_or(Refusal::Usage)?;
+        let place = self.here()?;
         if goes_on {
             result.position_of_term = None;
             let is_last = |entry: &Entry| matches!(entry, Entry::TermInfo(info) if info.term == list.start.term);

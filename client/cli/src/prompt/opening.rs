@@ -14,14 +14,14 @@ use z3950::service::{DEFAULT_RESULT_SET, ResultRecord};
 use z3950::session::{Repeat, Session, SessionOptions};
 use z3950::target::{Target, databases_of, redacted};
 use z3950::url::{self, Kind, Z3950Url};
-use z3950_asn1::apdu::{DatabaseName, InitializeRequest, OtherInformation};
+use z3950_asn1::apdu::{InitializeRequest, OtherInformation};
 use z3950_asn1::format::conventions::Convention;
 
 use super::command::{CommandResult, Refusal, number};
 use super::questions::ScriptPrompter;
 use super::search::{hits_in_words, of_hits, say_hits};
 use super::settings::Reconnects;
-use super::state::{ConnectInfo, OpenedSession, Prompt};
+use super::state::{ConnectInfo, OpenedSession, Prompt, unopened, written};
 use crate::commands::connection::NOT_SENT;
 use crate::commands::fallback::attempts;
 use crate::commands::target::{did_you_mean, is_unresolved};
@@ -84,11 +84,6 @@ impl Prompt {
                 Refusal::caused(error)
             }
         })?;
-        let target = written(&resolved);
-        let name = match &resolved.name {
-            Some(name) => format!("{target} ({name})"),
-            None => target.to_string(),
-        };
         let mut init = self.init()?;
         if let Some(userinfo) = resolved.userinfo.take() {
             if self.context.client.options().plan.allow_url_credentials {
@@ -97,9 +92,9 @@ impl Prompt {
                 output.warning(&format!("{}: {NOT_SENT}", redacted(text)));
             }
         }
-        let way = self.way(name, resolved, init, output).await?;
+        let way = self.way(None, resolved, init, output).await?;
         let session = self.connect(&way, output).await?;
-        self.opened(session, way, target.databases, output);
+        self.opened(session, way, output);
         Ok(Exit::Delivered)
     }
 
@@ -115,7 +110,7 @@ impl Prompt {
     /// the profile.
     async fn way(
         &self,
-        name: String,
+        url: Option<String>,
         target: Resolved,
         init: InitializeRequest,
         output: &Output,
@@ -136,7 +131,7 @@ impl Prompt {
             }
         };
         Ok(ConnectInfo {
-            name,
+            url,
             target,
             through,
             init,
@@ -217,9 +212,9 @@ impl Prompt {
                 output.warning(&format!("{url}: {NOT_SENT}"));
             }
         }
-        let databases = resolved.databases.clone();
         let init = plan.options.init.clone();
-        let way = self.way(url.to_string(), resolved, init, output).await?;
+        let url = Some(url.to_string());
+        let way = self.way(url, resolved, init, output).await?;
         let mut known = self.places.iter().find(|place| {
             let there = &place.way;
             there.first() == way.first() && there.init == way.init && place.session.is_open()
@@ -237,7 +232,7 @@ impl Prompt {
                 Ok(found) => break (session, found),
             }
         };
-        self.opened(session, way, databases, output);
+        self.opened(session, way, output);
         self.settings.follow(&plan.defaults);
         match found {
             None => Ok(Exit::Delivered),
@@ -281,13 +276,7 @@ impl Prompt {
     }
 
     /// Makes a new or reused session the current session.
-    fn opened(
-        &mut self,
-        session: Session,
-        way: ConnectInfo,
-        databases: Vec<DatabaseName>,
-        output: &Output,
-    ) {
+    fn opened(&mut self, session: Session, way: ConnectInfo, output: &Output) {
         let known = self
             .places
             .iter()
@@ -297,12 +286,11 @@ impl Prompt {
             None => "session open",
         };
         self.greet(what, &session, &way, output);
-        self.databases.clone_from(&databases);
+        self.databases.clone_from(&way.target.databases);
         if let Some(index) = known
             && let Some(place) = self.places.get_mut(index)
         {
             // The session is still open, so its earlier result sets are kept, but none of them is current.
-            place.databases = databases;
             place.way = way;
             place.result_set = None;
             self.current = index;
@@ -316,7 +304,6 @@ impl Prompt {
             session: session.with_pace(Pace::new(&clock, pause)),
             clock,
             way,
-            databases,
             sets_named: 0,
             hits: BTreeMap::new(),
             result_set: None,
@@ -337,7 +324,7 @@ impl Prompt {
     /// Reconnects after the server has closed the session, with the same databases.
     pub(super) async fn reopen(&mut self, output: &mut Output) -> Result<(), Refusal> {
         let Some(lost) = self.forget() else {
-            return Err(Refusal::wrong("no session is open; use open TARGET"));
+            return Err(unopened());
         };
         let sets = if lost.hits.is_empty() {
             ""
@@ -347,10 +334,10 @@ impl Prompt {
         output.note(&format!(
             "{}{sets}; reconnecting to {}",
             lost.end(),
-            lost.way.name
+            lost.way.name()
         ));
         let session = self.connect(&lost.way, output).await?;
-        self.opened(session, lost.way, lost.databases, output);
+        self.opened(session, lost.way, output);
         Ok(())
     }
 
@@ -431,7 +418,7 @@ impl Prompt {
 
     fn say_current(&self, output: &Output) {
         if let Some(place) = self.place() {
-            output.note(&format!("at {}", place.way.name));
+            output.note(&format!("at {}", place.way.name()));
         }
     }
 
@@ -446,7 +433,8 @@ impl Prompt {
                 (Some(set), true) => hits_in_words(set.hits),
                 (None, true) => "open".to_owned(),
             };
-            output.line(&format!("{mark}{} {}  {state}", index + 1, place.way.name))?;
+            let name = place.way.name();
+            output.line(&format!("{mark}{} {name}  {state}", index + 1))?;
         }
         Ok(Exit::Delivered)
     }
@@ -481,7 +469,7 @@ impl Prompt {
         if self.greets {
             output.note(&format!(
                 "{what} with {implementation} at {}, {protocol}",
-                way.name
+                way.name()
             ));
         }
         for text in &server.text {
@@ -491,14 +479,6 @@ impl Prompt {
             output.warning(&server.diagnostics.to_string());
         }
     }
-}
-
-/// Returns a resolved target in the notation of targets.
-fn written(resolved: &Resolved) -> Target {
-    let mut target = Target::new(resolved.endpoint.clone());
-    target.proxy = resolved.proxy.clone();
-    target.databases = resolved.databases.clone();
-    target
 }
 
 pub(super) fn parse(text: &str) -> Result<Target, Refusal> {

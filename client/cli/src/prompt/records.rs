@@ -1,22 +1,19 @@
 //! Records of a result set by position: parses ranges, and requests their records (Z39.50-2003 §3.2.3).
 
-use futures_util::{Stream, StreamExt, stream};
-use z3950::error::{Diagnostics, Error};
+use futures_util::StreamExt;
+use z3950::RecordForm;
+use z3950::error::Diagnostics;
 use z3950::pager::{Pager, PagerOptions};
 use z3950::profile::Profile;
 use z3950::service::ResultRecord;
-use z3950::service::present::PresentOptions;
 use z3950_asn1::apdu::{CompSpec, DatabaseName, ElementSpec, External, Specification};
-use z3950_asn1::oid::{Oid, UNIMARC, USMARC, XML};
+use z3950_asn1::oid::{Oid, USMARC};
 use z3950_asn1::types::InternationalString;
 
-use super::command::Refusal;
+use super::command::{CommandResult, Refusal};
 use super::state::Prompt;
 use crate::console::exit::Exit;
 use crate::render::counted;
-
-/// The default number of records to request at a time.
-const CHUNK: u64 = 20;
 
 /// A range of records in a result set; positions are 1-based.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,29 +99,43 @@ impl Prompt {
         }
     }
 
+    /// Requests the records of a range, and passes each with its position to `take`, which returns its exit code, and
+    /// whether to go on.
+    pub(super) async fn each_record(
+        &mut self,
+        range: &RecordRange,
+        mut take: impl AsyncFnMut(&mut Self, u64, ResultRecord) -> Result<(Exit, bool), Refusal>,
+    ) -> CommandResult {
+        let mut pager = self.pager(range)?;
+        let mut records = pager.stream_range(range.start, range.count);
+        let (mut exit, mut position) = (Exit::Delivered, range.start);
+        while let Some(record) = records.next().await {
+            let (of_record, goes_on) = take(self, position, record?).await?;
+            exit = exit.and(of_record);
+            if !goes_on {
+                break;
+            }
+            position = position.saturating_add(1);
+        }
+        Ok(exit)
+    }
+
     /// Returns a pager for the records of a range.
-    pub(super) fn pager(&self, range: &RecordRange) -> Result<Pager, Refusal> {
+    fn pager(&self, range: &RecordRange) -> Result<Pager, Refusal> {
         // If the size of the set is unknown, a range with an end is assumed to have all its records.
         let end = range.start.saturating_add(range.count);
         let last = (end < u64::MAX).then(|| end.saturating_sub(1));
         let hits = self.hits(range).or(last);
-        Ok(self.session()?.pager_of(hits, self.pager_options(range)?))
+        let options = self.pager_options(range.set.as_deref())?;
+        Ok(self.session()?.pager_of(hits, options))
     }
 
-    /// Returns the record at a position of the current set, and the name of its database if the server sends it. The
-    /// record is requested in the first of these syntaxes that the server supports. If the server supports none of
-    /// them, the settings apply.
-    pub(super) async fn record_in(
+    /// Returns the record at a position, and the name of its database if the server sends it.
+    pub(super) async fn record_by(
         &self,
-        syntaxes: &[Oid],
+        options: PagerOptions,
         position: u64,
     ) -> Result<(Option<DatabaseName>, External), Refusal> {
-        let mut options = self.pager_options(&RecordRange::new(position, 1))?;
-        if let [first, others @ ..] = syntaxes {
-            options.present.record_syntax = Some(*first);
-            options.present.composition = None;
-            options.alternatives = others.iter().copied().map(Some).collect();
-        }
         let mut pager = self.session()?.pager_of(Some(position), options);
         match pager.record(position).await? {
             ResultRecord::Record {
@@ -137,28 +148,22 @@ impl Prompt {
         }
     }
 
-    fn pager_options(&self, range: &RecordRange) -> Result<PagerOptions, Refusal> {
-        let mut options = PagerOptions::default();
-        options.present = self.present_options(range)?;
-        options.alternatives = self.other_syntaxes();
-        options.chunk_size = self.chunk();
-        options.takes_refusals = false;
-        Ok(options)
-    }
-
-    /// Returns the options for requesting the records of a range.
-    pub(super) fn present_options(&self, range: &RecordRange) -> Result<PresentOptions, Refusal> {
+    /// Returns the options for requesting the records of a result set, or of the current one.
+    pub(super) fn pager_options(&self, set: Option<&str>) -> Result<PagerOptions, Refusal> {
         let settings = &self.settings;
-        let result_set = match &range.set {
-            Some(name) => name.clone(),
-            None => self.result_set()?.name,
-        };
+        let mut options = self.here()?.resolved.pager_options(&self.form());
+        options.takes_refusals = false;
+        // Records are shown in the element set of the settings, or not at all.
+        options.element_sets.clear();
         let (syntaxes, element_set) = (self.record_syntaxes(), self.element_set());
         let is_choice = syntaxes.len() > 1;
-        let mut options = PresentOptions::default();
-        options.result_set = result_set.as_str().into();
-        options.record_syntax = syntaxes.first().copied().filter(|_| !is_choice);
-        options.composition = (settings.schema.is_some() || is_choice).then(|| CompSpec {
+        let present = &mut options.present;
+        present.result_set = match set {
+            Some(name) => name.into(),
+            None => self.result_set()?.name.as_str().into(),
+        };
+        present.record_syntax.take_if(|_| is_choice);
+        present.composition = (settings.schema.is_some() || is_choice).then(|| CompSpec {
             select_alternative_syntax: is_choice,
             generic: Some(Specification {
                 schema: settings.schema.clone().into(),
@@ -167,34 +172,24 @@ impl Prompt {
             db_specific: None,
             record_syntax: is_choice.then_some(syntaxes),
         });
-        options.element_set = element_set;
-        options.other_info = settings.other_info();
+        present.element_set = element_set;
+        present.other_info = settings.other_info();
         Ok(options)
+    }
+
+    /// The form in which to request records: the first record syntax of the settings, else what the profile says.
+    pub(super) fn form(&self) -> RecordForm {
+        RecordForm::new(self.settings.record_syntaxes.first().copied(), None)
     }
 
     /// The record syntaxes to request, best first: those of the settings, else that of the profile, else MARC 21, since servers such as
     /// Zebra send XML to a client that does not say.
     pub(super) fn record_syntaxes(&self) -> Vec<Oid> {
+        let known = |profile: &Profile| profile.record_syntax;
         match self.settings.record_syntaxes.as_slice() {
-            [] => vec![self.usual_syntax()],
+            [] => vec![self.profile().and_then(known).unwrap_or(USMARC)],
             named => named.to_vec(),
         }
-    }
-
-    fn usual_syntax(&self) -> Oid {
-        let known = |profile: &Profile| profile.record_syntax;
-        self.profile().and_then(known).unwrap_or(USMARC)
-    }
-
-    /// The record syntaxes to request if the server refuses the first, unless the settings name it: as in a search.
-    fn other_syntaxes(&self) -> Vec<Option<Oid>> {
-        if !self.settings.record_syntaxes.is_empty() {
-            return Vec::new();
-        }
-        let usual = self.usual_syntax();
-        let others = [USMARC, UNIMARC, XML].into_iter();
-        let others = others.filter(|syntax| *syntax != usual).map(Some);
-        others.chain([None]).collect()
     }
 
     /// The element set to request: that of the settings, else that of the profile.
@@ -203,21 +198,6 @@ impl Prompt {
         let named = self.settings.element_set.clone();
         named.or_else(|| self.profile().and_then(known))
     }
-
-    /// Returns the number of records to request at a time.
-    pub(super) fn chunk(&self) -> u64 {
-        let known = self.profile().and_then(|profile| profile.chunk);
-        known.map_or(CHUNK, u64::from).max(1)
-    }
-}
-
-/// Returns the records of a range with their positions.
-pub(super) fn positioned<'a>(
-    pager: &'a mut Pager,
-    range: &RecordRange,
-) -> impl Stream<Item = (u64, Result<ResultRecord, Error>)> + Unpin + use<'a> {
-    let positions = stream::iter(range.start..);
-    positions.zip(pager.stream_range(range.start, range.count))
 }
 
 /// Parses `N`, `N-LAST`, `N+M` or `N+M+SET`; numbers are 1-based.

@@ -1,17 +1,17 @@
 //! The commands `find`, `delete` and `sort` for complete result sets (Z39.50-2003 §3.2.2, §3.2.4, §3.2.7).
 
+use futures_util::StreamExt;
 use z3950::SortKey;
 use z3950::error::{Diagnostics, Error};
-use z3950::service::DEFAULT_RESULT_SET;
 use z3950::service::delete::{Delete, DeleteResult};
 use z3950::service::search::{SearchOptions, SearchResult};
 use z3950::service::sort::{key_by_attributes, key_by_field};
+use z3950::service::{DEFAULT_RESULT_SET, ResultRecord};
 use z3950::session::Session;
 use z3950_asn1::apdu::{
     AttributeElement, CaseSensitivity, DeleteSetStatus, MissingValueAction, Options, Query,
     SortKeySpec, SortRelation, SortRequest, SortResponse, SortStatus,
 };
-use z3950_asn1::bib1::diagnostics::Condition;
 
 use super::command::{CommandResult, Refusal, number, parsed, unquoted, words};
 use super::query;
@@ -53,20 +53,22 @@ impl Prompt {
         let (query, keys) = self.query(text, output)?;
         let lists_titles = self.finds_titles(output);
         let mut options = self.search_options()?;
-        if !keys.is_empty() {
-            // Sorting changes which records come first, so the search must not return records.
-            options.small_set_upper_bound = 0;
-            options.large_set_lower_bound = 1;
-            options.medium_set_present_number = 0;
-        } else if lists_titles {
-            options = options.with_records(TITLES.min(self.chunk()));
+        let mut form = self.pager_options(Some(DEFAULT_RESULT_SET))?;
+        form.takes_refusals = true;
+        // Some servers refuse the search because of a record syntax that nobody named.
+        form.alternatives.retain(Option::is_none);
+        // Sorting changes which records come first, so a search before it returns none.
+        if keys.is_empty() && lists_titles {
+            options = options.with_records(TITLES.min(form.chunk_size));
+        } else if keys.is_empty() {
+            options.small_set_upper_bound = self.settings.small_set_upper_bound;
+            options.large_set_lower_bound = self.settings.large_set_lower_bound;
+            options.medium_set_present_number = self.settings.medium_set_present_number;
         }
-        let other_info = self.settings.other_info();
         if let Some(place) = self.place_mut() {
             place.result_set = None;
         }
         let name = self.next_name();
-        let names_syntax = !self.settings.record_syntaxes.is_empty();
         Ok(move |session: Session| {
             let is_named = session.server_info().options;
             let mut options = options.clone();
@@ -76,43 +78,34 @@ impl Prompt {
                 DEFAULT_RESULT_SET.into()
             };
             let name = options.result_set.to_string_lossy().into_owned();
-            let (query, keys) = (query.clone(), keys.clone());
-            let sorting = SortRequest {
-                other_info: other_info.clone(),
-                ..SortRequest::in_place(options.result_set.clone(), keys)
-            };
+            let (query, keys, form) = (query.clone(), keys.clone(), form.clone());
             let asked = query.clone();
             let answer = async move {
-                let mut found = session.search(query.clone(), &options).await;
-                // Some servers refuse the search because of a record syntax that nobody named.
-                if let Err(Error::Refused { diagnostics, .. }) = &found
-                    && !names_syntax
-                    && OF_SYNTAX
-                        .iter()
-                        .any(|condition| diagnostics.has(condition.0))
-                {
-                    options.record_syntax = None;
-                    found = session.search(query, &options).await;
-                }
-                let found = found?;
-                let is_sorted = !sorting.sort_sequence.is_empty();
+                let mut pager = session.pager(query, &options, form).await?;
                 let mut warning = None;
-                if is_sorted
-                    && found.count().is_none_or(|hits| hits > 1)
-                    && let Err(error) = session.sort(sorting).await
+                if !keys.is_empty()
+                    && pager.found().count().is_none_or(|hits| hits > 1)
+                    && let Err(error) = pager.sort(keys).await
                 {
                     warning = Some(unsorted(&error).ok_or(error)?);
                 }
-                Ok((found, warning))
+                let found = pager.found().clone();
+                // An error, which is the last item, comes again when the next records are requested.
+                let records = pager.stream_range(1, pager.came());
+                let records: Vec<ResultRecord> = records
+                    .filter_map(async |record| record.ok())
+                    .collect()
+                    .await;
+                Ok((found, records, warning))
             };
-            request(answer, move |state, (result, warning), output| {
+            request(answer, move |state, (result, records, warning), output| {
                 say_facets(&result, state.settings.facets.as_ref(), output)?;
                 say_hits(result.count(), output)?;
                 say_details(&result, &asked, output);
                 if let Some(words) = warning {
                     output.warning(&words);
                 }
-                state.searched_into(name, result, lists_titles, output)
+                state.searched_into(name, &result, &records, lists_titles, output)
             })
         })
     }
@@ -120,7 +113,8 @@ impl Prompt {
     fn searched_into(
         &mut self,
         name: String,
-        result: SearchResult,
+        result: &SearchResult,
+        records: &[ResultRecord],
         lists_titles: bool,
         output: &mut Output,
     ) -> CommandResult {
@@ -131,14 +125,14 @@ impl Prompt {
         };
         if lists_titles {
             // The Present that follows repeats the diagnostics in place of records, so they are not shown here.
-            self.list_first(result.count(), &result.records, output)?;
+            self.list_first(result.count(), records, output)?;
             return Ok(exit);
         }
         if !result.diagnostics.is_empty() {
             output.warning(&format!("no records came: {}", result.diagnostics));
             exit = Exit::Refused;
         }
-        Ok(exit.and(self.write_all(1, &result.records, false, output)?))
+        Ok(exit.and(self.write_all(1, records, false, output)?))
     }
 
     /// Parses a query, whose terms are converted to the character set of the settings, and its sort keys.
@@ -150,20 +144,15 @@ impl Prompt {
         let read = query::read(query_type, &self.dialects, text, is_sru);
         let (mut query, keys, remark) = read.map_err(Refusal::wrong)?;
         remark.inspect(|words| output.note(words));
-        if let (Query::Type1(rpn), Some(place)) = (&mut query, self.here()) {
+        if let (Query::Type1(rpn), Ok(place)) = (&mut query, self.here()) {
             *rpn = place.adapted(rpn)?;
         }
         Ok((query, keys))
     }
 
     fn search_options(&self) -> Result<SearchOptions, Refusal> {
-        let mut options = SearchOptions::default();
-        options.databases = self.searched();
-        options.small_set_upper_bound = self.settings.small_set_upper_bound;
-        options.large_set_lower_bound = self.settings.large_set_lower_bound;
-        options.medium_set_present_number = self.settings.medium_set_present_number;
+        let mut options = self.here()?.resolved.search_options(&self.form());
         options.element_set = self.element_set();
-        options.record_syntax = self.record_syntaxes().first().copied();
         options.other_info = self.settings.other_info();
         options.takes_unknown_count = true;
         match &self.settings.facets {
@@ -265,9 +254,6 @@ impl Prompt {
         Ok(exit)
     }
 }
-
-/// The conditions of a refused record syntax.
-const OF_SYNTAX: [Condition; 2] = [Condition::NOT_AVAILABLE_IN_SYNTAX, Condition::RECORD_SYNTAX];
 
 /// The result of deleting a result set (Z39.50-2003 §3.2.4.1.3).
 fn deletion(status: DeleteSetStatus) -> String {

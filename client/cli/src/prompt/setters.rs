@@ -31,7 +31,7 @@ impl Prompt {
             .collect();
         let databases = self.databases.clone();
         if let Some(place) = self.place_mut() {
-            place.databases = databases;
+            place.way.select(databases);
         }
         Ok(())
     }

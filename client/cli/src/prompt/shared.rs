@@ -6,12 +6,13 @@ use std::sync::Arc;
 use clap::error::ErrorKind;
 use clap::{Arg, Command};
 use z3950::service::DEFAULT_RESULT_SET;
+use z3950::target::redacted;
 use z3950_asn1::apdu::{DatabaseName, Options};
 use z3950_asn1::query::nearest;
 
 use super::command::{CommandResult, PromptWord, Refusal, parsed, unquoted};
 use super::settings::shown_as;
-use super::state::{CommandSession, Prompt};
+use super::state::{CommandSession, Prompt, written};
 use crate::commands::scan;
 use crate::commands::target::{NamedTarget, NewResultSet, OpenSession, Service, TargetClient};
 use crate::console::exit::Exit;
@@ -123,12 +124,14 @@ impl Prompt {
         databases: &[String],
     ) -> Result<(TargetClient, NamedTarget), Refusal> {
         let session = self.session()?;
-        let mut target = self.here().ok_or(Refusal::Usage)?;
+        let mut target = self.here()?;
         if !databases.is_empty() {
             let names = databases
                 .iter()
                 .map(|name| DatabaseName::from(name.as_str()));
-            Arc::make_mut(&mut target.resolved).databases = names.collect();
+            let resolved = Arc::make_mut(&mut target.resolved);
+            resolved.databases = names.collect();
+            target.text = redacted(&written(resolved).to_string());
         }
         let is_named = session.server_info().options;
         let is_named = is_named.contains(Options::NAMED_RESULT_SETS);

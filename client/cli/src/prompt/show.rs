@@ -4,7 +4,6 @@
 use std::path::Path;
 
 use bytes::Bytes;
-use futures_util::StreamExt;
 use z3950::Record;
 use z3950::retrieve::OutcomeName;
 use z3950::service::ResultRecord;
@@ -12,14 +11,14 @@ use z3950::session::Session;
 use z3950::target::Endpoint;
 use z3950::url::{Kind, Octets, Z3950Url};
 use z3950_asn1::apdu::DatabaseName;
-use z3950_asn1::oid::{OPAC, Oid, UNIMARC, USMARC};
+use z3950_asn1::oid::{OPAC, Oid, XML};
 use z3950_asn1::record::RetrievedRecord;
 use z3950_asn1::record::holdings::table;
 use z3950_files::{Existing, Whole};
 use z3950_marc::iso2709;
 
 use super::command::{CommandResult, Refusal};
-use super::records::{RecordRange, positioned};
+use super::records::RecordRange;
 use super::search::say_diagnostics;
 use super::state::{DEFAULT_DATABASE, Prompt};
 use super::waiting::request;
@@ -64,37 +63,19 @@ impl Prompt {
         }
         let mut writer = self.writer(self.settings.output)?;
         writer.is_indented = is_indented;
-        let exit = self.show_pages(&range, &mut writer, output).await;
-        writer.printed.end(false, output)?;
-        exit
-    }
-
-    /// Shows records, one screen at a time.
-    async fn show_pages(
-        &mut self,
-        range: &RecordRange,
-        writer: &mut RecordWriter,
-        output: &mut Output,
-    ) -> CommandResult {
-        let hits = self.hits(range);
-        let mut pages = self.pages(output);
-        let mut pager = self.pager(range)?;
-        let mut records = positioned(&mut pager, range);
-        let mut exit = Exit::Delivered;
-        while let Some((position, record)) = records.next().await {
-            let record = record?;
-            self.passed(position);
+        let (hits, mut pages) = (self.hits(&range), self.pages(output));
+        let take = async |state: &mut Self, position, record: ResultRecord| {
+            state.passed(position);
             let (mut piece, answer) = writer.piece(&record, &format!("record {position}"));
             piece.heading = Some(numbered(position, hits));
             let goes_on =
                 piece.octets.is_empty() || writer.printed.fill(&piece, &mut pages, output).await?;
             output.say(&piece.words);
-            exit = exit.and(answer.exit);
-            if !goes_on {
-                break;
-            }
-        }
-        Ok(exit)
+            Ok((answer.exit, goes_on))
+        };
+        let exit = self.each_record(&range, take).await;
+        writer.printed.end(false, output)?;
+        exit
     }
 
     /// Requests records by a Present request, without waiting for its answer.
@@ -104,7 +85,7 @@ impl Prompt {
         is_indented: bool,
         output: &mut Output,
     ) -> CommandResult {
-        let options = self.present_options(&range)?;
+        let options = self.pager_options(range.set.as_deref())?.present;
         let present = move |session: Session| {
             let answer = async move { session.present(range.start, range.count, &options).await };
             request(answer, move |state, result, output| {
@@ -144,7 +125,7 @@ impl Prompt {
 
     /// Returns a writer for the records of a command in a format.
     pub(super) fn writer(&self, format: Format) -> Result<RecordWriter, Refusal> {
-        let place = self.here().ok_or(Refusal::Usage)?;
+        let place = self.here()?;
         let style = self.settings.style_in(format);
         Ok(RecordWriter {
             printed: Printed::new(style.clone()),
@@ -188,8 +169,23 @@ impl Prompt {
             seen: None,
             ..self.writer(format)?
         };
-        let (exit, count) = match self.save_in(&mut sink, path, &range, &writer, output).await {
-            Ok(saved) => saved,
+        let mut count = 0;
+        let take = async |_: &mut Self, position, record: ResultRecord| {
+            let (piece, answer) = writer.piece(&record, &format!("record {position}"));
+            if answer.ending.outcome == OutcomeName::Delivered {
+                let added = sink.record(&piece.octets);
+                added.map_err(|error| refused(&Failure::unwritten(path, &error)))?;
+                count += 1;
+            }
+            output.say(&piece.words);
+            let exit = match answer.exit {
+                Exit::Usage => Exit::Refused,
+                exit => exit,
+            };
+            Ok((exit, true))
+        };
+        let exit = match self.each_record(&range, take).await {
+            Ok(exit) => exit,
             Err(stop) => {
                 if let Ok(Some((part, _))) = sink.keep() {
                     let part = part.display();
@@ -208,42 +204,18 @@ impl Prompt {
         Ok(exit)
     }
 
-    /// Adds records to a file. Returns the number of records added.
-    async fn save_in(
-        &self,
-        sink: &mut FileSink<Whole>,
-        path: &Path,
-        range: &RecordRange,
-        writer: &RecordWriter,
-        output: &Output,
-    ) -> Result<(Exit, u64), Refusal> {
-        let mut pager = self.pager(range)?;
-        let mut records = positioned(&mut pager, range);
-        let (mut exit, mut count) = (Exit::Delivered, 0);
-        while let Some((position, record)) = records.next().await {
-            let record = record?;
-            let (piece, answer) = writer.piece(&record, &format!("record {position}"));
-            if answer.ending.outcome == OutcomeName::Delivered {
-                let added = sink.record(&piece.octets);
-                added.map_err(|error| refused(&Failure::unwritten(path, &error)))?;
-                count += 1;
-            }
-            output.say(&piece.words);
-            exit = exit.and(match answer.exit {
-                Exit::Usage => Exit::Refused,
-                exit => exit,
-            });
-        }
-        Ok((exit, count))
-    }
-
     /// Shows the copies of a record and their availability.
     pub(super) async fn holdings(&mut self, text: &str, output: &mut Output) -> CommandResult {
         let position = self.position(text)?;
         // Many servers do not support OPAC, the record syntax for holdings, so the usual syntax is tried next.
-        let (_, record) = match self.record_in(&[OPAC], position).await {
+        let usual = self.pager_options(None)?;
+        let mut options = usual.clone();
+        options.present.record_syntax = Some(OPAC);
+        options.present.composition = None;
+        options.alternatives.clear();
+        let (_, record) = match self.record_by(options, position).await {
             Ok(found) => found,
-            Err(_) => self.record_in(&[], position).await?,
+            Err(_) => self.record_by(usual, position).await?,
         };
         let record = Record::new(record, Some(position)).with_charset(self.record_charset());
         let copies = table(&record.holdings());
@@ -294,16 +266,12 @@ impl Prompt {
         &self,
         position: u64,
     ) -> Result<(Option<DatabaseName>, Bytes), Refusal> {
-        let (database, external) = match self.settings.record_syntaxes.first() {
-            Some(syntax) => self.record_in(&[*syntax], position).await?,
-            None => {
-                let usual = self.record_syntaxes();
-                let others = [USMARC, UNIMARC].into_iter();
-                let others = others.filter(|syntax| !usual.contains(syntax));
-                let syntaxes: Vec<Oid> = usual.iter().copied().chain(others).collect();
-                self.record_in(&syntaxes, position).await?
-            }
-        };
+        let mut options = self.pager_options(None)?;
+        options.present.record_syntax = self.record_syntaxes().first().copied();
+        options.present.composition = None;
+        let may_be_marc = |syntax: &Option<Oid>| syntax.is_some_and(|syntax| syntax != XML);
+        options.alternatives.retain(may_be_marc);
+        let (database, external) = self.record_by(options, position).await?;
         match RetrievedRecord::of(&external) {
             RetrievedRecord::Marc(octets) => Ok((database, octets)),
             _ => Err(Refusal::wrong("the record is not a MARC record")),

@@ -128,8 +128,8 @@ impl Prompt {
     }
 
     /// Returns the target of the current session, with the settings in place of those in its profile.
-    pub(super) fn here(&self) -> Option<NamedTarget> {
-        let opened = self.place()?;
+    pub(super) fn here(&self) -> Result<NamedTarget, Refusal> {
+        let opened = self.place().ok_or_else(unopened)?;
         let mut resolved = opened.way.target.clone();
         resolved.databases = self.searched();
         let (settings, profile) = (&self.settings, &mut resolved.profile);
@@ -140,7 +140,7 @@ impl Prompt {
         if let Some(name) = &settings.element_set {
             profile.element_set = Some(name.to_string_lossy().into_owned());
         }
-        Some(NamedTarget {
+        Ok(NamedTarget {
             text: redacted(&opened.way.text()),
             resolved: Arc::new(resolved),
             names_databases: true,
@@ -187,10 +187,11 @@ impl Prompt {
 
     /// Returns the databases of sessions, settings and profiles, for completion.
     pub(super) fn known_databases(&self) -> BTreeSet<String> {
-        let named = self.places.iter().flat_map(|place| &place.databases);
-        let named = named.chain(&self.databases);
-        let profiles = self.places.iter().map(|place| &place.way.target.profile);
+        let targets = self.places.iter().map(|place| &place.way.target);
+        let named = targets.clone().flat_map(|target| &target.databases);
+        let profiles = targets.map(|target| &target.profile);
         named
+            .chain(&self.databases)
             .map(|name| name.0.to_string_lossy().into_owned())
             .chain(profiles.flat_map(|profile| profile.databases.iter().cloned()))
             .collect()
@@ -274,7 +275,7 @@ impl Prompt {
                 Ok(place.session.with_reference_id(reference_id))
             }
             Some(_) => Err(self.lost()),
-            None => Err(Refusal::wrong("no session is open; use open TARGET")),
+            None => Err(unopened()),
         }
     }
 
@@ -333,13 +334,10 @@ impl Prompt {
 
     /// Returns the databases to search.
     pub(super) fn searched(&self) -> Vec<DatabaseName> {
-        let named = match self.place() {
-            Some(place) => &place.databases,
-            None => &self.databases,
-        };
-        match named.as_slice() {
-            [] => vec![DatabaseName::from(DEFAULT_DATABASE)],
-            named => named.to_vec(),
+        match self.place() {
+            Some(place) => place.way.target.databases(),
+            None if self.databases.is_empty() => vec![DEFAULT_DATABASE.into()],
+            None => self.databases.clone(),
         }
     }
 
@@ -361,6 +359,11 @@ impl Prompt {
     }
 }
 
+/// Returns the refusal of a command that needs a session.
+pub(super) fn unopened() -> Refusal {
+    Refusal::wrong("no session is open; use open TARGET")
+}
+
 /// The state shared by all sessions.
 pub(crate) struct SessionContext {
     pub(crate) client: Client,
@@ -372,9 +375,9 @@ pub(crate) struct SessionContext {
 /// The route of a session, by which it can be opened again.
 #[derive(Clone, PartialEq)]
 pub(super) struct ConnectInfo {
-    /// The name of the target, for messages.
-    pub(super) name: String,
-    /// The server and its profile.
+    /// The URL by which the session was opened, until other databases are selected.
+    pub(super) url: Option<String>,
+    /// The server, its profile, and the databases to search.
     pub(super) target: Resolved,
     /// The Z39.50 proxy through which to connect.
     pub(super) through: Option<Target>,
@@ -384,10 +387,23 @@ pub(super) struct ConnectInfo {
 impl ConnectInfo {
     /// Returns the target in the notation that `open` accepts.
     pub(super) fn text(&self) -> String {
-        match self.name.split_once(' ') {
-            Some((target, _)) => target.to_owned(),
-            None => self.name.clone(),
+        let url = self.url.clone();
+        url.unwrap_or_else(|| written(&self.target).to_string())
+    }
+
+    /// Returns the name of the target, for messages.
+    pub(super) fn name(&self) -> String {
+        let text = self.text();
+        match &self.target.name {
+            Some(name) if self.url.is_none() => format!("{text} ({name})"),
+            _ => text,
         }
+    }
+
+    /// Selects other databases.
+    pub(super) fn select(&mut self, databases: Vec<DatabaseName>) {
+        self.url = None;
+        self.target.databases = databases;
     }
 
     /// Returns the endpoint to connect to, and the HTTP or SOCKS proxy.
@@ -399,13 +415,20 @@ impl ConnectInfo {
     }
 }
 
+/// Returns a resolved target in the notation of targets.
+pub(super) fn written(resolved: &Resolved) -> Target {
+    let mut target = Target::new(resolved.endpoint.clone());
+    target.proxy = resolved.proxy.clone();
+    target.databases = resolved.databases.clone();
+    target
+}
+
 /// A session and its result sets.
 pub(super) struct OpenedSession {
     pub(super) way: ConnectInfo,
     pub(super) session: Session,
     /// The clock that keeps pauses between requests. All sessions with the same server share it.
     pub(super) clock: Arc<Clock>,
-    pub(super) databases: Vec<DatabaseName>,
     /// The number of names given to result sets so far.
     pub(super) sets_named: u64,
     /// The hits of each result set, by name.

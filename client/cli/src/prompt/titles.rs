@@ -1,11 +1,10 @@
 //! Lists titles, with a number for each record: the command `titles`, and the list after `find` on a terminal.
 
-use futures_util::StreamExt;
 use z3950::Record;
 use z3950::service::ResultRecord;
 
 use super::command::{CommandResult, Refusal};
-use super::records::{RecordRange, positioned};
+use super::records::RecordRange;
 use super::search::TITLES;
 use super::state::Prompt;
 use crate::console::exit::Exit;
@@ -76,24 +75,22 @@ impl Prompt {
     async fn list(&mut self, range: &RecordRange, output: &mut Output) -> CommandResult {
         let hits = self.hits(range);
         let mut pages = self.pages(output);
-        let mut pager = self.pager(range)?;
-        let mut records = positioned(&mut pager, range);
-        let mut exit = Exit::Delivered;
-        while let Some((position, record)) = records.next().await {
-            let record = record?;
-            let line = self.title_line(position, hits, &record, output);
-            if matches!(record, ResultRecord::Diagnostic { .. }) {
-                exit = exit.and(Exit::Refused);
-            }
+        let take = async |state: &mut Self, position, record: ResultRecord| {
+            let line = state.title_line(position, hits, &record, output);
             let which = numbered(position, hits);
-            if !pages.lines(&format!("{line}\n"), &which, output).await? {
-                break;
+            let goes_on = pages.lines(&format!("{line}\n"), &which, output).await?;
+            if goes_on && range.set.is_none() {
+                state.listed(position);
             }
-            if range.set.is_none() {
-                self.listed(position);
-            }
-        }
-        Ok(exit)
+            Ok((
+                match record {
+                    ResultRecord::Record { .. } => Exit::Delivered,
+                    ResultRecord::Diagnostic { .. } => Exit::Refused,
+                },
+                goes_on,
+            ))
+        };
+        self.each_record(range, take).await
     }
 
     /// Lists the titles of the records that a search returned.

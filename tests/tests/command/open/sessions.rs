@@ -82,6 +82,57 @@ fn several_sessions_are_open_at_once() {
 }
 
 #[test]
+fn audit_r_f_after_base_everything_names_the_current_database() {
+    use z3950_asn1::apdu::CloseReason;
+    let both = || {
+        let server = TestServer::builder().database("cat", [record("id7", "Seven")]);
+        server.database("other", [record("id8", "Eight")])
+    };
+    let server = both().start();
+    let close = Fault::Close(CloseReason::SHUTDOWN, None);
+    let closing = both().fault(When::search(), close).start();
+    for (opened, commands, expected) in [
+        ("", "sessions\n", "*1 {other}  open\n"),
+        ("", "use 1\n", "note: at {other}\n"),
+        ("", "init\n", "at {other}, version 3\n"),
+        ("", "search ti:nosuch\n", "{other}: no record matches\n"),
+        ("", "search --count 0 ti:eight\n", "1 {other}\n"),
+        ("", "search --json ti:eight\n", r#""target":"{other}""#),
+        ("", "lookup nosuch\n", "{other}: "),
+        ("", "lookup --json id8\n", r#""target":"{other}""#),
+        ("", "scan --set ti:x @attr 1=9999 x\n", "{other}: "),
+        ("", "scan @attr 1=4 zzz\n", "{other}: "),
+        ("", "update delete --id nosuch\n", "{other}: "),
+        ("", "explain --json\n", r#""target":"{other}""#),
+        (
+            "",
+            "search --count 0 --database cat ti:x\n",
+            "{cat}: no record matches\n",
+        ),
+        ("", "base a+b\nsessions\n", "*1 {addr}/a b  open\n"),
+        ("", "base\nsessions\n", "other\n*1 {other}  open\n"),
+        ("z39.50s://", "sessions\n", "*1 {other}  open\n"),
+        ("z39.50s://", "search --count 0 ti:eight\n", "1 {other}\n"),
+        ("closing", "find x\nfind x\n", "reconnecting to {other}\n"),
+    ] {
+        let (scheme, server) = if opened == "closing" {
+            ("", &closing)
+        } else {
+            (opened, &server)
+        };
+        let addr = server.addr();
+        let target = format!("{scheme}{addr}/cat");
+        let expected = expected
+            .replace("{other}", &format!("{addr}/other"))
+            .replace("{cat}", &format!("{addr}/cat"))
+            .replace("{addr}", &addr.to_string());
+        let ran = z3950_fed(["open", &target], format!("base other\n{commands}"));
+        let all = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(all.contains(&expected), "{commands}: {expected}: {all}");
+    }
+}
+
+#[test]
 fn the_contents_of_init_follow_the_settings() {
     use z3950_asn1::apdu::{Apdu, IdAuthentication, Options};
     let server = TestServer::builder()

@@ -1,5 +1,6 @@
 //! Tests of `z3950 open`: indexes, and result sets that are named, sorted, saved and deleted.
 
+use z3950_server::testing::{TestServer, record};
 use z3950_tests::program::z3950_fed;
 
 use super::demo;
@@ -90,4 +91,50 @@ fn the_hits_of_parts_of_a_query_are_shown() {
     for words in ["parts of the query: pride (", "no facets requested"] {
         assert!(ran.stderr.contains(words), "{words}: {ran:?}");
     }
+}
+
+#[test]
+fn audit_r_f_find_asks_again_for_what_its_answer_lacks() {
+    for (rule, commands, expected) in [
+        ("on search: surrogate 17", "ssub 5", "Emma"),
+        ("on search: surrogate 238", "ssub 5", "Emma"),
+        (
+            "on search: surrogate 14",
+            "ssub 5",
+            "record 1: diagnostic 14",
+        ),
+        ("on search nth=1: fail 239", "ssub 5", "Emma"),
+        (
+            "on search nth=1: fail 239",
+            "format usmarc",
+            "diagnostic 239",
+        ),
+    ] {
+        let server = TestServer::builder().database("cat", [record("id7", "Emma")]);
+        let server = server.rule(rule).start();
+        let target = format!("{}/cat", server.addr());
+        let ran = z3950_fed(["open", &target], format!("{commands}\nfind ti:emma\n"));
+        let all = format!("{}{}", ran.stdout, ran.stderr);
+        let is_found = !expected.contains("239");
+        assert_eq!(ran.stdout.contains("1 hit\n"), is_found, "{rule}: {all}");
+        assert!(all.contains(expected), "{rule}, {commands}: {all}");
+    }
+}
+
+#[test]
+fn audit_r_f_additional_information_goes_with_every_sort() {
+    use z3950_asn1::apdu::Apdu;
+    let server = TestServer::builder()
+        .database("cat", [record("id7", "Seven"), record("id8", "Eight")])
+        .start();
+    let commands = "set_otherinfo 0 1.2.840.10003.10.1000.81.3 192.0.2.1\n\
+        find cql: dc.title=seven or dc.title=eight sortby dc.title\nsort title\n";
+    let ran = z3950_fed(["open", &format!("{}/cat", server.addr())], commands);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let apdus = server.wait_for_end().into_iter();
+    let informed = apdus.filter_map(|entry| match entry.apdu {
+        Some(Apdu::SortRequest(request)) => Some(request.other_info.is_some()),
+        _ => None,
+    });
+    assert_eq!(informed.collect::<Vec<_>>(), [true, true], "{ran:?}");
 }

@@ -9,7 +9,7 @@ use z3950_asn1::format::search_result1::{
 };
 use z3950_asn1::format::sources::{SearchSources, reason};
 
-use super::{facet_lines, field_name, part_names};
+use super::{facet_lines, no_facets, part_names};
 use crate::console::output::{Failure, Output};
 use crate::render::{query as query_on_a_line, term, text_of};
 
@@ -74,11 +74,7 @@ pub(crate) fn say_facets(
 ) -> Result<(), Failure> {
     let found = result.facets().map(|list| list.0).unwrap_or_default();
     if let Some(asked) = asked.filter(|_| found.is_empty()) {
-        let names: Vec<String> = asked.0.iter().map(field_name).collect();
-        output.note(&format!(
-            "the server gives no facets by {}",
-            names.join(", ")
-        ));
+        output.note(&no_facets(&asked.0));
     }
     for facet in found {
         // The character set of the output may lack the block characters of the bars.
