@@ -117,7 +117,7 @@ pub struct Pager {
     sorted_by: Option<Vec<SortKeySpec>>,
     chunks: Chunks,
     /// The number of records in the search response.
-    came: u64,
+    received_with_search: u64,
     /// The usable first records of the search response.
     pushed: Vec<ResultRecord>,
     /// The requests for the next chunks of a long range, in order.
@@ -180,7 +180,7 @@ impl Session {
             }
         };
         let mut pushed = std::mem::take(&mut found.records);
-        let came = u64::try_from(pushed.len()).unwrap_or(u64::MAX);
+        let received_with_search = u64::try_from(pushed.len()).unwrap_or(u64::MAX);
         // Other servers accept the search but refuse to send the records in the requested syntax.
         if pushed.first().is_some_and(is_in_no_such_syntax)
             || has_any(&found.diagnostics, &OF_SYNTAX)
@@ -196,7 +196,7 @@ impl Session {
         pushed.truncate(usable.unwrap_or(pushed.len()));
         options.present.result_set = search.result_set.clone();
         Ok(Pager {
-            came,
+            received_with_search,
             pushed,
             ..Pager::new(self, query, search, found, options)
         })
@@ -237,7 +237,7 @@ impl Pager {
             search,
             chunks: Chunks::new(options.chunk_size, options.max_chunk_size),
             options,
-            came: 0,
+            received_with_search: 0,
             pushed: Vec::new(),
             found,
             sorted_by: None,
@@ -255,8 +255,8 @@ impl Pager {
     }
 
     /// Returns the number of records and diagnostics in the search response. Those that cannot be used are requested again.
-    pub fn came(&self) -> u64 {
-        self.came
+    pub fn received_with_search(&self) -> u64 {
+        self.received_with_search
     }
 
     /// Returns the number of records of the search response that are not requested again.

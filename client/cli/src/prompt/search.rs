@@ -91,7 +91,7 @@ impl Prompt {
                 }
                 let found = pager.found().clone();
                 // An error, which is the last item, comes again when the next records are requested.
-                let records = pager.stream_range(1, pager.came());
+                let records = pager.stream_range(1, pager.received_with_search());
                 let records: Vec<ResultRecord> = records
                     .filter_map(async |record| record.ok())
                     .collect()
