@@ -72,7 +72,7 @@ pub use self::fields::{
 #[cfg(feature = "save")]
 pub use self::fold::FoldedFile;
 use self::hits::RecordNumber;
-use self::index::Work;
+use self::index::WorkBudget;
 #[cfg(feature = "save")]
 use self::journal::tally::JournalTally;
 #[cfg(feature = "save")]
@@ -205,7 +205,7 @@ impl MemoryBackend {
         drop(given_up);
     }
 
-    fn find(&self, search: &Search<'_>, work: &mut Work) -> Result<Found, Diagnostic> {
+    fn find(&self, search: &Search<'_>, work: &mut WorkBudget) -> Result<Found, Diagnostic> {
         let View {
             catalogue,
             snapshot,
@@ -278,7 +278,7 @@ impl Backend for MemoryBackend {
 
     /// Result sets used as operands are restricted to the databases being searched, like the records of terms.
     fn search<'a>(&'a self, search: Search<'a>) -> Answer<'a, Found> {
-        let mut work = Work::new(QUICK_WORK);
+        let mut work = WorkBudget::new(QUICK_WORK);
         let found = self.find(&search, &mut work);
         if !work.ran_out {
             return ready(found);
@@ -308,7 +308,9 @@ impl Backend for MemoryBackend {
                 syntax: None,
                 work: None,
             };
-            let mut work = Work::new(MOST_WORK).in_turns(slice).charged_to(account);
+            let mut work = WorkBudget::new(MOST_WORK)
+                .in_turns(slice)
+                .charged_to(account);
             let found = backend.find(&search, &mut work);
             debug!(
                 units = MOST_WORK - work.left(),
@@ -335,7 +337,7 @@ impl Backend for MemoryBackend {
     }
 
     fn scan<'a>(&'a self, scan: Scan<'a>) -> Answer<'a, Scanned> {
-        let mut work = Work::new(QUICK_SCAN);
+        let mut work = WorkBudget::new(QUICK_SCAN);
         let scanned = scan::scan(&self.current(), &scan, &mut work);
         if !work.ran_out {
             return ready(scanned);
@@ -349,7 +351,7 @@ impl Backend for MemoryBackend {
                 within: within.as_ref(),
                 ..scan
             };
-            let work = &mut Work::new(MOST_WORK).in_turns(slice);
+            let work = &mut WorkBudget::new(MOST_WORK).in_turns(slice);
             scan::scan(&backend.current(), &scan, work)
         })
     }
@@ -357,7 +359,7 @@ impl Backend for MemoryBackend {
     fn sort<'a>(&'a self, sort: Sort<'a>) -> Answer<'a, Hits> {
         let current = self.view();
         if sort.inputs.iter().map(Hits::len).sum::<usize>() <= sort::QUICK {
-            let mut work = Work::new(QUICK_WORK);
+            let mut work = WorkBudget::new(QUICK_WORK);
             let sorted = match sort::prepared(&current, &sort, &mut work) {
                 Err(diagnostic) => Some(Err(diagnostic)),
                 Ok(prepared) if prepared.is_quick() => Some(prepared.sorted(&mut work)),
@@ -375,7 +377,7 @@ impl Backend for MemoryBackend {
                 keys: &keys,
             };
             // A limit on the number of records bounds the work, so there is no limit on its units.
-            let work = &mut Work::new(u64::MAX).in_turns(slice);
+            let work = &mut WorkBudget::new(u64::MAX).in_turns(slice);
             sort::prepared(&current, &sort, work)?.sorted(work)
         })
     }

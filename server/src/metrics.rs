@@ -134,7 +134,7 @@ impl Metrics {
             .collect();
         OperationDurations {
             within,
-            // The total is counted first and read last, so that no class exceeds it.
+            // The total is incremented first and read last, so no bucket exceeds it.
             count: counters
                 .outcomes
                 .iter()
@@ -191,7 +191,7 @@ impl Metrics {
         false
     }
 
-    /// Logs the number of refusals that were not logged, if the period began this long ago.
+    /// Logs the number of refusals left out of the log, if they have been counted for at least `period`.
     pub(crate) fn tell_refusals(&self, period: Duration) {
         let mut log = lock(&self.refusals);
         if log.since.is_some_and(|since| since.elapsed() >= period) {

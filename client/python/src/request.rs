@@ -28,11 +28,11 @@ pub(crate) const SIGNAL_TICK: Duration = Duration::from_millis(50);
 
 /// Converts the result into a Python object; called with the GIL held.
 type Reply = Box<dyn FnOnce(Python<'_>) -> PyResult<Py<PyAny>> + Send>;
-type Work = Pin<Box<dyn Future<Output = Reply> + Send>>;
+type ReplyFuture = Pin<Box<dyn Future<Output = Reply> + Send>>;
 
 /// Work whose result can be taken once.
 #[pyclass(frozen, module = "z3950._z3950")]
-pub(crate) struct Request(Mutex<Option<Local<Work>>>);
+pub(crate) struct Request(Mutex<Option<Local<ReplyFuture>>>);
 
 impl Request {
     pub(crate) fn new<T>(work: impl Future<Output = Result<T, Failure>> + Send + 'static) -> Self
@@ -93,11 +93,11 @@ impl Request {
         Self::of(Box::pin(work))
     }
 
-    fn of(work: Work) -> Self {
+    fn of(work: ReplyFuture) -> Self {
         Self(Mutex::new(Some(Local::new(work))))
     }
 
-    fn take(&self, process: Process) -> PyResult<Work> {
+    fn take(&self, process: Process) -> PyResult<ReplyFuture> {
         let mut work = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let work = work.take();
         work.ok_or_else(|| Error::new_err("the result of this request was taken before"))?
@@ -106,7 +106,7 @@ impl Request {
 }
 
 /// Converts the work to a task, which is cancelled when the returned future is dropped.
-fn begun(work: Work, shared: &Shared) -> Work {
+fn begun(work: ReplyFuture, shared: &Shared) -> ReplyFuture {
     let work = AbortOnDropHandle::new(shared.runtime.spawn(work));
     Box::pin(work.map(|ended| -> Reply {
         match ended {
@@ -117,7 +117,7 @@ fn begun(work: Work, shared: &Shared) -> Work {
 }
 
 /// Lets the work continue until it ends, but for at most a tick.
-fn tick(py: Python<'_>, shared: &Shared, work: &mut Work) -> PyResult<Option<Reply>> {
+fn tick(py: Python<'_>, shared: &Shared, work: &mut ReplyFuture) -> PyResult<Option<Reply>> {
     let step = || {
         let tick = async { timeout(SIGNAL_TICK, work).await };
         shared.runtime.block_on(tick).ok()

@@ -113,7 +113,7 @@ impl Connection {
         self.runtime.run(self.connection.update(action, records))
     }
 
-    /// Orders the record at a 1-based position in a result set of this connection.
+    /// Places an order for the record at a 1-based position in a result set of this connection.
     ///
     /// # Errors
     /// The errors of [`Connection::order`](crate::Connection::order).

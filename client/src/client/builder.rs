@@ -1,4 +1,4 @@
-//! Builds a client from values of the program: credentials, profiles, certificates, limits, proxy.
+//! Builds a client from values that the calling program gives: credentials, profiles, certificates, limits, proxy.
 
 use std::time::Duration;
 

@@ -46,7 +46,7 @@ pub(crate) struct TargetOutcome {
 }
 
 impl TargetOutcome {
-    /// Returns how like the records are to a publication that is looked up.
+    /// Returns how similar the records are to the publication that is looked up.
     pub(super) fn likeness(&self) -> Option<Likeness> {
         let by_title = self.found.as_ref()?.by_title.as_ref()?;
         Some(by_title.likeness)

@@ -284,7 +284,7 @@ impl<'a> Answerer<'a> {
             (None, Some(accepted)) => kind_for(accepted.to_str().unwrap_or_default()),
             (None, None) => XML,
         };
-        // Pages of other sites may read what anybody can by GET (Fetch standard, "CORS protocol").
+        // Pages from other origins may read any response to a GET without credentials (Fetch standard, "CORS protocol").
         let is_public = heading.carrier == Carrier::Url && heading.login.is_none();
         let striking = self.striking(|| subject(&heading.database, of_any));
         let timer = OperationTimer::begin(kind, &self.context.metrics);

@@ -14,7 +14,7 @@ use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::memory::attributes::{Look, LookTarget, WordOrder, look};
 use crate::memory::fields::{Fields, IndexId};
 use crate::memory::hits::HitSet;
-use crate::memory::index::{Edges, Exhausted, Index, Pattern, Terms, Work};
+use crate::memory::index::{Edges, Exhausted, Index, Pattern, Terms, WorkBudget};
 
 /// The result of a query in all databases.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ pub(in crate::memory) fn find<'a>(
     fields: &Fields,
     search: &Search<'_>,
     databases: Option<&[u16]>,
-    work: &mut Work,
+    work: &mut WorkBudget,
 ) -> Result<Evaluated<'a>, Diagnostic> {
     let mut evaluation = Evaluation::new(index, fields, search, databases, work);
     while let Some(step) = evaluation.steps.pop() {
@@ -72,7 +72,7 @@ struct Evaluation<'a, 'q> {
     fields: &'q Fields,
     search: &'q Search<'q>,
     databases: Option<&'q [u16]>,
-    work: &'q mut Work,
+    work: &'q mut WorkBudget,
     /// The results of trees that are waiting for their operator.
     steps: Vec<Step<'q>>,
     /// The results of trees that wait for their operator.
@@ -91,7 +91,7 @@ impl<'a, 'q> Evaluation<'a, 'q> {
         fields: &'q Fields,
         search: &'q Search<'q>,
         databases: Option<&'q [u16]>,
-        work: &'q mut Work,
+        work: &'q mut WorkBudget,
     ) -> Self {
         Self {
             index,
@@ -250,7 +250,7 @@ impl<'a, 'q> Evaluation<'a, 'q> {
             return Err(diagnostic(Condition::OPERATOR, "proximity"));
         }
         let proximity = Proximity::read(operator)?;
-        // An exclusion finds records without such a pair, so these records have no positions for the outer operator.
+        // With the exclusion flag, the records found have no matching pair of terms, and so no positions for the outer operator.
         if places && proximity.exclusion {
             let why = "exclusion inside proximity";
             return Err(diagnostic(Condition::PROXIMITY, why));
@@ -410,11 +410,11 @@ enum Where {
 /// Returns the records found by a lookup.
 ///
 /// # Errors
-/// The work is exhausted.
+/// The work budget is exhausted.
 pub(super) fn records<'a>(
     index: &'a Index,
     look: &Look<'_>,
-    work: &mut Work,
+    work: &mut WorkBudget,
 ) -> Result<HitSet<'a>, Exhausted> {
     let found = match &look.target {
         LookTarget::Having(of) => having(index, *of, work)?,
@@ -444,7 +444,11 @@ pub(super) fn records<'a>(
 }
 
 /// Returns the records with an entry in the index. For the indexes `docid` and `any`, these are all records.
-fn having<'a>(index: &'a Index, of: IndexId, work: &mut Work) -> Result<HitSet<'a>, Exhausted> {
+fn having<'a>(
+    index: &'a Index,
+    of: IndexId,
+    work: &mut WorkBudget,
+) -> Result<HitSet<'a>, Exhausted> {
     match of {
         IndexId::DOCID | IndexId::ANY => Ok(index.all()),
         of => index.having(of, work),
@@ -455,7 +459,7 @@ fn any_of<'a>(
     index: &'a Index,
     terms: Terms,
     wanted: &[Pattern],
-    work: &mut Work,
+    work: &mut WorkBudget,
 ) -> Result<HitSet<'a>, Exhausted> {
     let mut any = HitSet::default();
     for one in wanted {

@@ -63,7 +63,7 @@ impl Terms {
 
 /// The remaining work of a query, in units of about 50 ns of processor time.
 #[derive(Debug)]
-pub(super) struct Work {
+pub(super) struct WorkBudget {
     left: u64,
     /// The job's time slice; `None` for work that does not take turns.
     slice: Option<TimeSlice>,
@@ -79,7 +79,7 @@ const UNIT: Duration = Duration::from_nanos(50);
 /// The smallest change in the number of octets kept that is charged.
 const COUNTED: usize = 64 * 1024;
 
-/// The error that the work is used up or cancelled, or needs too much memory.
+/// The error that the work budget is used up or cancelled, or needs too much memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Exhausted;
 
@@ -91,7 +91,7 @@ impl From<Exhausted> for Diagnostic {
     }
 }
 
-impl Work {
+impl WorkBudget {
     /// Creates a budget of this number of units.
     pub(super) fn new(units: u64) -> Self {
         Self {
@@ -157,7 +157,7 @@ impl Work {
     /// Uses up the units that correspond to a duration, for work whose cost is not known in advance.
     ///
     /// # Errors
-    /// The same as for [`Work::spend`].
+    /// The same as for [`WorkBudget::spend`].
     pub(super) fn spend_time(&mut self, time: Duration) -> Result<(), Exhausted> {
         let units = time.as_nanos() / UNIT.as_nanos();
         self.spend(usize::try_from(units).unwrap_or(usize::MAX))

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::hits::{HitSet, RecordNumber, join, split};
-use super::index::{Exhausted, Index, Segment, Work};
+use super::index::{Exhausted, Index, Segment, WorkBudget};
 use super::snapshot::{Snapshot, View};
 use crate::backend::{HitList, Hits, RecordId, part_of};
 
@@ -107,11 +107,11 @@ impl Index {
     /// another backend, or is from before a reload.
     ///
     /// # Errors
-    /// The work is exhausted.
+    /// The work budget is exhausted.
     pub(super) fn adopt(
         &self,
         hits: &Hits,
-        work: &mut Work,
+        work: &mut WorkBudget,
     ) -> Result<Option<HitSet<'static>>, Exhausted> {
         let Some(list) = hits.downcast::<ResultList>() else {
             return Ok(None);
@@ -134,7 +134,7 @@ fn moved(
     set: HitSet<'static>,
     from: &Index,
     to: &Index,
-    work: &mut Work,
+    work: &mut WorkBudget,
 ) -> Result<HitSet<'static>, Exhausted> {
     let place_in_new = |number: u16| {
         let (segment, _) = from.segment(join(number, 0))?;

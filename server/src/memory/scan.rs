@@ -14,7 +14,7 @@ use super::attributes::{access_of, scan_start};
 use super::catalogue::Catalogue;
 use super::fields::{Fields, IndexId, Kind};
 use super::hits::HitSet;
-use super::index::{Browse, Exhausted, Index, Terms, Work};
+use super::index::{Browse, Exhausted, Index, Terms, WorkBudget};
 use crate::backend::{Facet, FacetRequest, Scan, Scanned};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 
@@ -26,7 +26,7 @@ use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 pub(super) fn scan(
     catalogue: &Catalogue,
     scan: &Scan<'_>,
-    work: &mut Work,
+    work: &mut WorkBudget,
 ) -> Result<Scanned, Diagnostic> {
     let databases = catalogue.selected(scan.databases)?;
     let index = &catalogue.index;
@@ -69,13 +69,13 @@ const MAX_TERM: usize = 256;
 /// are counted.
 ///
 /// # Errors
-/// The work is exhausted.
+/// The work budget is exhausted.
 pub(super) fn facets(
     index: &Index,
     fields: &Fields,
     hits: &HitSet<'_>,
     requests: &[FacetRequest],
-    work: &mut Work,
+    work: &mut WorkBudget,
 ) -> Result<Vec<Facet>, Exhausted> {
     let mut facets = Vec::new();
     for request in requests {

@@ -14,7 +14,7 @@ use self::key::{By, Key, Missing};
 pub use self::key::{RecordOrder, SortValues};
 use super::fields::{IndexId, Kind};
 use super::hits::RecordNumber;
-use super::index::{Exhausted, Work};
+use super::index::{Exhausted, WorkBudget};
 use super::result::ResultList;
 use super::snapshot::View;
 use crate::backend::{HitList, Hits, Sort};
@@ -42,7 +42,7 @@ pub(super) struct Prepared {
 pub(super) fn prepared(
     current: &View,
     sort: &Sort<'_>,
-    work: &mut Work,
+    work: &mut WorkBudget,
 ) -> Result<Prepared, Diagnostic> {
     if sort.keys.len() > MOST_KEYS {
         let most = MOST_KEYS.to_string();
@@ -69,7 +69,7 @@ pub(super) fn prepared(
 fn merged(
     current: &View,
     inputs: &[Hits],
-    work: &mut Work,
+    work: &mut WorkBudget,
 ) -> Result<(View, Vec<RecordNumber>), Diagnostic> {
     let gone = || diagnostic(Condition::RESULT_SET_DOES_NOT_EXIST, "");
     let lists: Option<Vec<&ResultList>> = inputs.iter().map(Hits::downcast).collect();
@@ -138,7 +138,7 @@ impl Prepared {
     ///
     /// # Errors
     /// Condition 213 for a record without a required key; 31 for too much work.
-    pub(super) fn sorted(self, work: &mut Work) -> Result<Hits, Diagnostic> {
+    pub(super) fn sorted(self, work: &mut WorkBudget) -> Result<Hits, Diagnostic> {
         let mut rows = Vec::with_capacity(self.records.len());
         for record in &self.records {
             let mut values = Vec::with_capacity(self.keys.len());
@@ -175,7 +175,7 @@ impl Prepared {
         &self,
         record: RecordNumber,
         key: &Key,
-        work: &mut Work,
+        work: &mut WorkBudget,
     ) -> Result<Option<Cow<'_, [u8]>>, Diagnostic> {
         work.spend(ROW_UNITS)?;
         match (self.found(record, key, work)?, &key.missing) {
@@ -190,7 +190,7 @@ impl Prepared {
         &self,
         record: RecordNumber,
         key: &Key,
-        work: &mut Work,
+        work: &mut WorkBudget,
     ) -> Result<Option<Cow<'_, [u8]>>, Exhausted> {
         let Some((segment, number)) = self.view.catalogue.index.segment(record) else {
             return Ok(None);

@@ -278,7 +278,7 @@ mod tests {
     #[test]
     fn only_secrets_are_redacted() {
         for (octets, expected) in [
-            // The credentials are in `open`, in `idPass`, or within indefinite lengths.
+            // The credentials are in `open`, in `idPass`, or in encodings of indefinite length.
             (
                 &b"\xb4\x09\x84\x01\x00\xa7\x04\x1a\x02me"[..],
                 &b"\xb4\x09\x84\x01\x00\xa7\x04\x1a\x02**"[..],

@@ -92,8 +92,8 @@ fn finished(mut program: std::process::Command) -> u64 {
     }
 }
 
-/// Measures searches with their first ten records, through `z3950d` and as requests to the nodes. Queries with other words are
-/// sent first, because nodes are slow in their first minutes.
+/// Measures searches that return their first ten records, through `z3950d` and sent to the nodes directly. Other queries are sent
+/// first, to warm up the nodes.
 async fn searches(cluster: &Cluster, daemon: &Daemon, samples: &[QuerySample]) {
     let database = ClusterDatabase::new(options(cluster, INDEX), layout()).expect("a database");
     let mut direct = Vec::new();

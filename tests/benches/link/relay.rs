@@ -49,7 +49,7 @@ impl Relay {
         );
         thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
-                // A client may send one round trip after it started to connect.
+                // A client cannot send data until one round trip after it starts to connect.
                 let connected = Instant::now() + link.round_trip;
                 let Ok(server) = TcpStream::connect((Ipv4Addr::LOCALHOST, server)) else {
                     continue;

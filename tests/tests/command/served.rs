@@ -25,7 +25,7 @@ fn text(path: &Path) -> &str {
     path.to_str().expect("UTF-8")
 }
 
-/// Writes two records to files of every form, and to a folder; returns their paths.
+/// Writes two records to a file in each form, and to a folder; returns the paths.
 fn write_files(folder: &Path) -> Vec<PathBuf> {
     let records = mrk::parse_all(TWO).expect("records");
     let mut paths = Vec::new();

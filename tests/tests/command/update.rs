@@ -346,7 +346,7 @@ fn r_f15_a_dry_run_prints_the_requests_and_sends_nothing() {
     let words = first["message"].as_str().expect("words");
     assert!(words.starts_with("would be sent: usmarc, "), "{words}");
 
-    // Records that cannot be sent are reported as in a real run, and so are arguments that do not fit.
+    // Unsendable records and invalid combinations of arguments are reported as in a real run.
     let whole = marc(TWO);
     let cut = bench.file("cut.mrc", &whole[..whole.len() - 20]);
     let ran = bench.update(&["insert", "--dry-run", &cut]);

@@ -20,7 +20,7 @@ const FORMS: [&str; 6] = ["marc", "marcxml", "marcxchange", "json", "mrk", "line
 /// The demo catalogue, which many tests search.
 const BOOKS: &str = include_str!("../../../server/src/memory/demo/books.mrk");
 
-/// Converts a file to a form, in a file next to it.
+/// Converts a file to a form, and writes the result next to it.
 fn convert(from: &Path, form: &str, codes: &[i32]) -> PathBuf {
     let name = from.file_name().unwrap_or_default().to_string_lossy();
     let to = from.with_file_name(format!("{name}.{form}"));

@@ -462,7 +462,7 @@ async fn a_reader_of_a_lookup_holds_no_session() {
     assert_eq!(server.sessions(), 1);
 }
 
-/// Only records with the same title count, and the position is that among all records found.
+/// Only records with the same title count. The position of a record is its position among all records found.
 #[tokio::test]
 async fn r_b9_a_publication_is_looked_up_by_title() {
     let client = Client::new();

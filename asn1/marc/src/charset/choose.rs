@@ -131,7 +131,7 @@ pub(crate) fn unimarc_sets(record: &MarcRecord) -> Option<UnimarcSets> {
     })
 }
 
-/// The length from which 100 $a of a bibliographic record is recognised.
+/// The minimum length of the 100 $a by which a bibliographic record is recognised as UNIMARC.
 const SHORTEST: usize = 17;
 const BIBLIOGRAPHIC_POSITION: usize = 26;
 const AUTHORITY_POSITION: usize = 13;

@@ -37,7 +37,7 @@ fn known_octets_of_a_target() {
         &[0xaa, 0x0b, 0x30, 9, 0x80, 3],
         b"eng",
         &[0x81, 2, b'H', b'i'],
-        // `languages` precedes `commonAccessInfo`.
+        // `languages` has tag 101, but comes before `commonAccessInfo`.
         &[0xbf, 0x65, 3, 0x1b, 1, b'x'],
     ]
     .concat();

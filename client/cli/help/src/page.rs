@@ -344,7 +344,7 @@ impl Page {
     }
 }
 
-/// Returns the values of an argument if they are explained.
+/// Returns the possible values of an argument if at least one of them has a help text.
 pub(crate) fn explained(arg: &Arg) -> Option<Vec<PossibleValue>> {
     let values = possible_values(arg);
     let is_any = values.iter().any(|value| value.get_help().is_some());

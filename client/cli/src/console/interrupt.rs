@@ -8,7 +8,7 @@ use tokio::sync::watch;
 
 use crate::console::exit::Exit;
 
-/// The handle to signals that have arrived.
+/// A handle to check for, and wait for, signals that end the program.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Interrupt;
 

@@ -65,7 +65,7 @@ fn fitting(question: &str, columns: usize) -> String {
     chosen.map_or_else(|| cut_to("Enter, a, q", columns), str::to_owned)
 }
 
-/// Loads the lines of a history file. Lines that would not be shown as they are, which no one has typed, are removed from it.
+/// Loads a history file. Lines with unprintable characters, which nobody can have typed, are removed from it.
 fn load(path: &Path, editor: &mut Editor<Assistant, DefaultHistory>) {
     if !may_be_history(path) || editor.load_history(path).is_err() {
         return;

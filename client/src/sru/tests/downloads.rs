@@ -262,7 +262,7 @@ async fn audit_r_a7_an_ampersand_that_is_not_escaped_is_text() {
             assert!(XmlElement::read(record.octets()).is_ok(), "{text}");
         }
     }
-    // What it stands in need not be a record.
+    // The unescaped ampersand may also be in a diagnostic.
     let diagnostic = refused(4, "AT&T");
     let peer = Peer::new([diagnostic]);
     let connection = peer.connect().await;

@@ -276,7 +276,7 @@ async fn audit_c3_a_named_certificate_needs_no_authority() {
     };
     let found = heard(server(late, None).await, &late_options).await;
     assert!(found.contains("expired on 2002-01-01"), "{found}");
-    // A named certificate is itself trusted, but certificates issued by it are not.
+    // If `roots` has a server's certificate, that certificate alone is trusted, and not others from the same issuer.
     let found = heard(
         server(stranger.certify(HOST, unchanged), None).await,
         &options,

@@ -97,7 +97,7 @@ fn data(field: Span<'_>, mode: Mode) -> Result<Octets, UrlError> {
     Content::any(mode).decode_with(field, RESERVED)
 }
 
-/// Returns the offset of the first three octets accepted by `wanted`, or the length of the field.
+/// Returns the offset of the first sequence of three octets that `wanted` accepts, or the length of the field.
 fn position(field: Span<'_>, wanted: impl Fn(&[u8]) -> bool) -> usize {
     let octets = field.octets();
     octets.windows(3).position(wanted).unwrap_or(octets.len())

@@ -30,7 +30,7 @@ pub(super) const ANSWER_OCTETS: usize = 64 * 1024;
 /// The maximum number of octets of any answer.
 pub(super) const MOST_ANSWER_OCTETS: usize = 64 << 20;
 
-/// Returns the maximum number of octets of the answer to a plan, given the maximum of a record.
+/// Returns the maximum number of octets of the answer to a plan, given the maximum size of a record.
 pub(super) fn limit<L: Leaf>(plan: &Plan<'_, L>, record: usize) -> usize {
     let of_row = if plan.page.with_records {
         record

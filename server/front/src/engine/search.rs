@@ -212,7 +212,7 @@ async fn find_by<D: EngineDatabase>(
     };
     let answer = database.ask(&plan, None).await;
     let answer = answer.map_err(|error| database.failure(&error))?;
-    // If a shard is missing, that is reported, and its fields are not checked, which could take long.
+    // If a shard is missing, that is reported without checking the fields of the index, because this check could take long.
     let index = answer.index.as_deref();
     if answer.missing.is_none() && database.has_changed(reader, index).await? {
         return Ok(None);

@@ -268,7 +268,7 @@ struct LeftOut<'a> {
     back: String,
 }
 
-/// A record that cannot be in a file, or a database whose records could not be retrieved.
+/// A record that cannot be written to the file, or a database whose records could not be retrieved.
 struct LeftOutRecord {
     place: String,
     title: String,

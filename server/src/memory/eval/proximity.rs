@@ -9,7 +9,7 @@ use z3950_asn1::apdu::{KnownProximityUnit, ProximityOperator, ProximityUnitCode,
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::memory::hits::HitSet;
 use crate::memory::hits::RecordNumber;
-use crate::memory::index::{Exhausted, WordPlace, WordPlaces, Work};
+use crate::memory::index::{Exhausted, WordPlace, WordPlaces, WorkBudget};
 
 /// A supported proximity operator.
 #[derive(Clone, Copy, Debug)]
@@ -94,13 +94,13 @@ impl Spans {
     /// must be in ascending order of records.
     ///
     /// # Errors
-    /// The work is exhausted, or there are too many spans.
+    /// The work budget is exhausted, or there are too many spans.
     pub(super) fn add(
         &mut self,
         proximity: &Proximity,
         entries: Entries<'_>,
         all: bool,
-        work: &mut Work,
+        work: &mut WorkBudget,
     ) -> Result<(), Exhausted> {
         entries.each(work, &mut |record, left, right, work| {
             let is_found = |near: &[Span]| near.last().is_some_and(|last| last.record == record);
@@ -191,14 +191,14 @@ pub(super) struct Entries<'a> {
 
 /// A callback that gets the spans of both operands in one entry.
 type OfEntry<'f> =
-    &'f mut dyn FnMut(RecordNumber, &[Span], &[Span], &mut Work) -> Result<(), Exhausted>;
+    &'f mut dyn FnMut(RecordNumber, &[Span], &[Span], &mut WorkBudget) -> Result<(), Exhausted>;
 
 /// The number of entry boundaries passed per unit of work.
 const BOUNDARIES_A_UNIT: usize = 8;
 
 impl Entries<'_> {
     /// Visits the entries that have spans of both operands.
-    fn each(self, work: &mut Work, of_entry: OfEntry<'_>) -> Result<(), Exhausted> {
+    fn each(self, work: &mut WorkBudget, of_entry: OfEntry<'_>) -> Result<(), Exhausted> {
         let mut records = self.boundaries.by_record().peekable();
         let Some((first, _)) = records.peek() else {
             return Ok(());

@@ -17,7 +17,7 @@ use crate::backend::{Hits, Search};
 use crate::diagnostic::Diagnostic;
 use crate::memory::fields::Fields;
 use crate::memory::hits::{HitSet, Part};
-use crate::memory::index::{Index, SegmentBuilder, Work};
+use crate::memory::index::{Index, SegmentBuilder, WorkBudget};
 use crate::memory::{AccessPoints, MOST_WORK, Profile};
 
 /// A few records in an index.
@@ -75,7 +75,7 @@ impl Catalogue {
             &self.fields,
             &search,
             None,
-            &mut Work::new(self.work),
+            &mut WorkBudget::new(self.work),
         )
     }
 

@@ -7,7 +7,7 @@ use z3950_asn1::apdu::Term;
 
 use super::dictionary::Dictionary;
 use super::find::FIND_UNITS;
-use super::{Exhausted, Index, STRINGS_A_UNIT, Terms, Work};
+use super::{Exhausted, Index, STRINGS_A_UNIT, Terms, WorkBudget};
 use crate::backend::{ScanTerm, Scanned};
 use crate::memory::hits::{HitSet, Part};
 
@@ -32,11 +32,11 @@ impl Index {
     /// Returns the terms in this range that occur in any record.
     ///
     /// # Errors
-    /// The work is exhausted.
+    /// The work budget is exhausted.
     pub(in crate::memory) fn browse(
         &self,
         browse: &Browse<'_>,
-        work: &mut Work,
+        work: &mut WorkBudget,
     ) -> Result<Scanned, Exhausted> {
         let (mut up, mut down) = (Vec::new(), Vec::new());
         for (number, segment, _) in self.segments() {
@@ -105,7 +105,7 @@ impl Cursor<'_> {
     }
 
     /// Moves to the next term in the remaining strings.
-    fn advance(&mut self, work: &mut Work) -> Result<(), Exhausted> {
+    fn advance(&mut self, work: &mut WorkBudget) -> Result<(), Exhausted> {
         let before = self.left.len();
         let term = if self.backwards {
             self.dictionary.last(self.left.clone())
@@ -126,7 +126,7 @@ fn taken(
     cursors: &mut [Cursor<'_>],
     most: usize,
     step: usize,
-    work: &mut Work,
+    work: &mut WorkBudget,
 ) -> Result<Vec<ScanTerm>, Exhausted> {
     let mut terms = Vec::new();
     while terms.len() < most {
@@ -146,7 +146,7 @@ fn taken(
 }
 
 /// Returns the next term, of all cursors, that occurs in any record, and moves the cursors past it.
-fn next(cursors: &mut [Cursor<'_>], work: &mut Work) -> Result<Option<ScanTerm>, Exhausted> {
+fn next(cursors: &mut [Cursor<'_>], work: &mut WorkBudget) -> Result<Option<ScanTerm>, Exhausted> {
     let backwards = cursors.first().is_some_and(|cursor| cursor.backwards);
     loop {
         work.spend(cursors.len())?;
@@ -183,13 +183,13 @@ impl Index {
     /// Returns the first record that has a term, in ISO 2709; `within` is as in [`Browse`].
     ///
     /// # Errors
-    /// The work is exhausted.
+    /// The work budget is exhausted.
     pub(in crate::memory) fn first_with(
         &self,
         terms: Terms,
         term: &[u8],
         within: Option<&HitSet<'_>>,
-        work: &mut Work,
+        work: &mut WorkBudget,
     ) -> Result<Option<&Bytes>, Exhausted> {
         for (number, segment, _) in self.segments() {
             let within = match within.map(|within| within.part(number)) {
@@ -217,12 +217,12 @@ impl Index {
     /// The list is charged to the work.
     ///
     /// # Errors
-    /// The work is exhausted, or needs too much memory.
+    /// The work budget is exhausted, or needs too much memory.
     pub(in crate::memory) fn tally(
         &self,
         terms: Terms,
         within: &HitSet<'_>,
-        work: &mut Work,
+        work: &mut WorkBudget,
     ) -> Result<Vec<(&[u8], usize)>, Exhausted> {
         let kept = work.kept();
         let mut counted: Vec<(&[u8], usize)> = Vec::new();

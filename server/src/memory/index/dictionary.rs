@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::postings::{List, Postings};
 use super::strings::Strings;
-use super::{Exhausted, Work};
+use super::{Exhausted, WorkBudget};
 use crate::memory::fields::{IndexId, IndexSet};
 use crate::memory::hits::{Bits, Part, Union};
 
@@ -211,11 +211,11 @@ impl<'a> Dictionary<'a> {
     /// Returns the records that have any of these terms.
     ///
     /// # Errors
-    /// The work is exhausted.
+    /// The work budget is exhausted.
     pub(super) fn union(
         &self,
         terms: impl Iterator<Item = u32>,
-        work: &mut Work,
+        work: &mut WorkBudget,
     ) -> Result<Part<'a>, Exhausted> {
         let mut union = Union::default();
         for term in terms {

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::dictionary::Dictionary;
 use super::segment::Segment;
-use super::{BOUNDARY, Exhausted, Index, STRINGS_A_UNIT, Terms, Work};
+use super::{BOUNDARY, Exhausted, Index, STRINGS_A_UNIT, Terms, WorkBudget};
 use crate::memory::fields::IndexId;
 use crate::memory::hits::{HitSet, Part};
 
@@ -26,12 +26,12 @@ impl Index {
     /// Returns the records with a term that matches the pattern.
     ///
     /// # Errors
-    /// The work is exhausted.
+    /// The work budget is exhausted.
     pub(in crate::memory) fn find(
         &self,
         terms: Terms,
         pattern: &Pattern,
-        work: &mut Work,
+        work: &mut WorkBudget,
     ) -> Result<HitSet<'_>, Exhausted> {
         self.parts(|segment| {
             work.spend(FIND_UNITS)?;
@@ -42,7 +42,7 @@ impl Index {
     /// Returns the set of records that `find` returns for each segment.
     ///
     /// # Errors
-    /// The work is exhausted.
+    /// The work budget is exhausted.
     pub(super) fn parts<'a>(
         &'a self,
         mut of: impl FnMut(&'a Segment) -> Result<Part<'a>, Exhausted>,
@@ -57,11 +57,11 @@ impl Index {
     /// Returns the records with a text in the index or, in an index of keys, with a key.
     ///
     /// # Errors
-    /// The work is exhausted.
+    /// The work budget is exhausted.
     pub(in crate::memory) fn having(
         &self,
         index: IndexId,
-        work: &mut Work,
+        work: &mut WorkBudget,
     ) -> Result<HitSet<'_>, Exhausted> {
         let boundary = Pattern::Exact(BOUNDARY.to_owned());
         self.parts(|segment| {
@@ -90,7 +90,7 @@ fn in_segment<'a>(
     segment: &'a Segment,
     terms: Terms,
     pattern: &Pattern,
-    work: &mut Work,
+    work: &mut WorkBudget,
 ) -> Result<Part<'a>, Exhausted> {
     let dictionary = segment.dictionary(terms);
     match matches(&dictionary, pattern, work)? {
@@ -162,7 +162,7 @@ pub(super) enum Matches {
 }
 
 /// A function that tests whether a term matches.
-type Test<'t> = &'t dyn Fn(&[u8], &mut Work) -> Result<bool, Exhausted>;
+type Test<'t> = &'t dyn Fn(&[u8], &mut WorkBudget) -> Result<bool, Exhausted>;
 
 /// The units of work for finding a string in a segment.
 pub(super) const FIND_UNITS: usize = 8;
@@ -178,14 +178,14 @@ const FIRST_WORD: Bound<&str> = Bound::Included(" ");
 /// [`Pattern::Exact`].
 ///
 /// # Errors
-/// The work is exhausted.
+/// The work budget is exhausted.
 pub(super) fn matches(
     dictionary: &Dictionary<'_>,
     pattern: &Pattern,
-    work: &mut Work,
+    work: &mut WorkBudget,
 ) -> Result<Matches, Exhausted> {
     let strings = dictionary.strings();
-    let test = |range: Range<u32>, work: &mut Work, is_like: Test<'_>| {
+    let test = |range: Range<u32>, work: &mut WorkBudget, is_like: Test<'_>| {
         work.spend(range.len() / STRINGS_A_UNIT)?;
         let mut found = Vec::new();
         for term in dictionary.terms(range) {
@@ -224,7 +224,7 @@ pub(super) fn matches(
             Matches::Range(strings.between(from, to.as_ref().map(String::as_str)))
         }
         Pattern::Ends(end) => {
-            let ends = |term: &[u8], _: &mut Work| Ok(term.ends_with(end.as_bytes()));
+            let ends = |term: &[u8], _: &mut WorkBudget| Ok(term.ends_with(end.as_bytes()));
             test(words(), work, &ends)?
         }
         // Searching the octets of all strings is faster than going from term to term.
@@ -235,7 +235,7 @@ pub(super) fn matches(
             Matches::List(found)
         }
         Pattern::Masked { prefix, mask } => {
-            let is_like = |term: &[u8], work: &mut Work| {
+            let is_like = |term: &[u8], work: &mut WorkBudget| {
                 work.spend(mask.len() * term.len() / MASK_STEPS_A_UNIT)?;
                 Ok(std::str::from_utf8(term).is_ok_and(|term| fits(mask, term)))
             };
@@ -243,7 +243,7 @@ pub(super) fn matches(
         }
         #[cfg(feature = "regex")]
         Pattern::Matches { prefix, regex, .. } => {
-            let is_like = |term: &[u8], work: &mut Work| {
+            let is_like = |term: &[u8], work: &mut WorkBudget| {
                 // The cost of an expression is not known beforehand, so the elapsed time is charged.
                 let begun = Instant::now();
                 let is_match = std::str::from_utf8(term).is_ok_and(|term| regex.is_match(term));

@@ -4,7 +4,7 @@ use super::dictionary::Dictionary;
 use super::find::{FIND_UNITS, Matches, Pattern, matches};
 use super::postings::{Class, List, at, place, record};
 use super::segment::Segment;
-use super::{BOUNDARY, Exhausted, Index, Terms, Work};
+use super::{BOUNDARY, Exhausted, Index, Terms, WorkBudget};
 use crate::memory::fields::{IndexId, SUBFIELD_MARK};
 use crate::memory::hits::RecordNumber;
 use crate::memory::hits::{HitSet, Part, Union, common, join};
@@ -34,13 +34,13 @@ impl Index {
     /// Returns the records with an entry of the index in which adjacent words match the patterns.
     ///
     /// # Errors
-    /// The work is exhausted.
+    /// The work budget is exhausted.
     pub(in crate::memory) fn phrase(
         &self,
         index: IndexId,
         words: &[Pattern],
         edges: Edges,
-        work: &mut Work,
+        work: &mut WorkBudget,
     ) -> Result<HitSet<'_>, Exhausted> {
         if let [only] = words
             && edges == Edges::default()
@@ -53,14 +53,14 @@ impl Index {
     /// Returns the positions of a phrase, as those of its first word, in the given records; `None` stands for all records.
     ///
     /// # Errors
-    /// The work is exhausted.
+    /// The work budget is exhausted.
     pub(in crate::memory) fn phrase_places(
         &self,
         index: IndexId,
         words: &[Pattern],
         edges: Edges,
         within: Option<&HitSet<'_>>,
-        work: &mut Work,
+        work: &mut WorkBudget,
     ) -> Result<WordPlaces, Exhausted> {
         let mut places = WordPlaces::default();
         for (number, segment, _) in self.segments() {
@@ -81,11 +81,11 @@ impl Index {
     /// last text.
     ///
     /// # Errors
-    /// The work is exhausted.
+    /// The work budget is exhausted.
     pub(in crate::memory) fn boundaries(
         &self,
         within: &HitSet<'_>,
-        work: &mut Work,
+        work: &mut WorkBudget,
     ) -> Result<WordPlaces, Exhausted> {
         let mut places = WordPlaces::default();
         for (number, segment, _) in self.segments() {
@@ -120,7 +120,7 @@ fn records_in<'a>(
     index: IndexId,
     words: &[Pattern],
     edges: Edges,
-    work: &mut Work,
+    work: &mut WorkBudget,
 ) -> Result<Part<'a>, Exhausted> {
     let steps = steps(segment, index, words, work)?;
     if edges == Edges::default()
@@ -140,7 +140,7 @@ fn steps<'a>(
     segment: &'a Segment,
     index: IndexId,
     words: &[Pattern],
-    work: &mut Work,
+    work: &mut WorkBudget,
 ) -> Result<Vec<PhraseWord<'a>>, Exhausted> {
     let single = segment.dictionary(Terms::Words(index));
     let pairs = segment.pairs(index);
@@ -181,7 +181,7 @@ fn places_in(
     (steps, words): (Vec<PhraseWord<'_>>, usize),
     edges: Edges,
     within: Option<&Part<'_>>,
-    work: &mut Work,
+    work: &mut WorkBudget,
 ) -> Result<Vec<u32>, Exhausted> {
     let mut starts: Vec<u32> = Vec::new();
     let of_first = steps.first().map_or(&[][..], |step| &step.lists);
@@ -210,7 +210,7 @@ fn places_in(
 fn lists_of<'a>(
     dictionary: &Dictionary<'a>,
     word: &Pattern,
-    work: &mut Work,
+    work: &mut WorkBudget,
 ) -> Result<Vec<List<'a>>, Exhausted> {
     let terms = matches(dictionary, word, work)?;
     let mut lists = Vec::new();
@@ -242,7 +242,7 @@ impl<'a> PhraseWord<'a> {
 }
 
 /// Returns the records of several lists.
-fn part<'a>(lists: &[List<'a>], work: &mut Work) -> Result<Part<'a>, Exhausted> {
+fn part<'a>(lists: &[List<'a>], work: &mut WorkBudget) -> Result<Part<'a>, Exhausted> {
     for list in lists {
         work.spend(1 + list.units())?;
     }
@@ -258,7 +258,7 @@ fn part<'a>(lists: &[List<'a>], work: &mut Work) -> Result<Part<'a>, Exhausted> 
 fn in_class(
     mut steps: Vec<InClass<'_, '_>>,
     within: Option<&Part<'_>>,
-    work: &mut Work,
+    work: &mut WorkBudget,
 ) -> Result<Vec<u32>, Exhausted> {
     // The rarest word leaves the fewest records and positions to check.
     steps.sort_by_key(|step| step.records);
@@ -299,7 +299,7 @@ fn places_of<'a>(
     lists: impl Iterator<Item = List<'a>>,
     records: &Part<'_>,
     before: u16,
-    work: &mut Work,
+    work: &mut WorkBudget,
 ) -> Result<Vec<u32>, Exhausted> {
     let mut found = Vec::new();
     let mut is_sorted = true;
@@ -325,15 +325,15 @@ const PLACES_A_UNIT: usize = 16;
 /// The number of positions that are sorted per unit of work.
 const SORTED_A_UNIT: usize = 4;
 
-/// Returns the positions of text boundaries, restricted to some records, minus `before`; in ascending order.
+/// Returns the positions of text boundaries in some records, each reduced by `before`, in ascending order.
 ///
 /// # Errors
-/// The work is exhausted.
+/// The work budget is exhausted.
 fn boundaries(
     dictionary: &Dictionary<'_>,
     records: &Part<'_>,
     before: u16,
-    work: &mut Work,
+    work: &mut WorkBudget,
 ) -> Result<Vec<u32>, Exhausted> {
     let boundary = dictionary.strings().find(BOUNDARY.as_bytes());
     let lists = boundary
@@ -348,7 +348,7 @@ fn at_edge(
     dictionary: &Dictionary<'_>,
     edge: Edge,
     behind: u16,
-    work: &mut Work,
+    work: &mut WorkBudget,
 ) -> Result<(), Exhausted> {
     work.spend(starts.len() / PLACES_A_UNIT)?;
     let mut records: Vec<_> = starts.iter().map(|start| record(*start)).collect();

@@ -56,8 +56,8 @@ fn numbers(index: &Index, hits: &HitSet<'_>) -> Vec<usize> {
 
 /// Returns more work than a query needs, because a regular expression is charged for elapsed time, during which other tests
 /// run too.
-fn work() -> Work {
-    Work::new(1_000_000_000)
+fn work() -> WorkBudget {
+    WorkBudget::new(1_000_000_000)
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn places_count_words_and_boundaries() {
         };
         places.by_record().map(of).collect()
     };
-    let of = |pattern, mut work: Work| {
+    let of = |pattern, mut work: WorkBudget| {
         let edges = Edges::default();
         index.phrase_places(IndexId::ANY, &[pattern], edges, None, &mut work)
     };
@@ -210,7 +210,7 @@ fn places_count_words_and_boundaries() {
         boundaries,
         BTreeMap::from([(2, vec![0, 2, first + 3, first + 5])])
     );
-    assert_eq!(of(Pattern::Any, Work::new(3)), Err(Exhausted));
+    assert_eq!(of(Pattern::Any, WorkBudget::new(3)), Err(Exhausted));
 }
 
 #[test]

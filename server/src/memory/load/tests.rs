@@ -220,7 +220,7 @@ fn audit_a7_only_intact_files_replace_the_records_served() {
             [&*a, &b[..b.len() - 1]].concat(),
             Err("what is served: record 2 at octet 60 is incomplete: no record terminator"),
         ),
-        // The error names the record with the loss.
+        // The error names the record that would lose data.
         (
             [&*with_wrong_length(a.clone()), &*b, &c[..c.len() - 9]].concat(),
             Err("what is served: record 3 "),

@@ -9,7 +9,7 @@ use z3950_marc::iso2709;
 use crate::backend::Scanned;
 use crate::memory::fields::{Fields, IndexId, Kind, SUBFIELD_MARK};
 use crate::memory::hits::HitSet;
-use crate::memory::index::{Exhausted, Index, Terms, Work, shortened};
+use crate::memory::index::{Exhausted, Index, Terms, WorkBudget, shortened};
 use crate::memory::words::words;
 
 /// The maximum number of octets of a display form. Longer texts are not headings, so they are shown folded.
@@ -23,13 +23,13 @@ const OCTETS_A_UNIT: usize = 8;
 /// `within` are the records that were scanned; `None` for all.
 ///
 /// # Errors
-/// The work is exhausted. The remaining terms then do not have a display form.
+/// The work budget is exhausted. The remaining terms then do not have a display form.
 pub(super) fn add(
     all: (&Index, &Fields),
     terms: Terms,
     within: Option<&HitSet<'_>>,
     scanned: &mut Scanned,
-    work: &mut Work,
+    work: &mut WorkBudget,
 ) -> Result<(), Exhausted> {
     let Some(mut printed) = PrintedEntries::new(all, terms, within) else {
         return Ok(());
@@ -76,8 +76,12 @@ impl<'a> PrintedEntries<'a> {
     /// Returns a term as printed in the first record that has it; `None` if the printed form equals the term, or is too long.
     ///
     /// # Errors
-    /// The work is exhausted.
-    pub(super) fn of(&mut self, term: &[u8], work: &mut Work) -> Result<Option<String>, Exhausted> {
+    /// The work budget is exhausted.
+    pub(super) fn of(
+        &mut self,
+        term: &[u8],
+        work: &mut WorkBudget,
+    ) -> Result<Option<String>, Exhausted> {
         let Ok(text) = std::str::from_utf8(term) else {
             return Ok(None);
         };

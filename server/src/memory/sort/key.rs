@@ -251,7 +251,7 @@ fn field(name: &[u8]) -> Option<(Tag, Option<u8>)> {
         .then_some((Tag(*tag), code))
 }
 
-/// Returns a text without nonfiling characters, unless it has no others.
+/// Removes the nonfiling characters from a text. If nothing would be left, only their marks are removed.
 pub(in crate::memory) fn filed(text: &str) -> String {
     let rest = text
         .strip_prefix(NOT_FILED)

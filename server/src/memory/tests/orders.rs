@@ -377,7 +377,7 @@ fn nonfiling_characters_are_ignored() {
         title("2", "10", "The quick fox"),
         title("3", "12", "A bird"),
         title("4", "15", "\"The dog\""),
-        // The first title is only an article, and the next has fewer characters than its indicator says are not filed.
+        // The first title is only an article, and the next is shorter than the number of nonfiling characters in its indicator.
         title("5", "14", "The "),
         title("6", "19", "Cat"),
         title("7", "12", "L'\u{e9}t\u{e9}"),

@@ -44,7 +44,7 @@ pub(super) struct Ledger {
     next_request: Option<Instant>,
 }
 
-/// The time at which the next request may be sent in any of the sessions.
+/// The earliest time at which any of the sessions may send the next request.
 #[derive(Debug, Default)]
 pub(super) struct Pacer(Mutex<Option<Instant>>);
 

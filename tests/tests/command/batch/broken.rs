@@ -263,7 +263,7 @@ fn nohup_keeps_a_batch_from_ending_with_its_terminal() {
     let server = catalogue().fault(When::search().nth(5), slow).start();
     let folder = folder();
     let arguments = arguments(&server, folder.path());
-    // Where standard output is a terminal, nohup writes a file in its folder.
+    // If standard output were a terminal, nohup would create a file in the current folder.
     let child = command("nohup")
         .arg(program::path("z3950"))
         .args(&arguments)

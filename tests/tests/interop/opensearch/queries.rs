@@ -138,7 +138,7 @@ async fn audit_r_l1_hostile_queries_are_answered_or_refused() {
     cluster.wait_for_green();
 }
 
-/// Each text is treated literally, and finds nothing else.
+/// Each text is matched literally: a search for it finds its own record only.
 #[tokio::test(flavor = "multi_thread")]
 async fn audit_r_l1_hostile_texts_are_texts() {
     let Some(cluster) = Cluster::shared() else {

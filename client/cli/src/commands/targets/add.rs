@@ -25,7 +25,7 @@ use crate::console::exit::Exit;
 use crate::console::interrupt::{Interrupt, Stopped};
 use crate::console::output::{Failure, Output};
 
-/// A new profile; serialized, the options as in its file.
+/// A new profile. Its serialized form is the options as they are in the profile's file.
 #[derive(Debug, Args, Serialize)]
 pub(crate) struct Add {
     /// The name of the profile: letters, digits, - and _.

@@ -73,7 +73,7 @@ fn is_mark(character: char) -> bool {
     unicode_normalization::char::is_combining_mark(character)
 }
 
-/// Returns a text with placeholders as one word; `None` if it consists only of masks.
+/// Parses a text with masks as a single word; returns `None` if it consists only of masks.
 pub(super) fn one_word(word: &str) -> Option<Word> {
     let mut parts: Vec<WordPart> = Vec::new();
     for character in word.chars() {

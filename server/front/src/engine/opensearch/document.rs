@@ -94,7 +94,7 @@ impl EngineLayout {
         add(NUMBER.to_owned(), json!({ "type": "long" }));
         let rows = self.map().points().rows().iter();
         for index in rows.filter_map(|row| self.map().by_name(&row.name)) {
-            // Values by document are needed only for terms that are scanned or counted.
+            // Doc values are needed only for terms that are scanned or counted.
             let by_document = self.is_scanned(index) || self.is_counted(index);
             let keyword = json!({ "type": "keyword", "doc_values": by_document });
             if self.map().kind(index) == Kind::Text {

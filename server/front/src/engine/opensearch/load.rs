@@ -19,10 +19,10 @@ use super::index::{ClusterIndex, IndexError, IndexState, REFRESH};
 use crate::engine::layout::EngineLayout;
 use crate::engine::link::Draft;
 
-/// The work of a load.
+/// What a load does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoadWork {
-    /// It adds records, and replaces those with the same identifiers.
+    /// Adds records, and replaces those with the same identifiers.
     Add,
     /// It deletes records.
     Delete,

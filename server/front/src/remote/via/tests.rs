@@ -197,7 +197,7 @@ fn busy_chains_are_limited_in_number_and_idle_ones_give_way() {
         .map(|at| upstreams(at).expect("room"))
         .collect();
     assert!(upstreams(0).is_ok_and(|again| Arc::ptr_eq(&again[0], &used[0][0])));
-    // The second chain has not been used for the longest time, so it gives way even if its targets are still held.
+    // The second chain is the least recently used, so it is evicted even if its targets are still in use.
     assert!(upstreams(MAX_CHAINS).is_ok());
     assert!(load(1).is_none() && load(0).is_some());
     assert!(upstreams(1).is_ok() && load(2).is_none());

@@ -10,7 +10,7 @@ use crate::backend::FacetRequest;
 use crate::budget::Budget;
 use crate::limits::Limits;
 use crate::memory::fields::Fields;
-use crate::memory::index::Work;
+use crate::memory::index::WorkBudget;
 use crate::memory::scan::facets;
 use crate::memory::{AccessPoints, MOST_WORK, Profile};
 use crate::testing::record;
@@ -93,7 +93,7 @@ fn terms_are_counted_over_the_hits() {
             &catalogue.fields,
             &hits,
             std::slice::from_ref(&request),
-            &mut Work::new(MOST_WORK),
+            &mut WorkBudget::new(MOST_WORK),
         )
         .expect("little work");
         let shown = found.first().map(|facet| {
@@ -142,7 +142,7 @@ fn whole_entries_are_shown_as_printed_up_to_a_length() {
     };
     let term = |text: String| Term::General(text.into_bytes().into());
     let (printed, folded) = (term("Ä".repeat(short)), term("a".repeat(long)));
-    assert_eq!(shown(&mut Work::new(MOST_WORK)), [printed, folded]);
+    assert_eq!(shown(&mut WorkBudget::new(MOST_WORK)), [printed, folded]);
 }
 
 /// Returns a catalogue of 6,000 different words, the octets charged for a facet of these words, and the facet.
@@ -166,11 +166,11 @@ fn many_words() -> (Catalogue, usize, FacetRequest) {
     (catalogue, 2 * step, request)
 }
 
-/// Returns the number of facets, or `None` if the work is exhausted, and the units of work that are left.
+/// Returns the number of facets, or `None` if the work budget is exhausted, and the units of work that are left.
 fn facets_with(
     catalogue: &Catalogue,
     requests: &[FacetRequest],
-    mut work: Work,
+    mut work: WorkBudget,
 ) -> (Option<usize>, u64) {
     let hits = catalogue.index.all();
     let found = facets(
@@ -187,7 +187,7 @@ fn facets_with(
 fn facets_take_work_like_searches() {
     let (catalogue, _, request) = many_words();
     let units = |requests: &[FacetRequest]| {
-        let (count, left) = facets_with(&catalogue, requests, Work::new(MOST_WORK));
+        let (count, left) = facets_with(&catalogue, requests, WorkBudget::new(MOST_WORK));
         assert_eq!(count, Some(requests.len()));
         MOST_WORK - left
     };
@@ -202,7 +202,7 @@ fn facets_take_work_like_searches() {
     let sixteen = vec![request; 16];
     assert_eq!(units(&sixteen), 16 * one);
     for (units, expected) in [(16 * one, Some(16)), (16 * one - 1, None), (one, None)] {
-        let (count, _) = facets_with(&catalogue, &sixteen, Work::new(units));
+        let (count, _) = facets_with(&catalogue, &sixteen, WorkBudget::new(units));
         assert_eq!(count, expected, "{units}");
     }
 }
@@ -216,7 +216,7 @@ fn the_terms_of_a_facet_count_while_they_are_sorted() {
             ..Limits::default()
         };
         let account = Budget::new(&limits).common_account();
-        let work = Work::new(MOST_WORK).charged_to(Some(account));
+        let work = WorkBudget::new(MOST_WORK).charged_to(Some(account));
         let requests = vec![request.clone(); 3];
         let (count, _) = facets_with(&catalogue, &requests, work);
         assert_eq!(count, expected, "{most}");

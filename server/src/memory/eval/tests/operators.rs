@@ -10,7 +10,7 @@ use crate::budget::Budget;
 use crate::limits::Limits;
 use crate::memory::MOST_WORK;
 use crate::memory::fields::Fields;
-use crate::memory::index::Work;
+use crate::memory::index::WorkBudget;
 use crate::testing::record;
 
 #[test]
@@ -121,7 +121,7 @@ fn octets_that_wait_for_operators_are_limited() {
     let catalogue = Catalogue::small();
     let (databases, query) = ([DatabaseName::from("cat")], pqf("war"));
     let search = Search::new(&databases, &query);
-    let work = &mut Work::new(MOST_WORK);
+    let work = &mut WorkBudget::new(MOST_WORK);
     let mut evaluation = Evaluation::new(&catalogue.index, &catalogue.fields, &search, None, work);
     assert!(evaluation.take_up(MOST_OCTETS).is_ok());
     assert!(evaluation.take_up(1).is_err());
@@ -228,7 +228,7 @@ fn the_memory_of_a_search_is_counted() {
         ..Limits::default()
     };
     let budget = Budget::new(&limits);
-    let mut work = Work::new(1).charged_to(Some(budget.common_account()));
+    let mut work = WorkBudget::new(1).charged_to(Some(budget.common_account()));
     let mut kept = |octets| (work.keep(octets).is_ok(), budget.octets().kept);
     assert_eq!(kept(65_535), (true, 0), "little");
     assert_eq!(kept(65_536), (true, 65_536));

@@ -77,7 +77,7 @@ async fn first_in(trial: &mut Trial, syntax: Oid) -> Checked<PresentResponse> {
     trial.ask(request).await
 }
 
-/// Returns the first record in a syntax that the server offers.
+/// Returns the first record in this syntax, or the verdict that the server does not offer the syntax.
 async fn record_in(trial: &mut Trial, syntax: Oid) -> Checked<External> {
     trial.hits(1).await?;
     if !trial.offer.syntaxes.contains(&syntax) {

@@ -219,7 +219,7 @@ fn whole_values_and_their_beginnings() {
         "{!prefix f=author_whole v=$z0}",
         &["Wells, H"],
     );
-    // If the value continues, a blank follows the last word.
+    // If the field's value is longer than the term, a space follows the last word of the term.
     check(
         "@attr 1=1003 @attr 3=1 Wells",
         "({!prefix f=author_whole v=$z0} {!term f=author_whole v=$z1})",
