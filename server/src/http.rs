@@ -249,7 +249,7 @@ impl HttpConnection<'_> {
                 if alarm.as_mut().poll(context).is_pending() {
                     return Poll::Pending;
                 }
-                // The deadline may have been set for an earlier phase.
+                // The alarm may have been set for the deadline of an earlier phase, so the deadline is checked again.
                 let is_due = deadline.is_some_and(|deadline| deadline <= Instant::now());
                 alarm.as_mut().reset(far_away());
                 if is_due {

@@ -110,7 +110,7 @@ pub use limits::Limits;
 pub use listener::{Endpoint, Server, ServerHandle, Summary};
 #[cfg(unix)]
 pub use listener::{SocketFile, listen_unix};
-// For `z3950-front` and `z3950d`.
+// This item is public only for `z3950-front` and `z3950d`.
 #[doc(hidden)]
 pub use lock::lock;
 pub use memory::{MemoryBackend, RecordOrder, TermOrder, forms, index_map};

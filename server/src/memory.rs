@@ -376,7 +376,7 @@ impl Backend for MemoryBackend {
                 inputs: &inputs,
                 keys: &keys,
             };
-            // A limit on the number of records bounds the work, so there is no limit on its units.
+            // The limit on the number of records already bounds the work, so the work has no limit of its own.
             let work = &mut WorkBudget::new(u64::MAX).in_turns(slice);
             sort::prepared(&current, &sort, work)?.sorted(work)
         })

@@ -191,7 +191,8 @@ impl Relay<'_> {
                 Passed::On(octets) => {
                     if let Err(error) = stream::write(to, &octets, self.limits.write_time).await {
                         debug!(%error, "the server takes no more");
-                        // Answers that the server has already sent are still passed on, until the server ends its side.
+                        // The relay does not end here: answers that the server has already sent are still passed on, until the
+                        // server ends its side.
                         return std::future::pending().await;
                     }
                 }

@@ -206,7 +206,7 @@ impl Session {
         let mut charge = Charge::to(&self.account);
         let charged = charge.set(octets.saturating_mul(DECODED));
         match charged.map_err(|why| refused(request, why)) {
-            // A request without a response cannot be refused, so it is only not charged.
+            // A request without a response cannot be refused, so it is carried out without a charge.
             Err(reply) if !reply.apdus.is_empty() => Err(reply),
             _ => Ok(charge),
         }
@@ -308,7 +308,7 @@ impl Session {
     /// Returns the maximum number of concurrent operations.
     pub(crate) fn most_operations(&self) -> usize {
         match &self.state {
-            // During the silence, the client must not find out whether the session is open.
+            // While the server withholds its answers, the client must not find out whether the session is open.
             State::Open(_) if !self.silence().is_zero() => 1,
             State::Open(open) => open.association.most_operations(),
             State::Greeting | State::Closed => 1,

@@ -188,8 +188,8 @@ impl Tls {
             },
             error => TlsError::Unusable(error),
         })?;
-        // A ticket arrives after the handshake, without being an answer. yaz-client would take it for an answer, and from then on
-        // show each answer one request late.
+        // The server sends a ticket after the handshake, without a request. yaz-client would take the ticket for an answer, and
+        // from then on show each answer one request late.
         config.send_tls13_tickets = 0;
         let config = Arc::new(config);
         let settings = Settings {

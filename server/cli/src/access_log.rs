@@ -71,7 +71,7 @@ impl Observer for AccessLog {
             LogFormat::Json => format!("{}\n", object(totals)),
         };
         let line = escape_unprintable(&line, |one| one == '\n');
-        // A line is written in one call, so that lines of several programs do not mix.
+        // Each line is written with one call, so that lines that several programs write to the same file do not interleave.
         let written = file.to.write_all(line.as_bytes());
         match (written.and_then(|()| file.to.flush()), file.is_broken) {
             (Err(error), false) => complain(&format_args!(

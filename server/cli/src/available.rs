@@ -112,7 +112,7 @@ fn of_cgroups(cgroups: &str, root: &Path) -> Option<u64> {
         let groups = Path::new(path).ancestors();
         let limits = groups.filter_map(|group| {
             let text = fs::read_to_string(folder.join(group).join(file)).ok()?;
-            // The text `max` means that there is no limit, so it is skipped.
+            // The text `max` means that there is no limit. It is not a number, so it is skipped here.
             text.trim().parse::<u64>().ok()
         });
         let least = limits.min();

@@ -164,7 +164,7 @@ pub(crate) fn look(arguments: &LookArguments, runtime: &Runtime) -> Result<Exit,
         let what = format!("cannot look at {}", arguments.address);
         Failure::cannot(&what, error)
     })?;
-    // Names of fields are those of the index.
+    // The names of fields come from the index, so they may contain unprintable characters.
     let text = escape_unprintable(&seen.to_string(), |one| one == '\n').into_owned();
     let printed = print(format!("{}\n", text.trim_end()).as_bytes());
     let fits = seen.fitting.is_some();

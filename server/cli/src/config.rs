@@ -110,7 +110,7 @@ settings! {
                 help = "Answer Z39.50 only, without SRU over HTTP on the same ports");
 
         databases: Vec<DatabaseFiles> = Vec::new(),
-        // Databases are read after the indexes, because engines name them.
+        // Databases are read after the indexes, because the settings of engines refer to indexes by name.
         "database": Tables(&[&databases::DATABASE, &remote::REMOTE, &engine::ENGINE, &catalogue::CATALOGUE], |_, _| ()),
             option("database", "NAME=PATH", SERVED, is_usual = true,
                 own = Some(Each(|_, text| parse(text).map(|_: NamedFile| ()))),

@@ -271,7 +271,7 @@ pub(crate) fn watch(unchecked: Vec<UncheckedIndex>, served: &[Arc<ClusterDatabas
                 sleep(wait).await;
                 wait = longest.min(2 * wait);
                 let outcome = index.check().await;
-                // A reload may have dropped the database, which ends the checks.
+                // If a reload has dropped the database, its checks end.
                 let Some(own) = own.upgrade() else {
                     return;
                 };

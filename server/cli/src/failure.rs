@@ -104,7 +104,7 @@ pub(crate) fn note(words: &dyn fmt::Display) {
 /// Prints an error or a warning to standard error, with the name of the program before each line.
 pub(crate) fn complain(words: &dyn fmt::Display) {
     for line in words.to_string().lines() {
-        // If this fails, the failure cannot be reported.
+        // If standard error cannot be written, there is no place left to report the failure.
         let line = escape_unprintable(line, |one| one == '\t');
         let _ = writeln!(io::stderr(), "z3950d: {line}");
     }

@@ -62,7 +62,7 @@ fn database_name(path: &Path) -> Result<String, String> {
     if is_word && !path.exists() {
         return Err(format!("there is no command and no file {shown}"));
     }
-    // A path such as `.` only has a name when it is resolved.
+    // A path such as `.` has a name only after it is resolved.
     let folder = path.is_dir().then(|| path.canonicalize().ok()).flatten();
     let stem = match &folder {
         Some(folder) => folder.file_name(),

@@ -31,7 +31,7 @@ pub(crate) fn install(verbose: u8, color: ColorChoice) {
         .with_max_level(level)
         .with_ansi(ansi)
         .with_writer(io::stderr)
-        // Reporting that standard error cannot be written would panic.
+        // Otherwise a failure to write to standard error would be reported on standard error too, and this report would panic.
         .log_internal_errors(false);
     match verbose {
         0 => lines.event_format(Message).init(),

@@ -75,7 +75,7 @@ fn main() -> ExitCode {
     if messages.quiet {
         failure::be_quiet();
     }
-    // Otherwise exceeding the file size limit would kill the program.
+    // Without this call, a write beyond the file size limit would kill the program.
     let _ = z3950_files::survive_size_limit();
     if let Some(asked) = arguments.catalogue() {
         let outcome = runtime()

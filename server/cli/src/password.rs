@@ -32,7 +32,7 @@ pub(crate) fn hash() -> Result<String, Failure> {
 /// Reads the first line of the input.
 fn first_line(input: &mut impl BufRead) -> Result<String, Failure> {
     let mut line = Vec::new();
-    // The line may end in CR LF.
+    // Two more octets are read than a password may have, because the line may end in CR LF.
     let longest = u64::try_from(MAX_PASSWORD + 2).unwrap_or(u64::MAX);
     let read = input.take(longest).read_until(b'\n', &mut line);
     read.map_err(Failure::unexpected)?;
@@ -125,7 +125,7 @@ mod terminal {
         let mut line = Vec::new();
         let mut octet = [0];
         while line.len() <= MAX_PASSWORD {
-            // The standard library would buffer input that is typed ahead.
+            // The terminal is read octet by octet, because the standard library would buffer input that is typed ahead.
             if retry_on_intr(|| read(&terminal, &mut octet)).map_err(failed)? == 0 {
                 break;
             }

@@ -60,7 +60,7 @@ fn client(config: &Config) -> Result<Client, Failure> {
 /// Prints the targets of the databases; for a target that is a profile, also its server.
 pub(crate) fn tell(config: &Config) {
     let Ok(client) = client(config) else {
-        // An error is ignored here, because the caller reports it.
+        // The caller reports this error, so it is ignored here.
         return;
     };
     for RemoteOptions { name, targets, .. } in &config.remotes {
@@ -278,7 +278,7 @@ mod tests {
             let parsed = Host::parse(host, Mode::Lenient).expect(host);
             assert_eq!(is_at(place, &parsed, 2100), expected, "{place} {host}");
         }
-        // The name of this machine may not resolve or may not be allowed in a URL; then it is not checked.
+        // The name of this machine may not resolve or may not be allowed in a URL; in both cases, the name is not checked.
         let parsed = Host::parse(&name, Mode::Lenient).ok();
         let leads = (&*name, 0).to_socket_addrs().is_ok();
         if let Some(host) = parsed.filter(|_| leads) {

@@ -232,7 +232,8 @@ pub(crate) fn tls(files: &TlsFiles) -> Result<Tls, TlsError> {
     };
     let tls = Tls::load(&files.certificate, &files.key, &clients);
     tls.map_err(|error| match &files.clients {
-        // Errors about the certificate and the key already name their files, so this adds the file of the authorities.
+        // Errors about the certificate and the key already name their files, so any other error gets the name of the authorities'
+        // file.
         Some((authorities, _)) => error.in_file(authorities),
         None => error,
     })

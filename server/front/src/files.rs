@@ -121,7 +121,7 @@ impl FileFormat {
                     _ => iso2709::encode(&marc).map_err(|error| error.to_string()),
                 };
             }
-            // These losses are unavoidable in this file format, so they are not reported.
+            // Whatever this file format cannot contain is lost. The loss is unavoidable, so it is not reported.
             FileWriter::Marc(form) => {
                 let lost = form.write(&marc()?, &mut octets);
                 lost.map_err(|error| error.to_string())?;

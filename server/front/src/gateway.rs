@@ -200,8 +200,8 @@ impl Gateway {
             return Err(GatewayFailure::new(StatusCode::NOT_FOUND, words));
         }
         let passage = self.passage(url.host(), url.port(), asked, client)?;
-        // The databases that a client sees would reveal whether its password is right, so the password is checked as in a
-        // session.
+        // Only a client with the right password sees certain databases, so the list would reveal whether a password is right.
+        // Therefore the password is checked as in a session.
         if client.login().is_some() {
             self.admit(client).await?;
         }
@@ -209,7 +209,7 @@ impl Gateway {
             Passage::Own => {
                 let names = url.databases().iter().map(ToString::to_string);
                 let names: Vec<String> = names.collect();
-                // A client that may do nothing without a login sees no databases; it is asked for the login when it uses one.
+                // A client that may do nothing without a login sees no databases. It is asked to log in when it uses a database.
                 let is_known = client.login_status() != LoginStatus::Stranger;
                 let catalogues = Catalogues::of(client);
                 let is_there = |name: &&String| !is_known || catalogues.has(name);

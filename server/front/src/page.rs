@@ -304,7 +304,7 @@ fn page_at(path: &str) -> PagePath {
     match (known.copied().next(), rest) {
         (None, _) if path == ICON => PagePath::Nothing,
         (None, _) => PagePath::Elsewhere,
-        // This path is only reached if there is no gateway, which would answer it.
+        // A gateway would have answered this path, so the request only comes here if there is no gateway.
         (Some("get"), None) if path == "get" => PagePath::Nothing,
         (Some(name), None) if path == name => PagePath::Page,
         (Some(name), None | Some("")) => PagePath::Alias(name),

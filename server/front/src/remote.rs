@@ -155,7 +155,7 @@ impl RemoteDatabase {
         let mut timeouts = Timeouts::default().with_answer(options.target_time);
         timeouts.connect = Some(options.target_time);
         of_client.timeouts = timeouts;
-        // Each target keeps its own idle sessions, so the client closes unused sessions soon.
+        // Each target keeps its own idle sessions, so the client need not keep unused sessions for long.
         of_client.idle_time = Some(Duration::from_secs(1));
         let client = client.with_options(of_client);
         let cache = Arc::new(RecordCache::new(options.cache_octets));

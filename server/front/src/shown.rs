@@ -132,7 +132,7 @@ impl ShownCopy {
             None => None,
         };
         let status = holding.status.as_deref().unwrap_or_default();
-        // Many servers repeat the due date or the availability in the status.
+        // In many servers, the status repeats the due date or the availability, which is then left out here.
         let due = holding.due.as_ref();
         let due = due.filter(|due| !status.contains(due.as_str()));
         let due = due.map(|due| format!("due {due}"));

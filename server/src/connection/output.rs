@@ -94,7 +94,7 @@ impl<S: Transport> Connection<'_, S> {
             }
         }
         if output.hang_up || output.cut_after.is_some() {
-            // If the end has another cause, that cause has already been recorded and is kept.
+            // If the session has already ended for another reason, that reason is kept.
             self.tally.ends(SessionEnd::Fault, None);
         }
         Ok(

@@ -105,7 +105,8 @@ impl Rooms {
         let mut occupants = lock(&self.0.occupants);
         let is_at_limit = self.is_at_limit(&occupants, address);
         if is_at_limit || !self.is_free(&occupants, address) {
-            // An address at its limit makes room among its own connections, and only those without an open session give way.
+            // If an address is at its limit, one of its own connections is closed to make room, but only one without an open
+            // session.
             let kinds = if is_at_limit {
                 &[false][..]
             } else {

@@ -45,7 +45,7 @@ impl Damage {
                 let directory = record.iter_mut().skip(LEADER);
                 let entries = directory.take_while(|octet| **octet != FIELD_TERMINATOR);
                 for (place, octet) in entries.enumerate() {
-                    // Entries are a tag of three octets and nine digits.
+                    // An entry of the directory has a tag of three octets, and then nine digits. Only the digits are changed.
                     if place % 12 >= 3 {
                         *octet = b'9';
                     }

@@ -94,7 +94,8 @@ pub(super) fn read(head: &Parts, octets: &[u8], is_web: bool) -> Result<Heading,
         if length.is_some() || names_length(octets) {
             return Err(Problem::bad("Content-Length with Transfer-Encoding"));
         }
-        // hyper leaves out a Content-Length.
+        // hyper drops a Content-Length next to a Transfer-Encoding, so it can only be found in the raw octets, which are missing
+        // here.
         if octets.is_empty() {
             let words = "Transfer-Encoding in a request that is sent before the answer to another";
             return Err(Problem::bad(words));

@@ -294,7 +294,7 @@ impl Exchange {
     /// Returns the time at which the phase exceeds its limit; `None` for no limit.
     pub(super) fn deadline(&self, limits: &Limits) -> Option<Instant> {
         let after = |time: Instant, most: Duration| time.checked_add(most);
-        // The client may still read, but the server does not wait for it long.
+        // The client may still read after it has ended its side, but the server does not wait long for that.
         let ended = self.ended.and_then(|ended| after(ended, limits.drain_time));
         match self.phase {
             Phase::Idle if self.answered == 0 => after(self.since, limits.init_time),
@@ -456,7 +456,7 @@ impl<S: Transport> Wire<'_, S> {
         match &written {
             Poll::Ready(Ok(count)) => exchange.wrote(*count),
             Poll::Ready(Err(_)) => {}
-            // A pause of a trickle is not a delay by the client.
+            // A pause that is part of a trickle fault is not a delay by the client.
             Poll::Pending if self.pause.is_some() => {}
             Poll::Pending => {
                 exchange.blocked.get_or_insert_with(Instant::now);

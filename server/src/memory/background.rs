@@ -146,7 +146,7 @@ impl Queue {
     /// Lets jobs run, in the order of their turns, as long as the limit permits.
     fn go_on(&mut self) {
         while let Some(next) = self.turns.next() {
-            // Sending fails if the job has been dropped, which then removes itself from the queue.
+            // Sending fails if the job has been dropped, and a dropped job removes itself from the queue.
             let _ = self.waiting.remove(&next).map(|tell| tell.send(()));
         }
     }
@@ -167,7 +167,8 @@ impl TimeSlice {
         }
         let told = {
             let mut queue = lock(&self.background.queue);
-            // Cancelled jobs are woken under this lock, so the flag is checked under it too.
+            // A cancelled job is woken under this lock, so the flag is checked under the same lock; otherwise a wake-up could be
+            // missed.
             if self.is_cancelled.load(Ordering::Relaxed) {
                 return false;
             }

@@ -224,7 +224,7 @@ impl MemoryBackend {
             let Some(due) = due else { return };
             let made = due.made(&fields);
             let mut queue = lock(&self.0.queue);
-            // Segments whose records do not fit into one stay as they are.
+            // If the records of the segments do not fit into one segment, the segments stay as they are.
             let Ok(merged) = made else {
                 queue.is_merging = false;
                 return;

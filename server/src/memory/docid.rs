@@ -49,7 +49,7 @@ impl DocidField {
     /// Sets the docid of a record that does not have a docid.
     pub(super) fn set(&self, record: &mut MarcRecord, docid: &[u8]) {
         let fields = &mut record.fields;
-        // Remove the fields with this tag, which do not have a value.
+        // If the docid is a whole field, the existing fields with this tag have no value, so they are removed.
         fields.retain(|field| self.code.is_some() || field.tag != self.tag);
         let place = fields.iter().position(|known| known.tag > self.tag);
         fields.insert(place.unwrap_or(fields.len()), self.field(docid));

@@ -138,7 +138,7 @@ impl Journal {
     ) -> Result<u64, JournalError> {
         self.commit(|writing| {
             let mut rows = writing.open_table(CHANGES)?;
-            // Remove the changes that a failed call has left.
+            // Remove changes that were left behind by a failed call.
             rows.retain_in(last + 1.., |_, _| false)?;
             let mut number = last;
             for change in changes {

@@ -75,7 +75,7 @@ impl SavedFiles {
             let Some(path) = &database.save else { continue };
             let lock = match Lock::take(path) {
                 Err(error @ z3950_files::Error::Busy { .. }) => return Err(error),
-                // Any other error is reported when the file is saved.
+                // Any other error occurs again when the file is saved, and is reported then.
                 lock => lock.ok(),
             };
             if let Some(lock) = &lock {

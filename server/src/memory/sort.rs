@@ -150,8 +150,8 @@ impl Prepared {
                 values,
             });
         }
-        // The rows are sorted in steps, so that other work can go first: the standard sort merges the two sorted halves of each
-        // part.
+        // The rows are sorted in steps, so that other jobs can run between two steps. In each step, the standard sort merges the
+        // two sorted halves of each part.
         let mut sorted = FIRST_STEP;
         loop {
             for part in rows.chunks_mut(sorted) {

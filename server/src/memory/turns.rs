@@ -285,7 +285,7 @@ mod tests {
             assert!(ticket.0 <= begun);
             turns.pause(ticket, LENGTHS[1]);
         }
-        // The next job of the address waits until one of the begun jobs ends.
+        // The next job of the address waits until one of its jobs in progress ends.
         assert_eq!(turns.next(), Some(other));
         turns.leave(other);
         let first = turns.next().expect("a job that goes on");

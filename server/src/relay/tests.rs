@@ -207,7 +207,7 @@ fn faults_strike_on_the_way() {
 
 #[test]
 fn a_missing_server_is_reported_by_close() {
-    // The port is bound, so that no other program listens there.
+    // This socket is bound but does not listen, so that no other program can listen on the port.
     let nowhere = tokio::net::TcpSocket::new_v4().expect("a socket");
     let any = ([127, 0, 0, 1], 0).into();
     nowhere.bind(any).expect("a port");

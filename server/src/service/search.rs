@@ -202,7 +202,7 @@ fn records_wanted(request: &SearchRequest, hits: usize) -> (usize, Option<&Eleme
 /// Returns the maximum number of records in the answer, for any number of hits.
 fn first_records_wanted(request: &SearchRequest) -> usize {
     let small = request.small_set_upper_bound;
-    // There is a medium set only between the two bounds.
+    // A result set can be of medium size only if there are sizes between the two bounds.
     let has_medium = request.large_set_lower_bound > small.saturating_add(1).max(1);
     let medium = if has_medium {
         request.medium_set_present_number

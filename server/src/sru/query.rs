@@ -43,7 +43,7 @@ pub(super) fn read(
     };
     if let Some(parameter) = &search.sort_keys {
         let more = sort_keys(parameter)?;
-        // The keys in the query are more significant, so these keys come after them.
+        // The sort keys in the query are more significant, so the sort keys of the parameter come after them.
         keys.extend(more);
     }
     Ok((query, keys))

@@ -27,7 +27,7 @@ impl Composed {
     ) -> io::Result<Self> {
         let mut records = Vec::new();
         let mut octets = 0_usize;
-        // Most successive records come from the same APDU, so the last APDU stays decoded.
+        // Most successive records come from the same APDU, so the last APDU is kept in decoded form.
         let mut open = None;
         for place in places {
             if open.as_ref().is_none_or(|(at, _)| *at != place.apdu) {

@@ -146,7 +146,7 @@ impl From<&Recording> for Replay {
         for entry in recording.entries.iter().take(MAX_EXCHANGES) {
             let at = octets.len() as u64;
             octets.push(entry.octets.clone());
-            // There are at most as many entries as there may be exchanges, so adding an entry does not fail.
+            // There are at most as many entries as there may be exchanges, so adding an entry cannot fail.
             let _ = builder.add(entry, Place { at, length: 0 }, 0);
         }
         builder.build(RecordedOctets::Memory(octets))
@@ -413,8 +413,8 @@ impl RecordIndex {
             (AskedOfSets::Search(search), Apdu::SearchResponse(found)) if found.search_status => {
                 self.hits.entry(search.set).or_insert(found.result_count);
                 let asked = search.records(found.result_count);
-                // The server may send records that were not requested; their form is the form that they would have had if
-                // requested.
+                // The server may send records that were not requested. They are noted in the form in which they would have been
+                // sent if they had been requested.
                 self.note_all(&asked, given, found.records.as_ref(), place);
                 self.note_next(&asked, *given, found.next_result_set_position);
             }

@@ -466,7 +466,8 @@ fn errors_in_a_recording_name_the_line() {
         let error = Recording::parse(&text).expect_err(&text).to_string();
         assert!(error.starts_with(expected), "{text}: {error}");
     }
-    // A fault may send malformed octets, and redacted credentials may make an Init undecodable, so both lines are accepted.
+    // A fault may send malformed octets, and redacted credentials may make an Init undecodable, so lines of both kinds are
+    // accepted.
     let malformed = line(|line| drop(line.insert("apdu".to_owned(), "malformed".into())));
     assert!(Recording::parse(&malformed).is_ok());
     let veiled = line(|line| {

@@ -155,7 +155,7 @@ mod tests {
                     .to_owned(),
                 "must have the same index",
             ),
-            // Without a map, an address has no path of several parts.
+            // Without a map, the path of an address is only the name of an index, which cannot have several parts.
             (
                 "name = \"a\"\nengine = \"http://a:1/solr/biblio\"".to_owned(),
                 "an index has a name of up to 200",

@@ -27,7 +27,7 @@ impl Args for GivenSettings {
     fn augment_args(command: Command) -> Command {
         let mut defaults = Config::default();
         let options = settings().flat_map(|setting| arguments(setting, &mut defaults));
-        // The help begins with the options for what is served.
+        // The options for what is served come first, so the help begins with them.
         let (served, others): (Vec<_>, Vec<_>) =
             options.partition(|option| option.get_help_heading() == Some(SERVED));
         command.args(served).args(others)

@@ -355,7 +355,7 @@ impl<T> Printed for Table<T> {
                 .copied()
                 .filter(|line| line.starts_with(' '))
                 .collect();
-            // An explanation may also cover the settings that follow it.
+            // A setting without its own explanation is covered by the explanation of the setting before it.
             match blocks.last_mut() {
                 Some(Block::Row { term: above, .. }) if text.is_empty() => {
                     above.push_str(", ");

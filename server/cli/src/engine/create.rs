@@ -30,7 +30,8 @@ pub(super) fn run(
     let created = runtime.block_on(async {
         let (name, is_new) = index.create().await?;
         match index.check().await {
-            // Shards may need a moment to start, and nothing has been loaded yet.
+            // The shards of a new index may need a moment to start. Nothing has been loaded yet, so an incomplete index does no
+            // harm.
             Ok(_) | Err(IndexError::Incomplete(_)) => Ok((name, is_new)),
             Err(error) => Err(error),
         }

@@ -137,7 +137,7 @@ impl LoadRun<'_> {
             } => LoadWork::Reload(Leftover::Replace),
             LoadArguments { state: None, .. } => LoadWork::Reload(Leftover::Refuse),
             _ if is_noted => LoadWork::Reload(Leftover::Continue),
-            // A reload that was killed before its first note has not loaded anything.
+            // A reload that was killed before its progress was first noted has not loaded anything.
             _ => LoadWork::Reload(Leftover::ReplaceIfEmpty),
         }
     }
@@ -185,7 +185,7 @@ impl LoadRun<'_> {
             self.tell_done();
         }
         let mut course = LoadCourse { progress, file };
-        // The notes must exist before anything is sent: without them, the index cannot be completed.
+        // The progress is noted before anything is sent: without the notes, an interrupted load could not be resumed.
         course.note(progress)?;
         let outcome = self.rest(&mut course, load);
         outcome.map_err(|failure| match self.advice(course.progress) {
@@ -211,7 +211,7 @@ impl LoadRun<'_> {
                     outcome = Err(Failure::usage(words));
                 }
                 Err(error) => {
-                    // Without an answer, the new index may have replaced the old one.
+                    // If the server did not answer, the new index may have replaced the old one, so it must not be deleted.
                     is_kept |= !error.is_refusal();
                     outcome = Err(failed(&error));
                 }
@@ -260,7 +260,7 @@ impl LoadRun<'_> {
                 "{name} is deleted in {seconds} s, when searches in progress have ended"
             ));
             let wait = async { timeout(replaced.searched_for, stop).await };
-            // Both outcomes end the wait.
+            // The index is deleted next, whether the time is over or a signal has ended the wait.
             let _ = self.runtime.block_on(wait);
         }
         let deleted = self.runtime.block_on(self.index.delete_replaced());

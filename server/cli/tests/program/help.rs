@@ -127,7 +127,7 @@ fn usage_errors_name_the_mistake_and_the_remedy() {
             &["serch", "search"],
         ),
         (&["--demo", "--sessions", "0"], &["--sessions"]),
-        // The earlier name of an option leads to the one of today.
+        // The former name of an option leads to its current name.
         (&["--demo", "--max-sessions", "0"], &["--sessions"]),
         (&["--demo", "--lisen", "x"], &["--lisen", "--listen"]),
         (

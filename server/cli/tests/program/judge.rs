@@ -165,7 +165,7 @@ fn a_report_that_is_not_written_leaves_nothing() {
             .collect::<Vec<_>>()
     };
     assert_eq!(names(), [""; 0]);
-    // Another run cannot write the report at the same time.
+    // While this run has the report open, another run cannot write it.
     let other = ran(&arguments);
     assert_eq!(other.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&other.stderr).contains("another run"));

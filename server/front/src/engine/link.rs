@@ -405,7 +405,7 @@ fn refused(place: String, status: u16, answer: &Value, retry_after: Option<Durat
         let text = value.and_then(Value::as_str).or_else(|| error.as_str());
         shortened(text.unwrap_or_default())
     };
-    // Solr has its message in another place.
+    // Solr has its message in `msg`, without a root cause.
     let reason = || match error.get("msg").and_then(Value::as_str) {
         Some(words) => shortened(words),
         None => text("reason"),
@@ -417,7 +417,8 @@ fn refused(place: String, status: u16, answer: &Value, retry_after: Option<Durat
             status,
             reason: reason(),
         },
-        // An index is blocked with 429 while the disk of a node is nearly full, and a cluster without a manager with 503.
+        // The status 429 can also mean that an index is blocked while the disk of a node is nearly full, which is a refusal. The
+        // status 503 can also mean that a cluster has no manager, which counts as too busy.
         429 | 503 if (status, &*kind) != (429, BLOCK) => Failure::TooBusy {
             place,
             status,

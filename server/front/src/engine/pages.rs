@@ -36,7 +36,7 @@ pub(super) async fn fetch<D: EngineDatabase>(
     let cache = &database.sets().cache;
     let positions = wanted.records.iter();
     let positions = positions.filter_map(|record| position_of(*record));
-    // If a shard did not answer, its records may come with this request.
+    // If a shard did not answer the search, this request may still return the records of that shard, so they are requested too.
     let is_here = |at: &u32| hits.first(*at).is_some() || cache.has((hits.number, *at));
     let mut missing: Vec<u32> = positions.filter(|at| !is_here(at)).collect();
     missing.sort_unstable();
@@ -149,7 +149,8 @@ impl<'a, D: EngineDatabase> Pages<'a, D> {
         }
         let clause = self.database.identified(Arc::clone(&ids));
         let plan = Plan {
-            // It is practically impossible that two records have the same identifier, but each of them would be found.
+            // The page has room for one record more than was requested. It is practically impossible that two records have the
+            // same identifier, but if they did, both would be found.
             page: Page::first(ids.len() + 1),
             ..Plan::count(&clause, self.database.deadline())
         };

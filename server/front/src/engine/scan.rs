@@ -55,7 +55,7 @@ pub(super) fn shown<D: EngineDatabase>(
     let step = scan.step.saturating_add(1);
     let mut scanned = Scanned::default();
     scanned.failures = failures.into_iter().collect();
-    // Backwards, the nearest term to return is one step away from the start.
+    // In the backward direction, the nearest term to return is one step away from the start.
     let before = answer.before.into_iter().rev().skip(step - 1);
     scanned.before = before.step_by(step).map(scan_term).collect();
     scanned.before.reverse();

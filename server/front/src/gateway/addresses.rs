@@ -40,7 +40,7 @@ pub(super) fn is_public(address: IpAddr) -> bool {
 fn is_public_v4(address: Ipv4Addr) -> bool {
     let [a, b, c, _] = address.octets();
     !match (a, b, c) {
-        // These are the blocks for this network, private use, loopback, multicast, reserved and broadcast addresses.
+        // These are the blocks for "this network", private use, loopback, multicast, reserved and broadcast addresses.
         (0 | 10 | 127 | 224.., ..) => true,
         // This block is shared between carriers and their customers.
         (100, 64..=127, _) => true,

@@ -83,7 +83,7 @@ pub(super) fn of_record(
         Representation::Raw => {
             let (media_type, extension) = match record.retrieved() {
                 RetrievedRecord::Marc(_) => ("application/marc", "mrc"),
-                // Browsers can show well-formed XML.
+                // Browsers can show well-formed XML, so it is sent with its own media type.
                 RetrievedRecord::Xml(octets) if XmlElement::read(octets.clone()).is_ok() => {
                     ("application/xml", "xml")
                 }

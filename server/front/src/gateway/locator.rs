@@ -37,7 +37,7 @@ pub(super) struct GatewayRequest {
 /// Returns whether a request target is for the gateway: a URL that it follows, or one that it has to refuse.
 pub(super) fn is_for_gateway(target: &Uri) -> bool {
     match target.scheme_str() {
-        // A request for this server itself may have its whole URL as the target (RFC 9112 §3.2.2).
+        // The target of a request for this server itself may be an absolute URL (RFC 9112 §3.2.2).
         Some(scheme) => !["http", "https"].contains(&scheme),
         None if target.path() == GET => !is_sru(target.query().unwrap_or_default()),
         None => in_path(target).is_some(),

@@ -42,7 +42,8 @@ impl CataloguePage {
         };
         let mut file = RecordFile::new(format);
         let targets = &search.targets;
-        // The best record is chosen from all databases together; a file of all records has one database after the other.
+        // To choose the best record, all databases are read together. A file of all records has one database after the other, so
+        // they are read one at a time.
         let together = if search.is_for_best() {
             targets.len().max(1)
         } else {

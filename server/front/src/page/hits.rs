@@ -193,11 +193,11 @@ impl PageSearch {
         let events = client.find(targets.clone(), wanted.clone());
         let mut under_way = BTreeMap::new();
         let answers = events.map(move |event| stream::iter(gather(&mut under_way, event, waits)));
-        // All answers are completed at the same time, so that repeating a search in one database does not delay the other
-        // databases.
+        // All answers are completed concurrently, so that repeating a search in one database does not delay the other databases.
         let at_once = databases.len().max(1);
         let answers = answers.flatten().map(move |(place, mut answer)| {
-            // An identifier is always searched for in several indexes; the index is named only if fallbacks allow any index.
+            // An identifier is always searched for in several indexes. A note names the index that found it only if the search
+            // does not have the default fallbacks.
             let found = answer
                 .found
                 .as_ref()

@@ -87,7 +87,7 @@ async fn corrected(search: &PageSearch) -> Option<String> {
 async fn best(connections: &[Connection], word: &TypedWord) -> Option<Candidate> {
     let folded = folded(&word.text);
     let is_long = folded.chars().count() >= LONG;
-    // The first letter is usually right, and keeping it means much less to read.
+    // The first letter is usually right, and if it is kept, there are far fewer terms to read.
     let ways = [(1, 1), (1, 0), (2, 1)];
     for (most, fixed) in ways.into_iter().take(2 + usize::from(is_long)) {
         let similar = SimilarTerms::new(&folded, most, fixed);
@@ -112,7 +112,7 @@ async fn scanned(connection: &Connection, similar: &SimilarTerms, access: i64) -
     for _ in 0..MAX_SCANS {
         let Some(start) = next.clone() else { break };
         let typed = start.trim_end_matches('\0');
-        // Some servers refuse an empty term. No letter or digit comes before this one.
+        // Some servers refuse an empty term, so the scan starts at `0`, which comes before all other digits and letters.
         let typed = if typed.is_empty() { "0" } else { typed };
         let query = Query::attributes([(USE, access), (STRUCTURE, WORD)], typed);
         let Ok(terms) = connection.scan_with(query, options.clone()).await else {

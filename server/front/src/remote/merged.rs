@@ -120,7 +120,7 @@ impl MergedRecord<'_> {
             let wanted = composition.syntax.or(own).unwrap_or(stored);
             forms::of_marc(&merged, &wanted, &composition.element_set).ok()
         });
-        // If the merged record is too long for one record, the chosen record is sent instead.
+        // If the merged record is longer than a record may be, the chosen record is sent instead.
         merged.map_or_else(|| converted(&self.chosen.record, composition), Ok)
     }
 

@@ -124,8 +124,8 @@ impl Drop for SessionTurn {
         match state.waiting.next(self.slot) {
             Some(next) => {
                 drop(state);
-                // An error means that the operation has just been dropped. Its turn is then dropped too, which runs this code
-                // again.
+                // An error means that the operation has just been dropped. Its turn is dropped with the error, and dropping the
+                // turn runs this code again.
                 let _ = next.grant.send(self.queue.turn_in(self.slot));
             }
             None if self.is_done => state.free.push(self.slot),

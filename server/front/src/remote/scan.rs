@@ -185,7 +185,7 @@ impl MergedTerms {
             .is_some_and(|(key, _)| *key == self.start);
         let every = scan.step.saturating_add(1);
         let before = self.terms.into_values().rev();
-        // Backwards, the steps are counted from the first term after the start.
+        // In the backward direction, the steps are counted from the first term after the start.
         let before = before.skip(scan.step).step_by(every).take(scan.before);
         let mut before: Vec<ScanTerm> = before.collect();
         before.reverse();

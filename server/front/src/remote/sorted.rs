@@ -350,7 +350,8 @@ fn disorder(part: &OpenPart, kept: &[bool]) -> Option<Diagnostic> {
 /// Returns for each record whether it is in order, as a member of the longest ascending subsequence. A record that has the key
 /// counts as much as two records without the key.
 fn in_order(records: &[Option<&SortValues>], order: &RecordOrder) -> Vec<bool> {
-    // For each record, the best sequence that ends with it: the weight of the sequence, and the previous record in it.
+    // `best` has an item for each record. It describes the best sequence that ends with the record: the weight of the sequence,
+    // and the record before the last.
     let mut best: Vec<(u32, Option<usize>)> = Vec::with_capacity(records.len());
     for (number, record) in records.iter().enumerate() {
         let Some(record) = record else {

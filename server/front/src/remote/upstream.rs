@@ -388,7 +388,7 @@ impl Upstream {
         if let Ok(answer) = answer.as_mut().await {
             return answer;
         }
-        // Without a session, the target was not asked anything that it could have answered.
+        // Without a session, the target has not received any request, so it is not reported as too slow.
         Err(if self.demand.is_crowded() && !self.has_session() {
             failure::crowded(self.time)
         } else {

@@ -86,7 +86,7 @@ fn the_least_recently_used_sets_are_evicted_first() {
     assert_eq!(keep(&mut sets, "4", 5), Ok(()));
     let seen = ["1", "2", "none", "3", "4"].map(|name| look(&sets, name));
     assert_eq!(seen, [Ok(4), Err(27), Ok(0), Err(27), Ok(5)]);
-    // The name of an evicted set is free for a new set, and is forgotten when it is deleted.
+    // A new set may have the name of an evicted set. When an evicted set is deleted, the server forgets that it was evicted.
     assert_eq!(keep(&mut sets, "2", 1), Ok(()));
     assert!(!sets.delete(b"3"));
     assert_eq!((look(&sets, "2"), look(&sets, "3")), (Ok(1), Err(30)));

@@ -73,7 +73,7 @@ impl Answerer<'_> {
         };
         let is_missing = match answered.answer.status {
             StatusCode::NOT_FOUND => true,
-            // Requests with parameters that SRU does not know are refused before the database is checked.
+            // SRU refuses a request with unknown parameters before it checks the database, so the database is checked here.
             StatusCode::OK => !self.context.target.has_database(database),
             _ => false,
         };

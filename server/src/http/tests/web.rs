@@ -138,7 +138,7 @@ async fn sessions_of_a_request_count_against_the_limit() {
         ..Context::new(Target::new(catalogue(), limits))
     };
     let mut caller = Caller::within(Arc::new(context), enter());
-    // The first session shares the room of the connection, so it takes no other room.
+    // The first web session uses the room of its connection, so it does not need a room of its own.
     for (others, sessions) in [(0, 4), (1, 3), (3, 1)] {
         let others: Vec<_> = (0..others).map(|_| enter().expect("room")).collect();
         for room in &others {
@@ -314,7 +314,7 @@ async fn a_request_has_its_own_sessions() {
     assert_eq!(searches, 1);
     sleep(Duration::from_secs(1)).await;
     assert_eq!(metrics.sessions_ended(SessionEnd::Left), 3);
-    // A third session at a time waits until the request's time is over; then all sessions end.
+    // A request that opens a third session has to wait until its time is over; then all its sessions end.
     assert_eq!(caller.get("/web/sessions?3").await.status(), "503");
     assert_eq!(begun.elapsed().as_secs(), 31);
     sleep(Duration::from_secs(1)).await;

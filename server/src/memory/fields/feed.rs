@@ -259,7 +259,7 @@ impl<'r> Reader<'r, '_> {
                 let text = self.text.decode(data);
                 self.parts.push((indexes, marked(text, not_filed)));
             }
-            // A numeric subfield, such as a link to another field, does not contain the characters that are not filed.
+            // A numeric subfield, such as a link to another field, does not contain the nonfiling characters.
             if *slot < FIRST_DIGIT {
                 not_filed = 0;
             }

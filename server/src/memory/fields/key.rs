@@ -164,7 +164,7 @@ fn oclc(text: &str) -> Option<String> {
     let digits = text.trim();
     let is_bare = !digits.is_empty() && digits.bytes().all(|octet| octet.is_ascii_digit());
     let bare = || some(digits.trim_start_matches('0').to_owned()).filter(|_| is_bare);
-    // Other text occurs in no record.
+    // Any other text is not an OCLC number, and no record has its key.
     let other = || some(alphanumeric(text));
     first(NumberKind::Oclc, text).or_else(bare).or_else(other)
 }
@@ -197,7 +197,7 @@ fn standard(text: &str) -> Option<String> {
         let valid = found.first().filter(|one| one.is_valid)?;
         Some(key_of(kind, &valid.normal))
     };
-    // Records also contain other numbers as they were written.
+    // Numbers of other kinds are in the index as they were written.
     let known = [
         NumberKind::Isbn,
         NumberKind::Issn,

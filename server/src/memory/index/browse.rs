@@ -64,7 +64,7 @@ impl Index {
         let mut all = up.iter_mut().chain(&mut down);
         all.try_for_each(|cursor| cursor.advance(work))?;
         let after = taken(&mut up, browse.after, browse.step, work)?;
-        // Backwards, the steps are counted from the first term after the start.
+        // In the backward direction, the steps are counted from the first term after the start.
         let mut left_out = 0;
         while left_out < browse.step && next(&mut down, work)?.is_some() {
             left_out += 1;

@@ -405,7 +405,8 @@ impl Room {
         } = self;
         let mut first = 0;
         while first < counts.len() {
-            // Turn the counts into start indexes in the portion; below, the start indexes become end indexes.
+            // Turn the counts into start indexes in the portion. While the portion is filled, the start indexes advance until
+            // they are end indexes.
             let (mut behind, mut length) = (first, 0);
             while let Some(count) = counts.get_mut(behind)
                 && (length == 0 || length + *count as usize <= PORTION)

@@ -149,7 +149,7 @@ impl<'a> List<'a> {
     /// Returns the units of work needed to read the positions in some records.
     pub(super) fn place_units(&self, records: &Part<'_>) -> usize {
         let octets = match (self.records, records) {
-            // Only some blocks of the positions are read.
+            // Only those blocks of the positions are read that contain the wanted records.
             (RecordList::Dense(_), Part::List(list)) => {
                 self.places.len().min(list.len() * usize::from(BLOCK) * 2)
             }
@@ -396,7 +396,7 @@ impl PostingsBuilder {
     /// Returns the postings, and empties the builder.
     pub(super) fn finish(&mut self) -> Postings {
         self.starts.push(length(self.octets.len()));
-        // The postings are copied at their exact size, so that the builder keeps its memory.
+        // The postings are copied at their exact size, so that the builder can reuse its buffers.
         let postings = Postings {
             starts: self.starts.as_slice().into(),
             octets: self.octets.as_slice().into(),

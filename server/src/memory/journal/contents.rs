@@ -100,7 +100,7 @@ impl JournalContents {
             )));
         }
         let tables = guarded(|| tables(octets)).map_err(|error| match error {
-            // All pages are sound, but the tables have other types, as those of a newer version may have.
+            // All pages are sound, but the tables have unknown types. They may have been written by a newer version.
             redb::Error::TableTypeMismatch { .. }
             | redb::Error::TypeDefinitionChanged { .. }
             | redb::Error::TableIsMultimap(_) => newer(error.to_string()),

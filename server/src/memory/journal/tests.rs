@@ -476,7 +476,7 @@ fn audit_r_x7_a_journal_beyond_the_limit_is_refused_unread() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("cat.mrc.journal");
     let file = std::fs::File::create(&path).expect("a file");
-    // Not all file systems have files with holes.
+    // Not all file systems support sparse files.
     if file.set_len(8 << 30).is_err() {
         return;
     }

@@ -280,7 +280,7 @@ fn a_reload_accepts_damage_that_is_already_served() {
         (&again, false),
         (&[&*a, &*a, &*b, cut].concat(), true),
         (&[&*a, &*b].concat(), true),
-        // The served record is whole now, so its damage is refused.
+        // The file that is served at this point is not damaged, so a damaged file is refused.
         (&first, false),
     ] {
         fs::write(&path, file).expect("written");

@@ -206,7 +206,7 @@ pub(in crate::memory) fn load(
             let (taking, done) = (Arc::clone(&taking), done.clone());
             scope.spawn(move || work_off(&taking, fields, &done));
         }
-        // Without this, sending would wait for ever after the last thread has ended.
+        // Drop the ends that only the other threads need: otherwise sending would wait for ever after the last thread has ended.
         drop((taking, done));
         let mut batcher = Batcher {
             batches,

@@ -30,7 +30,7 @@ pub(in crate::memory) fn drafted(
     written.map_err(z3950_files::Error::unwritable(target))?;
     let held = output.get_ref().fingerprint();
     drop(output);
-    // The draft is synced here, because no update waits for it.
+    // The draft is synced here, while no update waits for it.
     let synced = draft.file().sync_all();
     synced.map_err(z3950_files::Error::unwritable(target))?;
     Ok((draft, held))

@@ -193,7 +193,7 @@ fn a_file_and_a_journal_of_another_are_not_mixed() {
     let told = by_other_field.map(drop).expect_err("refused").to_string();
     assert!(told.contains("001, not 035$a"), "{told}");
     assert_eq!(titles(&cat.open(), ALL), CHANGED);
-    // A copy of both the file and the journal also fits together.
+    // The file and its journal can also be copied together to another place.
     let away = cat.folder.path().join("away");
     fs::create_dir(&away).expect("made");
     for path in [&cat.path, &cat.journal()] {

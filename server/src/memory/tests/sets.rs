@@ -125,7 +125,7 @@ fn result_sets_last_until_the_second_reload() {
     assert!(sorted(&found[2].0).is_ok_and(|hits| !hits.is_gone()));
     reload();
     check(&found, &[false, false, false, true]);
-    // An old catalogue without result sets is dropped.
+    // An old catalogue that no result set refers to is dropped.
     let current = Arc::downgrade(&backend.current());
     update();
     assert_eq!(current.strong_count(), 0);

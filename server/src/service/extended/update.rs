@@ -149,7 +149,7 @@ fn check(backend: &dyn Backend, request: &EsRequest) -> Result<(), Diagnostic> {
 /// arbitrary contents.
 fn wanted(action: UpdateAction, supplied: &SuppliedRecord) -> Result<UpdateRecord, Diagnostic> {
     if supplied.supplemental_id.is_some() {
-        // Records do not have versions, by which the server could detect concurrent changes.
+        // Records do not have versions, so the server cannot detect concurrent changes by them.
         return Err(unsupported("supplementalId"));
     }
     let id = supplied.record_id.as_ref().map(|id| match id {

@@ -234,9 +234,9 @@ fn several_answers_wait_with_concurrent_operations() {
     };
     for (agreed, leaves, answered) in [
         (Options::CONCURRENT_OPERATIONS, &["1", "3", "2"][..], "132"),
-        // With too many held answers, the oldest is dropped.
+        // If too many answers are held back, the oldest is dropped.
         (Options::CONCURRENT_OPERATIONS, &["4", "2", "3"], "423"),
-        // If only one request may wait, it is the last one, whatever its referenceId is.
+        // If only one request may wait for permission, the client's reply concerns the last request, whatever its referenceId is.
         (Options::default(), &["1"], "3"),
     ] {
         let offer = Offer {

@@ -86,7 +86,7 @@ fn with_set(request: Apdu, name: &str) -> Apdu {
 
 #[test]
 fn result_sets_may_have_other_names() {
-    // Result sets are named as yaz-client numbers them.
+    // yaz-client gives numbers to result sets as names, and so does this test.
     let one = with_set(search("@attr 1=1032 id7"), "1");
     let both = with_set(search(WAR), "2");
     let refined = with_set(search("@not @set 2 @set 1"), "3");
@@ -114,7 +114,7 @@ fn result_sets_may_have_other_names() {
         assert_eq!(answer.result_count, hits);
     }
     assert_eq!(ask(&with_set(first.clone(), "b")).not_recorded, None);
-    // The names are the same, but they stand for different sets.
+    // The names of the sets are as recorded, but the sets are the results of other searches.
     assert!(ask(&with_set(first, "c")).not_recorded.is_some());
     let swapped = with_set(search("@not @set b @set a"), "d");
     assert!(ask(&swapped).not_recorded.is_some());
@@ -367,7 +367,7 @@ fn requests_whose_answers_did_not_come_are_not_repeated_in_other_sessions() {
     let war = search("@attr 1=4 war");
     let text = recording(&[&[init(), search("@attr 1=4 peace")], &[init(), war.clone()]]);
     let text = text.to_string();
-    // The answer to the last request is missing from these lines.
+    // These lines do not include the answer to the last request.
     let lines = text.lines().count();
     let unanswered = text.lines().take(lines - 1).collect::<Vec<_>>().join("\n") + "\n";
     for (end, expected) in [

@@ -101,7 +101,8 @@ impl CatalogueDatabase {
         let found = found.map_err(|failure| CatalogueError::of_fields(&failure, &self.index))?;
         let (offer, missing) = Offer::new(&self.map, Some(&found));
         if let Err(what) = offer.usable() {
-            // Compare the index again before the next search: with the outdated comparison, hidden records would be found.
+            // Compare the index with the map again before the next search: with the outdated comparison, searches would find
+            // hidden records.
             self.doubt();
             return Err(CatalogueError::Foreign {
                 index: self.index.clone(),
@@ -202,7 +203,7 @@ impl CatalogueDatabase {
         }
         match self.check().await {
             Ok(_) => Ok(self.current()),
-            // The search itself reports the problem.
+            // There is an earlier comparison, so the search is tried. If the problem persists, the search itself reports it.
             Err(error) if compared.is_some() && !error.is_mismatch() => Ok(self.current()),
             Err(error) => Err(self.unusable(&error)),
         }

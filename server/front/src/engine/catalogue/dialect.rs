@@ -67,7 +67,7 @@ impl Dialect {
     pub(super) fn is_in_doubt(&self, index: Option<&str>) -> bool {
         match self {
             Self::Koha(koha) => koha.is_in_doubt(index),
-            // Solr needs many requests to list its fields.
+            // Listing the fields of Solr takes many requests, so Solr is not asked again for each answer.
             Self::Solr(_) => false,
         }
     }

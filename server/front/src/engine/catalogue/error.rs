@@ -72,7 +72,7 @@ impl CatalogueError {
             {
                 Self::Denied(words)
             }
-            // Solr reports this error in HTML.
+            // Solr reports a missing index in HTML, so this response is not JSON.
             Failure::Refused { status: 404, .. } | Failure::NotJson { status: 404, .. } => {
                 Self::Absent(index.to_owned())
             }

@@ -169,7 +169,7 @@ impl Leaf for CatalogueLeaf {
     fn octets(&self) -> usize {
         let range = |(from, to): &TextRange| bound_octets(from) + bound_octets(to);
         match &self.wanted {
-            // The set of identifiers already counts their octets.
+            // The octets of identifiers are counted with their set, so they are not counted again here.
             Wanted::Exists | Wanted::Sortable | Wanted::Identifiers(_) => 0,
             Wanted::Words { words, .. } | Wanted::OpenKeys(words) => {
                 words.iter().map(Word::octets).sum()

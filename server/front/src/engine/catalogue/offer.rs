@@ -212,7 +212,7 @@ impl Comparison<'_> {
         let identifier = place("identifier", &record.identifier, |_| true);
         let order = place("order", &record.order, |has| has.sorts);
         let field = place("record", &record.field, |has| has.stored);
-        // Without this field, records far from the first cannot be read, as in older versions.
+        // The index of an older version may not have this field. Without it, records far from the first cannot be read.
         let number = record.number.as_ref();
         let number = number.and_then(|number| self.choose("", "number", number, |has| has.counts));
         // If an older version does not know a form of records, its index does not contain that form.

@@ -48,7 +48,7 @@ impl CatalogueDatabase {
             return refused(Condition::TRUNCATION, TRUNCATION);
         }
         let structure = written.value(STRUCTURE);
-        // The engine lists whole values, not words.
+        // The engine lists whole values, not words, so a scan for words is refused.
         if point.kind == Kind::Text && structure.is_some_and(|one| OF_WORDS.contains(&one)) {
             return refused(Condition::STRUCTURE, STRUCTURE);
         }

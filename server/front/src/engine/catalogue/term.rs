@@ -247,7 +247,7 @@ impl Reading<'_, '_> {
         let is_open = |word: Option<&Word>, at: fn(&Word) -> Option<&WordPart>| {
             word.and_then(at) == Some(&WordPart::Any)
         };
-        // A truncated end does not touch the edge of the value, so the term may be the beginning of a truncated value.
+        // A term with a truncated end does not reach the end of the value, so it may be only the beginning of the value.
         let is_beginning = first && is_open(words.last(), |word| word.0.last());
         let whole = self.point.has(Role::Whole);
         let can = match (first, last) {

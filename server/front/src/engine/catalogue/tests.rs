@@ -54,7 +54,7 @@ fn mapping(fields: &[&str]) -> Value {
 }
 
 fn hit(number: usize) -> Value {
-    // Koha's base64 text ends with a line end.
+    // Koha's base64 text ends with a newline.
     let octets = STANDARD.encode(record(number)) + "\n";
     let source = json!({ "marc_format": "base64ISO2709", "marc_data": octets });
     json!({ "_index": "koha_1", "_id": number.to_string(), "_source": source, "sort": [number] })

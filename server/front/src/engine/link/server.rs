@@ -147,7 +147,7 @@ impl Server {
     fn note_failure(&self, why: &Failure) {
         self.failures.fetch_add(1, Ordering::Relaxed);
         *lock(&self.failed) = Some(Instant::now());
-        // A request that waits for a connection should not get one that may hang.
+        // After a failure, the free connections may hang too. They are dropped, so that no waiting request gets one of them.
         lock(&self.free).clear();
         let server = &*self.place;
         if let Some(requests) = self.trouble.failed() {
@@ -169,7 +169,7 @@ impl Server {
         _permit: SemaphorePermit<'_>,
         draft: &Draft,
     ) -> Result<Value, Failure> {
-        // A pooled connection may have been closed meanwhile, which only the next request reveals.
+        // A pooled connection may have been closed in the meantime, which only the next request on it reveals.
         while let Some(mut kept) = self.kept() {
             if kept.sender.ready().await.is_err() {
                 continue;
@@ -204,7 +204,7 @@ impl Server {
         draft: &Draft,
     ) -> Result<Value, Failure> {
         let (head, body) = answer.into_parts();
-        // A refusal may be longer than the expected answer.
+        // A refusal may be longer than the expected answer, so the limit is raised.
         let limit = draft.limit.max(MOST_HEAD);
         let body = Limited::new(body, limit).collect().await;
         let body = body.map_err(|error| match error.downcast::<hyper::Error>() {
@@ -280,7 +280,7 @@ impl Server {
         builder.max_buf_size(MOST_HEAD);
         let shaken = builder.handshake(TokioIo::new(stream)).await;
         let (sender, connection) = shaken.map_err(|error| self.unreachable(error))?;
-        // The request in progress reports errors, so the result of this task is dropped.
+        // Errors are reported by the request in progress, so the result of this task is dropped.
         let task = tokio::spawn(async move { drop(connection.await) }).abort_handle();
         Ok(Connection { sender, task })
     }

@@ -112,7 +112,7 @@ async fn answers_that_are_none_are_failures_that_no_other_server_is_asked_about(
         ),
     ] {
         let described = format!("{answer:.100?}");
-        // A server that answers something else is not considered gone.
+        // A server that answers with something unexpected does not count as unreachable.
         let first = FakeNode::start(move |request| match &*request.path {
             "/" => sound(request),
             _ => answer.clone(),
@@ -495,7 +495,7 @@ async fn certificates_are_checked() {
     address.is_secure = true;
     let access = ClusterAccess::default();
     let link = Link::with_access(&[address], &access, 1, LONG);
-    // If the system has no trusted authorities, that is the error.
+    // If the system has no trusted authorities, making the link already fails.
     if let Ok(link) = link {
         assert_eq!(name(&asked(&link).await), "Unreachable");
     }

@@ -521,7 +521,7 @@ mod tests {
         let node = FakeNode::start(html).await;
         let error = checked(&[&node]).await.expect_err("no engine");
         assert!(matches!(error, IndexError::Malformed(_)), "{error}");
-        // Not every client may read settings and health.
+        // A client without permission to read settings and health can still check the index.
         let denied = ["/_cluster/settings", "/_cluster/health"];
         let denied = denied.map(|path| (path, 403, refused("security_exception")));
         let node = FakeNode::start(answering(&denied)).await;

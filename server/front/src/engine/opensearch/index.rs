@@ -325,8 +325,8 @@ impl ClusterIndex {
     /// # Errors
     /// See [`IndexError`].
     pub async fn create(&self) -> Result<(String, bool), IndexError> {
-        // The number comes first: if another program creates the index in between, either the state shows its alias, or the
-        // name is taken.
+        // The number is determined before the state: if another program creates the index in between, either the state shows its
+        // alias, or the name is taken.
         let index = self.next_index().await?;
         if let Some(state) = self.state().await? {
             return Ok((state.index, false));

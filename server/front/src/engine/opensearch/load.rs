@@ -129,7 +129,7 @@ impl ClusterIndex {
             });
         }
         state.check_open()?;
-        // An index that was created by hand does not have this alias.
+        // An index that was created by hand does not have the write alias, so it is added.
         if !self.has_write_alias(&state.index).await? {
             let add = json!({ "add": { "index": state.index, "alias": state.write_name() } });
             let actions = json!({ "actions": [add] });
@@ -235,7 +235,7 @@ impl IndexLoad {
                     match step {
                         LaneStep::Batch(batch) => bulk.send(batch, &mut part).await?,
                         LaneStep::Mark(reached) => {
-                            // If nobody waits for the result, the load has failed.
+                            // Sending fails if nobody waits for the result, because the load has failed.
                             let _ = reached.send(std::mem::take(&mut part));
                         }
                     }
@@ -344,7 +344,7 @@ impl IndexLoad {
         self.lanes.clear();
         let mut outcome = Ok(());
         while let Some(ended) = self.tasks.join_next().await {
-            // The task has already reported its panic.
+            // A task without an outcome has panicked, and the panic has already been reported.
             outcome = outcome.and(ended.unwrap_or(Err(IndexLoadError::Lost)));
         }
         outcome.err().unwrap_or(IndexLoadError::Lost)

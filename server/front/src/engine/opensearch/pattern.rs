@@ -95,7 +95,7 @@ fn escaped(literal: &str) -> String {
 }
 
 fn push_escaped(text: &mut String, character: char) {
-    // An escaped letter would be read as a character class.
+    // The regular expression would read an escaped letter as a character class, so only punctuation is escaped.
     if character.is_ascii() && !character.is_ascii_alphanumeric() && !character.is_control() {
         text.push('\\');
     }

@@ -72,8 +72,8 @@ impl ClusterIndex {
                 });
             }
         }
-        // The number comes first: if two reloads begin at once, one of them either finds the index of the other, or finds
-        // that its name is taken.
+        // The number is determined before the index of another reload is looked for: if two reloads begin at once, one of them
+        // either finds the index of the other, or finds that its name is taken.
         let index = self.next_index().await?;
         let left = self.filling().await?;
         let is_kept = match (&left, leftover) {

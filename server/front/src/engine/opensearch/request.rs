@@ -115,7 +115,7 @@ fn pattern_query(
 fn after_all(start: &str) -> Option<String> {
     let mut rest: Vec<char> = start.chars().collect();
     while let Some(last) = rest.pop() {
-        // Skip the surrogates between the two ranges of characters.
+        // A range of characters skips the surrogates, so the next character is always valid.
         if let Some(next) = (last..=char::MAX).nth(1) {
             rest.push(next);
             return Some(rest.into_iter().collect());

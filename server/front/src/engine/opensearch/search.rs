@@ -61,7 +61,7 @@ impl EngineDatabase for ClusterDatabase {
     async fn ask(&self, plan: &Plan<'_>, index: Option<&str>) -> Result<Answer, AskError> {
         let body = search(&*self.layout, plan)?;
         let mut options = format!("allow_partial_search_results={}", !self.options.strict);
-        // The identifier decides which shard has the record.
+        // The identifier decides which shard has the record, so only that shard is asked.
         if let Clause::Leaf(IndexLeaf::Identifier(id)) = plan.clause
             && plan.counts.is_empty()
         {

@@ -123,7 +123,7 @@ async fn incomplete_and_unexpected_answers_are_distinguished() {
         ),
         (with(&[("/_shards/failed", json!(1))]), Ok((2, 1)), Err(109)),
         (with(&[("/timed_out", json!(true))]), Ok((2, 1)), Err(109)),
-        // A shard that refuses the query as too large has not found a part of the records.
+        // If a shard refuses the query as too large, its part of the records is missing, so the search fails.
         (with(&[("/_shards", failures)]), Err(31), Err(31)),
         (
             refused(500, "runtime_exception", "field[t] exceeds maxClauseCount"),
@@ -163,7 +163,7 @@ async fn incomplete_and_unexpected_answers_are_distinguished() {
             Err(109),
             Err(109),
         ),
-        // Another program has stored the first record.
+        // The number of the first record is negative, so the record was stored by another program.
         (
             with(&[
                 ("/hits/hits/0/sort", json!([-5])),

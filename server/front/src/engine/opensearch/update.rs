@@ -228,7 +228,7 @@ fn lines(
             (Some(_), Some(unchanged)) => json!({ "index": unchanged }),
             (Some(_), None) => json!({ "create": { "_id": id } }),
             (None, Some(unchanged)) => json!({ "delete": unchanged }),
-            // The same update created and deleted the record.
+            // The same update created and deleted the record, so nothing is sent for it.
             (None, None) => continue,
         };
         sent += 1;

@@ -140,8 +140,8 @@ async fn copies_are_requested_later_if_the_search_was_for_other_records() {
 
 #[tokio::test]
 async fn copies_are_not_requested_again_from_targets_that_fail_at_them() {
-    // The maximum number of searches and Presents for a first search, and their exact number for another search afterwards. Lost
-    // sessions are opened again.
+    // Each row has the maximum number of searches and Presents for a first search, and their exact number for another search
+    // afterwards. Lost sessions are opened again.
     for (rules, first, second) in [
         (&["on search syntax=opac: fail 239"][..], 2, 1),
         (&["on search syntax=opac: cut 10"], 7, 1),

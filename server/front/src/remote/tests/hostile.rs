@@ -48,7 +48,7 @@ async fn whatever_a_target_does_the_others_answer() {
         // The faults damage only MARC records, not MARC inside OPAC records.
         let is_whole = rule.contains("damage") && *form == forms[1];
         let records = if is_whole { 4 } else { records };
-        // With this rule, the records are sent in answer to a Present.
+        // The rule `no-piggyback` makes the target send all records in answer to Presents, where the other rules can affect them.
         let hostile = catalogue("a", 3).rule(rule);
         let hostile = hostile.rule("on search: no-piggyback").start();
         let good = catalogue("b", 1).start();
@@ -143,7 +143,7 @@ async fn titles_of_a_megabyte_with_markup_are_answered_and_escaped() {
             .backend(Arc::new(database))
             .web(Arc::new(CataloguePage::new()))
             .start();
-        // A field of a MARC record cannot hold such a title.
+        // A long title does not fit into a field of a MARC record.
         for (syntax, is_there) in [(USMARC, !is_long), (XML, true), (SUTRS, true)] {
             let connection = connected(&front, "union").await;
             let connection = connection.with_form(z3950::RecordForm::new(Some(syntax), None));

@@ -119,7 +119,7 @@ async fn one_target_sorts_alone() {
     let mut hits = search(&front, "union").await;
     hits.sort(&keys("title")).await.expect("sorted");
     assert_eq!(titles(&hits, 1).await, "apple pear");
-    // This key is unknown here, so it is sent to the target, which refuses it.
+    // This server does not know this sort key, so it passes the key on to the target, which refuses it.
     let own = z3950::service::sort::key_by_field("cat", z3950::asn1::apdu::SortRelation(0));
     let alone = format!("union@{}", target(&one));
     let mut hits = search(&front, &alone).await;
@@ -258,7 +258,7 @@ async fn a_target_that_dies_later_comes_last() {
     drop(two);
     let found = titles(&hits, 1).await;
     let found: Vec<&str> = found.split(" [").collect();
-    // Twenty records of each target were read with the sort, before the target ended.
+    // Twenty records of each target were read with the sort, before one target was shut down.
     let order = { 1..=60 }.flat_map(|at| {
         let both = if at <= 20 { &["a", "b"][..] } else { &["a"] };
         both.iter().map(move |of| format!("{at:02}{of}"))

@@ -37,7 +37,7 @@ impl Upstream {
         let Err(why) = self.within(deadline, self.refusal(form), fetch).await else {
             return page;
         };
-        // Records that were not reached are replaced by the reason.
+        // The records that could not be reached are replaced by the reason of the failure.
         for rank in ranks.skip(page.len()) {
             self.put(set, (rank, form), Err(why.clone()), &mut page);
         }
@@ -78,7 +78,8 @@ impl Upstream {
     ) -> Result<(), Diagnostic> {
         let (start, end) = ranks.into_inner();
         let mut octets: usize = 0;
-        // If the target has dropped the set, the search is repeated once, and once more if holdings may have been the reason.
+        // If the target has dropped the set, the search is repeated once, and once more without holdings if they may have been
+        // the cause.
         let mut may_renew = true;
         'reading: loop {
             let next =
@@ -91,7 +92,7 @@ impl Upstream {
                 let mut failed = None;
                 while octets < PAGE_OCTETS && next(page) <= end {
                     let rank = next(page);
-                    // A failure that is followed by another record took the place of a record.
+                    // If another record follows the failure, the failure stands for a single record; otherwise the set is lost.
                     let record = match Box::pin(records.next()).await {
                         Some(record) => {
                             if let Some(why) = failed.take() {

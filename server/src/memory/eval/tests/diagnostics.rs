@@ -53,7 +53,7 @@ fn diagnostics_name_the_unsupported_feature() {
         // 119: unsupported position.
         ("@attr 3=0 x", "119 0"),
         ("@attr 3=4 x", "119 4"),
-        // 120: the truncation.
+        // 120: unsupported truncation.
         ("@attr 1=1032 @attr 5=2 x", "120 2"),
         ("@attr 1=1032 @attr 5=102 x", "120 102"),
         ("@attr 5=4 x", "120 4"),
@@ -271,7 +271,7 @@ fn queries_beyond_pqf_are_answered() {
         ),
         (docid(b"a"), Ok("a")),
         (docid(b"a\xff"), Ok("")),
-        // The query's own set does not matter if every attribute names Bib-1.
+        // The attribute set of the query does not matter if each attribute names Bib-1 itself.
         (
             RpnQuery {
                 attribute_set: GILS,

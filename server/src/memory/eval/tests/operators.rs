@@ -82,7 +82,7 @@ fn check_answer(records: &[MarcRecord], query: &str, expected: Result<&str, &str
 
 #[test]
 fn pairs_in_proximity_are_limited() {
-    // Each `a` pairs with each of 1,024 `b`; the first word, if it is an `a`, pairs only with the first `b`.
+    // Each `a` pairs with each of the 1,024 `b`, but an `a` that is the first word pairs only with the first `b`.
     let pairs = |docid, first, count| {
         let others = [("x", 2046 - count), ("a", count), ("b", 1024), ("c", 1)];
         titled(docid, &[&[(first, 1)], &others[..]].concat())
@@ -106,7 +106,7 @@ fn pairs_in_proximity_are_limited() {
 
 #[test]
 fn octets_that_wait_for_operators_are_limited() {
-    // Both inner operators find pairs of 12 octets, which wait for the outer operator.
+    // Both inner operators find pairs, of 12 octets each, which are kept in memory until the outer operator is evaluated.
     let [left, right] = [("a", "b"), ("c", "d")]
         .map(|(one, other)| format!("@prox 0 2047 1 2 k 2 @attr 1=4 {one} @attr 1=4 {other}"));
     let query = format!("@prox 0 9999 0 2 k 2 {left} {right}");

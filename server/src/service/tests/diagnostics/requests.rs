@@ -123,7 +123,7 @@ pub(super) const ROWS: &[Row] = &[
         })
     }),
     (238, || {
-        // This record is in UNIMARC, so the database has that syntax, but the presented record does not.
+        // The record in the database is UNIMARC, so the database has that syntax, but the presented record is not UNIMARC.
         let processing = "19990101d1999    m  y0frey50      ba";
         let unimarc = MarcRecord {
             fields: vec![

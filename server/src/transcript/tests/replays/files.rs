@@ -85,7 +85,7 @@ fn doubtful_lines_are_reported() {
     let with = |place: usize, line| [&lines[..place], &[line][..], &lines[place + 1..]].concat();
     for (lines, expected) in [
         (lines.clone(), &[][..]),
-        // The last request of a session may be without an answer.
+        // The last request of a session may lack an answer.
         (without(6), &[]),
         (without(4), &["line 4: the searchRequest has no answer"]),
         (

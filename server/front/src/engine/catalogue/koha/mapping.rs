@@ -36,7 +36,7 @@ pub(super) fn read(answer: &Value) -> Result<(FieldsFound, KnownIndex), FieldsEr
     }
     let only = answer.as_object().and_then(|indexes| indexes.iter().next());
     if let Some(mappings) = only.and_then(|(_, index)| index.get("mappings")) {
-        // Before Elasticsearch 7, the name of a type stands between `mappings` and `properties`.
+        // Before Elasticsearch 7, there is one more level between `mappings` and `properties`: the name of a type.
         let typed = mappings.as_object().and_then(|types| types.values().next());
         let typed = typed.filter(|typed| typed.get("properties").is_some());
         let mappings = if mappings.get("properties").is_some() {
@@ -75,7 +75,7 @@ fn properties(
         for (part, field) in more.into_iter().flatten() {
             note(&format!("{name}.{part}"), field, found, folding);
         }
-        // A record in JSON has many parts, which are not searched.
+        // A record that is stored as JSON (`marc_data_array`) has many parts. They are not searched, so they are skipped.
         if field.get("properties").is_some() && !name.starts_with("marc_data_array") {
             properties(field, &format!("{name}."), found, folding);
         }

@@ -263,7 +263,7 @@ async fn folded(
 /// Returns the words after the last step of an analysis. The steps are a list, in which each name is followed by its words.
 fn words_of(steps: Option<&Value>) -> Option<Vec<String>> {
     let Some(Value::Array(steps)) = steps else {
-        // If nothing is left of the text, the response has no steps.
+        // If the analysis leaves nothing of the text, the response has no steps.
         return steps.is_none().then(Vec::new);
     };
     let words = steps.last()?.as_array()?;

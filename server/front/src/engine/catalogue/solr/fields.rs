@@ -53,7 +53,7 @@ pub(super) async fn found(link: &ReadLink, map: &CatalogueMap) -> Result<Known, 
         }
     }
     let counted = counted(link, &patterned).await?;
-    // The pattern also matches field names that no record has used.
+    // A pattern also matches the names of fields that no record has, so these fields are removed.
     for name in unfilled(&counted, &patterned) {
         fields.remove(name);
     }

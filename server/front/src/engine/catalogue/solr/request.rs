@@ -211,7 +211,7 @@ fn facet_of(facet: &FacetOf) -> Value {
         "field": facet.terms,
         "limit": facet.most.max(1),
         "overrequest": OVERREQUEST,
-        // This makes all counts exact, even of values that are not among the first of a shard.
+        // With this setting, counts are exact even for values that are not among the most frequent values of a shard.
         "refine": true,
         "sort": order,
     })

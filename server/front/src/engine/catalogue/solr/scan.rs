@@ -139,7 +139,7 @@ impl List<'_> {
     async fn list_before(&self, to: &str, wanted: usize) -> Result<Listed, AskError> {
         let most = wanted.saturating_mul(2).clamp(STRETCH, MOST_VALUES);
         let wanted = wanted.min(most / 2);
-        // From `early`, there are too many values; from `late`, too few.
+        // A list that starts at `early` has too many values, and a list that starts at `late` has too few.
         let (mut early, mut late) = (String::new(), to.to_owned());
         let mut from = String::new();
         for _ in 0..MOST_STEPS {

@@ -30,7 +30,8 @@ async fn incomplete_and_unexpected_answers_are_distinguished() {
             Err(109),
         ),
         (refused(401, "security_exception", "x"), Err(109), Err(109)),
-        // Elasticsearch sends this error, with other words for some parts.
+        // Before Elasticsearch 7, the total is a plain number. The errors in the following rows are worded as Elasticsearch words
+        // them.
         (with(&[("/hits/total", json!(2))]), Ok((2, 0)), Ok((2, 0))),
         (
             refused(400, "too_many_clauses", "maxClauseCount is set to 1024"),

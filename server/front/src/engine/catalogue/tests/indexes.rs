@@ -154,7 +154,7 @@ async fn an_index_that_lost_the_field_of_hidden_records_is_refused() {
     let database = database(&node, false);
     for (total, field, expected) in [
         (3, "suppress", Ok(3)),
-        // The missing field is noticed when nothing is found, and from then on.
+        // The missing field is noticed when a search finds nothing. From then on, searches are refused until the field is back.
         (0, "renamed", Err(109)),
         (3, "renamed", Err(109)),
         (3, "suppress", Ok(3)),

@@ -177,7 +177,7 @@ impl Bulk {
         batch: Batch,
         part: &mut LoadPart,
     ) -> Result<(), IndexLoadError> {
-        // Records that were replaced count as stored.
+        // Records that were replaced by later records of the same batch are not sent, but count as stored.
         part.changed += batch.replaced;
         part.replaced += batch.replaced;
         let begun = Instant::now();
@@ -252,7 +252,7 @@ impl Bulk {
             content_type: NDJSON,
             body: Bytes::from(body),
             time: Some(BULK_TIME),
-            // Repeating this change does no harm.
+            // Repeating this change does no harm, so it may be sent again, like a reading request.
             ..Draft::read(&*self.path, MOST_ANSWER)
         }
     }

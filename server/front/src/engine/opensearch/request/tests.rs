@@ -191,7 +191,7 @@ fn regular_expressions() {
             "@attr 1=4 @attr 4=3 @attr 5=102 {on w.*}",
             regexp("x_title", "on\\ w.*"),
         ),
-        // Anchors and word boundaries.
+        // Anchors and word boundaries are refused.
         ("@attr 1=4 @attr 5=102 ^war", json!("120 102")),
         ("@attr 1=4 @attr 5=102 \"war\\\\b\"", json!("120 102")),
     ]);

@@ -35,7 +35,7 @@ pub(super) fn of_word<'w>(
 /// Adds a literal text.
 pub(super) fn push(expression: &mut String, text: &str) {
     for character in text.chars() {
-        // An escaped letter would be read as a character class.
+        // The regular expression would read an escaped letter as a character class, so only punctuation is escaped.
         if character.is_ascii() && !character.is_ascii_alphanumeric() && !character.is_control() {
             expression.push('\\');
         }

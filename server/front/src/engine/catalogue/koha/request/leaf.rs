@@ -103,7 +103,8 @@ impl LeafReader<'_> {
         if !all {
             return Ok(any_of(queries));
         }
-        // If the engine drops all characters of a word, the word matches everything, so at least one word must be left.
+        // A word of which the engine drops all characters would match everything, so a match of at least one word is required as
+        // well.
         if exact.len() == words.len() {
             queries.push(some_word(fields, &exact.join(" ")));
         }

@@ -198,7 +198,7 @@ fn truncation_and_masks() {
             { "span_multi": { "match": { "prefix": { "title": "mail" } } } },
         ], "slop": 0, "in_order": true } }),
     );
-    // The engine drops all characters of this word.
+    // The engine drops all characters of this word, so it matches nothing.
     check("@attr 1=4 @attr 5=104 {½#}", &json!({ "match_none": {} }));
     // Synonyms do not apply to the beginning of a word.
     check(
