@@ -31,7 +31,7 @@
 //! use [`codec`] to encode and decode. `bytes` 1, `serde_json` 1 and `tokio-util` 0.7 are part of the interface. The minimum
 //! version of Rust is 1.90, as in the manifest; raising it takes a minor version.
 
-// Nothing sent by a peer may end the program; `.clippy.toml` exempts tests.
+// Nothing that a peer sends may cause a panic; `.clippy.toml` exempts tests from these lints.
 #![deny(
     clippy::expect_used,
     clippy::indexing_slicing,

@@ -137,7 +137,7 @@ macro_rules! production {
             encode(value, encoder, tag) { rasn::Encode::encode_with_tag(&value.0, encoder, tag) }
         }
     };
-    // This form makes an open newtype, with constants and the standard's names for its values.
+    // This arm defines a newtype for an open set of values, with constants and the names of the values in the standard.
     (#[derive(Clone, Debug, PartialEq)] $(#[$($meta:tt)+])* $([$($tag:tt)+])? pub integer $name:ident {
         $($(#[$value_meta:meta])* $constant:ident = $value:literal $text:literal),* $(,)?
     }) => {
@@ -337,7 +337,7 @@ pub(crate) use held;
 
 #[cfg(test)]
 mod tests {
-    #![allow(unreachable_pub)] // A production is public.
+    #![allow(unreachable_pub)] // `productions!` accepts only public types.
 
     use rasn::{Decode, Encode};
 

@@ -24,7 +24,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let client = Client::new();
     let titles = titles(&client, &format!("{}/books", server.addr()), "fiction").await?;
 
-    // Another task can read it, or a web service can send it as the body of its answer.
+    // Another task can read the stream, or a web service can send it as the body of a response.
     let reader = tokio::spawn(async move {
         let mut numbered = titles.take(5).enumerate();
         while let Some((index, title)) = numbered.next().await {

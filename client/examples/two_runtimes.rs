@@ -14,11 +14,11 @@ fn main() -> Result<(), Error> {
     let client = Client::new();
     let books = Runtime::new()?.block_on(client.connect(&target))?;
 
-    // The runtime in which the session was opened has ended, so the search opens another.
+    // The runtime in which the session was opened has ended, so the search opens another session.
     let hits = Runtime::new()?.block_on(books.search(Query::author("austen")))?;
     println!("{} found", hits.count());
 
-    // Two runtimes at the same time.
+    // These two runtimes use the client at the same time.
     thread::scope(|scope| {
         let users = ["emma", "persuasion"].map(|title| {
             let (client, target) = (&client, &target);

@@ -191,7 +191,7 @@ impl Connection {
         if let Some(name) = &self.form.element_set {
             url = url.element_set(name.as_str());
         }
-        // The caller has chosen this form. It is not a hint from a URL of unknown origin, so it is preferred.
+        // The caller has chosen this form, so it is preferred, unlike a hint in a URL of unknown origin.
         let mut options = PlanOptions {
             hints: Hints::Prefer,
             ..(*self.inner.plan).clone()

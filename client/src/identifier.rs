@@ -172,7 +172,7 @@ impl Identifier {
         if is_bare {
             return vec![of(rest)];
         }
-        // A record number of eight digits is not certain to be an LCCN.
+        // An eight-digit record number is not necessarily an LCCN.
         if kind.is_none() && kind_of_part == Kind::Lccn {
             return Vec::new();
         }
@@ -243,7 +243,7 @@ impl Identifier {
                         "{text} looks like an {name} with a wrong check digit ({digit} expected)"
                     )
                 };
-                // If nothing is found, the hint names the ISSN.
+                // A valid ISSN is not doubtful: if the search finds nothing, the hint names the ISSN.
                 if Issn::parse(text).is_some() {
                     return None;
                 }
@@ -279,7 +279,7 @@ fn labelled(text: &str) -> Option<(Kind, &str)> {
     if let Some(rest) = rest.strip_prefix(':') {
         return Some((kind, rest.trim()));
     }
-    // `-13` and `10` after the label give the length of the number, if a colon or blank follows.
+    // After the label, `-13` or `10` is the length of the number if a colon or a blank follows it.
     let is_end = |rest: &&str| rest.starts_with([':', ' ']);
     let sized = rest.trim_start_matches(['-', ' ']);
     let sized = sized.strip_prefix("13").or(sized.strip_prefix("10"));
@@ -304,7 +304,7 @@ fn without_qualifier(text: &str) -> &str {
     let rest = text.strip_prefix('(').and_then(|rest| rest.split_once(')'));
     let rest = rest.map_or("", |(_, rest)| rest.trim());
     let is_number = rest.starts_with(|first: char| first.is_ascii_digit());
-    // `(OCoLC)12345` is one number.
+    // In `(OCoLC)12345`, the text in parentheses is part of the number and not a qualifier.
     if is_number && oclc_number(text).is_none() {
         rest
     } else {

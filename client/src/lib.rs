@@ -89,7 +89,7 @@
 //! `Debug` output, logs, and the wording of messages. `bytes` 1, `futures-core` 0.3, `serde_json` 1 and `tokio` 1 are
 //! part of the interface. The minimum supported Rust version is 1.90; raising it requires a minor version.
 
-// Nothing sent by a peer may end the program; `.clippy.toml` exempts tests.
+// Nothing that a peer sends may cause a panic; `.clippy.toml` exempts tests from these lints.
 #![deny(
     clippy::expect_used,
     clippy::indexing_slicing,

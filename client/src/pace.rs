@@ -20,7 +20,7 @@ pub struct Clock {
 impl Clock {
     /// Returns whether a request may be sent now.
     pub fn is_due(&self) -> bool {
-        // If the lock is held, a request is waiting, so another one is not due.
+        // If the lock is held, a request is already waiting, so no other request is due.
         let next = self.next.try_lock();
         let is_over = |at: &Option<Instant>| at.is_none_or(|at| at <= Instant::now());
         next.is_ok_and(|next| is_over(&next)) && is_over(&self.held())

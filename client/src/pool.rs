@@ -265,7 +265,7 @@ impl Server {
         let _turn = turn.hold(Phase::Connect, self.turn.lock()).await?;
         let mut taken = self.taken.subscribe();
         let freed = timeouts.to_session();
-        // Waiting fails only if the sender is dropped, but `self` owns the sender.
+        // Waiting fails only if the sender is dropped, but `self` owns the sender, so the result is ignored.
         let _ = freed.hold(Phase::Connect, taken.wait_for(is_free)).await?;
         Ok(self.admit())
     }

@@ -298,7 +298,7 @@ mod tests {
         ] {
             assert_eq!(query.expect("a query"), expected);
         }
-        // These languages also set structure and truncation by default.
+        // CQL and CCL also add structure and truncation attributes by default, so only the operator is compared.
         for query in [
             Query::cql("dc.title=war and dc.creator=tolstoy"),
             Query::ccl("ti=war and au=tolstoy"),

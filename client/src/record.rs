@@ -272,7 +272,7 @@ fn damage_of(external: &External) -> Option<String> {
             let found = marcxml_record(&octets).filter(|found| found.incomplete)?;
             match found.record {
                 Ok(_) => Some(found.notes.join("; ")),
-                // XML in another schema is not damaged MARCXML.
+                // XML in another schema is not damaged MARCXML, so the error is reported only if the record claims to be MARCXML.
                 Err(error) => says_marcxml(&octets).then_some(error),
             }
         }

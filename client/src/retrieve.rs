@@ -173,7 +173,7 @@ impl KnownItemSearch<'_> {
             },
         };
         let mut sources = self.sources.clone();
-        // Do not repeat what the outcome already says.
+        // Remarks are removed if the diagnostics of the outcome already say the same.
         let said = outcome.diagnostics().iter().map(ToString::to_string);
         let said: Vec<String> = said.collect();
         sources.remarks.retain(|remark| !said.contains(remark));
@@ -344,7 +344,8 @@ impl<'a> KnownItemSearch<'a> {
                     beside = presented.diagnostics;
                     judge(slot, self.requests.record_syntax())
                 }
-                // Success without a record violates the standard, but some servers do that. The search may have said why.
+                // Success without a record violates the standard, but some servers respond like that. The diagnostics of the
+                // search may give the reason.
                 None => Outcome::Failed(Error::Refused {
                     phase: Phase::Present,
                     diagnostics: self.last_diagnostics(),
@@ -380,7 +381,7 @@ impl<'a> KnownItemSearch<'a> {
             reason: last.filter(|last| last.form != form).map(Step::reason),
             form,
         };
-        // An error means that nobody follows the retrieval any more.
+        // An error means that the receiver has been dropped, so nobody needs this step.
         let _ = next_steps.send(step);
     }
 

@@ -363,7 +363,7 @@ async fn attempt(address: SocketAddr, limit: &Limit) -> Result<TcpStream, Error>
         .await
         .and_then(|connected| connected.map_err(not_connected));
     match &connected {
-        // Requests are small and answered one by one. If this fails, only speed is lost.
+        // Requests are small and answered one by one, so they are sent without delay. A failure only costs speed.
         Ok(stream) => drop(stream.set_nodelay(true)),
         Err(failure) => tracing::info!(%address, %failure, "address not reachable"),
     }

@@ -16,7 +16,7 @@ pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     if !kind.is_file() && !is_endable(kind) && !is_open_already(path) {
         return Err(refusal(kind));
     }
-    // A file may have holes, and so be far larger than what it takes on the disk.
+    // A sparse file may be far larger than the space it takes up on the disk, so its length is checked before it is read.
     if kind.is_file() && metadata.len() > limit {
         return Err(too_large(limit));
     }

@@ -17,7 +17,7 @@
 //! Documented items keep to Semantic Versioning. The minimum version of Rust is 1.90, as in the manifest; raising it takes a
 //! minor version.
 
-// Nothing in a file may end the program; `.clippy.toml` exempts tests.
+// Nothing in a file may cause a panic; `.clippy.toml` exempts tests from these lints.
 #![deny(
     clippy::expect_used,
     clippy::indexing_slicing,

@@ -194,7 +194,7 @@ pub(super) fn append(record: &MarcRecord, out: &mut Vec<u8>) -> Result<(), Iso27
 
 /// Counts field and record terminators, several octets at a time.
 fn count_terminators(octets: &[u8]) -> usize {
-    // The sum of a chunk fits in an octet.
+    // The chunks are short enough for their count to fit into an octet.
     let chunks = octets.chunks(usize::from(u8::MAX));
     let counts = chunks.map(|chunk| -> u8 {
         let octets = chunk.iter();

@@ -14,7 +14,7 @@ pub(crate) fn of_exchange(record: &MarcRecord) -> Leader {
     if record.contradicts_code_length() || leader.code_length() == 1 {
         leader.0[11] = USUAL;
     }
-    // Position 23 is a blank in UNIMARC.
+    // Position 23 may also be a blank, as in UNIMARC.
     if !matches!(leader.0, [.., b'4', b'5', b'0', b'0' | b' ']) {
         map(&mut leader);
     }

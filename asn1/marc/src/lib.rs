@@ -33,7 +33,7 @@
 //! does not cover what `Debug` prints and the wording of messages. `bytes` 1, `serde` 1, `serde_json` 1 and `encoding_rs` 0.8
 //! are part of the interface. The minimum version of Rust is 1.90, as in the manifest; raising it takes a minor version.
 
-// Nothing sent by a peer may end the program; `.clippy.toml` exempts tests.
+// Nothing that a peer sends may cause a panic; `.clippy.toml` exempts tests from these lints.
 #![deny(
     clippy::expect_used,
     clippy::indexing_slicing,

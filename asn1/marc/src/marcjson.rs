@@ -248,8 +248,9 @@ impl Reading<'_> {
                     self.loss(shape(&path, "an object of strings"))?;
                     continue;
                 };
-                // A leading empty code marks text without a delimiter; an empty subfield has one. Before other subfields, such
-                // text would be read as indicators, unless there are as many as there can be.
+                // An empty code at the beginning marks text without a delimiter; an empty subfield has a delimiter. If other
+                // subfields follow, text without a delimiter would be read as indicators, unless the field already has the
+                // maximum number of indicators.
                 let is_bare = index == 0 && code.is_empty() && !data.is_empty();
                 let is_apart = is_alone && subfield.len() == 1 || body.len() >= INDICATORS.len();
                 if !is_bare || self.remarks.is_some() && !is_apart {
@@ -279,7 +280,7 @@ impl Reading<'_> {
                     if !rest.is_empty() {
                         self.loss(shape(&path, "one character"))?;
                     }
-                    // Only the last indicators can be missing.
+                    // Only the last indicators can be missing, so empty indicators before this one become blanks.
                     body.put_bytes(b' ', std::mem::take(&mut empty));
                     body.put_slice(one);
                 }

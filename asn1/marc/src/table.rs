@@ -200,7 +200,7 @@ pub(crate) fn content(name: &str) -> Option<Content> {
     match tag {
         None => codes.is_empty().then_some(Content::Leader),
         Some(tag) => {
-            // With a `$` before it, a code may be any character.
+            // After a `$`, a code may be any character.
             let is_marked = rest.starts_with('$');
             let is_code = |code: u8| {
                 if is_marked {

@@ -39,7 +39,7 @@ fn put(out: &mut String, octets: &[u8], escape: fn(char) -> Option<&'static str>
         return false;
     }
     let text = String::from_utf8_lossy(octets);
-    // Only text that is not UTF-8 is copied.
+    // The text was copied only if octets that are not UTF-8 had to be replaced.
     let mut replaced = matches!(text, Cow::Owned(_));
     let mut rest = &*text;
     while let Some(place) = rest.bytes().position(is_telling) {

@@ -315,7 +315,7 @@ mod tests {
             Ok(None),
             "at the limit"
         );
-        // Values that are nested to any depth are only counted, and their number is limited by that of the octets.
+        // Nesting has no limit of its own: nested values are only counted, and the limit on octets limits their number.
         let nest = [0xa1, 0x80].repeat(5000);
         check(&nest[..202], 200, Err((TooLarge(200), 200)));
         let whole = [&*nest, &[0; 10_000]].concat();

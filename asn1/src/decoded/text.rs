@@ -49,7 +49,7 @@ fn put_value(value: &Value, indent: usize, text: &mut String) {
             }
             text.push('\n');
         }
-        // The first element of an item follows the dash.
+        // The first element of an item is on the same line as the dash.
         Value::Object(_) if text.ends_with('-') => {
             let mut item = String::new();
             put(value, indent, &mut item);

@@ -91,7 +91,7 @@ impl SearchSources {
             let rest = message.strip_prefix(&*source.name);
             rest.is_some_and(|rest| rest.starts_with(": "))
         };
-        // A source with a count has answered, so a message about it is not its failure.
+        // A source with a count has answered, so a message about it does not report a failure.
         let mut failed = sources.filter(|source| source.records.is_none());
         match (diagnostic, failed.find(is_about)) {
             (Some(diagnostic), Some(source)) => source.failure = Some(diagnostic),

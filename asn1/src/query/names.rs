@@ -135,7 +135,7 @@ impl Names {
                 .iter()
                 .flat_map(|index| std::iter::once(index.name).chain(index.aliases.iter().copied()));
             let similar = nearest(&lower, own.chain(table));
-            // The full name explains an abbreviation such as `pb`.
+            // The full name is suggested, because it explains an abbreviation such as `pb`.
             return Err(similar.map(|similar| self.full_name(similar).to_owned()));
         };
         let mut attributes = vec![AttributeElement::numeric(USE, index.use_value)];

@@ -45,7 +45,7 @@ pub(super) fn marc_external(data: &Bytes) -> Option<External> {
         return None;
     }
     let read = marcxml::from_xml(std::str::from_utf8(data).ok()?).ok()?;
-    // The MARC would not show that a field is missing, so the record stays XML.
+    // A MARC record would not show that a field is missing, so the record stays XML.
     if read.is_field_lost {
         return None;
     }

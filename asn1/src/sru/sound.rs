@@ -40,7 +40,7 @@ impl XmlElement {
         let mark = usize::from(octets.starts_with(b"\xEF\xBB\xBF")) * 3;
         let octets = octets.slice(mark..);
         let encoding = declared_encoding(&octets);
-        // In a document that is all ASCII, such a declaration has no effect.
+        // If the whole document is ASCII, the declaration of another encoding has no effect.
         if encoding.is_some_and(|name| !name.eq_ignore_ascii_case("utf-8")) && !octets.is_ascii() {
             return Err(not_utf8(0));
         }

@@ -238,7 +238,7 @@ async fn answer(
         return refuse(ask, words, recipient).await;
     }
     if ask.repeats.is_some() {
-        // By this input's turn, the batch already has the answer to the earlier equal input.
+        // When it is this input's turn, the batch already has the answer to the earlier equal input.
         return Answer::default();
     }
     if ask.input.is_empty() && ask.origin.is_some() {

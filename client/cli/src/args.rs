@@ -211,7 +211,7 @@ fn no_command(error: &clap::Error, arguments: &[OsString]) -> Option<clap::Error
     let is_target = || word.contains(['.', '/', ':', '@']) && word.parse::<Target>().is_ok();
     let mut definition = Cli::command();
     definition.build();
-    // The error shows the usage of the command whose subcommand is misspelt.
+    // If a subcommand is misspelt, the error shows the usage of the outer command.
     let outer = arguments.get(1).and_then(|first| first.to_str());
     let outer = outer.filter(|outer| {
         let command = definition.find_subcommand(outer);

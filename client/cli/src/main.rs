@@ -1,7 +1,7 @@
 #![forbid(unsafe_code)]
 //! The program z3950, with its arguments and exit code. Data is written to standard output, messages to standard error.
 
-// Nothing sent by a peer may end the program; `.clippy.toml` exempts tests.
+// Nothing that a peer sends may cause a panic; `.clippy.toml` exempts tests from these lints.
 #![deny(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -50,7 +50,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     let cli = match Cli::read(arguments) {
         Ok(cli) => cli,
         Err(message) => {
-            // The user asked for the help or the version; anything else is wrong usage. A closed pipe is not an error.
+            // The message is help, the version or a usage error. A closed pipe is not an error.
             let whole = message.render().to_string();
             let printed = match render::with_short_words(&whole) {
                 Cow::Owned(short) if message.use_stderr() => {
@@ -117,7 +117,7 @@ fn execute(cli: &Cli, output: &mut Output) -> Result<Exit, Failure> {
 }
 
 /// Runs a command that uses the network in the current thread, because starting threads takes as long as a request.
-// It is not inlined, because otherwise `execute` would reserve stack for the futures of all commands.
+// This function is not inlined, because otherwise `execute` would reserve stack space for the futures of all commands.
 #[inline(never)]
 fn connecting<W>(command: impl FnOnce() -> W) -> Result<Exit, Failure>
 where

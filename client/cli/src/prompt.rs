@@ -89,7 +89,7 @@ pub(crate) fn open(
     runtime: &Runtime,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
-    // A password is asked for before the line editor has the terminal.
+    // The password prompt has to come before the line editor takes over the terminal.
     let setup = runtime.block_on(Setup::read(&arguments.connection))?;
     let (input, asker) = Input::standard(io::stdin().is_terminal())?;
     let mut options = ClientOptions::default();
@@ -143,7 +143,7 @@ pub(crate) fn open_introduced(
         asker,
     };
     let mut state = Prompt::new(context, Mode::Lenient, &RecordOutput::default(), false);
-    // The introduction says which session is open.
+    // The introduction already says which session is open, so no greeting is printed.
     state.greets = false;
     let waiting = output.waiting();
     let opened = input.attend(&waiting, state.introduced(url, introduce, output));

@@ -352,7 +352,7 @@ fn written(
     let mut octets = Vec::new();
     let failure = match style.write(record, context, &mut octets) {
         Ok(written) => {
-            // A person reads all of the text, even parts that a program would take for structure.
+            // A person can read all of the text, even parts that a program would take for structure, so nothing is lost.
             if !style.format().is_to_read() {
                 is_loss |= written.is_loss;
                 notes.extend(written.notes);

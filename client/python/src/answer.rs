@@ -98,7 +98,7 @@ impl<'py> IntoPyObject<'py> for Looked {
 
 /// Returns a doubt about an identifier or, if nothing was found, a hint at the reason.
 fn remark(identifier: &str, is_found: bool) -> Option<String> {
-    // A text that is not an identifier is refused elsewhere, with the reason.
+    // Text that is not an identifier is refused elsewhere, with an error that states the reason.
     let identifier = identifier.parse::<Identifier>().ok()?;
     let hint = || identifier.hint().filter(|_| !is_found);
     identifier.doubt().or_else(hint)

@@ -257,7 +257,7 @@ impl Backend for PythonBackend {
         Box::pin(async move {
             let record = match given.await {
                 Ok(given) => in_syntax(given, syntax, &element_set),
-                // The exception concerns only this record.
+                // An exception concerns only this record, so it is returned in place of the record.
                 Err(error) => Err(error),
             };
             Ok(Retrieved::new(database, record))

@@ -88,7 +88,7 @@ fn exception(error: &Failure, words: String) -> PyErr {
             Unavailable::new_err(words)
         }
         Failure::Url(error) => BadUrl::new_err((words, error.offset())),
-        // If the targets file is not valid, that says nothing about the target.
+        // An invalid targets file says nothing about the target, so the error is not `BadUrl`.
         Failure::Target(error) if !matches!(**error, ProfileError::Target(_)) => {
             Error::new_err(words)
         }

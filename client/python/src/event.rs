@@ -116,7 +116,7 @@ impl<'py> IntoPyObject<'py> for Arrived {
                 outcome: Some(ending.outcome.to_string()),
                 ..of_kind("ended")
             },
-            // Kinds of events that the library adds later.
+            // The library may add other kinds of events later.
             _ => of_kind("other"),
         };
         Bound::new(py, event)

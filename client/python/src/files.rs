@@ -99,7 +99,7 @@ fn with_signals<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
 fn open(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC;
     let file: File = rustix::fs::open(path, flags, Mode::empty())?.into();
-    // A folder can be opened, but not read.
+    // A folder can be opened but not read, so it is refused here.
     if file.metadata()?.is_dir() {
         return Err(Errno::ISDIR.into());
     }
@@ -178,7 +178,7 @@ impl Input {
             let file = file.map_err(|error| of_file(py, &path, error))?;
             Octets::File(BufReader::new(file))
         } else if source.hasattr("as_marc")? || source.try_iter().is_ok() {
-            // The source is a single record, which may itself be iterable, or several records, perhaps of other packages.
+            // The source is one record, which may itself be iterable, or an iterable of records, perhaps from other packages.
             let each = py.import("z3950._common")?.getattr("each_record")?;
             return Ok(Self::Objects(each.call1((source,))?.try_iter()?.unbind()));
         } else {

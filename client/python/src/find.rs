@@ -87,7 +87,7 @@ impl Events {
         match finding.try_lock() {
             Ok(mut finding) => drop(finding.take()),
             Err(_) => {
-                // A cancelled request still holds the lock.
+                // A cancelled request still holds the lock, so a task waits for the lock and then ends the search.
                 let finding = Arc::clone(finding);
                 shared
                     .runtime

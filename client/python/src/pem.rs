@@ -39,7 +39,7 @@ impl<'py> FromPyObject<'_, 'py> for Pem {
         }
         let path = calling(given.py(), || given.extract::<PathBuf>())
             .map_err(|_| PyTypeError::new_err("PEM is bytes, a str, or the path of a file"))?;
-        // The text may be a key, which an error about a file would reveal.
+        // The text may be a private key, and an error about a file with that name would reveal the key.
         let text = path.to_string_lossy();
         if text.contains(BEGIN) || text.contains(char::is_control) {
             let words = format!("this is no path of a file, and PEM is a str with {BEGIN} in it");

@@ -52,7 +52,7 @@ impl Kinds {
 
     /// Registers the classes for [`restored`].
     pub(crate) fn register(self) {
-        // If the module is imported again, its classes are the same.
+        // An error means that the module is imported again; the same classes have already been registered.
         let _ = KINDS.set(self.0);
     }
 }

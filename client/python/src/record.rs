@@ -197,7 +197,7 @@ impl Record {
             Source::Server(record) if !self.is_changed() => record.octets().to_vec(),
             _ => match (self.iso2709(), self.as_marc()) {
                 (Ok(octets), _) => octets.unwrap_or_default(),
-                // The record is too long for ISO 2709.
+                // The record is too long for ISO 2709, so its lines are compared instead.
                 (Err(_), record) => {
                     record.map_or_else(Vec::new, |record| marcline::to_lines(&record))
                 }
@@ -369,7 +369,7 @@ impl Record {
     fn json<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         guarded(|| {
             let received = self.as_received();
-            // An OPAC record contains more than its MARC record.
+            // An OPAC record contains more than its MARC record, so the whole OPAC record is returned.
             let is_opac = received.and_then(z3950::Record::syntax) == Some(OPAC);
             match (self.as_marc(), received) {
                 (Some(record), _) if !is_opac => Ok(Some(pythonize(py, &*record)?)),

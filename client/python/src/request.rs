@@ -49,8 +49,8 @@ impl Request {
         T: for<'py> IntoPyObjectExt<'py> + Send + 'static,
     {
         Self::new(async {
-            // This is a task, so that the thread that drives the runtime first checks for received octets, and lets other tasks
-            // read them.
+            // The work runs in a task, so that the thread that drives the runtime first checks for received octets and lets other
+            // tasks read those octets.
             let task = AbortOnDropHandle::new(tokio::spawn(async {
                 yield_now().await;
                 work.await
@@ -138,7 +138,7 @@ impl Request {
         let mut work = Local::new(begun(work, &shared));
         loop {
             py.check_signals()?;
-            // A signal handler may have forked the process.
+            // A signal handler may have forked the process, so `get_mut` checks that this is still the same process.
             if let Some(reply) = tick(py, &shared, work.get_mut()?)? {
                 return guarded(|| reply(py));
             }
@@ -161,7 +161,7 @@ impl Request {
         shared.drive(py)?;
         let task = shared.runtime.spawn(async move {
             let reply = work.await;
-            // If the interpreter has ended, there is nobody to call.
+            // If the interpreter has ended, `done` cannot be called.
             Python::try_attach(|py| {
                 let called = match guarded(|| reply(py)) {
                     Ok(result) => done.call1(py, (result, py.None())),

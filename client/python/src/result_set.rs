@@ -93,7 +93,7 @@ impl Held {
             return Ok(None);
         };
         let mut page = vec![record.clone()];
-        // An error is raised only when its own record is read.
+        // If a later record fails, the page ends before it, because its error is raised only when that record is read.
         while let Some(Ok(record)) = records.next().await {
             page.push(record);
         }

@@ -114,7 +114,7 @@ fn start(
                 None => server.and_bind(address).await,
             };
             let address = |server: &Listener| server.local_addrs().first().copied();
-            // The receiver is waiting for this message.
+            // Sending cannot fail, because the receiver is waiting for this message.
             match server {
                 Err(error) => drop(tell_bound.send(Err(error))),
                 Ok(server) => {

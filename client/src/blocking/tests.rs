@@ -47,7 +47,7 @@ fn audit_r_l13_records_are_iterated() {
     let records = records_of(&client).expect("records");
     let positions = records.map(|record| record.expect("a record").position());
     assert!(positions.eq((1..=30).map(Some)));
-    // The session has returned to the client.
+    // The first iteration has returned its session to the client, so this search uses the same session.
     drop(records_of(&client).expect("a search in the same session"));
     client.close_all();
 }
@@ -130,6 +130,6 @@ fn audit_r_l13_the_thread_ends_with_its_last_user() {
     };
     runtime.wait(task).expect("a thread");
     drop(runtime);
-    // This waits for the end of the thread, which ends the task.
+    // When the thread ends, it drops the task and the sender in it, so this waits for the end of the thread.
     receiver.recv().expect_err("nothing was sent");
 }

@@ -377,7 +377,7 @@ fn audit_r_l7_every_error_answers_the_questions_of_a_program() {
         };
         assert_eq!(found, answers(words), "{}", chain(&error));
         assert_eq!(error.code(), name, "{}", chain(&error));
-        // If a new session helps, so does a later request.
+        // Every error that means a lost connection is also transient.
         assert!(found.transient || !found.lost, "{}", chain(&error));
     }
 }

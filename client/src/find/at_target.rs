@@ -196,7 +196,7 @@ impl AtTarget<'_> {
         if found.identifier.is_some() {
             return self.records_of_identifier(found, set, leased).await;
         }
-        // Without the box, the future of a lookup would have room for the records of a query.
+        // Without the box, the future of a lookup would also reserve space for reading the records of a query.
         Box::pin(self.records_of_query(course, found, set, leased)).await
     }
 
@@ -321,7 +321,7 @@ impl AtTarget<'_> {
         set: &FoundSet,
     ) -> Arc<Found> {
         let attempt = course.attempt();
-        // Without events, nobody reads how the record was found, but only by which query.
+        // Without events, only the query is reported, so the attempt that found the record is not described.
         let told = attempt.filter(|_| self.events.is_some());
         let with_form = |of_attempt: Option<String>| match (of_attempt, course.form()) {
             (Some(attempt), Some(form)) => Some(format!("{attempt};{form}")),
@@ -373,7 +373,7 @@ impl AtTarget<'_> {
             })
         };
         let limit = self.lender.to_search();
-        // The pointer keeps the future small, which would have room for this work twice.
+        // The work is pinned here, because this future would reserve space for it twice if it were passed by value.
         let work = pin!(leased.read(identifier, request));
         limit.hold(Phase::Call, work).await?
     }

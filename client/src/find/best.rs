@@ -21,7 +21,7 @@ pub(super) fn best<'a>(
     wanted: &'a Wanted,
     preferences: &'a Preferences,
 ) -> Option<(Best, &'a ResultRecord)> {
-    // Of records found by title, those that are most like the publication are compared.
+    // Of the records found by title, only those that are most like the publication are compared.
     let likeness = outcomes.iter().filter_map(TargetOutcome::likeness).min();
     let outcomes = outcomes.iter();
     let outcomes: Vec<&TargetOutcome> = outcomes

@@ -104,7 +104,7 @@ impl LeasedSession {
                 turn.take();
                 connection.run(Repeat::IfLost, request).await
             }
-            // Without the boxes, this future would be twice as large for a connection, too.
+            // Without the boxes, this future would be twice as large, even if it searches over a connection.
             (Self::Pool(lease), None) => Box::pin(lease.read(request)).await,
             (Self::Pool(lease), Some(identifier)) => {
                 let is_of_docid = identifier.kind == Kind::Docid;

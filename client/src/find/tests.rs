@@ -107,7 +107,7 @@ async fn searches_are_made_until_one_finds_something() {
         ],
     )
     .await;
-    // The index does not exist, so the single forms would be refused too and are not tried.
+    // The index does not exist, so searches for the single forms of the number would be refused too and are not tried.
     check(
         "local:7",
         |query| match query {

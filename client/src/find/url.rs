@@ -43,7 +43,7 @@ async fn carry_out_plan(client: Client, plan: Plan, events: mpsc::Sender<Box<Eve
         let plan = Arc::clone(&plan);
         async move { client.retrieve_reporting(&plan, &sender).await }
     };
-    // The set has this task only, and aborts it when it is dropped with the events.
+    // The `JoinSet` contains only this task, and aborts it if the caller drops the events and with them this future.
     let mut task = JoinSet::new();
     task.spawn(Box::pin(work).in_current_span());
     let mut known = KnownSteps::default();

@@ -251,7 +251,8 @@ impl SearchTarget {
         }
         search.takes_unknown_count = true;
         records.chunk_size = records.chunk_size.min(wanted.count.max(1));
-        // The search response includes the first records, unless the result must be sorted or read from a later position.
+        // An SRU server sorts as part of the search. The search response includes the first records, unless they must be sorted
+        // after the search or reading begins at a later position.
         if self.is_sru() {
             search.sort.clone_from(&wanted.sort);
         }

@@ -364,14 +364,14 @@ mod tests {
                 None,
             ],
         );
-        // A refused index is left out, whichever it is.
+        // Any refused index is left out, known and unknown indexes alike.
         check(
             "@and @attr 1=9999 a @attr 1=1016 b",
             Fallback::ALL,
             &[114, 114, 114],
             &[Some("@and @attr 1=9999 a b"), Some("@and a b"), None],
         );
-        // Ranges stay ranges, and numbers in their index.
+        // The relation of a range and the index of a standard number are kept.
         check(
             "@and @attr 1=31 @attr 2=4 1850 @attr 1=7 @attr 2=3 0306406152",
             Fallback::ALL,

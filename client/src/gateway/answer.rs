@@ -74,8 +74,7 @@ pub(super) fn failure(answer: &HttpAnswer) -> Outcome {
         }
         (StatusCode::BAD_GATEWAY, _) => GatewayError::Refused(words).into(),
         (StatusCode::GATEWAY_TIMEOUT, _) => GatewayError::NoAnswer(words).into(),
-        // A server that is not a gateway may answer with any status for this path, so the status tells nothing about the
-        // record.
+        // A server that is not a gateway may answer with any status for this path, so the status says nothing about the record.
         _ => GatewayError::NoGateway(words).into(),
     })
 }

@@ -25,7 +25,7 @@ impl GatewayClient {
     ) -> Result<Reply, GopherError> {
         let mut options = *options;
         options.allow_reserved_port = true;
-        // `plan` refuses URLs that the gateway could not fetch either.
+        // The gateway could not fetch the URLs that `plan` refuses, so they are refused before the request.
         gopher::plan(url, &options)?;
         let request = HttpRequest {
             path: format!(

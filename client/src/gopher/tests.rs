@@ -71,7 +71,7 @@ impl Connect for Scripted {
                 request.truncate(length);
                 requests.lock().expect("no panic")[count] = request;
                 for turn in turns {
-                    // An error means that the client has closed the connection, which the test checks.
+                    // An error means that the client has closed the connection; the test itself checks for that.
                     let _ = play(&mut theirs, turn).await;
                 }
             });

@@ -124,7 +124,7 @@ pub fn holds(identifier: &Identifier, record: &External) -> Option<bool> {
     let (marc, syntax) = marc(record)?;
     match identifier.kind {
         Kind::Docid => None,
-        // Not every catalogue has its control number in 001.
+        // Not every catalogue has its control number in 001, so any field may contain the number.
         Kind::Local => Some(has_docid(record, identifier.text.as_bytes())),
         _ => Some(
             matched_in(

@@ -115,7 +115,7 @@ mod tests {
                 "=035  \\\\$a(DE-599)123\n=035  \\\\$a(OCoLC)ocm00012345\n=022  \\\\$a0378-5955$y2434-561X",
                 "issn:0378-5955 oclc:12345",
             ),
-            // Cancelled numbers of a kind are taken only if the record has no other number of that kind.
+            // Cancelled numbers of a kind are used only if the record has no other number of that kind.
             (
                 "=020  \\\\$a0306406153\n=020  \\\\$z0306406152\n=022  \\\\$y0378-5955",
                 "isbn:0306406153 isbn:9780306406157 (cancelled) issn:0378-5955 (cancelled)",

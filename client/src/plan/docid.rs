@@ -289,7 +289,7 @@ fn by_shape(docid: &Octets) -> Option<Attributes> {
     let text = std::str::from_utf8(docid.as_bytes()).ok()?;
     let identifier: Identifier = text.parse().ok()?;
     let index = match identifier.kind {
-        // A docid with a prefix names its own kind, so its shape says nothing about the index.
+        // A prefix already states the kind of the docid, so the index is not inferred from the docid's form.
         _ if identifier.is_certain => return None,
         Kind::Isbn => USE_ISBN,
         Kind::Issn => USE_ISSN,

@@ -29,7 +29,7 @@ impl SessionDemand {
     /// Waits until a user is waiting to whom no session has been promised.
     pub async fn opened(&self) {
         let mut demand = self.0.demand.subscribe();
-        // Waiting fails only if the sender is dropped, but `self` owns the sender.
+        // Waiting fails only if the sender is dropped, but `self` owns the sender, so the result is ignored.
         let _ = demand.wait_for(SessionsWanted::is_open).await;
     }
 

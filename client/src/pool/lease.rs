@@ -102,7 +102,7 @@ impl Lease {
 
     /// Takes a free place in a session with these options; `None` if there is none.
     pub(super) fn join(session: Arc<LentSession>, key: &Key) -> Option<Self> {
-        // Another runtime may end or stop at any moment.
+        // A session in another runtime is not joined, because that runtime may end at any moment.
         if session.opener.key != *key || !session.current().is_in_runtime() {
             return None;
         }
@@ -201,8 +201,8 @@ impl Lease {
             hides_docids,
             ..
         } = &*self.session;
-        // Pipelined requests are answered in order, so an answer is checked, at the cost of another request, only for numbers
-        // that records usually contain.
+        // In a shared session, an answer without the number that was looked up is requested again. A record often lacks its
+        // docid, so docids are not checked if requests are pipelined: the server then answers them in order.
         let is_checked = *places > 1 && !(is_of_docid && *is_pipelined);
         if is_checked && is_of_docid && hides_docids.load(Ordering::Acquire) {
             return self.read_when(true, request).await;
@@ -372,7 +372,7 @@ impl<'a> LentRequest<'a> {
             };
             let is_sole = self.alone.is_some() || !self.session.is_crowded();
             if is_sole && !self.session.current().is_same(&session) {
-                // The request itself has replaced the session, and was made in the new one too.
+                // The request has already replaced the session and was repeated in the new session, which counts as a repeat.
                 self.repeats += 1;
             }
             let is_repeated =
@@ -398,7 +398,7 @@ impl<'a> LentRequest<'a> {
         // Over SRU, a request is already sent again if its connection was lost.
         let is_sent_again = usize::from(opener.key.endpoint.is_sru());
         let max = opener.max_repeats().saturating_sub(is_sent_again);
-        // A caller who allows several repeats makes many requests, so a server that has answered any is known to work.
+        // A caller who allows several repeats makes many requests, so a server that has answered any of them is known to work.
         let is_known = max > 1 && (self.repeats > 0 || opener.server.has_answered());
         let is_allowed =
             was_used || is_known || (self.alone.is_none() && self.session.is_crowded());
@@ -412,7 +412,7 @@ impl<'a> LentRequest<'a> {
     /// Returns whether this error may have been caused by a request of another user.
     fn is_by_others(&self, error: &Error) -> bool {
         match error {
-            // Earlier answers may have put the shared session out of step; a new session is in step.
+            // Earlier answers may have put the shared session out of sync, so the request is repeated in a new session.
             Error::ProtocolError { fault, .. } if self.session.places > 1 => {
                 !self.has_failed_alone && fault.is_of_answer()
             }
@@ -439,7 +439,7 @@ impl<'a> LentRequest<'a> {
         if error.is_of_reference_id() {
             self.session.distrust();
         }
-        // In this case, the request is made again alone, so that only its own answer can be wrong.
+        // The answer may belong to another request, so the request is repeated alone, and only its own answer can be wrong.
         let is_suspect = matches!(
             error,
             Error::Unavailable {

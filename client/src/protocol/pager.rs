@@ -160,7 +160,7 @@ impl Session {
         let mut alternatives_left = options.alternatives.len();
         let mut found = loop {
             match self.search(query.clone(), &search).await {
-                // One of the first records may have made the answer unreadable.
+                // One of the first records may have made the answer unreadable, so the search is repeated without records.
                 Err(error) if unreadable(&error).is_some() && search.small_set_upper_bound > 0 => {
                     let without = without_records(&search);
                     break self
@@ -187,8 +187,8 @@ impl Session {
         {
             options.change_syntax();
         }
-        // Drop the records from the first unusable one on, because a record that is too large may be sent if it is requested
-        // alone.
+        // Drop the first unusable record and those after it, so that they are requested again. A record that is too large for
+        // this answer may be sent if it is requested alone.
         let may_change = !options.alternatives.is_empty();
         let usable = pushed
             .iter()
@@ -432,7 +432,7 @@ impl Pager {
                         && self.options.takes_refusals
                         && has_any(&diagnostics, &OF_ONE_RECORD) =>
                 {
-                    // The diagnostic takes the place of the record, and there is room for only one.
+                    // Only one diagnostic can take the place of the record, so one that is about a single record is preferred.
                     let mut diagnostics = diagnostics.0;
                     let own = diagnostics.iter().position(is_of_one_record);
                     let diagnostic = diagnostics.swap_remove(own.unwrap_or_default());
@@ -513,7 +513,7 @@ impl Pager {
             let count = self.chunks.at_most(left);
             let (session, present) = (self.session.clone(), self.options.present.clone());
             let mut answer = async move { session.present(start, count, &present).await }.boxed();
-            // The request is sent when the future is first polled.
+            // The request is sent by polling the future once.
             let answer = match (&mut answer).now_or_never() {
                 Some(result) => Either::Left(ready(result)),
                 None => Either::Right(answer),

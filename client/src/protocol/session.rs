@@ -91,7 +91,7 @@ impl Session {
     {
         let (handle, inbox, state) = Handle::new(options);
         let driver = Driver::new(stream, options, inbox, state);
-        // The box lets the runtime move only a pointer.
+        // The future is boxed, so that the runtime moves only a pointer.
         tokio::spawn(Box::pin(driver.run()).instrument(span));
         Self::begin(handle, options).await
     }
@@ -270,7 +270,7 @@ impl Session {
             close,
             ..CloseMode::default()
         };
-        // An error means that another Close was set before; that Close is sent.
+        // An error means that a Close has already been set, and that Close is sent instead.
         let _ = self.handle.farewell.set(farewell);
         self.close().await
     }
@@ -285,7 +285,7 @@ impl Session {
             awaits_answer: false,
             ..CloseMode::default()
         };
-        // An error means that another Close was set before; that Close is sent.
+        // An error means that a Close has already been set, and that Close is sent instead.
         let _ = self.handle.farewell.set(farewell);
         self.close().await
     }

@@ -98,7 +98,7 @@ impl SruDescription {
                     .and_then(|attribute| attribute.value.parse().ok()),
                 ZeeRexMap::Name { set, name } => use_of(set, name),
             });
-            // Without an entry, an index is asked for by this name anyway.
+            // An index without an entry is named by its number anyway, so a name of that form needs no entry.
             for value in values.filter(|value| !is_number_of(first, *value)) {
                 options
                     .indexes

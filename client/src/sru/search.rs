@@ -341,7 +341,7 @@ impl SruExchange {
             };
             if count == 0 && response.number_of_records.is_none_or(|hits| hits == 0) && takes_none()
             {
-                // Some servers refuse to send no records, so one record is requested.
+                // Some servers reject a request for zero records, so one record is requested.
                 count = 1;
                 continue;
             }

@@ -140,7 +140,7 @@ impl SruTask {
             tokio::select! {
                 biased;
                 () = inbox.closing.cancelled() => return None,
-                // No operation is in progress, so there is nothing to cancel.
+                // No operation is in progress, so there is nothing to cancel and the reply is 0.
                 Some(trigger) = inbox.triggers.recv() => drop(trigger.reply.send(0)),
                 Some(request) = self.descriptions.recv() => {
                     return Some(Assignment::Description(request));

@@ -187,13 +187,13 @@ impl HttpClient {
             let location = response
                 .headers()
                 .get(LOCATION)
-                // Status 300 leaves the choice to people (RFC 9110 §15.4.1).
+                // With status 300, the user has to choose (RFC 9110 §15.4.1), so the location is not followed.
                 .filter(|_| status.is_redirection() && status != StatusCode::MULTIPLE_CHOICES);
             let Some(location) = location else {
                 return self.receive(phase, response, timeouts).await;
             };
             let location = String::from_utf8_lossy(location.as_bytes()).into_owned();
-            // The body of a redirection is not needed.
+            // The body of the redirection is not read, so the connection cannot be reused.
             self.kept = None;
             self.follow(phase, &location, &mut request)?;
         }

@@ -74,7 +74,7 @@ pub fn resolve(base: &str, reference: &str, profile: ResolveMode) -> Result<Stri
             return bounded(format!("{base}{tail}"));
         }
         (0, ResolveMode::Rfc1630Examples) if path.is_empty() => place.to_owned(),
-        // A reference to a group or an article names all of it, so slashes in the name of the base have no meaning.
+        // A reference to a newsgroup or an article replaces the whole name in the base, whose slashes are not separators.
         (0, _) if let Some(scheme) = flat_scheme(place) => format!("{scheme}:{path}"),
         (0, _) => format!("{}{path}", directory(place)),
         (1, ResolveMode::Rfc1630Examples) => {

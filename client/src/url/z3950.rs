@@ -216,7 +216,7 @@ impl Z3950Url {
             return text;
         };
         let login = userinfo::with_secrets(|login| userinfo.write(login, Secrets::Shown));
-        // If they were literal, these characters would end host and port (RFC 2056 §5).
+        // If these characters were not escaped, they would end the host and port (RFC 2056 §5).
         let login = login.replace(';', "%3B").replace('?', "%3F");
         format!("{scheme}//{login}@{rest}")
     }

@@ -71,7 +71,7 @@ impl Lock {
                 lock.is_writable = is_writable;
             }
             Err(error) if error.kind() == ErrorKind::NotFound => {}
-            // The file may still be replaced; writing to it directly will fail.
+            // A file that may not be opened can still be replaced; writing to it directly will fail later.
             Err(error) if error.kind() == ErrorKind::PermissionDenied => {}
             Err(error) => return Err(fault(error)),
         }

@@ -75,7 +75,7 @@ fn survives(charset: Charset, octets: &[u8]) {
     };
     let _ = charset.decode_with(octets, &options);
     let encoded = charset.encode_with(&text, Unencodable::Reference);
-    // Text that was read without a fault can be written, and reads the same again.
+    // Text that was read without a fault can be written, and is the same when it is read again.
     if problems.is_empty() && matches!(charset, Charset::Marc8 | Charset::Iso5426) {
         let again = charset.decode(&encoded.octets);
         let lossy = !encoded.problems.is_empty();

@@ -52,7 +52,7 @@ pub fn to_mods(record: &MarcRecord) -> String {
         text.push_str("</recordIdentifier></recordInfo>\n");
     }
     if text.len() == BEGIN.len() {
-        // The schema requires a `titleInfo` element.
+        // The schema requires a `titleInfo` element, so an empty title is written.
         put(&mut text, &["titleInfo", "title"], "");
     }
     text.push_str(END);
@@ -78,7 +78,7 @@ fn element(text: &mut String, name: &str, value: &str) {
             text.push_str("</subject>\n");
         }
         "description" => put(text, &["note"], value),
-        // DCMI types are the type of the resource, not its genre.
+        // A DCMI type is a type of resource and not a genre, so it is not written as a `genre`.
         "type" if !is_dcmi_type(value) => put(text, &["genre"], value),
         "format" => put(text, &["physicalDescription", "extent"], value),
         "identifier" => identifier(text, value),

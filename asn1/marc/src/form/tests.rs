@@ -98,7 +98,7 @@ fn audit_r_a1_the_writer_decides_the_structure_of_the_leader() {
         let mut record = record("Noia 7 / B");
         record.leader = Leader::padded(leader.as_bytes());
         let stated = record.clone();
-        // The readers do the same.
+        // The readers also correct the code length.
         record.mend_code_length();
         for (input, form) in INPUTS {
             let found = read(&document(form, &record), input);
@@ -184,7 +184,7 @@ fn audit_r_a6_all_octets_in_all_positions_of_the_leader() {
                 assert_eq!(shown, format!("leader: {end}"));
             }
             let mut converted = converted.record;
-            // The readers do the same.
+            // The readers also correct the code length.
             converted.mend_code_length();
             for (input, form) in INPUTS {
                 let found = read(&document(form, &converted), input);

@@ -144,7 +144,7 @@ fn codes(position_11: &str, subfields: &str) -> (Vec<String>, Vec<String>) {
     };
     record.leader.0[11] = position_11.as_bytes()[0];
     let mut octets = encode(&record).expect("short");
-    // The writer states the length that the codes have.
+    // `encode` writes the actual length of the codes, so the stated length is put back.
     octets[11] = record.leader.0[11];
     let parsed = parse(&octets.into()).expect("a record");
     let record = parsed.record;
@@ -383,7 +383,7 @@ fn omitted_octets_are_a_loss_and_others_a_guess() {
         (whole.replacen("pg1342\x1E", "pg1342x", 1), false, true),
         (whole.replacen("Emma", "Ema", 1), false, true),
         (whole.replacen("Emma", "Emmma", 1), false, true),
-        // Some octets are left out or missing, so the record has a loss.
+        // Some octets are left out or missing, so data is lost.
         (
             whole.replacen("00007\x1E", "0000724500\x1E", 1),
             true,

@@ -40,7 +40,7 @@ impl Json {
             Self::Object(Members(members)) => {
                 members.iter_mut().fold(false, |found, (name, value)| {
                     let of_value = match value {
-                        // Indicators and the leader are counted in octets.
+                        // Indicators and leader positions are one octet each, so the replacement is an ASCII character.
                         Self::Text(text) if name == "leader" || name.starts_with("ind") => {
                             replace(text, " ")
                         }

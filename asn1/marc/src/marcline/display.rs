@@ -104,7 +104,7 @@ fn is_number_code(code: u8, after: &[u8]) -> bool {
 
 fn put_subfield(body: &mut BytesMut, code: u8, text: &[u8]) {
     let text = text.trim_ascii();
-    // There is no text before the first mark.
+    // Empty text, such as that before the first mark, does not become a subfield.
     if !text.is_empty() {
         body.put_slice(&[SUBFIELD_DELIMITER, code]);
         body.put_slice(text);

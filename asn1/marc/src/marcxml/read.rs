@@ -312,7 +312,7 @@ impl Builder {
                     self.empty_code();
                     self.code.push(' ');
                 }
-                // An empty code of the only subfield marks text without a delimiter; an empty subfield has one.
+                // An empty code of the first subfield marks text without a delimiter; an empty subfield has a delimiter.
                 if is_bare && self.subfields == 0 {
                     self.bare = Some(self.body.len());
                 } else {

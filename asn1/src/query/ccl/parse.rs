@@ -236,7 +236,7 @@ impl<'b> Parser<'_, 'b> {
                 relation,
             } => {
                 self.at = *at;
-                // An alternative remains, because a part without one would already be complete.
+                // At least one alternative remains, because a part without further alternatives is already complete.
                 let qualifiers = rest.next().unwrap_or_else(|| Rc::from([]));
                 let mut range = None;
                 if *after_relation {
@@ -278,7 +278,7 @@ impl<'b> Parser<'_, 'b> {
                     self.advance();
                     operator
                 }
-                // Terms follow the parentheses without an operator, so the default nearness applies.
+                // Terms follow the parentheses without an operator, so the default proximity applies.
                 token if token.in_term() => {
                     near(2, false, RelationType::LESS_THAN, KnownProximityUnit::WORD)
                 }

@@ -32,7 +32,7 @@ pub fn print(query: &RpnQuery, bib: &Bib) -> Result<String, UnsupportedQuery> {
         )));
     }
     let operand = |operand: &Operand| Ok((said(operand, bib)?, false));
-    // Operators other than proximity have equal rank and are read from left to right.
+    // Operators other than proximity have equal precedence and are left-associative.
     let (text, _) = query
         .rpn
         .evaluate(operand, |op, (left, _), (right, has_operator)| {
@@ -187,7 +187,7 @@ fn lists(attributes: &[AttributeElement], bib: &Bib) -> Vec<String> {
     }
     let implied = |one: &AttributeElement| matches!(one.attribute_type, 2 | 4 | 5);
     lists.retain(|(_, lacking)| lacking.iter().all(implied));
-    // A qualifier without attributes only says what the query may do, and only the first such qualifier counts.
+    // A qualifier that adds no attributes only controls how the query is read, and only the first such qualifier counts.
     let first = silent.iter().map(|(name, _)| Some(*name));
     let firsts: Vec<Option<&str>> = std::iter::once(None).chain(first).collect();
     let mut found = Vec::new();

@@ -351,7 +351,7 @@ impl<'a> Translator<'a> {
         };
         match self.uri(prefix) {
             Some(uri) => Ok((uri, name)),
-            // Properties without context sets give index names in full.
+            // Properties without context sets list indexes by their full names, including the prefix.
             None if self
                 .properties
                 .attributes(&format!("index.{}", index.text))

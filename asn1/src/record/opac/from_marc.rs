@@ -110,7 +110,7 @@ impl Volume {
 /// Returns the holdings fields of a record, grouped by location.
 fn holdings(record: &MarcRecord) -> Vec<Vec<&Field>> {
     let mut holdings: Vec<Vec<&Field>> = Vec::new();
-    // The indexes of the holdings with a barcode in their 852.
+    // The index of each holding that has a barcode in its 852, by barcode.
     let mut barcodes: HashMap<&[u8], usize> = HashMap::new();
     let mut located = false;
     for field in &record.fields {

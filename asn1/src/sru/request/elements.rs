@@ -22,7 +22,7 @@ impl Request {
             .iter()
             .filter(|(name, _)| !is_secret_parameter(name));
         let extra: Vec<_> = shown.cloned().collect();
-        // In 2.0, each extra parameter of a search is an element; other requests have one element for all extra parameters.
+        // In SRU 2.0, each extra parameter of a search is an element; other requests have one element for all extra parameters.
         let is_search = matches!(self.operation, SruOperation::SearchRetrieve(_));
         let mut parameters = if is_new && is_search { &extra[..] } else { &[] };
         let mut fields = Vec::new();

@@ -196,7 +196,7 @@ impl<'a> Fields<'a> {
             Some("explain") | None => self.explain().into(),
             Some(other) => {
                 self.fail(SruCondition::OPERATION, other.into(), "");
-                // Without a known operation, the other parameters cannot be judged, so only extra parameters are kept.
+                // Without a known operation, the other parameters cannot be checked, so only extra parameters are kept.
                 self.left.retain(|(name, _)| name.starts_with("x-"));
                 ExplainRequest::default().into()
             }

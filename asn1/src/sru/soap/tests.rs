@@ -227,7 +227,7 @@ fn answers_that_are_cut_are_unfinished() {
         let error = Err(ResponseError::Xml(XmlError::Unfinished));
         assert_eq!(read(&text[..end]), error, "{}", &text[..end]);
     }
-    // Faults after the answer, except a cut, are harmless.
+    // Errors after the end of the answer are harmless, unless the document is cut off.
     for end in [
         "</SOAP:Body></SOAP:Envelope>x",
         "</Body>",

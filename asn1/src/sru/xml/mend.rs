@@ -12,7 +12,7 @@ const AS_WRITTEN: [(&[u8], &[u8]); 3] = [(b"<!--", b"-->"), (b"<![CDATA[", b"]]>
 pub(in crate::sru) fn escape_ampersands(xml: Bytes) -> (Bytes, usize) {
     let mut mended = BytesMut::new();
     let mut count = 0;
-    // The end of the octets copied so far, and the end of the text or tag found so far.
+    // `copied` is the end of the octets copied so far, and `next` is the end of the text or tag found so far.
     let (mut copied, mut next) = (0, 0);
     for place in memchr2_iter(b'<', b'&', &xml) {
         let rest = xml.get(place..).unwrap_or_default();

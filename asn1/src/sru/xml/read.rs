@@ -131,7 +131,7 @@ impl<'a> XmlReader<'a> {
     /// has to be finished before the next child is started, either by one of the other functions or by reading its
     /// children.
     pub(in crate::sru) fn child(&mut self) -> Result<Option<BytesStart<'a>>, XmlError> {
-        // Forget the declarations of elements that are finished.
+        // Drop the declarations of elements that have ended.
         let depth = self.depth;
         let is_over = |declaration: &Declaration| declaration.depth > depth;
         while self.declarations.last().is_some_and(is_over) {
@@ -287,7 +287,7 @@ impl<'a> XmlReader<'a> {
             }
             seen.push(prefix);
             let is_needed = match prefix {
-                // A record without a namespace must not inherit the namespace of SRU, so that default is not declared.
+                // A record without a namespace must not inherit the SRU namespace, so it is not declared as the default.
                 "" => !is_sru(&declaration.namespace),
                 prefix => {
                     let prefix = format!("{prefix}:");

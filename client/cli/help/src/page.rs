@@ -170,7 +170,7 @@ impl Program {
         let mut examples = page.examples(&self.examples_below(path), room);
         if count(&examples) + count(&positionals.text) > room {
             let room = room.saturating_sub(count(&positionals.text));
-            // An example explains more than the list of arguments.
+            // An example explains more than the list of arguments, so examples are kept if there is room for them.
             if room > 2 {
                 examples = page.examples(&self.examples_below(path), room);
             } else {

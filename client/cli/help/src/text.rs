@@ -142,7 +142,7 @@ pub(crate) fn beginning(text: &str) -> &str {
 /// Returns the first sentence of a text, without its full stop.
 pub(crate) fn sentence(text: &str) -> &str {
     let end = text.match_indices(". ").map(|(at, _)| at).find(|at| {
-        // An abbreviation or an extension does not end a sentence.
+        // The full stop of an abbreviation or a file extension does not end a sentence, and no upper-case letter follows it.
         let next = text.get(at + 2..).and_then(|rest| rest.chars().next());
         next.is_some_and(char::is_uppercase)
     });

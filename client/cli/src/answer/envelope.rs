@@ -118,7 +118,7 @@ impl Envelope {
         if let ([asked], Some(target)) = (asked.as_slice(), text("target"))
             && is_part(name, asked)
         {
-            // If the target ends with the name of the database, the URL of the part ends with the name of the part.
+            // If the target ends with the name of the database, that name is replaced with the name of the part.
             let place = target.strip_suffix(asked);
             let place = place.filter(|place| place.ends_with('/'));
             let part = if target.contains("://") {

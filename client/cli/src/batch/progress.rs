@@ -77,7 +77,7 @@ impl Progress {
             self.bar.set_length(total);
             self.bar.set_style(style(true));
         }
-        // All counts are in a single message, so that they agree whenever the line is drawn.
+        // All counts are in a single message, so that they are consistent whenever the line is drawn.
         let done = self.bar.position() + 1;
         let done = match self.bar.length() {
             Some(total) => format!("{done}/{total}"),
@@ -112,7 +112,7 @@ fn count(
     if !arguments.inputs.iter().all(|path| is_file(path)) {
         return;
     }
-    // The run itself reports files that cannot be opened.
+    // The run itself reports files that cannot be opened, so such errors are ignored here.
     let Ok(inputs) = arguments.inputs(Vec::new(), names_records) else {
         return;
     };

@@ -128,7 +128,8 @@ impl<R: BufRead> RowReader<R> {
                 input => input?,
             };
             let is_end = input.is_empty() && has_begun;
-            // A line end ends the last row as the end of the input does, but is text within quotation marks.
+            // At the end of the input, a line end is passed to the parser to end the last row. If the parser takes it as text, a
+            // quotation mark has not been closed.
             let (result, used, written) =
                 parser.read_field(if is_end { b"\n" } else { input }, &mut octets);
             if is_end && matches!(result, ReadFieldResult::InputEmpty) {

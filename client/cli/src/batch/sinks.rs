@@ -162,7 +162,7 @@ impl<F: Cut> FileSink<F> {
     pub(crate) fn finish(&mut self, remains: Remains) -> io::Result<bool> {
         let mut end = self.complete;
         if remains == Remains::Records {
-            // This may fail because the disk is full; only records that are in the file are kept then.
+            // Flushing may fail because the disk is full; only records that are completely in the file are kept then.
             let _ = self.flush();
             let ends = self.ends.iter().copied();
             end = ends.filter(|end| *end <= self.written).max().unwrap_or(end);
@@ -207,7 +207,7 @@ impl<F: Cut> FileSink<F> {
         self.held.drain(..begin);
         if result.is_ok() {
             self.flushed = self.added;
-            // Everything up to the last end is in the file, so earlier ends are not needed to cut it.
+            // Everything up to the last record end is in the file, so the earlier ends are not needed to truncate it.
             let last = self.ends.pop();
             self.ends.clear();
             self.ends.extend(last);

@@ -185,7 +185,7 @@ mod tests {
                 files: vec![path.clone()],
                 ..Written::default()
             });
-            // The thread takes the files without a request to end.
+            // The thread takes the files while it is running, and not only when it is told to end.
             until(|| lock(&syncer.written).files.is_empty());
         }
         syncer.note(Written {

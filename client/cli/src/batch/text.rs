@@ -119,7 +119,7 @@ struct LineEnds<R> {
 impl<R: BufRead> Read for LineEnds<R> {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
         let mut written = 0;
-        // A lone LF after CR leaves nothing to give, which must not look like the end.
+        // If the only octet is an LF after a CR, nothing is written. Returning 0 would signal the end of the input, so read on.
         while written == 0 && !to.is_empty() {
             let held = self.input.fill_buf()?;
             let Some(first) = held.first() else {

@@ -83,7 +83,7 @@ impl Arguments {
         let needs = |url: &OsString, wanted: GopherPlanError| {
             let text = url.as_encoded_bytes();
             match GopherUrl::parse(text, mode) {
-                // The error about the URL itself is more helpful.
+                // The URL is invalid, and the error about the URL is more helpful than one about the option.
                 Err(_) if GopherUrl::has_scheme(text) => true,
                 Err(_) => false,
                 Ok(url) => match wanted {

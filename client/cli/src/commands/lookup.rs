@@ -287,7 +287,7 @@ fn job(
     if answers.is_joint {
         targets = vec![targets.join(OR)];
     }
-    // With --keep, what is written also depends on the record that is the input.
+    // With --keep, the output also depends on the input record, so equal answers cannot be shared.
     let is_shared = answers.keep.is_none();
     let key_of = is_shared.then(|| answers.reading.key_of(answers.wanted.best.is_some()));
     let work =

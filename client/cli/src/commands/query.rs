@@ -200,7 +200,7 @@ pub(crate) fn check<'a>(
 ) -> Result<(), Failure> {
     let reader = QueryReader::new(&Dialects::default(), arguments)?;
     for query in queries {
-        // Only the syntax is checked: an SRU server may have indexes of its own.
+        // Only the syntax is checked, because an SRU server may have indexes of its own.
         reader
             .read_sorted(query.as_encoded_bytes())
             .map_err(Failure::Usage)?;

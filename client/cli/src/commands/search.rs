@@ -120,7 +120,8 @@ pub(crate) async fn run(arguments: &Search, output: &mut Output) -> Result<Exit,
         match reach.place(text, &wanted.asked.databases, output) {
             Ok(mut place) => {
                 place.hint = hint(&reach, &arguments.words, index);
-                // Without --demo, such a word is a host that cannot be found. With --demo, every host leads to the catalogue.
+                // A word after the first may be part of the query and not a target. Without --demo, no host with that name is
+                // found; with --demo, every host name leads to the catalogue, so the word is refused here.
                 if place.is_demo
                     && index > 0
                     && let Some(hint) = place.hint.take()

@@ -176,7 +176,7 @@ mod tests {
             // Lines longer than 10 columns wrap; an empty line takes a row too.
             ("12345678901\nb\nc\n", 0, "12345678901\nb\n", 3),
             ("\n\n\n\n", 0, "\n\n\n", 3),
-            // A character of Chinese or Japanese takes two columns.
+            // A Chinese or Japanese character takes up two columns.
             ("戦争と平和を\nb\nc\n", 0, "戦争と平和を\nb\n", 3),
             // The line needs more rows than the screen has.
             (&"x".repeat(45), 0, &"x".repeat(45), 5),

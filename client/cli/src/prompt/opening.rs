@@ -54,7 +54,7 @@ impl Prompt {
             let reason = format!("{MAX_SESSIONS} sessions are open; close some of them");
             return Err(Refusal::wrong(reason));
         }
-        // A target that could not be opened is tried again, too.
+        // The target is saved before it is opened, so that a target that could not be opened can be tried again.
         self.last_target = Some(text.to_vec());
         match url::classify(text) {
             Some(_) => self.open_url(text, output).await,

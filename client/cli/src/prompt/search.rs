@@ -55,9 +55,9 @@ impl Prompt {
         let mut options = self.search_options()?;
         let mut form = self.pager_options(Some(DEFAULT_RESULT_SET))?;
         form.takes_refusals = true;
-        // Some servers refuse the search because of a record syntax that nobody named.
+        // Some servers refuse a search because of its record syntax, so the only alternative is to name no syntax.
         form.alternatives.retain(Option::is_none);
-        // Sorting changes which records come first, so a search before it returns none.
+        // Sorting changes which records come first, so if the result is to be sorted, no records are requested with the search.
         if keys.is_empty() && lists_titles {
             options = options.with_records(TITLES.min(form.chunk_size));
         } else if keys.is_empty() {
@@ -90,7 +90,8 @@ impl Prompt {
                     warning = Some(unsorted(&error).ok_or(error)?);
                 }
                 let found = pager.found().clone();
-                // An error, which is the last item, comes again when the next records are requested.
+                // If a record cannot be read, the stream ends with an error. It is dropped here, because it occurs again when the
+                // next records are requested.
                 let records = pager.stream_range(1, pager.received_with_search());
                 let records: Vec<ResultRecord> = records
                     .filter_map(async |record| record.ok())

@@ -223,7 +223,7 @@ impl Prompt {
         move || {
             let farewells = sessions.iter().map(Session::close);
             let farewells = futures_util::future::join_all(farewells);
-            // Sessions that are not closed within that second end with the program.
+            // Sessions that have not closed within this time end together with the program.
             let _ = runtime.block_on(async { timeout(FAREWELL, farewells).await });
         }
     }

@@ -72,7 +72,7 @@ async fn audit_r_l6_credentials_and_profiles_come_from_the_program() {
         ("z39.50r://lib.example/cat?7", "ann/everywhere"),
         ("z39.50r://lib.example:2100/cat?7", "ann/here"),
         ("z39.50r://own.example:2100/cat?7", "ann/of the profile"),
-        // A user in a URL is a different user, even if it is not sent.
+        // The URL names a different user, so neither the credentials of the client nor those in the URL are sent.
         ("z39.50r://bob:x@lib.example/cat?7", "nobody"),
         ("z39.50r://other.example/cat?7", "nobody"),
     ] {

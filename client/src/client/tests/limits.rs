@@ -71,7 +71,7 @@ async fn audit_r_l3_an_answer_in_time_keeps_the_session() {
             .map(|found| found.hits)
     };
     assert!(timeout(SECOND, search(session.clone())).await.is_err());
-    // As long as nobody waits for the answer, it may take its time.
+    // The time limit for the answer to the abandoned search begins only when the next request has to wait for it.
     tokio::time::sleep(20 * SECOND).await;
     let next = tokio::spawn(search(session.clone()));
     peer.request().await;
@@ -80,7 +80,7 @@ async fn audit_r_l3_an_answer_in_time_keeps_the_session() {
     peer.request().await;
     peer.send(found(2, vec![])).await;
     assert_eq!(next.await.expect("no panic").expect("found"), 2);
-    // Without a second for the answer to arrive, the session ends before the next request is sent.
+    // If the answer to the abandoned search does not arrive within a second, the session ends before the next request is sent.
     assert!(timeout(SECOND, search(session.clone())).await.is_err());
     let error = search(session.clone()).await.expect_err("no answer");
     assert!(

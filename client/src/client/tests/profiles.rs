@@ -84,7 +84,7 @@ async fn a_profile_adds_the_parts_that_a_url_leaves_open() {
             "lib.example:210",
             "nobody",
         ),
-        // The identity in the URL or the options overrides the identity in the profile, even if it is not sent.
+        // An identity in the options or the URL overrides the identity in the profile, even if the one in the URL is not sent.
         (
             "r://you:pw@safe.example/cat?id7",
             options(|_| ()),

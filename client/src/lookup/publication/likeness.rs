@@ -194,7 +194,7 @@ impl Publication {
         {
             doubts.push(format!("its author is {author}"));
         }
-        // Names that can be compared agree or differ.
+        // If both records have names that could not be compared, the names are in different scripts.
         if let (AuthorMatch::Unknown, Some(author)) = (likeness.author, found.authors.shown())
             && self.authors.shown().is_some()
         {

@@ -302,7 +302,7 @@ mod tests {
                 "Pride and prejudice",
             ),
             ("The war of the worlds.", 4, "eng", "war of the worlds"),
-            // An indicator that does not fit is ignored.
+            // A nonfiling indicator is ignored if it does not lead to the beginning of a word.
             ("The war of the worlds", 3, "eng", "The war of the worlds"),
             ("The war", 9, "eng", "The war"),
             ("L'étranger", 2, "fre", "étranger"),

@@ -72,7 +72,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         let mut phase = Phase::Idle;
         if let Some(number) = verdict.operation {
             let Some(operation) = self.operations.numbered(number) else {
-                // The server has ended the operation without waiting for the response, so none is sent.
+                // The server has ended the operation without waiting for the response, so no response is sent.
                 return Ok(());
             };
             operation.questions = operation.questions.saturating_sub(1);

@@ -138,7 +138,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
             is_answered = awaits_answer && put.is_ok() && matches!(sent, Ok(Ok(())));
         }
         let end = self.end(error).await;
-        // An error means that the server is gone or silent.
+        // An error means that the server has closed the connection or does not respond.
         let _ = limit
             .hold(Phase::Close, async {
                 if is_answered {
@@ -421,7 +421,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         if let Some(held) = &self.held
             && self.abandoned_until().is_some_and(|until| until <= now)
         {
-            // Nothing was sent for the request that waits, so its caller may repeat it in another session.
+            // The request that is held back has not been sent, so its caller may repeat it in another session.
             return Err(Error::Unavailable {
                 phase: self.operations.phase(),
                 cause: Cause::Timeout(held.command.timeouts.abandoned),

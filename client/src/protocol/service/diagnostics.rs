@@ -69,7 +69,7 @@ pub(super) fn with_information(
             let own = format.default_diagnostics().cloned();
             diagnostics.extend(own.map(DiagRec::DefaultFormat));
             if format.has_explicit() {
-                // An explicit diagnostic has no default format.
+                // An explicit diagnostic is not in the default format, so it is added as it was received.
                 diagnostics.extend([DiagRec::ExternallyDefined(external.clone())]);
             }
         }

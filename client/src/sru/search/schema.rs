@@ -54,7 +54,7 @@ impl SruExchange {
             .await;
         let record = match answer {
             Ok(Response::Explain(answer)) => answer.record,
-            // Without a description, only the usual names remain.
+            // Without a description, only the usual schema names can be tried.
             _ => None,
         };
         let described =

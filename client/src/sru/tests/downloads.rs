@@ -39,14 +39,14 @@ async fn audit_r_c1_records_without_data_are_none() {
                 }
                 whole => whole,
             };
-            // Another schema has the records.
+            // The records are available in another schema.
             let replies = [blank.clone(), refused(4, ""), found(2, 1..=2)];
             let peer = Peer::new(replies);
             let connection = peer.connect().await;
             let all = titles(&connection, 2).await.expect("titles");
             assert_eq!(all, ["Title 1", "Title 2"], "{data}");
             assert_eq!(schemas(&peer)[1], "info%3Asrw%2Fschema%2F1%2Fmarcxml-v1.1");
-            // No other schema has records, so the first answer stands.
+            // The records are not available in any schema, so the first answer is kept.
             let others = std::iter::repeat_n(refused(66, ""), 20);
             let replies = [blank.clone(), refused(4, "")].into_iter().chain(others);
             let peer = Peer::new(replies);
@@ -91,7 +91,7 @@ async fn audit_r_c2_the_same_page_again_ends_a_download() {
     let connection = peer.connect().await;
     let all = titles(&connection, 2).await.expect("titles");
     assert_eq!(all, ["Title 1", "Title 2", &again(1, 3)]);
-    // The server sends one record at a time, which the third answer reveals.
+    // The server ignores startRecord and sends one record at a time, so the repetition is noticed only in the third answer.
     let one = || unplaced(50, [1]);
     let peer = Peer::new([one(), one(), one(), one(), one()]);
     let connection = peer.connect().await;
@@ -103,7 +103,7 @@ async fn audit_r_c2_the_same_page_again_ends_a_download() {
     let all = titles(&connection, 2).await.expect("titles");
     assert_eq!(all.len(), 4);
     assert_eq!(all[3], "Title 4");
-    // Reading a range twice is not mistaken for a server that repeats a page.
+    // A range that is read twice is not mistaken for a page that the server repeats.
     let peer = Peer::new([found(4, []), unplaced(4, 3..=4), unplaced(4, 3..=4)]);
     let connection = peer.connect().await;
     let hits = connection.search(Query::title("war")).await.expect("hits");
@@ -127,7 +127,7 @@ async fn audit_r_c3_a_busy_server_is_asked_again_after_the_time_that_it_wants() 
         (vec![busy(too_many, "5")], 5, 3),
         (vec![busy(unavailable, "60"), busy(too_many, "0")], 61, 3),
         (vec![busy(unavailable, "1"); 5], 5, 3),
-        // The server is busy too often, asks for too long a wait, or names no time.
+        // The server is busy too often, asks for too long a wait, or does not say how long to wait.
         (vec![busy(unavailable, "1"); 6], 5, 1),
         (vec![busy(unavailable, "3600")], 0, 1),
         (vec![Reply::Octets(http(unavailable, ""))], 0, 1),
@@ -251,7 +251,7 @@ async fn audit_r_a7_an_ampersand_that_is_not_escaped_is_text() {
             let connection = peer.connect().await;
             let all = titles(&connection, 2).await.expect("titles");
             assert_eq!(all, [expected, "Title 2"], "{title}");
-            // If XML is requested, the record is XML.
+            // If the record is requested as XML, its ampersands are escaped, so that it is well-formed.
             let peer = Peer::new(std::iter::repeat_n(answer, 3));
             let form = RecordForm::new(Some(oid::XML), None);
             let connection = peer.connect().await.with_form(form);

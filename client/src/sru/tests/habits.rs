@@ -116,7 +116,7 @@ async fn wrong_counts_and_positions_end() {
     // If the answer has no number of hits, the records are counted.
     let uncounted = found_xml(9, 1..=2).replace("<zs:numberOfRecords>9</zs:numberOfRecords>", "");
     check([ok(uncounted)], 5, &["Title 1", "Title 2"], "1+5").await;
-    // Records that were sent are delivered, whatever the server counts; missing records are requested again.
+    // Records that were sent are delivered, whatever number of hits the server states; missing records are requested again.
     for count in [0, 1] {
         let fewer = found(count, 1..=2);
         check([fewer], 5, &["Title 1", "Title 2"], "1+5").await;
@@ -128,7 +128,7 @@ async fn wrong_counts_and_positions_end() {
         "1+2, 3+1",
     )
     .await;
-    // If an estimate was too high, the records end without an error.
+    // If the estimated number of hits was too high, the records end without an error.
     let estimate = |answer: Reply| match answer {
         Reply::Octets(octets) => {
             let text = String::from_utf8(octets).expect("text");
@@ -151,7 +151,7 @@ async fn wrong_counts_and_positions_end() {
         "<zs:numberOfRecords>0</zs:numberOfRecords><zs:nextRecordPosition>1</zs:nextRecordPosition>",
     );
     check([ok(next)], 5, &[], "1+5").await;
-    // This server counts positions from 1 in each answer.
+    // In each answer, this server counts the positions of the records from 1 again.
     let second = found_xml(2, [2]).replace("<zs:recordPosition>2", "<zs:recordPosition>1");
     check(
         [found(2, [1]), ok(second)],

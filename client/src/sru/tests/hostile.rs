@@ -91,7 +91,7 @@ async fn bad_answers_are_named() {
             "the server cannot answer Search for the moment: HTTP status 503 Service Unavailable",
         ),
         (
-            // A character set is not a content coding.
+            // The Content-Encoding of this answer is a character set, which is not a content coding and is ignored.
             Reply::Octets(utf_8),
             "an element \"rss\"",
         ),

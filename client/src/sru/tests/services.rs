@@ -160,7 +160,7 @@ async fn facets_are_counted_in_2_0() {
         "{:?}",
         peer.asked()
     );
-    // Versions before 2.0 do not have facets, so the request is sent in 2.0.
+    // Versions before 2.0 do not have facets, so the request is sent as version 2.0.
     let peer = Peer::new([ok(answer)]);
     search("old", &peer).await.expect("hits");
     let asked = peer.asked();

@@ -136,7 +136,7 @@ impl ReadPem {
     /// Returns the certificates, at least one.
     pub(super) fn certificates(&self) -> Result<Vec<CertificateDer<'static>>, TlsError> {
         let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&self.octets).collect();
-        // A section without an end may have been read as one section together with the next.
+        // A section without an end may have been read together with the next section as if they were one.
         match (found, self.first_fault()) {
             (_, Some((line, fault))) => Err(self.damaged_in(line, &fault)),
             (Err(fault), None) => Err(self.damaged_in(1, &fault)),

@@ -62,7 +62,7 @@ struct Link {
 /// `<base>` itself is relative to `address`, the URL of the document, if it is known.
 pub fn in_html(document: &[u8], address: Option<&str>) -> HtmlUrls {
     let mut emitter = DefaultEmitter::<usize>::new_with_span();
-    // With this, the tokenizer skips the contents of scripts and styles, which are neither text nor tags.
+    // In this mode, the tokenizer skips the contents of scripts and styles, which are neither text nor tags.
     emitter.naively_switch_states(true);
     let charset = link::declared_charset(document);
     let mut found: Vec<Result<HtmlUrl, Link>> = Vec::new();
@@ -114,7 +114,7 @@ pub fn in_html(document: &[u8], address: Option<&str>) -> HtmlUrls {
             _ => {}
         }
     }
-    // A base also applies to the links before it, so links are resolved only now.
+    // A `<base>` element also applies to the links before it, so links are resolved only after the whole document is read.
     let base = base.filter(|base| !base.is_empty());
     let base = base.as_deref().or(address);
     let mut urls = Vec::with_capacity(found.len());

@@ -258,7 +258,7 @@ fn unquoted(line: &str) -> Vec<String> {
         let is_mark = character == '"';
         match (character, cells.last_mut()) {
             (',', _) if !is_quoted => cells.push(String::new()),
-            // Of two quotation marks in a row, the second is text.
+            // Two quotation marks in a row stand for one quotation mark in the text.
             ('"', Some(cell)) if !is_quoted && last == '"' => cell.push('"'),
             ('"', _) => {}
             (character, Some(cell)) => cell.push(character),
@@ -407,7 +407,7 @@ mod tests {
             let read = ReportForm::Csv.read(line.trim_end()).expect("a line");
             assert!(ReportForm::Csv.shows(&read.input, input), "{line}");
             assert!(!ReportForm::Csv.shows(&read.input, "0306406152"), "{line}");
-            // A table with tabs is for programs, which want the text unchanged.
+            // A table with tabs is read by programs, which need the text unchanged.
             let line = ReportForm::Table.line(&ReportLine {
                 input: input.to_owned(),
                 ..entry()

@@ -171,8 +171,8 @@ pub(crate) fn resume(
             };
             format!("line {number} is not one of a report in this form{hint}")
         };
-        // A report may end with octets that were never written, as with an incomplete line. The octets before them must still be
-        // the beginning of a line.
+        // After a power cut, a report may end with NUL in place of octets that were never written. The octets before the NUL are
+        // an incomplete line, so they must be the beginning of a valid line.
         let (begin, is_unwritten) = match line.iter().position(|octet| *octet == 0) {
             Some(end) => (line.get(..end).unwrap_or_default(), true),
             None => (&*line, false),

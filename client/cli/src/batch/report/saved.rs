@@ -61,7 +61,7 @@ fn has_own_form(path: &Path) -> io::Result<bool> {
 /// Returns the texts of a row of a report; `None` if the row does not belong to a report.
 fn texts(row: Row) -> Option<[String; COLUMNS.len()]> {
     let Row { mut cells, is_cut } = row;
-    // Programs pad rows with empty cells.
+    // Spreadsheet programs pad rows with empty cells.
     while cells.len() > COLUMNS.len() && cells.last().is_some_and(Vec::is_empty) {
         cells.pop();
     }

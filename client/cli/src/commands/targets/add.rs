@@ -263,7 +263,8 @@ async fn described(arguments: &Add, output: &mut Output) -> Result<Result<Profil
     };
     Ok(match description {
         Ok(description) => {
-            // Another profile of the same server may have its own indexes, which the description does not list.
+            // An existing profile of the same server may define indexes that the description does not list, so they are removed
+            // here.
             let mut profile = place.resolved.profile.clone();
             if let Some(sru) = &mut profile.sru {
                 sru.indexes.clear();

@@ -165,7 +165,7 @@ async fn a_refused_element_set_is_left_out() {
             "-",
         )
         .await;
-        // A request is repeated only once without its element set; a request that has none cannot omit it.
+        // A request with an element set is repeated only once without it; a request without an element set is not repeated.
         check(
             id,
             ELEMENT_SET,

@@ -94,8 +94,8 @@ async fn as_many_chunks_are_pipelined_as_requests_may_be() {
 async fn long_ranges_are_requested_ahead_in_growing_chunks() {
     let all = u64::MAX;
     for (habit, is_concurrent, most, range, count, asked) in [
-        // Nothing is requested ahead of the first chunk, which counts as a page. The second chunk makes an endless range count as
-        // long.
+        // The first chunk may be all that the caller reads, so nothing is requested ahead with it. Once its second chunk is
+        // requested, an endless range is treated as long.
         (Habit::Honest, false, 0, all, 4, "search 1+4"),
         (Habit::Honest, false, 0, all, 5, "search 1+4 5+4 9+4"),
         (

@@ -66,7 +66,7 @@ pub(crate) fn ill_request(
         put(0x95, &[vec![0]]),
         put(0x96, &[vec![0]]),
     ];
-    // The module has explicit tags, so the application tag surrounds the sequence.
+    // The ILL module uses explicit tags, so the application tag encloses the tag of the SEQUENCE.
     let request = put(0x61, &[put(0x30, &contents)]);
     Ok(Any::new(request).map(|request| External::single_asn1_type(ILL, request)))
 }

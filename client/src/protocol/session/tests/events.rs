@@ -51,7 +51,7 @@ impl tracing::Subscriber for Events {
 #[tokio::test(start_paused = true)]
 async fn each_apdu_is_one_event() {
     let events = Events::default();
-    // With a second subscriber, the threads of other tests cannot disable the events that this test expects.
+    // Without a second subscriber, the threads of other tests could disable the events that this test expects.
     let _other = tracing::Dispatch::new(Events::default());
     let guard = tracing::subscriber::set_default(events.clone());
     let (session, _) = open([accepted(), send(found(0, vec![]))]).await;
