@@ -98,7 +98,7 @@ fn updates(records: usize, alone: usize, rounds: usize) {
     let (mut alone_in_round, mut together) = (Vec::new(), Vec::new());
     let mut next = alone + 1;
     for _ in 0..rounds {
-        // The disk is slower after a pause, so a single update is timed in the same way as twenty.
+        // The disk is slower after a pause, so single updates are timed in rounds too, for a fair comparison with twenty at once.
         alone_in_round.push(round(&mut partners[..1], next));
         together.push(round(&mut partners, next + 1));
         next += 1 + AT_ONCE;

@@ -77,7 +77,8 @@ async fn second_hop() {
         connected(&server, "books").await,
         connected(&front, "union").await,
     );
-    // The first ten records reach the front server with the answer to its search; the next ten do not.
+    // The front server receives the first ten records with the search response, but has to request the next ten with a Present,
+    // so only the first ten have an aim.
     for (first, aim) in [(1, " (at most 2.2)"), (11, "")] {
         let (mut all_direct, mut all_through, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
         for turn in 0..=TURNS {

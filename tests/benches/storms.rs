@@ -40,7 +40,7 @@ fn main() {
         "{:<24}{:>9}{:>9}{:>9}{:>9}{:>10}{:>10}{:>10}  what came",
         "storm", "searches", "p50", "p99", "max", "before", "after", "at most"
     );
-    // `most` exceeds the number of sessions that the storms open, so that the load is measured and not the limit.
+    // The limit of sessions in `most` is higher than the storms need, so that the load is measured and not the limit.
     let (most, usual) = (&["--demo", "--sessions", "20000"][..], &["--demo"][..]);
     let storms: [(&str, usize, &[&str], Storm); 11] = [
         ("calm", 0, most, calm),
@@ -117,7 +117,7 @@ fn half_open(address: SocketAddr, size: usize, time: Duration) -> String {
     let held = connections(address, size);
     let count = held.len();
     thread::sleep(time);
-    // The server counts the other connections before it admits a new client, so this delay is measured separately.
+    // Before the server admits a new client, it counts the other connections, so the time that a newcomer waits is measured too.
     let asked = Instant::now();
     let newcomer = Partner::open(address);
     let newcomer = match newcomer {
@@ -139,7 +139,7 @@ fn connections(address: SocketAddr, size: usize) -> Vec<Partner> {
             }
             Err(error) => {
                 println!("scaled down to {} of {size}: {error}", held.len());
-                // This leaves some descriptors for the measuring client.
+                // Some connections are closed again, so that file descriptors are left for the client that measures.
                 held.truncate(held.len().saturating_sub(16));
                 break;
             }

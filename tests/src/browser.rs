@@ -176,7 +176,7 @@ impl Browser {
     pub fn downloaded(&self, name: &str) -> Vec<u8> {
         let path = self.folder.path().join(name);
         let deadline = Instant::now() + PATIENCE;
-        // During the download, the file has another name, and an empty file reserves its name.
+        // During the download, the browser writes to a file with another name, and reserves the final name with an empty file.
         while !path.metadata().is_ok_and(|file| file.len() > 0) {
             assert!(Instant::now() < deadline, "{name} is downloaded");
             crate::pause();
@@ -221,7 +221,7 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // The browser ends with its session, and the driver when it is dropped.
+        // Deleting the session ends the browser. The driver ends when its own value is dropped.
         let path = format!("/session/{}", self.session);
         let _ = self.driver.request("DELETE", &path, &Value::Null);
     }

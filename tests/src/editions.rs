@@ -112,7 +112,7 @@ pub fn planted(duplicates: usize, near_misses: usize) -> PlantedRecords {
     for (edition, lines) in demo.iter().enumerate() {
         planted.add(lines, edition, "");
     }
-    // Steps that have no common divisor with the number of records visit each record once.
+    // If a step has no common divisor with the number of records, each record is chosen once before any record is chosen again.
     let chosen = |number: usize, step: usize| number * step % demo.len();
     for number in 0..duplicates {
         let edition = chosen(number, 101);

@@ -44,7 +44,7 @@ const FOR_TESTS: &[&str] = &[
     "-Xms384m",
     "-Xmx384m",
     "-XX:+UseSerialGC",
-    // The optimising compiler would take longer than the tests.
+    // The optimising compiler would take more time than it saves in short tests.
     "-XX:TieredStopAtLevel=1",
 ];
 /// Options for nodes that answer fast.
@@ -225,7 +225,7 @@ impl Cluster {
         let numbered = (1..).zip(&ports);
         let mut cluster = Self {
             program: program.clone(),
-            // The nodes remove the folder, because a value that lives until the program ends is never dropped.
+            // The nodes remove the folder, because a cluster that lives until the program ends is never dropped.
             folder: folder.expect("a folder").keep(),
             nodes: numbered
                 .map(|(number, port)| EngineNode {

@@ -16,7 +16,8 @@ pub fn path(name: &str) -> PathBuf {
 }
 
 fn build() -> PathBuf {
-    // The tests of the programs' own packages need the programs, so `cargo test --workspace` has already built them.
+    // Cargo builds the programs for the tests of their own packages. `cargo test --workspace` builds the same tests, so this
+    // command usually finds the programs already built.
     let tests = ["test", "--no-run", "--test", "start", "--test", "program"];
     cargo_build(&tests, &["--bins"])
 }
@@ -57,8 +58,8 @@ fn cargo_build(in_tests: &[&str], built: &[&str]) -> PathBuf {
         .parent()
         .expect("PROFILE lies in the target directory");
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    // Cargo rebuilds packages if their environment variables differ, so it gets the variables of the tests, except those that
-    // cargo itself sets for a test.
+    // Cargo rebuilds a package if environment variables that it depends on have changed. Therefore, cargo gets the environment of
+    // the tests without the variables that cargo itself has set for this test.
     #[expect(clippy::disallowed_methods, reason = "it is no program under test")]
     let mut command = Command::new(cargo);
     for (name, _) in std::env::vars_os() {

@@ -40,7 +40,7 @@ const FOR_TESTS: &[&str] = &[
     "-Xms384m",
     "-Xmx512m",
     "-XX:+UseSerialGC",
-    // The optimising compiler would take longer than the tests.
+    // The optimising compiler would take more time than it saves in short tests.
     "-XX:TieredStopAtLevel=1",
 ];
 /// Options for nodes that answer fast, with Solr's default garbage collector.
@@ -129,7 +129,7 @@ impl SolrNodes {
             Some(folder) => PathBuf::from(folder),
             None => prepared("solr", "solr/prepare", &[], None)?,
         };
-        // The nodes remove the folder.
+        // The folder is kept here, because the nodes remove it when they end.
         let folder = tempfile::tempdir().expect("a folder").keep();
         let log = File::create(folder.join("log")).expect("a log");
         let pairs = pairs_of_ports(number + 1);

@@ -44,7 +44,7 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
 fn home() -> &'static Path {
     static HOME: OnceLock<PathBuf> = OnceLock::new();
     HOME.get_or_init(|| {
-        // The folder is next to the test program's folder, since tests inspect and fill the folder of temporary files.
+        // The home is not in the folder of temporary files, because tests inspect and fill that folder.
         let test = std::env::current_exe().expect("the test program has a path");
         let home = test.ancestors().nth(2).expect("a folder").join("home");
         std::fs::create_dir_all(&home).expect("the build folder takes a folder");
@@ -61,7 +61,7 @@ fn restore_signals() {
     ONCE.call_once(|| {
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         for signal in ignored(&status) {
-            // The standard library ignores this signal, and restores it in new programs itself.
+            // SIGPIPE is left out, because the standard library makes this process ignore it, and restores it in new programs.
             if signal != SIGPIPE && !FORBIDDEN.contains(&signal) {
                 signal_hook::flag::register(signal, std::sync::Arc::default())
                     .expect("it can be handled");

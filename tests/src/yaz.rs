@@ -28,7 +28,8 @@ pub fn queries_sent(setup: &[&str], queries: &[&str]) -> Option<Vec<Option<Query
         input.push('\n');
     }
     input.push_str(&format!("open {}\n", server.addr()));
-    // yaz-client sends nothing for a text that it refuses; the referenceId shows to which text a request belongs.
+    // yaz-client sends nothing for a text that it refuses, so each search has a referenceId, which shows to which text it
+    // belongs.
     for (number, query) in queries.iter().enumerate() {
         assert!(
             !query.contains(['\n', '\r', '\0', ';']) && query.len() < LONGEST_COMMAND,

@@ -46,7 +46,7 @@ pub(crate) async fn measure(
             let body = database.statement(&query, FIRST).expect("a search");
             let request = wire::search(query, FIRST as i64);
             let (mut response, mut answer) = (Bytes::new(), Vec::new());
-            // The two programs take turns in going first, because the second finds everything in caches.
+            // The two programs take turns in going first, because the one that goes second finds everything in caches.
             for turn in 0..2 {
                 let begun = Instant::now();
                 if (at + turn).is_multiple_of(2) {

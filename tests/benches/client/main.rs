@@ -214,7 +214,7 @@ fn batch(tools: &Tools, programs: &Programs, effort: Effort) {
     let mut table = Table::new("A batch of z3950 get, 10 jobs", &heads, effort);
     let (records, report) = (programs.file("batch.mrc"), programs.file("batch.tsv"));
     let costs = table::rounds(effort.inputs, effort.rounds, |inputs| {
-        // With an existing report, a batch would continue or refuse to start.
+        // Files of an earlier round are removed, because a batch continues an existing report or refuses to start.
         for file in [&records, &report] {
             let _ = std::fs::remove_file(file);
         }

@@ -118,7 +118,7 @@ async fn searches(cluster: &Cluster, daemon: &Daemon, samples: &[QuerySample]) {
                 path.push_str(&format!("&routing={}", sample.id));
             }
             let node = at % direct.len();
-            // The two programs take turns in going first, because the second finds everything in caches.
+            // The two programs take turns in going first, because the one that goes second finds everything in caches.
             for turn in 0..2 {
                 let begun = Instant::now();
                 if (at + turn).is_multiple_of(2) {

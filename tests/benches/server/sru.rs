@@ -41,7 +41,7 @@ impl SruLoad {
 
     /// Runs the load for this number of seconds; `None`, with a message, if answers are missing or wrong.
     pub(crate) fn run(&self, peer: &Peer, seconds: f64) -> Option<SruMeasured> {
-        // Threads inherit the core, so this thread is pinned before it starts others.
+        // Threads inherit the core to which their parent is pinned, so this thread is pinned before it starts others.
         let is_pinned = pin(LOAD_CORE);
         let (stopped, failed) = (AtomicBool::new(false), AtomicBool::new(false));
         let (answers, octets) = (AtomicU64::new(0), AtomicU64::new(0));
@@ -118,7 +118,7 @@ impl SruLoad {
             body.resize(length, 0);
             reader.read_exact(&mut body)?;
             let text = std::str::from_utf8(&body).map_err(std::io::Error::other)?;
-            // A diagnostic in place of a record also has a position, so leaders are counted instead of positions.
+            // A diagnostic in place of a record also has a recordPosition, so the leaders are counted, which only records have.
             let found = text.matches("<leader>").count();
             if found != self.count {
                 let words = format!("{found} records instead of {}: {text}", self.count);

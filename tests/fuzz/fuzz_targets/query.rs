@@ -21,7 +21,7 @@ fuzz_target!(|text: &str| {
         let printed = query.to_string();
         assert_eq!(DIALECTS.read(Language::Pqf, &printed).as_ref(), Ok(&query), "{printed}");
         if let Ok(printed) = DIALECTS.to_ccl(&query) {
-            // CCL keeps the meaning but not the order of attributes.
+            // CCL does not keep the order of attributes, so the two texts in CCL are compared, and not the two queries.
             let again = DIALECTS.read(Language::Ccl, &printed).expect("written by us");
             assert_eq!(DIALECTS.to_ccl(&again).as_ref(), Ok(&printed));
         }

@@ -9,7 +9,8 @@ fuzz_target!(|octets: &[u8]| {
     let limits = SruLimits::default();
     let _ = ZeeRex::from_xml(octets.to_vec(), &limits);
     let Ok(response) = Response::from_xml(octets.to_vec(), &limits) else { return };
-    // A description without a response is written with three elements around it, so these limits are higher.
+    // A description that was read without a response is written in one, which adds three elements around it, so the limits are
+    // higher here.
     let deeper = {
         let mut limits = SruLimits::default();
         limits.depth += 8;

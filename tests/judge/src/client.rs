@@ -145,7 +145,7 @@ impl Observer for ClientJudge {
     fn sent(&self, session: u64, octets: &[u8], apdu: Option<&Apdu>) {
         match apdu {
             Some(_) => self.with(session, |one| one.sent(apdu)),
-            // Replays and some faults send octets, which may be an APDU.
+            // Replays and some faults send octets instead of an APDU, but the octets may still encode one.
             None => {
                 let decoded = codec::decode(octets).ok();
                 self.with(session, |one| one.sent(decoded.as_ref()));

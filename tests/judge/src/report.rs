@@ -84,7 +84,7 @@ pub(crate) fn to_junit<'a>(
 fn suite(group: Group<'_>) -> TestSuite {
     let mut suite = TestSuite::new(xml_text(&group.name));
     suite.set_time(group.time);
-    // Some readers accept neither fractions nor time zones, which `set_timestamp` writes.
+    // `set_timestamp` would write fractions of a second and a time zone, which some readers of such reports do not accept.
     let begun = timestamp(group.begun);
     suite.extra.insert("timestamp".into(), begun.into());
     suite.extra.insert("hostname".into(), xml_text(&group.host));

@@ -21,6 +21,6 @@ async fn titles_are_found() {
         found.iter().any(|title| title.starts_with("Emma")),
         "{found:?}"
     );
-    // The list would name requests that are missing from the recording.
+    // No request was missing from the recording.
     assert_eq!(library.not_recorded(), []);
 }

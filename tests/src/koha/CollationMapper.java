@@ -84,7 +84,7 @@ final class CollationMapper extends ParametrizedFieldMapper {
 
   private static BytesRef key(RuleBasedCollator collator, String text) {
     byte[] key = collator.getCollationKey(text).toByteArray();
-    // Without the zero at the end.
+    // The key ends with a zero, which is left out.
     return new BytesRef(key, 0, key.length - 1);
   }
 

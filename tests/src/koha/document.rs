@@ -106,7 +106,7 @@ impl KohaDocument {
             let leader = String::from_utf8_lossy(&self.record.leader.0).into_owned();
             values.extend(place.part(&leader));
         }
-        // Koha goes through the fields of the record, not through the places of the mapping.
+        // The values are in the order of the record's fields, as in Koha, and not in the order of the places in the mapping.
         for marc in &self.record.fields {
             let (tag, is_linked) = tag(marc);
             for place in places.iter().filter(|place| place.tag == tag) {

@@ -25,7 +25,7 @@ public final class EngineNode extends Node {
       List.of("org.opensearch.transport.Netty4Plugin", "org.opensearch.transport.Netty4ModulePlugin"),
       List.of("org.opensearch.analysis.common.CommonAnalysisPlugin", "org.opensearch.analysis.common.CommonAnalysisModulePlugin"),
       List.of("org.opensearch.index.reindex.ReindexPlugin", "org.opensearch.index.reindex.ReindexModulePlugin"),
-      // Of the nodes for Koha's index.
+      // Only the nodes for Koha's index need this plugin.
       List.of("KohaPlugin"));
 
   @SuppressWarnings({"rawtypes", "unchecked"})
@@ -58,7 +58,7 @@ public final class EngineNode extends Node {
         Files.deleteIfExists(path);
       }
     }
-    // The last node removes the folder of all.
+    // All nodes share the parent folder; the last node to end removes it.
     try {
       Files.deleteIfExists(folder.getParent());
     } catch (IOException others) {
@@ -81,10 +81,10 @@ public final class EngineNode extends Node {
         .putList("cluster.initial_cluster_manager_nodes", arguments[5].split(","))
         .put("cluster.routing.allocation.disk.threshold_enabled", false)
         .put("action.auto_create_index", "false")
-        // Garbage is no memory in use: small nodes whose collector is simple refuse requests because of it.
+        // By default, garbage counts as memory in use, and small nodes with a simple collector would refuse requests.
         .put("indices.breaker.total.use_real_memory", "false")
         .put("node.processors", 1)
-        // A node that hangs is found out within seconds.
+        // A node that hangs is detected within seconds.
         .put("cluster.fault_detection.follower_check.timeout", "3s")
         .put("cluster.fault_detection.follower_check.retry_count", 1)
         .build();

@@ -73,7 +73,7 @@ public final class SolrNodes {
   }
 
   public static void main(String[] arguments) throws Exception {
-    // Without them, the nodes look for keys in files.
+    // Without these two properties, the nodes look for keys in files.
     System.setProperty("pkiHandlerPrivateKeyPath", "");
     System.setProperty("pkiHandlerPublicKeyPath", "");
     System.setProperty("metricsEnabled", "false");

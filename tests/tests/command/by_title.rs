@@ -185,7 +185,7 @@ fn r_b9_the_error_names_the_option() {
     let words = "001 o1: no identifier in 010, 020, 022 or 035; --by-title looks it up by title, author and year";
     assert!(ran.stderr.contains(words), "{ran:?}");
     assert!(queries(&server).is_empty());
-    // The choice is a note, which -v shows.
+    // A note says which record was chosen, and is shown only with -v.
     let line = [
         "lookup",
         &target,
@@ -258,7 +258,7 @@ fn r_b9_several_targets_and_the_best_of_equal_records() {
                 format!("{a}|delivered|a2|{persuasion}"),
             ],
         ),
-        // The best record of all is the most alike.
+        // With --all-targets, the best record is the most similar record of all targets.
         (
             &["--best", "--all-targets"],
             0,
@@ -322,7 +322,7 @@ fn r_b9_the_year_narrows_a_search_with_many_records() {
         ["@and @attr 1=4 Poems @attr 1=1003 Smith", by_year]
     );
     assert_eq!(queries(&server).len(), 5);
-    // A server without such an index refuses only that search.
+    // A server without an index of years refuses only the search that contains the year.
     let refusing = TestServer::builder()
         .database("cat", records(&editions(1900..1980)))
         .rule("on search nth=2: fail 114")
@@ -411,7 +411,7 @@ fn r_b9_unusual_records() {
             assert!(ran.stderr.len() < 2_000, "{begin}");
         }
     }
-    // Old catalogues are in MARC-8.
+    // An input from an old catalogue may be in MARC-8.
     let files = Files::of("");
     let mut octets =
         b"00082nam  2200037   4500245002400000\x1E10\x1FaLes mis\xE2erables /\x1E\x1D".to_vec();

@@ -64,7 +64,7 @@ fn our_server_passes_all_it_offers() {
     let server = Daemon::start(["--demo"]);
     let ran = judged(&server, &["--hostile", "--may-update", "books"]);
     let findings = Findings::of(&ran);
-    // This is a recommendation, which depends on the setting strict-element-sets.
+    // The server breaks only this recommendation, which it follows only with the setting strict-element-sets.
     assert_eq!(findings.named("fail"), ["element-set.unknown"], "{ran:?}");
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(findings.named("pass").len() > 380, "{}", ran.stderr);

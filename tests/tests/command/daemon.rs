@@ -221,7 +221,7 @@ fn a_signal_shuts_it_down_gracefully() {
         );
         drop(session);
         assert_eq!(daemon.wait().code(), Some(0), "{signal}");
-        // This takes less than a second; a busy machine may need more time.
+        // Stopping takes less than a second, but a busy machine may need more time.
         assert!(
             asked.elapsed() < Duration::from_secs(10),
             "{signal}: {:?}",

@@ -171,7 +171,7 @@ fn r_b7_targets_in_turn_get_each_search_once() {
         "@or @attr 5=1 @attr 1=7 9780306406157 @attr 5=1 @attr 1=7 0306406152",
         "@or @attr 1=1016 9780306406157 @attr 1=1016 0306406152",
     ];
-    // The number stands in a note of the second record, where only a search in any index finds it.
+    // The number is in a note of the second record, where only a search in any index finds it.
     let in_note = || {
         let mut made = record("noted", "Seven");
         made.fields
@@ -199,7 +199,7 @@ fn r_b7_targets_in_turn_get_each_search_once() {
         assert_eq!(queries(&one), of_first, "{ran:?}");
         assert_eq!(queries(&two), of_second, "{ran:?}");
     }
-    // A control number has no broader searches.
+    // For a control number, the fallback has no broader search.
     let (one, two) = (serving(vec![]), serving(vec![]));
     let [a, b] = [&one, &two].map(|server| format!("{}/cat", server.addr()));
     let ran = z3950([

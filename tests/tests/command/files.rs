@@ -197,7 +197,7 @@ fn audit_d7_no_match_is_an_empty_collection() {
             assert_eq!(ran.code, Some(3), "{arguments:?}: {ran:?}");
             assert_eq!(ran.stdout, converted.stdout, "{arguments:?}");
         }
-        // Without an answer, no empty collection is written.
+        // If no answer arrives, not even an empty collection is written.
         let ran = z3950(["search", &down, "war", "--format", form]);
         assert_eq!((ran.code, &*ran.stdout), (Some(6), ""), "{ran:?}");
     }
@@ -240,7 +240,7 @@ fn audit_d11_outputs_that_cannot_be_written_are_wrong_usage() {
             assert!(ran.stderr.contains(words), "{arguments:?}: {ran:?}");
         }
     }
-    // A folder can hold files of records, but not a single document.
+    // A single document cannot be written to a folder, which is only for files of records.
     let ran = z3950([
         "convert",
         &text(&source),

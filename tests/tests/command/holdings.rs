@@ -152,7 +152,7 @@ fn fields_of_copies_are_a_table_in_text_too() {
         record.ends_with('\n') && table.contains("  v.2     no         2026-12-01"),
         "{shown}"
     );
-    // The reader of the line form skips the table.
+    // When the line form is read back, the table of holdings is skipped.
     let mut convert = command(path("z3950"));
     let ran = run(
         convert.args(["convert", "--from", "line", "--to", "line", "-"]),

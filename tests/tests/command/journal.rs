@@ -187,7 +187,7 @@ fn a_journal_that_cannot_be_used_stops_the_start() {
 #[test]
 fn an_update_that_cannot_be_written_is_refused() {
     let saved = Saved::new();
-    // A folder in the place of the journal's draft stands in for a place where files cannot be created.
+    // A folder with the name of the journal's draft keeps the server from creating the journal.
     let draft = saved.at(".cat.mrk.journal.draft");
     let mut daemon = saved.daemon();
     fs::create_dir(&draft).expect("made");
@@ -216,7 +216,7 @@ fn updates_are_refused_and_not_lost_on_a_full_disk() {
             .status();
         assert!(status.expect("prlimit runs").success());
     };
-    // The disk is full first before a journal exists, and then with a journal.
+    // The disk is full twice: before a journal exists, and when there is one.
     for (first, second) in [("two", "three"), ("four", "five")] {
         room("1024");
         check(&saved.insert(&daemon, first), 5, &["cannot be saved"]);

@@ -65,7 +65,7 @@ fn r_f15_local_fields_stay_in_the_record_that_is_found() {
     );
     let tags: Vec<_> = found[0].fields.iter().map(|field| field.tag).collect();
     assert!(tags.is_sorted(), "{tags:?}");
-    // A record without local fields gets none, and the record that was found keeps its own number.
+    // The second input has no local fields, so none are added to the record that was found, which keeps its own number.
     let second = lines(1);
     assert!(
         second.contains("=001  pg1342\n") && !second.contains("=852"),
@@ -141,7 +141,7 @@ fn r_f15_fields_that_cannot_be_kept_are_refused() {
             2,
             "--keep changes records",
         ),
-        // Numbers do not have fields that could be kept.
+        // The inputs are numbers and not records, so there are no fields that could be kept.
         (&["--keep", "852"], 0, ""),
     ] {
         let ran = lookup(&folder, arguments);

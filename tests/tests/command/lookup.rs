@@ -165,7 +165,7 @@ fn a_record_that_comes_only_in_brief_form_is_named() {
     let report = folder.path().join("r.tsv");
     let report = report.to_str().expect("text");
     for (command, query) in [("search", "ti:seven"), ("lookup", "local:id1"), ("get", "")] {
-        // A single record is requested in the usual form, then as F, and then as B.
+        // A record that is too large is requested in the usual form, then in the full form (F), and then in the brief form (B).
         for (refused, form, code) in [(2, "full form (F)", 0), (3, "brief form (B)", 8)] {
             let run = |options: &[&str]| {
                 let mut server = TestServer::builder()

@@ -100,7 +100,8 @@ const SEVERAL_VALUES: [(&str, &[&str]); 9] = [
     ("count", &["NUMBER", "NUMBER|all"]),
     // The value is a name, a name with its files, or the path of a URL.
     ("database", &["NAME", "NAME=PATH", "PATH"]),
-    // The value is nothing, because the input names the records of a search engine, or fields of the records.
+    // There is no value if the input names the records to delete from a search engine. Otherwise, the value names fields to
+    // delete.
     ("delete", &["", "FIELD,..."]),
     // The value is a docid, the field that holds it, or the attributes that find it.
     ("docid", &["ATTRIBUTES", "ID", "TAG[$c]"]),
@@ -121,7 +122,8 @@ fn r_f10_an_option_of_a_name_is_the_same_in_all_commands() {
     let mut named: BTreeMap<String, Vec<(String, HelpOption)>> = BTreeMap::new();
     let mut letters: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for command in commands() {
-        // `update --version` has a value: the version of a service.
+        // The option --version that all commands share is left out, but not that of `update`, whose value is the version of a
+        // service.
         let is_own = |option: &&HelpOption| option.long != "version" || option.value.is_none();
         for option in command.options.iter().filter(is_own) {
             if let Some(short) = &option.short {

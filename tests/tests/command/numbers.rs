@@ -74,7 +74,7 @@ fn audit_r_b3_the_best_record_holds_the_number() {
     ];
     let ran = z3950(best);
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    // The other record has more fields, and would be better by every other criterion.
+    // The chosen record holds the number. The other record has more fields, and would be better by every other criterion.
     assert!(ran.stdout.contains("001 holder"), "{ran:?}");
     assert!(!ran.stderr.contains("does not hold"), "{ran:?}");
     // If the record of one target does not hold the number, the next target is searched too.

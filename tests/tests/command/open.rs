@@ -504,7 +504,7 @@ fn audit_r_y4_the_prompt_asks_for_marc_21_first() {
     let server = catalogue().start();
     ask(&server, "show 1\n");
     assert_eq!(syntaxes(&server), [Some(oid::USMARC)]);
-    // If that syntax is refused, the client asks for other syntaxes.
+    // If the server refuses USMARC, the client asks for other syntaxes.
     let refused = Fault::Fails(diagnostic(Condition::RECORD_SYNTAX, ""));
     let server = catalogue()
         .fault(When::present().syntax(oid::USMARC), refused)

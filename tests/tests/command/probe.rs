@@ -72,7 +72,7 @@ fn the_abilities_of_a_server_are_listed() {
         );
     }
     assert!(outcomes.len() > 60, "{}", outcomes.len());
-    // The seven lines about Init are not counted.
+    // The note counts only tests, and not the seven lines about Init.
     let tests = format!("note: {} tests: ", outcomes.len() - 7);
     let of = |name: &str| {
         let names = outcomes

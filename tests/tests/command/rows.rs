@@ -88,7 +88,7 @@ fn u_12_9_the_wrapper_is_for_text_alone() {
         assert!(ran.stdout.contains(url), "{ran:?}");
         assert!(!ran.stdout.contains("URL:"), "{ran:?}");
     }
-    // Without the wrapper, the delimiters of the format are enough.
+    // Without the wrapper `<URL:...>`, the delimiters of the format around a URL are enough to find it.
     for text in [
         format!("<html><a href=\"{url}\">x</a>"),
         format!("=LDR  00000nam a2200000 a 4500\n=856  40$u{url}$zx\n"),

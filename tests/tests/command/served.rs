@@ -298,7 +298,7 @@ fn r_f15_passwords_that_cannot_be_hashed_are_refused() {
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{ran:?}");
         assert!(ran.stderr.contains(words), "{ran:?}");
     }
-    // Other users could see a password on the command line.
+    // A password on the command line is refused, because other users could see it.
     let ran = z3950d(&["hash-password", "secret"], "");
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{ran:?}");
     assert_ne!(

@@ -71,7 +71,7 @@ fn nothing_found_while_a_server_is_down_is_not_no_match() {
     check(&z3950(["get", &url]), 6, "", &failed);
     let gateway = format!("http://{address}/");
     check(&z3950(["get", &url, "--gateway", &gateway]), 6, "", &failed);
-    // If all targets that failed refused the search, the search is refused.
+    // If every target that failed has refused the search, the outcome is a refusal.
     let ran = z3950(["search", &target, "@attr 1=9999 x"]);
     check(&ran, 5, "", "diagnostic 114");
     check(&ran, 5, "", FAILED);

@@ -183,7 +183,7 @@ fn a_scan_in_cql_is_sent_unchanged() {
         assert_eq!(ran.code, Some(code), "{ran:?}");
         assert!(heads[0].contains(expected), "{heads:?}");
     }
-    // Z39.50 does not have an index with this name, and a scan does not have operators.
+    // Z39.50 does not have an index with this name, and the start of a scan cannot contain an operator.
     let by_z3950 = format!("{}/books", server.addr());
     for (target, term) in [(&by_z3950, "nosuch.index=war"), (&target, "a and b")] {
         let ran = z3950(["scan", target, "--lang", "cql", term]);

@@ -41,7 +41,7 @@ fn a_row_for_each_record_and_a_header() {
         assert_eq!(ran.code, Some(3), "{ran:?}");
         assert_eq!(ran.stdout, format!("{header}\n"), "{ran:?}");
     }
-    // A record becomes a row in every syntax that contains MARC, with the name of its source.
+    // In every syntax that contains MARC, a record becomes a row, which also has the name of its source.
     for syntax in ["marc", "xml", "opac"] {
         let url = format!("z39.50r://localhost/books?pg1342;rs={syntax}");
         let ran = z3950([
@@ -327,7 +327,7 @@ fn r_b8_lists_of_numbers_from_spreadsheets() {
         (&["a.txt", "-"], b"\"0141439513\"\n\"pg84\"\n".to_vec(), &[]),
         (&["a.csv", "-"], numbers.into(), &[]),
         (&["a.csv", "-"], format!("ISBN\r\n{numbers}").into(), &[]),
-        // The name of the file says that the first line may be any name.
+        // The extension .csv shows that the file is a table, so any text in its first line is taken as a heading.
         (
             &["a.csv"],
             format!("\u{feff}ISBN-Nummer\r\n{numbers}").into(),

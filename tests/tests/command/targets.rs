@@ -443,7 +443,7 @@ fn audit_r_b10_a_profile_is_added_with_its_indexes() {
         text.contains("[targets.web.sru.indexes]\nisbn = \"bath.isbn\"\n"),
         "{text}"
     );
-    // The indexes given by the user come first; the described indexes are kept.
+    // The indexes given by the user take precedence over those that the server describes, which are also kept.
     let ran = add("described", &["--from", &sru, "--index", "isbn=num.isbn"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let shown = z3950(["--targets", file, "targets", "show", "described", "--json"]);
@@ -498,7 +498,7 @@ fn audit_r_b10_library_systems_are_asked_as_they_want() {
         let ran = z3950(own.into_iter().chain(options));
         assert_eq!(ran.code, Some(0), "{line}: {ran:?}");
         added.push(name);
-        // If another profile had the same place, the command would ask which one to use.
+        // The lookup names the profile, because all of these profiles have the same place.
         let asked = |identifier: &str| {
             let before = queries(&server).len();
             z3950(["--targets", file, "lookup", name, identifier]);

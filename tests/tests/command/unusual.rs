@@ -130,7 +130,7 @@ fn audit_d6_the_syntaxes_that_a_server_has_are_tried_in_turn() {
             .contains("(usmarc); requested them in 1.2.840.10003.5.1 (unimarc)"),
         "{ran:?}"
     );
-    // The search shows that the first syntax is not available.
+    // The search response already shows that usmarc is not available, so the only Present asks for unimarc.
     server.wait_for_end();
     let presents = server
         .names()

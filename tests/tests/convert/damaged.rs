@@ -37,7 +37,7 @@ fn audit_a5_real_records_between_damaged_ones_in_every_form() {
             let found = iso2709::parse(octets).expect("a record").record;
             to_utf8(&found, &Options::default()).record
         })
-        // This leaves out text that looks like a subfield in line form, and control characters, which XML cannot hold.
+        // Fields are left out if their text looks like a subfield in line form, or has control characters, which XML cannot hold.
         .map(|record| MarcRecord {
             fields: record.fields.into_iter().filter(is_plain).collect(),
             ..record
@@ -132,7 +132,7 @@ fn missing(output: &[u8], healthy: &[&MarcRecord], to: Form) -> Vec<String> {
     for record in healthy {
         let mut written = Vec::new();
         to.write(record, &mut written).expect("short");
-        // The leader depends on the lengths in each form, so records are compared from the first field on.
+        // The leader contains lengths, which depend on the form, so records are compared from the first field on.
         let wanted = match to {
             Form::Marc => iso2709_fields(&written),
             Form::MarcXml | Form::MarcXchange => after(&written, b"</leader>"),

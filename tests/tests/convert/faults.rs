@@ -82,7 +82,7 @@ fn audit_a1_a_file_stays_where_nothing_is_converted() {
         }
         std::fs::remove_file(&keep).expect("removed");
     }
-    // Records in a damaged file that can be read are written.
+    // The records that can be read in a damaged file are written.
     std::fs::write(at("half.mrc"), marc(&["a"]) + "junk\x1D").expect("written");
     let ran = convert(&["--to", "marc", "-o", &keep, &at("half.mrc")], "");
     assert_eq!(ran.code, Some(8), "{ran:?}");
@@ -166,7 +166,7 @@ fn audit_a5_characters_that_are_lost_are_a_fault() {
     assert!(latin.stdout.contains("Qur?an ?"), "{latin:?}");
     let words = "2 characters are not in ISO-8859-1 and are written as ?: \u{2BE} (U+02BE), \u{2C7F} (U+2C7F)";
     assert!(latin.stderr.contains(words), "{latin:?}");
-    // MARC-8 represents the character by a numeric character reference (MARC 21), which is read back.
+    // In MARC-8, the character is written as a numeric character reference (MARC 21), which is decoded when it is read back.
     let marc8 = to("marc-8");
     assert_eq!(marc8.code, Some(0), "{marc8:?}");
     assert!(marc8.stdout.contains("&#x2C7F;"), "{marc8:?}");

@@ -96,7 +96,7 @@ fn all_pairs_of_forms_are_valid_to_others() {
     let mut pairs = 0;
     let in_lines = lines_by_yaz(&convert(&source, "marc", &[0]));
     for input in FORMS {
-        // Some text looks like the beginning of a subfield in the line form, which is reported.
+        // In the line form, some text looks like the beginning of a subfield, which is reported with exit code 8.
         let code = |form| if form == "line" { 8 } else { 0 };
         let from = convert(&source, input, &[code(input)]);
         for form in FORMS.into_iter().chain(["csv"]) {
@@ -127,7 +127,7 @@ fn mods_is_valid_to_others() {
     for octets in &records {
         let parsed = iso2709::parse(&octets.clone().into()).expect("a record");
         let readable = to_utf8(&parsed.record, &Options::default());
-        // The schema has version 3.4, and the elements in use have not changed since.
+        // The schema has version 3.4. The elements in use have not changed since, so only the version is replaced.
         document.push_str(&to_mods(&readable.record).replace("\"3.7\"", "\"3.4\""));
     }
     document.push_str("</modsCollection>\n");
@@ -185,7 +185,8 @@ fn audit_r_a6_leaders_of_all_octets_are_valid_to_others() {
     };
     let sound = iso2709::encode(&sound).expect("short");
     for position in 5..24 {
-        // Separators and line ends cut a file into other records, and lengths say where they are.
+        // Two kinds of damage are left out: separators (1D to 1F), which would divide the file into different records, and a
+        // wrong base address (positions 12 to 16), which says where the fields begin.
         for octet in (0..=255).filter(|octet| !matches!(octet, 0x1D..=0x1F)) {
             let mut record = sound.clone();
             if !(12..17).contains(&position) {
@@ -203,7 +204,7 @@ fn audit_r_a6_leaders_of_all_octets_are_valid_to_others() {
         let from = convert(&source, input, &[0, 8]);
         for form in FORMS {
             let path = convert(&from, form, &[0, 8]);
-            // In lines, yaz-marcdump recognises a leader only by its appearance.
+            // In the line form, yaz-marcdump recognises a leader only by its appearance.
             if form != "line" {
                 by_yaz(form, &path, expected, &mut counts);
             }

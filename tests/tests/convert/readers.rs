@@ -144,7 +144,7 @@ fn by_xmllint(schema: &Path, catalog: Option<&str>, path: &Path) {
         .output()
         .expect("it runs");
     let words = String::from_utf8_lossy(&output.stderr);
-    // The fill character of UNIMARC is kept as an indicator, though only MarcXchange has it.
+    // The fill character `|` of UNIMARC is kept as an indicator, though only MarcXchange allows it.
     let is_known = |line: &str| {
         line.contains("attribute 'ind") && line.contains("'|'")
             || line.ends_with("validates")

@@ -112,8 +112,8 @@ fn check_value(apdu: &Apdu) {
     if let Apdu::SearchRequest(search) = apdu
         && let Query::Type1(query) | Query::Type101(query) = &search.query
     {
-        // PQF cannot express every query, such as a query with the same attribute twice. If the PQF parses, it prints as the
-        // same query.
+        // PQF cannot express every query, such as a query with the same attribute twice. But if the PQF can be parsed, printing
+        // the parsed query and parsing it again gives the same query.
         if let Ok(read) = query.to_string().parse::<RpnQuery>() {
             assert_eq!(read.to_string().parse().as_ref(), Ok(&read), "{query}");
         }

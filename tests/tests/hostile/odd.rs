@@ -280,11 +280,11 @@ pub(crate) fn serve_http(answer: impl Fn(&str) -> Vec<u8> + Clone + Send + 'stat
                 let mut octets = vec![0; 16 << 10];
                 let length = stream.read(&mut octets).unwrap_or_default();
                 let request = String::from_utf8_lossy(&octets[..length]).into_owned();
-                // A connection that was only opened ends without a request.
+                // A client may open a connection and close it without a request.
                 let Some(line) = request.lines().next() else {
                     return;
                 };
-                // The client may be gone.
+                // The client may be gone, so errors are ignored.
                 let _ = stream.write_all(&answer(line));
             });
         }

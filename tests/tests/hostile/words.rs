@@ -40,7 +40,7 @@ fn closing() -> SocketAddr {
             init.implementation_name = Some(EVIL.into());
             init.implementation_version = Some(EVIL.into());
             let close = Close::new(CloseReason(2), Some(EVIL));
-            // The client may be gone.
+            // The client may be gone, so errors are ignored.
             let _ = stream.write_all(&encode(&Apdu::InitializeResponse(init)).expect("encodes"));
             if matches!(stream.read(&mut octets), Ok(1..)) {
                 let _ = stream.write_all(&encode(&close.into()).expect("encodes"));

@@ -210,7 +210,7 @@ fn audit_r_x1_odd_records_of_a_backend_forge_nothing() {
                 }
             }
         }
-        // No other record can be sent as Dublin Core.
+        // Not even the valid record can be sent as Dublin Core.
         let path = format!("/cat?{parameters}&query=odd-{sound}&recordSchema=dc");
         let body = String::from_utf8_lossy(&get(&server, &path, "*/*")).into_owned();
         assert!(body.contains("info:srw/diagnostic/1/66"), "{body}");
@@ -402,7 +402,8 @@ fn audit_r_x1_odd_records_are_merged_with_none() {
                 .iter()
                 .filter(|(_, is_sound, _)| *is_sound)
                 .count();
-            // Over SRU, all records come in one document, which cannot be parsed.
+            // Over SRU, the hostile target sends all records in one document, which cannot be parsed, so the marks are not
+            // counted.
             assert!(is_sru || count(MARK) <= sound, "{path}: {}", count(MARK));
             let both = texts.iter().filter(|text| text.contains(MARK));
             assert_eq!(both.filter(|text| text.contains("Shared a")).count(), 0);

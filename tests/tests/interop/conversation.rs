@@ -278,7 +278,8 @@ fn our_client_completes_it() {
         ],
     );
     stand_in_order(&ran.stderr, &["diagnostic 30 ", "diagnostic 114 "]);
-    // The script shows records of a set that it has deleted, and names a syntax in searches without records.
+    // The script shows records of a set that it has deleted, and names a syntax in searches without records. The server reports
+    // both.
     let asked_for = ["hint search.composition", "fail present.set"];
     assert_eq!(server.findings(), asked_for);
 }

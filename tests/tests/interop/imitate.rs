@@ -44,7 +44,7 @@ const ANSWERS: &[&str] = &[
 fn answers(program: &std::path::Path, port: u16, setup: &str, commands: &str) -> Vec<String> {
     let input = format!("{setup}\nopen tcp:127.0.0.1:{port}\n{commands}\nquit\n");
     let ran = run(&mut command(program), &input);
-    // A prompt may precede an answer on its line, so it is removed.
+    // A line may begin with a prompt before the answer, so the prompt is removed.
     let lines = ran
         .stdout
         .lines()

@@ -86,7 +86,7 @@ async fn page(
 /// Creates an index like another one, with the same documents, but without some fields.
 fn without_fields<'c>(index: &KohaIndex<'c>, fields: &[&str]) -> KohaIndex<'c> {
     let mut body = settings(Edition::Current, 2);
-    // Otherwise documents would add fields that are missing from the mapping.
+    // Without this setting, documents would add the missing fields to the mapping.
     body["mappings"]["dynamic"] = json!(false);
     let properties = body["mappings"]["properties"].as_object_mut();
     let properties = properties.expect("fields");

@@ -215,7 +215,8 @@ fn r_g_databases_stand_in_the_order_of_the_settings() {
     let of_slots = "const root = document.getElementById('answers').shadowRoot;
         return [...root.querySelectorAll('slot')].map(one => one.assignedElements().length)";
     let assigned = browser.evaluate(of_slots);
-    // The total, no hint, two links, two sections, and the rest: facets and files of all databases.
+    // The slots hold, in this order: the total, no hint, two links, two sections, and the rest, that is, facets and files of all
+    // databases.
     assert_eq!(assigned, json!([1, 0, 1, 1, 1, 1, 3]), "nothing waits");
     browser.click("#answers > a[href='#in-2']");
     assert!(browser.url().ends_with("#in-2"), "{}", browser.url());
@@ -273,7 +274,7 @@ fn r_g_numbers_of_lists_are_inside_the_column() {
     for start in [1, 10, 95, 101, 995, 1001, 9995, 10_001] {
         let path = format!("/search?q=war&start={start}");
         browser.open(&format!("http://{}{path}", daemon.address()));
-        // The numbers are as wide as this text, and end at the text of their record.
+        // The script measures the highest number of the list as text: it must fit in the padding to the left of the records.
         let script = "const list = document.querySelector('ol');
             const last = list.start + list.children.length - 1;
             const number = document.createElement('span');

@@ -263,7 +263,7 @@ async fn result_sets_are_sorted_and_deleted() {
         let sorted = session.sort(in_place).await.expect("sorted");
         assert_eq!(sorted.sort_status, SortStatus::SUCCESS);
         let deleted = session.delete(Delete::Sets(vec!["a".into()])).await;
-        // yaz-ztest reports status 1 for the operation and 0 for the result set.
+        // yaz-ztest reports status 1 for the operation and 0 for the result set, so only the status of the set is checked.
         let sets = deleted.expect("an answer").sets;
         assert!(
             sets.iter()

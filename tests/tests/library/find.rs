@@ -534,7 +534,7 @@ async fn r_b9_a_publication_is_looked_up_by_title() {
     )
     .await;
     assert_eq!(searches(&one) - before, 3);
-    // One search is refused, and in another case only the records are refused.
+    // The first of these servers refuses the search, and the second refuses only the records.
     let refusing = serving(all.clone(), &["on search: fail 114"]);
     check(
         &client,

@@ -96,7 +96,8 @@ fn audit_r_l1_a_runtime_that_is_not_driven_does_not_hold_up_others() {
             stopped.block_on(connect_and_search(&client, &target)).ok(),
             Some(2)
         );
-        // The pool has an idle session whose task makes no progress, and so has the connection.
+        // The runtime `stopped` is no longer driven, so the tasks of its two sessions make no progress: one session is idle in
+        // the pool, and the other belongs to the connection.
         let found = in_own_runtime(connect_and_search(&client, &target));
         assert_eq!(found.expect(&target), 2, "{target}");
         assert_eq!(in_own_runtime(emmas(&cat)).expect(&target), 2, "{target}");
@@ -117,7 +118,7 @@ fn audit_r_l1_sixteen_runtimes_share_a_client_and_a_connection() {
                 scope.spawn(move || {
                     start.wait();
                     in_own_runtime(async {
-                        // The runtimes end at different times, while others use their sessions.
+                        // The number of rounds differs, so runtimes end while others still use their sessions.
                         for _ in 0..=number % 4 {
                             assert_eq!(emmas(cat).await?, 2);
                             assert_eq!(connect_and_search(client, target).await?, 2);

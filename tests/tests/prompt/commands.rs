@@ -107,7 +107,7 @@ fn r_f6_the_password_is_requested_on_the_terminal() {
         let given: Vec<&str> = given
             .map(|one| if *one == "TARGET" { &target } else { *one })
             .collect();
-        // Ctrl-Z would return the terminal to a shell, which echoes what is typed.
+        // The password contains Ctrl-Z, which must not suspend the program, because the shell would then echo what is typed.
         let (before, after) = with_password(&given, "t0p\u{1a} s3cret");
         assert!(!before.contains("note"), "{before}");
         assert!(!after.contains("s3cret"), "{after}");
@@ -170,7 +170,7 @@ fn r_f11_lookup_is_terse_without_v() {
     let text = shown(&[&lookup[..], &["-v"]].concat(), 80);
     assert!(text.contains("1 record matches ISBN"), "{text}");
     assert!(text.contains("in 020$a"), "{text}");
-    // Unusual circumstances are reported even so.
+    // Unusual circumstances are reported even without -v.
     let text = shown(
         &["--demo", "lookup", "localhost/books", "9780141439519"],
         80,
@@ -263,7 +263,7 @@ fn r_f15_a_password_to_be_hashed_is_typed_twice_and_not_shown() {
 
 #[test]
 fn a_terminal_shows_typed_text_after_a_signal_ended_a_password_prompt() {
-    // This terminal does not echo anything at first.
+    // The terminal does not echo at first, so the script turns the echo on.
     let mut command = command("sh");
     let script = "stty echo && exec \"$0\" hash-password";
     command.arg("-c").arg(script).arg(program::path("z3950d"));

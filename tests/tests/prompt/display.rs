@@ -346,7 +346,7 @@ fn something_moves_while_a_server_is_awaited() {
     let first = waited(&mut person);
     while waited(&mut person) == first {}
     person.sees("1 hit");
-    // The line is erased before the answer, and does not reappear.
+    // The waiting line is erased before the answer, and does not reappear.
     let rest = person.sees("z3950> ");
     assert!(!rest.contains("waiting"), "{rest}");
     person.enters("sleep 1");

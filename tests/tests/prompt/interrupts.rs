@@ -122,7 +122,7 @@ fn ctrl_c_asks_a_server_to_stop_if_it_supports_that() {
 fn ended_by(person: &mut Person, signal: Signal) -> Option<i32> {
     let process = person.session.get_process_mut();
     process.signal(signal).expect("it can be sent");
-    // On some systems, reading at the end of a terminal is an error.
+    // On some systems, reading at the end of a terminal is an error, so any outcome but a timeout is accepted.
     let end = awaited(&mut person.session, || expectrl::Eof);
     assert!(
         !matches!(end, Err(expectrl::Error::ExpectTimeout)),
@@ -192,7 +192,7 @@ fn an_interrupt_at_the_question_after_a_page_returns_to_the_prompt() {
     let (server, home) = (books(30), home());
     let mut person = Person::at(&server, home.path());
     person.sees_a_page();
-    // The signal is sent by another program; Ctrl-C is only a key here.
+    // Another program sends the signal, because Ctrl-C is only a key at this question.
     let process = person.session.get_process_mut();
     process.signal(Signal::SIGINT).expect("it can be sent");
     person.sees("interrupted");
@@ -237,7 +237,7 @@ fn ctrl_z_at_the_question_after_a_page_suspends_the_program() {
     person.sees("z3950> ");
     person.enters("show 30");
     person.sees("30 of 30");
-    // The program is ended first, because killing a shell may leave it stopped.
+    // The program is ended before the shell, because it might stay stopped if the shell were killed.
     person.sees("z3950> ");
     person.enters("quit");
     person.sees("shell# ");

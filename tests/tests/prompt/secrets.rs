@@ -68,7 +68,7 @@ fn prompts_of_a_server_are_put_to_the_user() {
         "{shown}"
     );
     person.sees("z3950> ");
-    // The server has received its answer and does not ask again.
+    // The server has received the password and does not ask again.
     person.enters("find @attr 1=1032 none");
     person.sees("0 hits");
     person.sees("z3950> ");

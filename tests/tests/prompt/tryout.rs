@@ -30,7 +30,7 @@ fn start(columns: u16, rows: u16, home: &Path) -> Person {
 fn tries(columns: u16, home: &Path) -> (Person, Vec<String>) {
     let mut person = start(columns, 100, home);
     let shown = person.sees("z3950> ");
-    // The line editor has prepared the line of the prompt.
+    // The last line is left out, because the line editor has already prepared it for the prompt.
     let shown = shown.rsplit_once('\n').map_or("", |(lines, _)| lines);
     // On a busy machine, a waiting message may appear, which is erased later.
     let seen = |line: &str| {
@@ -94,7 +94,7 @@ fn build_5_it_leaves_the_user_at_the_prompt_of_the_session() {
     person.sees(&format!("z39.50r://localhost:{port}/books?"));
     person.sees("z3950> ");
     person.enters("last 20");
-    // The tape has begun with the Init that was shown.
+    // The list of APDUs begins with the Init that `try` has shown.
     person.sees("sent initRequest");
     person.sees("sent searchRequest: @attr 1=4 war in books");
     person.sees("z3950> ");

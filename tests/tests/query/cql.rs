@@ -99,7 +99,8 @@ fn printed_queries_are_read_as_the_same_queries() {
                     row.id
                 );
             }
-            // CQL does not have an operator for the RPN of a modifier with a value, nor a mask with a count such as `?5`.
+            // CQL has no operator for the proximity into which a modifier with a value is translated, and no mask with a count
+            // such as `?5`.
             Err(error) => {
                 let unsayable = ["@prox 0 0 0 0", "w?5"];
                 let unsayable = unsayable.iter().any(|part| row.expected.contains(part));

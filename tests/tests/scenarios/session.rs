@@ -130,7 +130,7 @@ async fn s_18_one_hit_is_fetched() {
         let with = |options: &mut ClientOptions| options.plan.strategy = strategy;
         check("S-18", text, server, with, delivered, None, apdus).await;
     }
-    // A-10, switched off: no record is requested, and a record that the server sends anyway is not kept.
+    // A-10 with auto_present switched off: no record is requested, and a record that the server sends anyway is not kept.
     for strategy in [Strategy::Piggyback, Strategy::PresentOnly] {
         for server in [library(), never(), pushes()] {
             let off = |options: &mut ClientOptions| {

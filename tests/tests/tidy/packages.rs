@@ -99,7 +99,7 @@ fn audit_r_l14_readmes_begin_with_a_program_and_have_no_dead_links() {
             lines.take(6).any(|line| line.starts_with("```")),
             "{folder}/README.md begins with a program"
         );
-        // A registry shows this page without the surrounding folders.
+        // A registry shows this page without the surrounding folders, so relative links would not work.
         for target in readme.split("](").skip(1) {
             assert!(
                 target.starts_with("https://") || target.starts_with('#'),

@@ -349,7 +349,7 @@ fn audit_r_e5_a_plus_in_an_unknown_parameter_is_kept() {
         assert_eq!(url(canonical), read);
     }
     assert_ne!(url("a+b"), url("a%2Bb"));
-    // The builder takes data, in which a plus is not a separator.
+    // The builder takes decoded text, in which a plus stands for itself.
     let built = url("")
         .to_builder()
         .without_extensions()

@@ -38,7 +38,7 @@ fn mutated_urls_are_read_or_refused_within_the_text() {
         let scheme = scheme.unwrap_or_default().to_ascii_lowercase();
         schemes.entry(scheme).or_default().push(text);
     }
-    // A prefix that occurs in only one or two rows is a faulty scheme.
+    // A prefix that occurs in only one or two rows is a faulty scheme, and is left out.
     let samples: Vec<Vec<Vec<u8>>> = schemes
         .into_values()
         .filter(|rows| rows.len() > 2)

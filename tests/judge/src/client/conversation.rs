@@ -222,7 +222,7 @@ impl Conversation {
             return;
         }
         let came = || format!("the end of the connection ({})", end.name());
-        // A server that is stopping does not wait for the client's Close, so a missing Close is not a fault then.
+        // A server that is stopping does not wait for the client's Close, so a missing Close is not the client's fault.
         if self.known.server_closed && end != SessionEnd::Stopped {
             self.sheet.mark(message, RuleId::CloseAnswered, false, came);
         } else if matches!(end, SessionEnd::Left | SessionEnd::Lost) {

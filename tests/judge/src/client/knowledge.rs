@@ -209,7 +209,7 @@ impl Knowledge {
         }
         let id = answer.reference_id().map(reference);
         let found = self.pending.iter().position(|one| one.reference == id);
-        // A fault may have changed the referenceId; the answer then counts for the oldest request.
+        // A fault may have changed the referenceId; the answer is then taken as the answer to the oldest request.
         let place = found.or((!self.pending.is_empty()).then_some(0));
         if let Some(place) = place {
             let Pending { change, .. } = self.pending.remove(place);

@@ -69,7 +69,8 @@ impl Reactions {
 
     /// Records a request of the client.
     pub(super) fn received(&mut self, request: &Apdu) {
-        // Only a session with faults needs the key, but when a fault occurs, the request is no longer available.
+        // Only a session with faults needs the key, but it is computed for every request, because the request is no longer
+        // available when a fault occurs.
         let key = key(request);
         let name = request.name();
         self.react(|struck| match request {

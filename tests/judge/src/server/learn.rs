@@ -119,7 +119,8 @@ async fn find_query(offer: &mut Offer, trial: &mut Trial) -> Checked {
             if offer.missing.contains(&MissingPrerequisite::Database) {
                 return Ok(());
             }
-            // The server would refuse the attributes with other words too.
+            // No other word is tried if the server refuses the attributes, which it would do with any word, or if the hits are
+            // already few.
             if refusal.is_some() || FEW.contains(&offer.hits) {
                 break;
             }

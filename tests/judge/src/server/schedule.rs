@@ -130,8 +130,8 @@ impl Schedule {
         while open.len() < most && !self.has_limit {
             let mut trial = AnyTrial::new(&self.server, offer);
             let is_accepted = timeout(ACCEPTANCE, trial.begin()).await == Ok(true);
-            // A full server may end the session that has been idle longest, so that session is checked. An HTTP server may not
-            // keep any connection.
+            // A full server may make room by ending the session that has been idle longest, so the oldest session is checked. If
+            // not even the new session is kept, as on some HTTP servers, this does not show a limit.
             let is_oldest_kept = match open.first_mut() {
                 Some(oldest) => AnyTrial::is_kept(oldest).await || !trial.is_kept().await,
                 None => true,
@@ -255,7 +255,8 @@ impl Schedule {
                 return;
             }
             self.is_alone = is_alone;
-            // On a server with a limit, even the previous session may still occupy a place.
+            // If the server limits its sessions, the session of the previous check may still occupy a place, although that check
+            // has ended.
             let was_alone = is_alone || (self.sessions == 1 && !self.has_limit);
             let settling = match self.repeated {
                 Some(_) => SETTLING,
@@ -358,7 +359,8 @@ async fn carry_out(
     check: &'static Check,
     sessions: usize,
 ) -> (Verdict, Ledger) {
-    // A check has at most as many pauses as requests; checks of explain send a request for each index.
+    // A check has at most as many pauses as requests. Over SRU, these can be many, because checks of explain send a request for
+    // each index.
     let most = match check.run {
         Procedure::Z3950(_) => 60,
         Procedure::Sru(_) => sru::MAX_REQUESTS,

@@ -46,7 +46,7 @@ fn a_session_that_was_dropped_is_replaced_once() {
         // The session ends while it is idle, or during a request after successful requests.
         (When::present().nth(2), Fault::HangUp, "delivered", 3),
         (When::search().nth(3), Fault::CutAfter(0), "delivered", 3),
-        // The session is new, so another session would not help and is not opened.
+        // A session that is lost at its first request is not replaced, because another session would not help.
         (When::search().nth(1), Fault::CutAfter(0), "unavailable", 6),
     ] {
         // The records are requested with Present, so that sessions can also be lost at that point.

@@ -220,10 +220,10 @@ fn audit_a6_another_file_is_not_cut() {
             assert!(fs::read(part).expect("kept").ends_with(&added), "{output}");
             assert!(batch.state(report) == expected, "{output}: {ran:?}");
         }
-        // Only the end of the document is cut off, and the end is not kept.
+        // This run cuts off only the end of the document, which is not kept in a separate file.
         assert_eq!(batch.run(report).code, Some(3));
         assert!(!batch.path(&format!("{output}.part.3")).exists());
-        // A power cut may keep the length of a file but not its contents; those inputs are repeated.
+        // A power cut may keep the length of a file but not its contents. The inputs of the lost records are looked up again.
         let (files, _) = &expected;
         let mut zeros = files[0].1.clone();
         let half = zeros.len() / 2;

@@ -66,7 +66,7 @@ fn r_b8_a_repeated_number_is_asked_once() {
         assert_eq!(lines(&text(&folder, "report.tsv")), EXPECTED);
         let written = fs::read(&output).expect("an output");
         assert_eq!(written.iter().filter(|octet| **octet == 0x1D).count(), 2);
-        // One search for each number that is found, and four for the docid that is not found.
+        // The server receives one search for each number that is found, and four for the docid that is not found.
         assert_eq!(searches(&server), 6);
     }
 }

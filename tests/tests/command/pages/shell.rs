@@ -168,7 +168,7 @@ impl Shell {
         shown.push_str(&sees_prompt(&mut session));
         for line in lines {
             session.send(format!("{line}\r")).expect("it is typed");
-            // This terminal does not echo what is typed.
+            // This terminal does not echo what is typed, so the line is added here.
             shown.push_str(&format!("{PROMPT}{line}\n"));
             shown.push_str(&sees_prompt(&mut session));
         }

@@ -61,7 +61,7 @@ async fn synonyms_are_found() {
             let mut values = fields.iter().flat_map(|field| document.values(field));
             values.any(|value| {
                 let words = value.split_whitespace();
-                // Text without letters is not a word.
+                // Text without letters or digits is not a word.
                 let words = words.filter(|word| word.chars().any(char::is_alphanumeric));
                 accepts(&words.collect::<Vec<_>>())
             })

@@ -40,7 +40,7 @@ async fn a_record_that_is_gone_is_a_diagnostic_in_its_place() {
     let all = hits(&engine, "@attr 1=1016 @attr 2=103 x").await;
     let before = all_records(&engine, &all).await;
     let again = hits(&engine, "@attr 1=1016 @attr 2=103 x").await;
-    // From here on, the set keeps its records.
+    // After a Present beyond the first page, the set keeps its records even if the index changes.
     page(&engine, &again, 10, 2).await.expect("records");
     let late = hits(&engine, "@attr 1=1016 @attr 2=103 x").await;
     index.delete(&[number(&before[20])]);
@@ -75,7 +75,7 @@ async fn an_alias_may_move_to_an_index_that_is_built_anew() {
     let numbers: Vec<usize> = records.iter().map(number).collect();
     let expected: Vec<usize> = shown(&new).map(|document| document.number).collect();
     assert_eq!(numbers, expected);
-    // Once other records have been added, the positions not yet known can no longer be read.
+    // When the alias points to an index with other records, positions that a set does not know yet can no longer be read.
     let known = hits(&engine, "@attr 1=1016 @attr 2=103 x").await;
     page(&engine, &known, 10, 2).await.expect("records");
     let late = hits(&engine, "@attr 1=1016 @attr 2=103 x").await;
@@ -118,7 +118,7 @@ fn fields_may_be_renamed_while_the_server_runs() {
     name(cluster, &alias, Some(&old), &new);
     let refused = |ran: &Ran| ran.code != Some(0) && ran.stderr.contains("114");
     for query in [
-        // This query finds records, and still has to notice that the alias points to another index.
+        // This query would find records, but the server has to notice that the alias points to another index.
         "@or @attr 1=4 war @attr 1=1018 press",
         "@attr 1=21 war",
         "@attr 1=1018 @attr 4=1 press",

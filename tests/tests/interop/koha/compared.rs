@@ -174,7 +174,7 @@ impl<'i, 'c> Compared<'i, 'c> {
 
 /// Returns a term of a kind that is always answered.
 fn plain(random: &mut Random) -> Asked {
-    // C++ is left out, because only punctuation may remain of it.
+    // C++ is left out, because truncation could leave only its punctuation.
     let words: Vec<&str> = WORDS.into_iter().filter(|word| *word != "C++").collect();
     let word = *random.pick(&words);
     let mut asked = Asked::new(*random.pick(&[4, 21, NOTE]), word);
@@ -238,7 +238,7 @@ fn near(random: &mut Random) -> Near {
 
 /// Returns whether a refusal is in the table of differences.
 fn is_known(asked: &Asked, condition: i64) -> bool {
-    // Words do not have an order, so these relations are refused.
+    // Words do not have an order, so relations such as "less than" are refused for them.
     condition == 117 && matches!(asked.relation, 1 | 2 | 4 | 5) && asked.structure == 2
 }
 

@@ -85,7 +85,7 @@ fn a_node_that_is_killed_is_missed_or_refused() {
     };
     assert_eq!(found(&lenient), Ok((total, false)));
     assert_eq!(found(&strict), Ok((total, false)));
-    // This set already knows its records.
+    // After this Present, the set knows the numbers of its records.
     let hits = runtime.block_on(super::hits(&lenient, ALL));
     let page = runtime.block_on(super::page(&lenient, &hits, 20, 2));
     page.expect("records");
@@ -93,7 +93,8 @@ fn a_node_that_is_killed_is_missed_or_refused() {
     let (part, is_part) = found(&lenient).expect("the records of a shard");
     assert!(is_part && part < total, "{part} of {total}");
     assert_eq!(found(&strict), Err(109));
-    // A record that is not found may be in the missing shard, so the error says that, and not that the record is gone.
+    // A record that is not found may be in the missing shard. The error reports this, and does not claim that there is no such
+    // record.
     let lost: Vec<usize> = { numbers.iter().copied() }
         .filter(|number| known(&lenient, *number) == Ok((0, true)))
         .collect();
@@ -103,7 +104,7 @@ fn a_node_that_is_killed_is_missed_or_refused() {
     let expected = numbers.iter().enumerate();
     let first = hits.len().min(10);
     for ((place, number), arrived) in expected.zip(arrived) {
-        // The first records came with the search.
+        // The first records came with the search response, so they are available even if their shard is missing.
         let is_kept = place < first;
         assert_eq!(arrived, is_kept || !lost.contains(number), "{number}");
     }
@@ -123,7 +124,7 @@ fn a_node_that_is_killed_is_missed_or_refused() {
         assert!(is_told, "{outcome:?}");
     }
     cluster.wait_for_green();
-    // The other nodes may leave it out for a moment before they notice its return.
+    // The other nodes may leave the node out for a moment before they notice that it is running again.
     while found(&lenient) != Ok((total, false)) {
         z3950_tests::pause();
     }

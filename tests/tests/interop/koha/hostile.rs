@@ -108,7 +108,7 @@ async fn hostile_text_is_inert_in_every_place() {
     let all = hits(&engine, "@attr 1=1016 @attr 2=103 x").await;
     let mut wrong = Vec::new();
     for term in HOSTILE {
-        // These access points hold numbers, codes, dates, identifiers and distances. No hostile term occurs in a record.
+        // No hostile term occurs in a record, and these access points hold numbers, codes, dates, identifiers and distances.
         for attributes in [
             "1=7",
             "1=8",
@@ -141,7 +141,7 @@ async fn hostile_text_is_inert_in_every_place() {
         {
             wrong.push(format!("{near}: {condition}"));
         }
-        // The term is also used as the start of a list, and as the replacement for a missing sort value.
+        // The term is also used as the start of a scan, and as the replacement for a missing sort value.
         let pqf = format!("@attr 4=1 {}", Asked::new(1003, term).pqf());
         let start = parse_pqf(&pqf).expect("a term");
         let mut scan = Scan::new(&names, start.attribute_set, operand(&start));

@@ -14,8 +14,8 @@ use super::{all_numbers, found, opened};
 /// the fields of the index for which it stands there. If the table has a name from Koha's query builder, this is the field for
 /// that name.
 const RESPONDER: [(i64, &[&str]); 27] = [
-    // The table uses `author` for these three, including statements of responsibility and each other's names. Here they have the
-    // meaning of Bib-1.
+    // The responder's table uses `author` for these three, so each of them also finds statements of responsibility and the names
+    // of the other two. Here they have the meaning of Bib-1.
     (1, &["personal-name"]),
     (2, &["corporate-name"]),
     (3, &["conference-name"]),
@@ -105,7 +105,7 @@ async fn each_attribute_of_kohas_own_table_finds_as_much() {
         for (access, fields) in RESPONDER.into_iter().chain([CONTROL_NUMBER]) {
             for field in fields {
                 let values = shown(&index).flat_map(|document| document.values(field));
-                // Text that is only punctuation or blanks finds nothing there either.
+                // Values that are only punctuation or blanks are left out, because they find nothing in Koha's responder either.
                 let values = values.filter(|value| value.chars().any(char::is_alphanumeric));
                 let values: BTreeSet<&String> = values.collect();
                 assert!(!values.is_empty(), "nothing is in {field}");

@@ -412,7 +412,7 @@ async fn compare_sorts(both: &Both) -> Vec<String> {
                         },
                     );
                 }
-                // The index is not sorted by subjects.
+                // The index cannot sort by subject, so this sort is refused.
                 let is_refused = name == "subject";
                 let expected = Condition::SORT_SEQUENCE.0;
                 let is_expected =

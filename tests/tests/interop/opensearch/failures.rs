@@ -19,7 +19,7 @@ fn a_load_outlives_a_node() {
         let load = command.stderr(Stdio::null()).spawn().expect("starts");
         (home.index, load, home.folder)
     };
-    // A first load makes no replicas, so the shards of the node disappear with it, and return with it.
+    // A first load creates no replicas, so the shards of the node are missing until it is running again.
     cluster.kill(1);
     cluster.restart(1);
     let ended = load.wait().expect("ended");

@@ -27,7 +27,7 @@ fn audit_r_l1_a_cluster_grows_and_shrinks_under_clients() {
         let home = Home::new(&cluster, "growing");
         home.write("all.mrc", "war", 1..=300);
         assert_ran(&home.run(&["load", "all.mrc"]), 0, &["300 records loaded"]);
-        // Copies are made at once instead of after a minute.
+        // Lost replicas are replaced at once instead of after a minute.
         home.change("{\"index.unassigned.node_left.delayed_timeout\":\"0\"}");
         (
             Arc::new(database_at(&cluster.ports(), &home.index, false)),

@@ -42,7 +42,7 @@ const PHASES: [Phase; 7] = [
         updated: (0, "100 records loaded"),
         again: DONE,
     },
-    // The old index refuses changes, and nothing has been noted yet.
+    // The old index refuses changes, and the reload has not written its notes yet.
     Phase {
         request: "PUT /INDEX-1/_settings",
         turn: 0,

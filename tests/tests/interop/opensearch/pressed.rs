@@ -42,7 +42,7 @@ impl Pause {
                 if let Some(fewer) = left.checked_sub(1) {
                     *left = fewer;
                 } else if tell.send(()).is_ok() {
-                    // The receiver may have been told already, or the test may have ended.
+                    // This waits until the test drops the sender; the error that results is expected.
                     let _ = told.recv();
                 }
             }
@@ -66,7 +66,7 @@ impl Pause {
 
     /// Releases the program, and waits for its end.
     fn end(self, child: Child) -> Ran {
-        // All later requests pass too.
+        // Dropping the channels lets all later requests pass too.
         drop((self.go_on, self.reached));
         child.wait_with_output().expect("ended").into()
     }
@@ -149,7 +149,7 @@ fn audit_r_l1_loads_and_reloads_do_not_mix() {
         2,
         &["is being filled to replace", "--overwrite begins anew"],
     );
-    // A second reload that begins anew ends the first reload, whose records do not reach its index.
+    // A second reload with --overwrite begins anew and ends the first reload, whose records do not reach the new index.
     let second = home.run(&["load", "--reload", "--overwrite", "new.mrc"]);
     assert_ran(&second, 0, &["500 records in"]);
     assert_ran(&pause.end(reload), 1, &["the index was changed meanwhile"]);

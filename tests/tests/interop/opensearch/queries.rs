@@ -70,7 +70,7 @@ async fn audit_r_l1_hostile_queries_are_answered_or_refused() {
     let number = |at: usize| term(&format!("@attr 1=4 {at}"));
     let numbers = |count: usize| (0..count).map(number).collect::<Vec<_>>();
     let in_turn = |at: usize| term(["@attr 1=4 war", "@attr 1=1016 @attr 5=1 wa"][at % 2]);
-    // The whole query has at most a megabyte.
+    // A query may have at most 1 MiB, so these texts are a little shorter.
     let megabyte = "x".repeat((1 << 20) - 100);
     let words = "war ".repeat((1 << 18) - 100);
     let queries = [
@@ -171,7 +171,7 @@ async fn audit_r_l1_hostile_texts_are_texts() {
     });
     let octets = records.flat_map(|record| iso2709::encode(&record).expect("fits"));
     let mut octets: Vec<u8> = octets.collect();
-    // Half of a UTF-16 surrogate pair, which is not a character in UTF-8.
+    // This record contains half of a UTF-16 surrogate pair, which is not a character in UTF-8.
     let broken = mrk::parse_all(
         "=LDR  00000nam a2200000 a 4500\n=001  broken\n=245  10$aPlace\n=500  \\\\$aXXX halves\n\n",
     );

@@ -92,7 +92,7 @@ fn audit_r_l1_untrusted_certificates_are_reported() {
         let gate = Gate::open_tls(cluster.ports()[0], tls, |_| panic!("no request is sent"));
         let ca = if is_trusted { own } else { other };
         set(&home, &gate, &ca, Some("user:pass word\n"));
-        // The node may be replaced later, so the server can start, but the check fails.
+        // The server would start, because the node may be replaced later, but the check fails.
         let checked = home.run(&["--check"]);
         assert_ran(&checked, 2, &[words]);
         let loaded = home.run(&["load", "all.mrc"]);
@@ -112,7 +112,7 @@ fn audit_r_l1_credentials_that_others_can_read_are_warned_of() {
     home.write("all.mrc", "war", 1..=20);
     fs::write(home.file("engine.password"), "user:pass word\n").expect("written");
     let gate = Gate::open(cluster.ports()[0], only(BASIC));
-    // A connection to this address reaches this machine, but the address is not a loopback address.
+    // A connection to 0.0.0.0 reaches this machine, but 0.0.0.0 is not a loopback address.
     for (host, is_exposed) in [("127.0.0.1", false), ("0.0.0.0", true)] {
         let url = format!("http://{host}:{}/{}", gate.port, home.index);
         let text = format!(

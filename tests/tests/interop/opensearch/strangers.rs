@@ -65,7 +65,7 @@ fn audit_r_l1_an_index_that_is_deleted_does_not_come_back() {
         let why = why.expect_err("no index");
         let words = why.addinfo.to_string_lossy();
         assert!(words.contains("changes made: 0 of 1"), "{words}");
-        // The same update again, now that the index is gone.
+        // The same update is sent again, now that the index is gone.
         let update = Update::new(&name, UpdateAction::Insert, &records);
         let why = runtime.block_on(database.update(update));
         assert_eq!(why.expect_err("no index").condition, 109);
@@ -221,7 +221,7 @@ fn audit_r_l1_an_alias_for_changes_of_another_index_is_refused() {
         assert_ran(&home.run(&["--check"]), 0, &[]);
         assert_ran(&home.run(&["load", "all.mrc"]), 0, &["20 records loaded"]);
     }
-    // This is the index that a reload would create.
+    // The alias through which a reload would fill its new index already points to another index.
     let home = Home::new(cluster, "astray");
     home.set("answer-time = 3");
     home.write("all.mrc", "war", 1..=20);

@@ -46,7 +46,7 @@ fn records_that_are_deleted_leave_their_places() {
     let path = path.expect("a path") + "/update?commit=true";
     let delete = format!("http://127.0.0.1:{}{path}", nodes.ports()[0]);
     let body = json!({ "delete": ["r003", "r022"] });
-    // After the first Present beyond the first page, the positions are kept.
+    // After a Present beyond the first page, the server keeps the positions of the hits, even if records are deleted.
     let commands = format!(
         "find @attr 1=4 war\nformat usmarc\nshow 12\n! curl --silent --output /dev/null --header Content-Type:application/json --data '{body}' '{delete}'\n\
          show 22+3\nfind @attr 1=4 war"
@@ -93,7 +93,7 @@ fn an_alias_moves_under_result_sets() {
     let expected = [
         "Number of hits: 40,",
         "001 r029",
-        // The first records came with the search.
+        // The first records came with the search response, so the server shows them as they were.
         "001 r000",
         "$a war 0",
         "001 r011",
@@ -153,7 +153,7 @@ fn records_of_every_length_and_kind_are_returned_or_reported() {
         .as_object_mut()
         .expect("a document")
         .remove("fullrecord");
-    // A text that was decoded in the wrong encoding has replacement characters.
+    // If a text was decoded with the wrong encoding, some of its characters have been replaced by U+FFFD.
     documents[5]["fullrecord"] = json!(
         RecordForm::Iso2709
             .written(&records[5])

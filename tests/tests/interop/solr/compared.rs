@@ -176,7 +176,8 @@ impl Maker<'_> {
             "@attr 1={} @attr 5={truncation} {{{text}}}",
             access.use_value
         );
-        // The truncation is refused if the fields split the text, because none of their words begins with it.
+        // If the analysis of the fields splits the text into several words, no word can begin with it, so the truncation is
+        // refused.
         let is_split = |part: &&String| {
             let mut masks = masks.iter();
             let splits = |field: &&str| self.naive.query_words(field, part).len() > 1;
@@ -215,7 +216,8 @@ impl Maker<'_> {
     /// Joins queries by operators.
     fn joined(&mut self, accesses: &[Access], levels: usize) -> (String, Outcome) {
         if levels == 0 {
-            // Refused terms are left out, because an operand that does not affect the result is not evaluated.
+            // Terms that are refused are left out: an operand that does not affect the result is not evaluated, so its refusal
+            // would remain unnoticed.
             loop {
                 let access = self.random.pick(accesses);
                 let (pqf, found) = self.term(access);

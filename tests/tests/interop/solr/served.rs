@@ -205,7 +205,7 @@ fn solr_gets_requests_that_only_read() {
             line.starts_with("INFO ") && is_read && line.contains(" status=0 "),
             "{line}"
         );
-        // The parsed part only names parameters; their texts are in another part of the body.
+        // The parsed query only names parameters, whose texts are in another part of the body.
         let query = line
             .split("\"query\":")
             .skip(1)

@@ -174,7 +174,7 @@ async fn words_with_synonyms_are_found_by_the_rules_of_the_field() {
         ("@attr 1=4 automobile", found(&[0, 1, 2, 4, 5])),
         ("@attr 1=4 @attr 4=1 {motor car}", found(&[0, 1, 2, 4, 5])),
         ("@attr 1=4 @attr 4=1 {red automobile}", found(&[0])),
-        // Only the synonym is searched for.
+        // The rule replaces this word by its synonym, so only the synonym is searched for.
         ("@attr 1=4 soldier", found(&[3])),
         ("@attr 1=4 @attr 5=1 sold", found(&[4])),
         // Synonyms do not apply to the beginning of a word.

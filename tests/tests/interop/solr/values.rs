@@ -187,7 +187,7 @@ async fn hostile_terms_are_text() {
                 };
                 let is_equal = match &found {
                     Ok(count) => *count == expected.len(),
-                    // The term contains no letters.
+                    // A term without letters is refused, and would find nothing.
                     Err(why) => why.condition == Condition::MALFORMED_TERM.0 && expected.is_empty(),
                 };
                 if !is_equal {

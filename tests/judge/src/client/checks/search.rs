@@ -29,7 +29,8 @@ impl Judged<'_> {
                 format!("replaceIndicator false for the result set {name}, which exists")
             });
         }
-        // A small set may include records if its upper bound is at least 1; medium sets are larger than small sets.
+        // The client asks for records if a small set can have at least one record, or if medium sets exist, which have more
+        // records than a small set and fewer than a large one.
         let wants_records = small > 0 || (medium > 0 && large > small.saturating_add(1));
         let syntax = search.preferred_record_syntax.as_ref();
         let names_sets = search.small_set_element_set_names.is_some()

@@ -343,7 +343,7 @@ async fn a_breach_breaks_no_other_demand() {
             "extended.parameters" => &["extended.values"],
             _ => &[],
         };
-        // The server closes sessions that break the protocol, and this client leaves its Close unanswered.
+        // The server closes sessions that break the protocol, and the client of this test does not answer the server's Close.
         let expected = [expected, &["close.answered"]].concat();
         let unexpected = others.iter().find(|other| !expected.contains(other));
         assert_eq!(unexpected, None, "{name}: {others:?}");

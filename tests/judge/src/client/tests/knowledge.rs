@@ -34,7 +34,7 @@ fn the_memory_of_a_session_is_bounded() {
     assert!(known.may_have(b"set0") && known.may_have(b"set1") && !known.may_have(b"set2"));
     known.begin(&find("war", |search| search.result_set_name = "set2".into()).into());
     known.answered(Some(&response));
-    // The third set is not remembered, so from now on any set may exist.
+    // The third set exceeds the limit and is not remembered, so from now on any set may exist.
     assert!(!known.has(b"set2") && known.may_have(b"set2") && known.may_have(b"set9"));
     for number in 0..3 {
         let scan = Apdu::from(scan_request(&format!("term{number}")));
@@ -129,7 +129,7 @@ fn a_result_set_that_is_being_made_may_be_named() {
     let mut known = Knowledge::new(10);
     known.begin(&find("war", |_| {}).into());
     assert!(known.may_have(b"default") && !known.has(b"default"));
-    // Octets that are not an APDU may be any answer.
+    // Octets that are not an APDU might be the answer to any request, so any set may exist after them.
     known.answered(None);
     assert!(known.pending.is_empty() && known.may_have(b"whatever"));
 }
@@ -153,7 +153,7 @@ fn an_answer_belongs_to_the_request_with_its_reference_id() {
     found.set_reference_id(id(2));
     known.answered(Some(&found));
     assert!(known.has(b"set2") && !known.has(b"set1"));
-    // A fault may have changed the referenceId; then the answer is for the oldest request.
+    // A fault may have changed the referenceId; the answer is then taken as the answer to the oldest request.
     found.set_reference_id(id(9));
     known.answered(Some(&found));
     assert!(known.has(b"set1"));

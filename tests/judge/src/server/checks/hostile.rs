@@ -109,7 +109,7 @@ async fn still_serves(trial: &mut Trial) -> Checked {
         Ok(response) if response.result => trial.ask(search).await.map(drop),
         Ok(_) => Err(Verdict::fail("a server that serves others", "a rejection")),
         Err(Verdict::Fail { came, .. }) => Err(Verdict::fail("a server that serves others", came)),
-        // The purpose of the check is to find servers that can no longer be reached.
+        // Other checks are not judged if the server cannot be reached. These checks fail, because they look for such servers.
         Err(other) if trial.ledger.is_unreachable => {
             let reason = match other {
                 Verdict::NotJudged { reason } => reason,
@@ -172,7 +172,7 @@ async fn truncated(trial: &mut Trial, in_session: bool) -> Checked {
         encoded(&trial.good_search()?.into())?
     } else {
         trial.connect().await?;
-        // The Init has no credentials, because the report shows the truncated octets.
+        // The Init has no credentials, because the report would show them in the truncated octets.
         let init = InitializeRequest {
             id_authentication: None,
             ..trial.base_init()
@@ -212,7 +212,7 @@ async fn survives(trial: &mut Trial, octets: Vec<u8>) -> Checked {
 }
 
 async fn unknown_apdu(trial: &mut Trial) -> Checked {
-    // No APDU has the tag [60], here constructed.
+    // These octets are a constructed element with the tag [60], which no APDU has.
     ends(trial, vec![0xbf, 0x3c, 3, 0x81, 1, 1]).await
 }
 
@@ -266,7 +266,7 @@ fn position_of(body: &[u8], tag: u8) -> Option<usize> {
 
 async fn empty_boolean(trial: &mut Trial) -> Checked {
     let octets = search_octets(trial)?;
-    // The request lacks the element [16] replaceIndicator.
+    // The element [16] replaceIndicator, which is mandatory, is removed.
     ends(trial, replaced(&octets, 0x90, &[])).await
 }
 
@@ -340,7 +340,8 @@ async fn deep_query(trial: &mut Trial) -> Checked {
     let body = contents(&octets);
     let at = position_of(body, QUERY).unwrap_or(body.len());
     let before = body.get(..at).unwrap_or_default();
-    // The tree begins as an operand; then, 5,000 times, the tree so far and the operand become the operands of an `or`.
+    // The tree consists of 5,000 nested `or` operators: the left operand of each is the next operator, and the right operand is
+    // always the same term. The innermost left operand is this term too.
     let operand = tagged(0xa0, &[0xbf, 0x66, 7, 0xbf, 0x2c, 0, 0x9f, 0x2d, 1, b'q']);
     let mut tree = Vec::new();
     tree.extend([0xa1, 0x80].repeat(5000));

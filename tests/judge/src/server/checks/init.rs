@@ -277,7 +277,7 @@ async fn other_information(trial: &mut Trial) -> Checked {
 async fn unknown_element(trial: &mut Trial) -> Checked {
     let octets = encoded(&trial.base_init().into())?;
     let mut contents = contents(&octets).to_vec();
-    // The unknown element has the tag [9999], primitive, with three octets.
+    // The unknown element is primitive, with the tag [9999] and three octets of contents.
     contents.extend([0x9f, 0xce, 0x0f, 3, b'o', b'd', b'd']);
     accepted_octets(trial, tagged(0xb4, &contents)).await
 }

@@ -214,7 +214,8 @@ fn has_hits(response: &SearchResponse, hits: i64) -> Checked {
     want(holds, counted(hits, "hit"), || response.summary())
 }
 
-/// Checks (A or-nothing) and-not A, and A and-not (nothing or A). Both must find nothing, while other groupings find A.
+/// Checks (A and-not A) or A, which must find A, and A and-not (nothing or A), which must find nothing. The other grouping of
+/// each query has the opposite result.
 async fn nested(trial: &mut Trial, is_left: bool) -> Checked {
     let hits = stable_hits(trial).await?;
     nothing_is_found(trial).await?;

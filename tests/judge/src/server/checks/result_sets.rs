@@ -237,7 +237,7 @@ async fn empty(trial: &mut Trial) -> Checked {
     if response.surrogates().is_empty() {
         response.refused()
     } else {
-        // In version 3, position 1 may have its own diagnostic.
+        // Instead of refusing the Present, a server in version 3 may return a surrogate diagnostic for position 1.
         Ok(())
     }
 }

@@ -185,7 +185,7 @@ async fn number(trial: &mut Trial, number: i64) -> Checked {
 }
 
 async fn short_status(trial: &mut Trial) -> Checked {
-    // One of these terms is near the end of most indexes.
+    // In most indexes, one of these terms is near the end, so that fewer terms follow than are requested.
     for start in [LAST, "龜龜".as_bytes(), "яяяя".as_bytes(), b"zzzz"] {
         let response = scanned(trial, |scan| {
             scan.term_list_and_start_point.term = Term::General(start.into());
@@ -282,7 +282,8 @@ async fn shifted(trial: &mut Trial, position: i64) -> Checked {
         1..=4 => response.position_of_term.unwrap_or(position),
         _ => position,
     };
-    // The fourth term of the list is at this position in the answer; where list and answer overlap, both have the same terms.
+    // The fourth term of the list is at position `actual` in the answer. Where the list and the answer overlap, they have the
+    // same terms.
     let shift = usize::try_from((4 - actual).abs()).unwrap_or(usize::MAX);
     let (of_list, of_answer) = if actual <= 4 {
         (list.get(shift..), Some(&*found))

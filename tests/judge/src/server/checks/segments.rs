@@ -359,7 +359,7 @@ fn fragment_octets(fragment: &FragmentSyntax) -> &[u8] {
 async fn max_count(trial: &mut Trial) -> Checked {
     let answer = segmented(trial, Options::SEGMENTATION_1, 1, Some(1)).await?;
     let segments = answer.segments.len();
-    // The presentResponse counts as the last segment.
+    // The presentResponse counts as a segment, so a limit of one segment leaves no room for others.
     want(segments == 0, "one segment, the presentResponse", || {
         format!("{segments} before it")
     })

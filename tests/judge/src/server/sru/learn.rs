@@ -175,7 +175,7 @@ async fn find_query(
                 return Ok(());
             }
             let refusal = try_query(offer, trial, main, format!("{form}{word}")).await?;
-            // The server would refuse the index with other words too.
+            // A server that refuses this index would refuse it with any word, so no other word is tried.
             if refusal.is_some() {
                 break;
             }

@@ -219,7 +219,7 @@ pub(super) fn namespace_fault(
         return None;
     }
     let mut children = node.children.iter();
-    // Elements of other namespaces may appear next to those of 2.0.
+    // In version 2.0, elements of foreign namespaces may appear among those of SRU.
     let is_foreign = |child: &XmlNode| own != OLD && !child.namespace.contains("search-ws");
     children.find_map(|child| {
         if is_foreign(child) && model(Version::V2_0, &child.name).is_none() {

@@ -32,8 +32,8 @@ fn is_silent(apdu: &Apdu) -> Does {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_dies_is_an_error_of_the_report() {
-    // The errors are five checks without a connection, the checks that begin before this is known, and the first check that was
-    // left out.
+    // After five checks that cannot connect, the judge gives up. These five are errors, and so are the checks that other sessions
+    // have begun by then and the first check that is left out.
     for (sessions, expected) in [(1, 5..=6), (16, 5..=30)] {
         let searches = AtomicU32::new(0);
         let mut judge = judged(
@@ -54,7 +54,7 @@ async fn a_server_that_dies_is_an_error_of_the_report() {
                 .iter()
                 .any(|(_, verdict, _)| *verdict == Verdict::Pass)
         );
-        // This check needs a permission, and is not started at all.
+        // The check scan.position.omitted needs a permission that the judge does not have, so another reason is given for it.
         let begun = |(name, _, _): &&(&str, Verdict, bool)| *name != "scan.position.omitted";
         let (_, last, is_error) = found.iter().rfind(begun).expect("findings");
         assert_eq!(reason(last.clone()), "no search is answered any more");
@@ -138,7 +138,7 @@ async fn results_come_in_the_order_of_the_checks() {
     let [alone, side_by_side] = judgements;
     let (alone, side_by_side) = (alone.await, side_by_side.await);
     assert_eq!(alone.0, side_by_side.0);
-    // Most of the checks that wait for silence wait at the same time.
+    // Most of the checks that wait for silence do so at the same time, so all checks take less than half the time.
     assert!(side_by_side.1 * 2 < alone.1, "{side_by_side:?}");
 }
 
@@ -324,7 +324,7 @@ async fn floods_and_garbage_are_not_an_answer() {
     ];
     for (name, meant) in ENDING {
         for (kind, does) in kinds.into_iter().enumerate() {
-            // The first search finds the query that these checks need.
+            // The first search is answered normally, because it finds the query that these checks need.
             let is_spared = AtomicBool::new(*name == "init.first");
             let change = |options: &mut JudgeOptions| options.is_hostile = true;
             let mut judge = judged(&[name], change, move |apdu| {

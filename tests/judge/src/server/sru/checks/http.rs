@@ -108,7 +108,7 @@ fn of_header(http: &HttpReply) -> Option<String> {
 }
 
 async fn charset(trial: &mut SruTrial, version: Version) -> Checked {
-    // A record is more likely than a number to contain non-ASCII characters.
+    // The search asks for records, because an answer with only the number of hits is unlikely to contain non-ASCII characters.
     let search = trial.search_for(version, &trial.query(0)?);
     let reply = trial.ask(&search.with("maximumRecords", "10")).await?;
     let declared = reply

@@ -99,7 +99,7 @@ async fn reply_to(trial: &mut SruTrial, version: Version, asked: Sample) -> Chec
         }
         _ => reply,
     };
-    // Another check handles an answer in a different version.
+    // An answer in a different version cannot be examined by the rules of this version.
     if reply.is_in(version) {
         Ok(reply)
     } else {
