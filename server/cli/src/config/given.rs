@@ -158,11 +158,16 @@ mod tests {
         #[derive(Debug, PartialEq, Eq)]
         struct Garden {}
 
-        /// A table with two settings.
+        /// A table with three settings.
         GARDEN "" {
             /// Water this many trees a day.
             trees: u64 = 7,
             "trees": Number(Count, 1, |garden| &mut garden.trees), option("trees", "NUMBER", "Work");
+
+            /// The name over the gate [default: none].
+            ///name = "Eden"
+            name: Option<String> = None,
+            "name": Text(|garden| &mut garden.name), option("name", "TEXT", "Work");
 
             /// Keep these bees.
             ///bees = ["mason"]
@@ -214,6 +219,10 @@ mod tests {
         assert_eq!(trees(&["--trees", "9"]).expect("an option"), 9);
         let error = trees(&["--trees", "0"]).expect_err("too few").to_string();
         assert!(error.contains("must be at least 1"), "{error}");
+        let named = given(&["--name", "Eden"], Garden::default());
+        assert_eq!(named.expect("a name").name.as_deref(), Some("Eden"));
+        let error = given(&["--name", ""], Garden::default()).expect_err("no name");
+        assert!(error.to_string().contains("the text is empty"), "{error}");
         let help = command().render_long_help().to_string();
         assert!(help.contains("Work:\n      --trees <NUMBER>"), "{help}");
         assert!(
@@ -227,9 +236,10 @@ mod tests {
         for (text, words) in [
             ("trees = 0", "trees must be at least 1"),
             ("trees = \"few\"", "trees is not a number"),
+            ("name = \"\"", "name is not a non-empty text"),
             (
                 "goats = 9",
-                "unknown key \"goats\"; known keys: bees, trees",
+                "unknown key \"goats\"; known keys: bees, name, trees",
             ),
         ] {
             let errors = trees(text).expect_err(text);
@@ -238,7 +248,8 @@ mod tests {
 
         let mut template = String::new();
         GARDEN.print(&mut template);
-        let lines = "# A table with two settings.\n\n# Water this many trees a day.\n#trees = 7\n\n\
+        let lines = "# A table with three settings.\n\n# Water this many trees a day.\n#trees = 7\n\n\
+                     # The name over the gate [default: none].\n#name = \"Eden\"\n\n\
                      # Keep these bees.\n#bees = [\"mason\"]\n";
         assert_eq!(template, lines);
     }

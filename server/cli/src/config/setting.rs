@@ -190,6 +190,7 @@ impl<T> SettingField<T> {
     pub(super) fn set(&self, text: &str, into: &mut T) -> Result<(), String> {
         match self {
             Self::Number(unit, least, field) => field(into).put(unit.parse(text, *least)?),
+            Self::Text(_) if text.is_empty() => return Err("the text is empty".to_owned()),
             Self::Text(field) => *field(into) = Some(text.to_owned()),
             Self::Parsed(set) | Self::Each(set) => set(into, text)?,
             _ => return Err("it is set in the settings file only".to_owned()),
@@ -211,7 +212,7 @@ impl<T> Setting<T> {
                     field(into).put(number);
                 }
             }
-            SettingField::Text(field) => value.set("a text", text, field(into)),
+            SettingField::Text(field) => value.set("a non-empty text", text, field(into)),
             SettingField::Path(field) => *field(into) = value.path().or(field(into).take()),
             SettingField::Paths(field) => *field(into) = value.paths(),
             SettingField::Parsed(set) => drop(value.parse(|text| set(into, text))),
