@@ -113,7 +113,7 @@ impl ResultSet {
         self.range(..)
     }
 
-    /// Returns all records of the set, in order, in a stream that is the last user of the set.
+    /// Converts the set into a stream of all its records, in order. The stream keeps the set alive.
     ///
     /// ```no_run
     /// use z3950::{Client, Error, Query, Records};

@@ -137,7 +137,7 @@ impl Account {
     }
 }
 
-/// Returns the octets of an account as counted in the budget, in steps of [`GRAIN`].
+/// Rounds the octets of an account down to a multiple of [`GRAIN`], which is the number that the budget counts.
 fn grains(octets: usize) -> usize {
     octets / GRAIN * GRAIN
 }

@@ -75,7 +75,7 @@ impl Imitated {
         }
     }
 
-    /// Returns the faults that make answers differ from the standard in the way of the imitated server.
+    /// Returns the faults that make answers deviate from the standard as those of the imitated server do.
     pub fn faults(self) -> Faults {
         match self {
             Self::YazZtest => habits::faults(),

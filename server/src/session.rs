@@ -53,7 +53,7 @@ use crate::target::Target;
 pub struct Session {
     target: Arc<Target>,
     interrupt: Interrupt,
-    /// The account of the memory that the client makes the server use.
+    /// The account that is charged for the memory used for this client.
     account: Arc<Account>,
     peer: Option<IpAddr>,
     /// The number of failed attempts of the client to authenticate.

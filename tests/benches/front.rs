@@ -78,7 +78,7 @@ async fn second_hop() {
         connected(&front, "union").await,
     );
     // The front server receives the first ten records with the search response, but has to request the next ten with a Present,
-    // so only the first ten have an aim.
+    // so the limit on the ratio applies only to the first ten.
     for (first, aim) in [(1, " (at most 2.2)"), (11, "")] {
         let (mut all_direct, mut all_through, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
         for turn in 0..=TURNS {

@@ -194,7 +194,7 @@ pub(super) fn append(record: &MarcRecord, out: &mut Vec<u8>) -> Result<(), Iso27
 
 /// Counts field and record terminators, several octets at a time.
 fn count_terminators(octets: &[u8]) -> usize {
-    // The chunks are short enough for their count to fit into an octet.
+    // Each chunk is short enough for the number of its terminators to fit into an octet.
     let chunks = octets.chunks(usize::from(u8::MAX));
     let counts = chunks.map(|chunk| -> u8 {
         let octets = chunk.iter();

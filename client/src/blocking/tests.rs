@@ -1,4 +1,4 @@
-//! Tests of blocking calls: from threads, from asynchronous code, and at the end of the client.
+//! Tests of blocking calls: from threads, from asynchronous code, and when the client is dropped.
 
 use std::sync::mpsc;
 

@@ -246,7 +246,7 @@ impl Turn {
         holder.is_some_and(|holder| *holder != Some(self.number))
     }
 
-    /// Notes that the server now has this set under the name.
+    /// Records that this set now has the shared name `default` at the server.
     pub(crate) fn take(&mut self) {
         if let Some(holder) = self.holder.as_deref_mut() {
             *holder = Some(self.number);

@@ -93,7 +93,8 @@ pub struct Found {
     /// The search in [`Found::step`] with the name of the index, such as `ISBN with right truncation`, if identifiers
     /// are looked up.
     pub step_name: Option<String>,
-    /// The search for the identifier, or the query that was sent instead of the one given, in PQF; empty for a query as given.
+    /// The query that was sent, in PQF: that for the identifier, or the one that replaced the query of the caller. It is empty if
+    /// the caller's query was sent unchanged.
     pub query: String,
     /// The forms of the identifier that the search includes.
     pub terms: Vec<String>,

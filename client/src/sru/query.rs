@@ -27,8 +27,8 @@ use crate::target::profile::SruOptions;
 /// The mapping between attributes and the indexes and relations of CQL.
 static PROPERTIES: LazyLock<Properties> = LazyLock::new(Properties::default);
 
-/// The indexes that SRU servers most often support, for Use values for which the properties have several indexes or one
-/// that only this project uses.
+/// The index that SRU servers most often support for each of these Use values. The properties have several indexes for
+/// them, or one that only this project uses.
 const COMMON: [(i64, &str); 9] = [
     (4, "dc.title"),
     (12, "rec.identifier"),

@@ -120,7 +120,7 @@ named! {
     LoggedRefusal {
         /// A connection from an address that already has the maximum number of sessions.
         Address "too many sessions from one address",
-        /// A connection without a room.
+        /// A connection for which the server had no room.
         Full "no room for a further session",
         /// Init.
         Init "Init",

@@ -258,7 +258,7 @@ pub(super) async fn pack(
     let only = wanted.len() == 1;
     let packers = &operation.target.packers;
     let _turn = if wanted.len() > RECORDS_AT_ONCE {
-        // The semaphore is never closed, so there is always a turn.
+        // The semaphore is never closed, so this does not fail.
         operation
             .or_stopped(Box::pin(async { Ok(packers.acquire().await.ok()) }))
             .await?

@@ -69,7 +69,7 @@ fn zebra_answers_by_sru_as_by_z3950() {
     };
     let target = format!("http://127.0.0.1:{}/Default", server.port);
     let by_z3950 = format!("127.0.0.1:{}/Default", server.port);
-    // Over SRU and Z39.50, all pages have the same order and form.
+    // On all pages, SRU and Z39.50 return the same records in the same order and form.
     for words in [
         &["ti:the", "--count", "500"][..],
         &["ti:war AND war", "--count", "500"],

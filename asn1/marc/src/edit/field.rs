@@ -258,7 +258,7 @@ pub(super) fn check_indicators(indicators: &str, count: usize) -> Result<(), Edi
 }
 
 /// Returns whether a subfield can be written with this code: a printable ASCII character other than a blank (MARC 21), or one of
-/// the letters of danMARC2. Other readers take the first octet of any other letter for the code.
+/// the letters of danMARC2. Any other letter has several octets, of which other programs take the first for the code.
 pub fn is_code(code: &str) -> bool {
     let is_one = |letter: char| letter.is_ascii_graphic() || "æøå".contains(letter);
     !code.is_empty() && code.chars().all(is_one)

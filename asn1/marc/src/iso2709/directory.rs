@@ -137,7 +137,7 @@ pub(super) fn is_terminated(octets: &[u8], length: usize) -> bool {
 
 /// Counts the field terminators.
 fn terminators(octets: &[u8]) -> usize {
-    // The chunks are short enough for their count to fit into an octet, so that the loop is vectorised.
+    // Each chunk is short enough for the number of its terminators to fit into an octet, so that the loop is vectorised.
     let counts = octets.chunks(usize::from(u8::MAX)).map(|octets| {
         let found = octets
             .iter()

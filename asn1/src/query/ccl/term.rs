@@ -323,7 +323,7 @@ impl<'b> Parser<'_, 'b> {
     }
 }
 
-/// Returns an attribute in the same set as the attribute of the bib file that allows it.
+/// Returns a numeric attribute in the attribute set of `by`, the attribute in the bib file that allows this value.
 pub(super) fn numeric(
     by: Option<&Attribute>,
     attribute_type: i64,

@@ -460,7 +460,7 @@ fn requests_that_were_never_recorded_are_reported() {
     let told = String::from_utf8_lossy(&alone.stderr);
     assert_eq!(alone.status.code(), Some(2));
     assert!(told.contains("--replay FILE"), "{told}");
-    // A recording that is cut short is used up to the damage, and a message says so.
+    // A truncated recording is replayed up to the place where it breaks off, and a message says so.
     let text = fs::read_to_string(&said).expect("a transcript");
     fs::write(&said, &text[..text.len() - 20]).expect("written");
     let (_daemon, words) = Daemon::heard(&["--replay", &said, "--listen", "127.0.0.1:0"]);

@@ -210,7 +210,7 @@ pub(super) fn terms(answer: &Value) -> Result<ReadTerms, AskError> {
     });
     let terms: Option<Vec<_>> = terms.collect();
     Ok(ReadTerms {
-        // If no shard has answered, there are no terms.
+        // If no shard has answered, the list is there but empty, which is not an error.
         terms: terms.ok_or(AskError::Malformed("terms"))?,
         missing,
     })

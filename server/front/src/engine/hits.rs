@@ -17,7 +17,7 @@ use super::records::HeldRecord;
 
 /// Sets of at most this many records keep their identifiers.
 pub(super) const MOST_KEPT: usize = 1000;
-/// The maximum number of places that a set keeps.
+/// The maximum number of places that a set keeps, from which it can continue.
 const MOST_PLACES: usize = 64;
 
 /// The state of a database for all its result sets.

@@ -221,7 +221,7 @@ impl MergedWindow {
         window
     }
 
-    /// Returns the number of records that are hidden in the hit of another record.
+    /// Returns the number of records that were merged into the hit of another record.
     pub(super) fn merged(&self) -> u64 {
         let hits = u64::try_from(self.firsts.len()).unwrap_or(u64::MAX);
         u64::from(self.records).saturating_sub(hits)

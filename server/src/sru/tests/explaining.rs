@@ -13,7 +13,7 @@ async fn every_index_of_the_description_can_be_searched_scanned_and_sorted_by() 
         panic!("no explainResponse");
     };
     let record = response.record.expect("a description");
-    // Clients such as sru-queryer fail at a map without a name (R-Y5).
+    // Clients such as sru-queryer fail on a `map` without a `name`.
     let written = String::from_utf8_lossy(&record.data).into_owned();
     let maps = written.matches("<map>").count();
     assert!(maps > 200 && maps == written.matches("<map><name set=").count());

@@ -185,7 +185,7 @@ impl Knowledge {
         });
     }
 
-    /// Records an answer of the server; `None` stands for octets that are not an APDU, which may be any answer.
+    /// Records an answer from the server. `None` means octets that are not an APDU, which may answer any pending request.
     pub(super) fn answered(&mut self, answer: Option<&Apdu>) {
         let Some(answer) = answer else {
             self.pending.clear();

@@ -91,7 +91,7 @@ const QUERIES: [(&str, &[&str]); 9] = [
     (
         "Programs of the Library of Congress's users, by the Bath profile",
         &[
-            // The forms search author, title, subject and any: as keywords, truncated, as exact values, and as first words.
+            // Searches by author, title, subject and Any: as keywords, truncated, as exact values, and as first words.
             "@attr 1=1003 @attr 2=3 @attr 3=3 @attr 4=2 @attr 5=100 @attr 6=1 \"tolstoy\"",
             "@attr 1=1003 @attr 2=3 @attr 3=3 @attr 4=2 @attr 5=1 @attr 6=1 \"tols\"",
             "@attr 1=1003 @attr 2=3 @attr 3=1 @attr 4=1 @attr 5=100 @attr 6=3 \"Tolstoy, Leo,\"",

@@ -1,5 +1,5 @@
 //! Tests of changes that other programs make to an index: they delete it, add records to it, or give its name to
-//! others.
+//! another index.
 
 use std::sync::Once;
 

@@ -1,4 +1,4 @@
-//! Parses records in answers of the index of this server.
+//! Parses records in responses of OpenSearch, for the index that `z3950d` itself makes.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -64,7 +64,7 @@ impl Upstream {
             let mut state = slot.state.lock().await;
             if state.open.is_some() && self.demand.promise() {
                 slot.close(&mut state);
-                // The session gets a new number, so that operations that wait for it find that their sets no longer exist.
+                // The number is increased, so that operations that wait for this session notice that their result sets are gone.
                 let session = (number, state.number);
                 state.number += 1;
                 drop(state);

@@ -219,7 +219,7 @@ fn whole_values_and_their_beginnings() {
         "{!prefix f=author_whole v=$z0}",
         &["Wells, H"],
     );
-    // If the field's value is longer than the term, a space follows the last word of the term.
+    // The field's value is the term, or begins with the term and a space, so that the term ends at the end of a word.
     check(
         "@attr 1=1003 @attr 3=1 Wells",
         "({!prefix f=author_whole v=$z0} {!term f=author_whole v=$z1})",
