@@ -8,16 +8,17 @@
 //! A search goes through these modules:
 //!
 //! 1. `clause` converts the type-1 query to a `Clause`, which says what to find in which index. Nested operators of one kind
-//! become one list. A term becomes a leaf, whose type depends on the kind of index: `opensearch::leaf` reads terms with the code
-//! of `MemoryBackend`, and joins terms of one index. A query of more than 1,000 leaves or 30 levels is refused here.
+//!    become one list. A term becomes a leaf, whose type depends on the kind of index: `opensearch::leaf` reads terms with the
+//!    code of `MemoryBackend`, and joins terms of one index. A query of more than 1,000 leaves or 30 levels is refused here.
 //! 2. `plan` describes one request: the clause, the order, the page, facets, counts, and the time limit.
-//! 3. `elastic::request` converts the plan to JSON; `opensearch::request` decides which fields are searched, which are described
-//! in `opensearch::document`, and `opensearch::pattern` writes masks and regular expressions. Terms were folded and split by the
-//! code of `MemoryBackend`, so the engine does neither. `link` sends the JSON to one of the nodes.
-//! 4. `elastic` converts the response to an `EngineAnswer`: the total, the records, and a description of what is missing. It also
-//! chooses the diagnostic for a failure. 5. `hits` keeps the clause as the result set, and `pages` fetches records when they are
-//! presented. `far` finds records at high positions if records are in the order of numbers: it estimates the number at a
-//! position, and corrects the estimate by a count.
+//! 3. `elastic::request` converts the plan to JSON; `opensearch::request` decides which fields are searched, which are
+//!    described in `opensearch::document`, and `opensearch::pattern` writes masks and regular expressions. Terms were folded and
+//!    split by the code of `MemoryBackend`, so the engine does neither. `link` sends the JSON to one of the nodes.
+//! 4. `elastic` converts the response to an `EngineAnswer`: the total, the records, and a description of what is missing. It
+//!    also chooses the diagnostic for a failure.
+//! 5. `hits` keeps the clause as the result set, and `pages` fetches records when they are presented. `far` finds records at
+//!    high positions if records are in the order of numbers: it estimates the number at a position, and corrects the estimate
+//!    by a count.
 //!
 //! The code that all databases in engines have in common is in `search`, `sort`, `scan` and `pages`, which use the trait
 //! `EngineDatabase`.
