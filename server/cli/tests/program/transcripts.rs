@@ -360,7 +360,7 @@ fn a_recorder_needs_a_server_and_a_file() {
         ),
         (
             &["--record", "said.jsonl", "--upstream", ""],
-            "the target is empty",
+            "'--upstream <ADDR>': the text is empty",
         ),
         (
             &[
