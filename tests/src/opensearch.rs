@@ -303,16 +303,29 @@ impl Cluster {
     /// # Panics
     /// Panics if this takes minutes.
     pub fn wait_for_green(&self) {
-        let (status, health) = self.ask(
-            "GET",
-            "/_cluster/health?wait_for_status=green&wait_for_no_relocating_shards=true&timeout=240s",
-            "",
-        );
-        assert_eq!(
-            (status, &health["timed_out"]),
-            (200, &Value::Bool(false)),
-            "{health}"
-        );
+        self.wait_for_health("wait_for_status=green&wait_for_no_relocating_shards=true");
+    }
+
+    /// Waits until the cluster consists of this number of nodes.
+    ///
+    /// # Panics
+    /// Panics if this takes minutes.
+    pub fn wait_for_count(&self, nodes: usize) {
+        self.wait_for_health(&format!("wait_for_nodes={nodes}"));
+    }
+
+    /// Asks for the health of the cluster until it is as wanted. A cluster without a manager refuses such requests.
+    fn wait_for_health(&self, wanted: &str) {
+        let path = format!("/_cluster/health?{wanted}&timeout=1s");
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let (status, health) = self.ask("GET", &path, "");
+            if status == 200 && health["timed_out"] == false {
+                return;
+            }
+            assert!(Instant::now() < deadline, "{status} {health}");
+            crate::pause();
+        }
     }
 
     /// Kills a node, as if its machine lost power.
