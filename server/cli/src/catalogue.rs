@@ -107,7 +107,7 @@ pub(crate) async fn check(
     });
     let checks = new.map(async |(settings, own)| {
         let missing = match own.check().await {
-            Ok(missing) => own.try_search().await.map(|_| missing),
+            Ok(missing) => own.try_search().await.map(|()| missing),
             Err(error) => Err(error),
         };
         (settings, missing)
