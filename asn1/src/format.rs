@@ -1,5 +1,5 @@
-//! Values in an EXTERNAL that are neither records nor tasks: diagnostics, reports, challenges, negotiation and element
-//! specifications (Z39.50-2003 Appendices DIAG, RSC, ACC, USR, ESP, NEG), and the formats of Index Data.
+//! Values in an EXTERNAL that are neither records nor tasks: diagnostics, reports, challenges, negotiation and
+//! element specifications (Z39.50-2003 Appendices DIAG, RSC, ACC, USR, ESP, NEG), and the formats of Index Data.
 //!
 //! Each type is encoded and decoded by [`ExternalValue`](crate::apdu::ExternalValue), and described by
 //! [`Describe`](crate::describe::Describe).
@@ -9,7 +9,7 @@
 //! | [`diag1`] | diagnosticFormat diag-1: diagnostics with structured details |
 //! | [`search_result1`] | userInfo format SearchResult-1: counts for the parts of a query |
 //! | [`sources`] | the results of each source of a search's records, in both of these formats |
-//! | [`user_info1`] | userInfo-1: OtherInformation where only an EXTERNAL may stand |
+//! | [`user_info1`] | userInfo-1: OtherInformation where only an EXTERNAL is allowed |
 //! | [`charset_negotiation`] | negotiation of character set and language, versions 2 and 3 |
 //! | [`espec1`] | element specification eSpec-1 |
 //! | [`resource_report1`], [`resource_report2`] | the cost of an operation |

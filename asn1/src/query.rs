@@ -144,7 +144,7 @@ pub enum QueryErrorKind {
     /// The range of years ends before it begins.
     #[error("the years {0:?} end before they begin")]
     Years(String),
-    /// A text of digits and other characters, in an index of years, is not a range of years.
+    /// A term in an index of years contains digits and other characters, but is not a range of years.
     #[error(
         "{0:?} is not a range of years, which is written 1850-1860, 1850-, -1860, >1850 or 18?? (a term in quotes is sent as it is)"
     )]
@@ -219,9 +219,9 @@ fn near(
     }))
 }
 
-/// Returns the attributes of a term as they are sent, given in the order of the text. Of each type, only the last
-/// attribute is sent, and the order is reversed. An attribute without a set gets the set of the attribute written
-/// before it.
+/// Converts the attributes of a term from the order of the text to the order in which they are sent. Only the last
+/// attribute of each type is sent, and the order is reversed. An attribute without a set gets the set of the
+/// attribute written before it.
 fn as_sent(written: &[AttributeElement]) -> Vec<AttributeElement> {
     let mut set = None;
     let mut sent: Vec<AttributeElement> = Vec::new();

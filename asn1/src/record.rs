@@ -1,7 +1,7 @@
 //! The record syntaxes in an EXTERNAL: MARC, whose implementation is in `z3950-marc`, and the syntaxes defined in
 //! ASN.1.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! |---|---|
 //! | `retrieved` | [`RetrievedRecord`]: the contents of an EXTERNAL, by its record syntax |
 //! | [`opac`], [`grs1`], [`summary`], [`explain`] | the record syntaxes defined in ASN.1: types, text, JSON, XML |

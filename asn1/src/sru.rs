@@ -5,26 +5,27 @@
 //! Nothing here depends on HTTP: the caller passes in the query string or the body of a request, and sends the octets
 //! returned for it.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
 //! | `request` | [`Request`] and its operations, from and to parameters |
 //! | `response` | [`Response`]: written by the schemas, read in any form that servers send |
 //! | `soap` | the envelope around requests and responses, and faults |
 //! | `facets`, `scan`, `sort` | the text forms of `facetLimit`, `scanClause` and `sortKeys` |
-//! | [`zeerex`] | what a server tells about itself: the record of an explain |
-//! | `external`, `opac` | records as those of Z39.50 |
-//! | `search_sources` | where the records of a search come from, as extra data |
-//! | `record_sources` | the databases that have a record which is made of several |
-//! | `secret` | which parameters hold secrets |
-//! | `sound` | the gate for XML of others, before it becomes a part of an answer |
-//! | `diagnostic` | [`SruDiagnostic`], its conditions in words, and those of Bib-1 as these and back |
+//! | [`zeerex`] | a server's description of itself, which is the record of an explain response |
+//! | `external`, `opac` | SRU records converted to Z39.50 records |
+//! | `search_sources` | the sources of the records of a search, in the extra data of a response |
+//! | `record_sources` | the databases that contain a merged record |
+//! | `secret` | the parameters that contain secrets |
+//! | `sound` | checks of XML from other sources, before it is embedded in a response |
+//! | `diagnostic` | [`SruDiagnostic`], the meaning of its conditions, and their conversion from and to Bib-1 |
 //!
-//! Records are octets. A response contains them unchanged, so XML from other sources must be an [`XmlElement`]; the reader
-//! returns slices of the response without copying them, and adds the namespaces that are declared around a record.
+//! Records are octets. A response contains them unchanged, so XML from other sources must be an [`XmlElement`]; the
+//! reader returns slices of the response without copying them, and adds the namespaces that are declared around a
+//! record.
 //!
 //! Writing is exact: it uses the prefixes `zs:`, `diag:` and `fr:`, which clients look for, and the order of the
-//! schemas. Reading is tolerant: it compares local names without prefixes and namespaces, and skips unknown elements of
-//! a response. Because a peer may be hostile, document types and entities are refused, and [`SruLimits`] bounds
+//! schemas. Reading is tolerant: it compares local names without prefixes and namespaces, and skips unknown elements
+//! of a response. Because a peer may be hostile, document types and entities are refused, and [`SruLimits`] bounds
 //! everything else.
 
 mod diagnostic;

@@ -16,7 +16,7 @@ use crate::production::{ber, productions};
 pub struct OctetString(Bytes);
 
 impl OctetString {
-    /// Returns the octets.
+    /// Returns the octets of the string.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
@@ -284,7 +284,7 @@ impl BitString {
         self.0.as_raw_slice()
     }
 
-    /// Returns the number of bits.
+    /// Returns the number of bits in the string.
     pub fn len(&self) -> usize {
         self.0.len()
     }

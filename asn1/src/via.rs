@@ -20,7 +20,7 @@ use crate::types::InternationalString;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Via {
     hops: [u64; Via::MAX],
-    /// The number of servers. The value `MAX + 1` stands for any larger number.
+    /// The number of servers. The value `MAX + 1` means any larger number.
     number: usize,
 }
 

@@ -17,7 +17,7 @@ use z3950_tests::surroundings::command;
 
 /// The minimum number of records to measure.
 const RECORDS: usize = 100_000;
-/// The number of rounds; in each, all programs are measured in turn.
+/// The number of rounds; each round measures every program once.
 const RUNS: usize = 5;
 
 fn main() {
@@ -141,8 +141,8 @@ const EDITS: usize = 10_000;
 /// The new title.
 const TITLE: &str = "Emma : étude /";
 
-/// A Python program that does the same with pymarc as [`edit`] does, and prints the seconds of processor time without
-/// those of the start.
+/// A Python program that edits the records with pymarc as [`edit`] does, and prints the processor time in seconds,
+/// without the time of the program's start.
 const PYMARC: &str = r#"
 import sys, time, pymarc
 begin = time.process_time()

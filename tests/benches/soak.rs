@@ -1,6 +1,6 @@
-//! z3950d under ten minutes of load on a saved database of 100,000 records: searches, records, lists of terms and sorts by four
-//! sessions, 4,000 updates and nine reloads. Prints memory and descriptors every minute, and at the end the memory as a multiple
-//! of that after loading. Nothing is asserted.
+//! z3950d under ten minutes of load on a saved database of 100,000 records: searches, records, lists of terms and
+//! sorts by four sessions, 4,000 updates and nine reloads. Prints the memory and the number of descriptors every
+//! minute, and finally the memory as a multiple of the memory after loading. Nothing is asserted.
 //!
 //! `Z3950_BENCH=quick` reduces everything to a tenth. Words after `--` are passed to z3950d as further arguments.
 

@@ -304,7 +304,7 @@ fn heavy_query() -> Vec<u8> {
     encode(&Apdu::SearchRequest(request)).expect("encodes")
 }
 
-/// Repeats an operation `size` times, or until the time is over.
+/// Repeats an operation `size` times, or until the time limit expires.
 fn repeated(size: usize, time: Duration, one: impl Fn() -> std::io::Result<()>) -> String {
     let begun = Instant::now();
     let (mut done, mut failed) = (0, 0);

@@ -45,7 +45,7 @@ fn too_large(limit: u64) -> io::Error {
     )
 }
 
-/// The text of a file.
+/// Reads a complete file as text, with at most `limit` octets.
 ///
 /// # Errors
 /// As for [`read`], and [`ErrorKind::InvalidData`] for a file that is not UTF-8.

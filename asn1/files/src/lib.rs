@@ -1,5 +1,6 @@
 #![forbid(unsafe_code)]
-//! What the client and the server share that does not travel on the wire: files, times, and octets as digits.
+//! Code that the client and the server share and that is not part of the protocol: files, times, and octets as
+//! digits.
 //!
 //! - the root, with the feature `write`: files that appear when they are complete, files that grow, locks, drafts;
 //! - [`input`]: reading complete files;
@@ -14,8 +15,8 @@
 //!
 //! # Stability
 //!
-//! Documented items keep to Semantic Versioning. The minimum version of Rust is 1.90, as in the manifest; raising it takes a
-//! minor version.
+//! Documented items keep to Semantic Versioning. The minimum version of Rust is 1.90, as in the manifest; raising it
+//! takes a minor version.
 
 // Nothing in a file may cause a panic; `.clippy.toml` exempts tests from these lints.
 #![deny(

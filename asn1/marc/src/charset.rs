@@ -1,7 +1,7 @@
-//! Character sets of library records and queries: converts octets to Unicode and back, and detects the set of a record.
-//! MARC-8, ISO 5426 and danMARC are implemented here; all other sets come from `encoding_rs`.
+//! Character sets of library records and queries: converts octets to Unicode and back, and detects the set of a
+//! record. MARC-8, ISO 5426 and danMARC are implemented here; all other sets come from `encoding_rs`.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! |---|---|
 //! | `label` | [`Charset::by_name`]: the common names of character sets |
 //! | `choose` | [`choose()`]: detects the set by the leader, UNIMARC 100, or the octets |
@@ -123,7 +123,7 @@ impl Unencodable {
     }
 }
 
-/// The result of decoding.
+/// The result of decoding octets to text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Decoded<'a> {
@@ -133,7 +133,7 @@ pub struct Decoded<'a> {
     pub problems: Vec<Problem>,
 }
 
-/// The result of encoding.
+/// The result of encoding text in a character set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Encoded<'a> {

@@ -53,13 +53,13 @@ pub struct Deletion {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeletionError {
-    /// It does not name a part of a record.
+    /// The text does not name a part of a record.
     #[error(transparent)]
     Place(#[from] SelectError),
-    /// It names a part that is neither a field nor a subfield.
+    /// The text names a part that is neither a field nor a subfield.
     #[error("{0} is neither a field nor a subfield, such as 852, 9XX or 852$x")]
     NoField(Place),
-    /// It names a part of a field where a field is meant.
+    /// The text names a part of a field, but only a tag is allowed.
     #[error("{0} is not the tag of a field, such as 852 or 9XX")]
     NoTag(Place),
 }
@@ -89,8 +89,8 @@ impl fmt::Display for Deletion {
 }
 
 impl Deletion {
-    /// Deletes the fields or subfields; a field whose last subfield is deleted is deleted too. Returns whether there
-    /// were any.
+    /// Deletes the fields or subfields; a field whose last subfield is deleted is deleted too. Returns whether
+    /// anything was deleted.
     pub fn apply(&self, record: &mut MarcRecord) -> bool {
         let mut is_found = false;
         let code_length = record.leader.code_length();
@@ -114,8 +114,8 @@ impl Deletion {
     }
 }
 
-/// Returns a field without the subfields that have one of these codes, and whether it has other subfields. `None` if
-/// it does not have such subfields.
+/// Removes the subfields with one of these codes from a field. Returns the changed field, or `None` if there are no
+/// such subfields, and whether other subfields remain.
 fn without(field: &Field, codes: &str, code_length: usize) -> (Option<Field>, bool) {
     if field.is_control() {
         return (None, true);
@@ -209,7 +209,7 @@ impl MarcRecord {
         }
     }
 
-    /// Changes each field with a tag, in which `X` stands for any character: `650`, `6XX`. Returns the number of
+    /// Changes each field whose tag matches, where `X` matches any character: `650`, `6XX`. Returns the number of
     /// these fields.
     ///
     /// # Errors
@@ -259,8 +259,8 @@ impl MarcRecord {
         Ok(())
     }
 
-    /// Deletes fields or subfields: `852`, `9XX`, `245$c`; a field whose last subfield is deleted is deleted too. Returns whether
-    /// there were any. For many records, parse a [`Deletion`] once.
+    /// Deletes fields or subfields: `852`, `9XX`, `245$c`; a field whose last subfield is deleted is deleted too.
+    /// Returns whether anything was deleted. For many records, parse a [`Deletion`] once.
     ///
     /// # Errors
     /// [`EditError::Deletion`] if the text is not a valid deletion.

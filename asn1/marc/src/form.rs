@@ -51,7 +51,7 @@ fn undecoded(record: &MarcRecord) -> Vec<String> {
 }
 
 impl Form {
-    /// Every form.
+    /// All forms.
     pub const ALL: [Self; 8] = [
         Self::Marc,
         Self::MarcXml,

@@ -5,7 +5,7 @@
 //!
 //! Octets are not changed, and octets that are not UTF-8 are shown as `\xNN`; [`charset`] converts records to UTF-8.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
 //! | [`record`] | [`MarcRecord`], [`Leader`], [`Field`], [`Subfield`]: octets and views of them |
 //! | [`iso2709`] | the exchange form: lenient and strict reader, writer, files of records |
@@ -20,18 +20,19 @@
 //! | [`crosswalk`] | a record as ISBD lines, Dublin Core, MODS, a citation or labelled lines |
 //! | [`table`] | records as rows of CSV and TSV |
 //! | [`select`] | parts of records, and conditions on them |
-//! | [`edit`] | records edited and built |
-//! | [`order`], [`counts`] | records compared for sorting, fields counted |
-//! | [`standard_number`] | ISBN, ISSN, LCCN and OCLC numbers, checked and in one form |
-//! | [`fold`] | text as titles and names are compared |
+//! | [`edit`] | editing and building records |
+//! | [`order`], [`counts`] | sorting records, counting fields |
+//! | [`standard_number`] | ISBN, ISSN, LCCN and OCLC numbers: their check digits and normal forms |
+//! | [`fold`] | text folded for comparing titles and names |
 //! | [`text`], [`xmltext`] | octets as text without loss, and in XML |
 //!
 //! # Stability
 //!
-//! Documented items keep to Semantic Versioning. Types marked `#[non_exhaustive]` gain fields and variants in minor versions:
-//! make options with `default()` or `new` and set their fields, and end each `match` with a wildcard arm. Semantic Versioning
-//! does not cover what `Debug` prints and the wording of messages. `bytes` 1, `serde` 1, `serde_json` 1 and `encoding_rs` 0.8
-//! are part of the interface. The minimum version of Rust is 1.90, as in the manifest; raising it takes a minor version.
+//! Documented items keep to Semantic Versioning. Types marked `#[non_exhaustive]` gain fields and variants in minor
+//! versions: make options with `default()` or `new` and set their fields, and end each `match` with a wildcard arm.
+//! Semantic Versioning does not cover what `Debug` prints and the wording of messages. `bytes` 1, `serde` 1,
+//! `serde_json` 1 and `encoding_rs` 0.8 are part of the interface. The minimum version of Rust is 1.90, as in the
+//! manifest; raising it takes a minor version.
 
 // Nothing that a peer sends may cause a panic; `.clippy.toml` exempts tests from these lints.
 #![deny(

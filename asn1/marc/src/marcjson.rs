@@ -19,7 +19,7 @@ use super::text::SEPARATORS;
 
 /// Returns the record as one line of JSON, without a newline.
 ///
-/// Each subfield is an object of its own, so order and repetition are kept. Three things go beyond the usual form: a
+/// Each subfield is a separate object, so order and repetition are kept. Three things go beyond the usual form: a
 /// data field with more than two indicators has `ind3` and so on; a missing indicator is an empty string; text before
 /// the first subfield becomes a subfield with an empty code.
 pub fn to_json(record: &MarcRecord) -> String {
@@ -124,7 +124,7 @@ fn of_json(mut json: Json) -> Result<MarcRecord, MarcJsonError> {
     Reading::strict().record(&json)
 }
 
-/// One record being read.
+/// The state of reading one record.
 struct Reading<'a> {
     /// The remarks on faults; `None` if the first fault is an error.
     remarks: Option<&'a mut Remarks>,

@@ -1,6 +1,6 @@
-//! MARCMaker text (`mrk`), the form in which people edit MARC: `=245 10$aEmma /$cJane Austen.`, with a blank line after
-//! each record. All mnemonics of MARCMaker are read, but only `{dollar}`, `{bsol}`, `{lcub}`, `{rcub}` and `{esc}` are
-//! written. The extension `{xNN}` stands for an octet that text cannot hold.
+//! MARCMaker text (`mrk`), the form in which people edit MARC: `=245 10$aEmma /$cJane Austen.`, with a blank line
+//! after each record. All mnemonics of MARCMaker are read, but only `{dollar}`, `{bsol}`, `{lcub}`, `{rcub}` and
+//! `{esc}` are written. The extension `{xNN}` represents an octet that text cannot hold.
 
 mod mnemonics;
 
@@ -24,8 +24,8 @@ pub struct MrkError {
 
 /// Reads all records of text, with LF or CRLF as line ends.
 ///
-/// Blank lines end a record; before a record, lines that begin with `#` are comments. A backslash stands for a space in
-/// the leader, in control fields and in indicators. A mnemonic such as `{eacute}` becomes a character in UTF-8; a
+/// Blank lines end a record; before a record, lines that begin with `#` are comments. A backslash represents a space
+/// in the leader, in control fields and in indicators. A mnemonic such as `{eacute}` becomes a character in UTF-8; a
 /// mnemonic such as `{acute}` becomes a mark on the following character. Braces that do not enclose a mnemonic are
 /// kept. The lengths in the leader are kept; [`super::iso2709::encode`] recomputes them.
 ///

@@ -66,16 +66,16 @@ pub enum SelectError {
         "{0:?} is not a part of a record: use fields such as 852, 9XX, 245$a, 650^2, 008/35-37 or LDR/06, or title, author, year, isbn …"
     )]
     Place(String),
-    /// There is nothing to compare with.
+    /// The condition does not contain a value to compare with.
     #[error("nothing to compare with in {0:?}")]
     Value(String),
-    /// The condition has an operator from another language.
+    /// The condition is negated in the syntax of another language, such as `!=`.
     #[error("{0:?} has no meaning here; ! before the whole condition negates it: !{1}")]
     Negation(String, String),
 }
 
 impl TagPattern {
-    /// Parses three characters as a pattern; an `X` in either case stands for any character.
+    /// Parses three characters as a pattern; an `X` in either case matches any character.
     pub(crate) fn read(text: &str) -> Option<Self> {
         let octets: [u8; 3] = text.as_bytes().try_into().ok()?;
         let is_known =
@@ -240,13 +240,13 @@ impl Place {
 /// | text | the record … |
 /// |---|---|
 /// | `852` | has such a field |
-/// | `245$a=emma` | has one with this value; `*` stands for any text, as in `050$a=PR*` |
-/// | `245$a:war` | has one with this text in it |
-/// | `year>1990`, `005>=2024` | has one that is greater: numbers are compared as numbers, other text by characters |
-/// | `!880`, `!245$a:war` | has none |
+/// | `245$a=emma` | has a subfield with this value; `*` matches any text, as in `050$a=PR*` |
+/// | `245$a:war` | has a subfield that contains this text |
+/// | `year>1990`, `005>=2024` | has a value that is greater: numbers are compared as numbers, other text by characters |
+/// | `!880`, `!245$a:war` | does not meet the condition after `!` |
 ///
-/// Case is ignored, and so is the punctuation of ISBD at the ends of values. In codes (`008/35-37`, `LDR/06`, `650^2`), a blank
-/// is written `#`.
+/// Case is ignored, and so is the punctuation of ISBD at the ends of values. In codes (`008/35-37`, `LDR/06`,
+/// `650^2`), a blank is written `#`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
     text: String,

@@ -17,7 +17,7 @@ pub const SEPARATOR: &str = " | ";
 /// The default columns of a table. They suit MARC 21 and UNIMARC.
 pub const DEFAULT_COLUMNS: &str = "001,title,author,year,publisher,isbn,issn";
 
-/// The maximum number of columns.
+/// The maximum number of columns of a table.
 pub const MAX_COLUMNS: usize = 1000;
 
 /// The columns with data about copies.
@@ -173,7 +173,7 @@ impl fmt::Display for Columns {
     }
 }
 
-/// Returns what a column with this name holds; `None` if there is no such column.
+/// Returns the content of the column with this name; `None` if there is no such column.
 pub(crate) fn content(name: &str) -> Option<Content> {
     let is_it = |known: &&str| known.eq_ignore_ascii_case(name);
     if let Some(known) = NAMES.into_iter().find(is_it) {

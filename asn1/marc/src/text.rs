@@ -93,7 +93,7 @@ pub fn escape_unprintable(text: &str, keep: impl Fn(char) -> bool) -> Cow<'_, st
     Cow::Owned(shown)
 }
 
-/// `\xNN` takes four characters.
+/// The number of characters in the escape `\xNN`.
 const ESCAPE_LENGTH: usize = 4;
 
 fn escaped(octets: &[u8]) -> String {

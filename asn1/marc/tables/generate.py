@@ -16,8 +16,10 @@ import pathlib
 import sys
 
 CHARSET = pathlib.Path(__file__).parent.parent / "src" / "charset"
-MARC8_ORIGIN = "//! {}: Library of Congress code tables, 2007, as in pymarc 5.4.0; written by asn1/marc/tables/generate.py.\n"
-ISO5426_ORIGIN = "//! ISO 5426:1983 (ISO-IR 53), as in smc.bibencodings 0.1; written by asn1/marc/tables/generate.py.\n"
+MARC8_ORIGIN = """\
+//! {}: Library of Congress code tables, 2007, as in pymarc 5.4.0; written by
+//! asn1/marc/tables/generate.py. """
+ISO5426_ORIGIN = "//! ISO 5426:1983 (ISO-IR 53), as in smc.bibencodings 0.1; written by asn1/marc/tables/generate.py. "
 
 # The final octet, constant and name of each set with one octet per character, in the order in which an encoder prefers them.
 SETS = [
@@ -60,10 +62,14 @@ def array(values, indent="    "):
 
 def marc8(module):
     out = MARC8_ORIGIN.format("MARC-8 without EACC")
-    out += "//! The code points of 0x20 to 0x7F (or 0xA0 to 0xFF) of each set, 0 where it has none; a bit for each mark.\n\n"
+    out += """\
+Each set has the code points of 0x20 to 0x7F (or 0xA0 to 0xFF), with 0 for a code
+//! without a character, and a bit for each code, set for marks.
+
+"""
     out += "use super::GraphicSet;\n"
     names = "".join(f"    &{name},\n" for _, name, _ in SETS)
-    out += f"\n/// In the order in which an encoder prefers them.\npub(super) static SETS: [&GraphicSet; {len(SETS)}] = [\n{names}];\n"
+    out += f"\n/// The sets, in the order in which an encoder prefers them.\npub(super) static SETS: [&GraphicSet; {len(SETS)}] = [\n{names}];\n"
     for final, constant, name in SETS:
         codes, marks = [0] * 96, 0
         for octet, (code_point, combining) in module[f"CHARSET_{final:02X}"].items():
@@ -82,9 +88,13 @@ def eacc(module):
     table = {code: chr(code_point) for code, (code_point, _) in module[f"CHARSET_{EACC:02X}"].items()}
     assert FILLER not in table.values() and all(len(c.encode()) == 3 for c in table.values())
     out = MARC8_ORIGIN.format("EACC (ANSI Z39.64)")
-    out += f"//! Each entry: a code of three octets, and the characters of it and the codes that follow; {FILLER} where there is none.\n\n"
-    out += f"/// How many codes have a character.\n#[cfg(test)]\npub(super) const COUNT: usize = {len(table):_};\n\n"
-    out += f"/// Stands for a code without a character.\npub(super) const FILLER: char = '{FILLER}';\n\n"
+    out += f"""\
+Each entry consists of a code of three octets, its character, and the characters of
+//! the following codes, with {FILLER} for a code without a character.
+
+"""
+    out += f"/// The number of codes that have a character.\n#[cfg(test)]\npub(super) const COUNT: usize = {len(table):_};\n\n"
+    out += f"/// The placeholder for a code without a character.\npub(super) const FILLER: char = '{FILLER}';\n\n"
     out += "#[rustfmt::skip]\npub(super) static RUNS: &[(u32, &str)] = &[\n"
     entries, run, last = [], "", None
     for code in sorted(table):
@@ -125,7 +135,11 @@ def iso5426(module):
     for octet, code_point in UMLAUT.items():
         codes[octet - 0xA0] = code_point
     out = ISO5426_ORIGIN
-    out += "//! The code points of 0xA0 to 0xFF, 0 where the standard leaves the position free; C0 to DF are marks.\n\n"
+    out += """\
+The code points of 0xA0 to
+//! 0xFF, with 0 for unassigned positions; C0 to DF are marks.
+
+"""
     out += "#[rustfmt::skip]\npub(super) static CODES: [u16; 96] = [\n" + array(codes) + "];\n"
     (CHARSET / "iso5426" / "iso5426_table.rs").write_text(out, encoding="utf-8")
 

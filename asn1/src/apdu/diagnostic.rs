@@ -99,7 +99,7 @@ impl fmt::Display for DefaultDiagFormat {
     }
 }
 
-/// Writes the name of an object identifier after it, wherever additional information lists some.
+/// Returns additional information with the registered name after each object identifier in it.
 fn with_names(addinfo: &str) -> String {
     let mut text = String::new();
     for part in addinfo.split_inclusive([' ', ',', ';']) {

@@ -30,7 +30,7 @@ productions! {
         [5] RsDuplicates,
     }
 
-    /// The criterion by which some of the duplicates are kept.
+    /// The criterion that decides which of the duplicates are kept.
     pub enum RetentionCriterion {
         [1] NumberOfEntries(i64),
         [2] PercentOfEntries(i64),
@@ -38,7 +38,7 @@ productions! {
         [4] DiscardRsDuplicates,
     }
 
-    /// The order of duplicates.
+    /// The criterion by which the records in a group of duplicates are ordered.
     pub enum SortCriterion {
         [1] MostComprehensive,
         [2] LeastComprehensive,

@@ -61,7 +61,8 @@ described! {
 }
 
 impl ExtendedServicesRequest {
-    /// Creates a request for an unnamed task package, in which the server answers after the task is done if it can.
+    /// Creates a request for an unnamed task package. The server is asked to answer after the task is done, if it
+    /// can.
     pub fn create(package_type: Oid, parameters: Option<External>) -> Self {
         Self {
             reference_id: None,

@@ -28,7 +28,7 @@ productions! {
         unknown: Unknown,
     }
 
-    /// The server's answer to the client's offer; `result` is whether the session is open.
+    /// The server's answer to the client's offer; `result` is true if the server accepts the session.
     #[derive(Default)]
     pub struct InitializeResponse {
         reference_id: Option<ReferenceId>,

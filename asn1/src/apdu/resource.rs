@@ -25,8 +25,8 @@ productions! {
         other_info: Option<OtherInformation>,
     }
 
-    /// The client's request for a report on the operation in progress, or for its end. The server does not respond to
-    /// it directly.
+    /// The client's request for a report on the operation in progress, or to end that operation. The server does not
+    /// respond to it directly.
     pub struct TriggerResourceControlRequest {
         reference_id: Option<ReferenceId>,
         [46] requested_action: RequestedAction,

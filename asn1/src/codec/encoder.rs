@@ -32,8 +32,8 @@ struct Mark<'a> {
 }
 
 enum Insertion<'a> {
-    /// A length; its first octet is already written, and the others are inserted. None are needed for a length below
-    /// 128.
+    /// A length whose first octet is already written; the mark inserts the other octets. A length below 128 has no
+    /// other octets.
     Length(usize),
     Lent(&'a [u8]),
 }
@@ -46,9 +46,9 @@ struct OpenValue {
     inserted: usize,
 }
 
-/// The size of most APDUs in octets, at most, without their records.
+/// The maximum size of most APDUs without their records, in octets.
 const USUAL_SIZE: usize = 256;
-/// The number of constructed values in most APDUs, at most, without their records.
+/// The maximum number of constructed values in most APDUs without their records.
 const USUAL_MARKS: usize = 8;
 /// The largest length or tag number that fits into one octet.
 const SHORT: usize = 127;

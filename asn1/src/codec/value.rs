@@ -63,7 +63,8 @@ pub(super) fn write<T: rasn::Encode>(
     Ok(())
 }
 
-/// The beginning of the reason why a query of more than [`MAX_RPN_DEPTH`](crate::apdu::MAX_RPN_DEPTH) levels is refused.
+/// The start of the reason in the error for a query of more than [`MAX_RPN_DEPTH`](crate::apdu::MAX_RPN_DEPTH)
+/// levels.
 pub(crate) const TOO_DEEP: &str = "query nested deeper than 1000 operators";
 
 /// A fault found by rasn: the path of fields to it, in Rust's spelling, and the reason.
@@ -72,7 +73,7 @@ pub(super) struct Fault {
     pub(super) reason: String,
     /// The element that was found instead of the expected one.
     pub(super) found: Option<Tag>,
-    /// The offset of the fault, if it is after the APDU and not in an element.
+    /// The offset of the fault, if it is after the end of the APDU and not in an element.
     pub(super) offset: Option<usize>,
 }
 

@@ -13,7 +13,7 @@ use crate::error::EncodeError;
 /// The maximum number of sources and of remarks that are read; further ones are ignored.
 pub const MAX_SOURCES: usize = 1000;
 
-/// A source of the records of a search, such as one of the servers to which the search was passed on.
+/// A source of the records of a search, such as one of the servers to which the search was forwarded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SearchSource {
     /// The name of the source, which is also the database name of its records.

@@ -49,7 +49,7 @@ impl Cql {
     }
 }
 
-/// A part of a query.
+/// A part of a query: a search clause, a Boolean operation, or a part with a prefix map.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Node {
     /// A search clause: an index, a relation and a term.
@@ -128,7 +128,7 @@ impl Sign {
 /// Two parts with an operator between them. All operators have the same rank and are applied from left to right.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Boolean {
-    /// The operator.
+    /// The operator between the parts.
     pub operator: BooleanOperator,
     /// The modifiers of the operator, in the order written.
     pub modifiers: Vec<Modifier>,
@@ -138,7 +138,7 @@ pub struct Boolean {
     pub right: Node,
 }
 
-/// An operator.
+/// A Boolean operator of CQL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BooleanOperator {
     /// Finds records that match both parts.

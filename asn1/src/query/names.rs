@@ -369,8 +369,8 @@ impl<'a> Reader<'a> {
         Some(attributes)
     }
 
-    /// Parses a relation symbol, if it comes next, and returns its value of the Relation attribute. A docid is an
-    /// identifier, which nothing is compared with.
+    /// Parses a relation symbol, if it comes next, and returns its value of the Relation attribute. An index with a
+    /// structure attribute (docid) contains identifiers, so its terms have no relation.
     fn relation(&mut self, attributes: &[AttributeElement]) -> Option<i64> {
         let mut types = attributes.iter().map(|one| one.attribute_type);
         if types.any(|kind| kind == STRUCTURE) {
@@ -444,8 +444,8 @@ fn is_of_name(one: char) -> bool {
     one.is_alphanumeric() || matches!(one, '-' | '_' | '.')
 }
 
-/// The relation symbols, each with its value of the Relation attribute (Z39.50-2003 §ATR.1). A symbol comes before its
-/// own beginning.
+/// The relation symbols, each with its value of the Relation attribute (Z39.50-2003 §ATR.1). A longer symbol comes
+/// before the shorter symbol with which it begins.
 const RELATIONS: [(&str, i64); 8] = [
     ("<>", 6),
     ("<=", 2),

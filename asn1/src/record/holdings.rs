@@ -133,8 +133,8 @@ impl Holding {
         }
     }
 
-    /// Returns the location as a copy, for records without items. Innovative's servers do not send items, but send the
-    /// status of the only item as the public note.
+    /// Returns the location as a single copy, for records without items. Innovative's servers do not send items, but
+    /// send the status of the only item as the public note.
     fn without_items(self) -> Self {
         let status = CircStatus::of(self.note.as_deref().unwrap_or_default());
         if status.available.is_none() {

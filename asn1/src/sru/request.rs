@@ -105,7 +105,7 @@ operations! {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SearchRetrieve {
-    /// The query.
+    /// The text of the query.
     pub query: String,
     /// The language of the query.
     pub query_type: QueryType,
@@ -147,7 +147,7 @@ impl SearchRetrieve {
 /// The language of a query.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum QueryType {
-    /// CQL.
+    /// CQL, the default language.
     #[default]
     Cql,
     /// PQF: `queryType=pqf`, or `x-pquery` and `x-pScanClause` in 1.1 and 1.2. It is supported by YAZ and programs

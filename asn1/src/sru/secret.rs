@@ -1,7 +1,7 @@
 //! Recognizes parameters that contain secrets: a password, the token of SRU's extension for authentication
 //! (`info:srw/extension/2/auth-1.0`), and the names that programs use for the keys of their users.
 
-/// Parts of the names of such parameters, in lower case and reduced to letters and digits.
+/// Parts of the names of parameters that contain secrets, in lower case and reduced to letters and digits.
 const PARTS: [&str; 12] = [
     "password",
     "passwd",
@@ -16,7 +16,7 @@ const PARTS: [&str; 12] = [
     "authorization",
     "signature",
 ];
-/// Complete names of such parameters.
+/// Complete names of parameters that contain secrets.
 const NAMES: [&str; 4] = ["key", "xkey", "auth", "xauth"];
 
 /// Returns whether a parameter or element with this name contains a secret, which is never echoed, logged or stored.

@@ -1,4 +1,5 @@
-//! The gate for XML of others, before it becomes a part of a document of ours: an answer of SRU, a record of Z39.50, a page.
+//! Checks XML from other sources before it is embedded in a document of this project: an SRU response, a Z39.50
+//! record, or a web page.
 
 use bytes::Bytes;
 
@@ -18,17 +19,19 @@ pub struct XmlElement {
     name: String,
 }
 
-/// The most octets of an element.
+/// The maximum size of an element in octets.
 const MAX_OCTETS: usize = 16 << 20;
-/// The most levels of elements: less than readers of XML accept, since there are others around it.
+/// The maximum depth of nested elements. It is lower than the limits of XML readers, because other elements enclose
+/// the embedded element.
 const MAX_DEPTH: usize = 100;
 
 impl XmlElement {
-    /// The outermost element of a document. Its XML declaration, and the comments and processing instructions around it, are left out.
+    /// Returns the outermost element of a document, without the XML declaration and without the comments and
+    /// processing instructions around the element.
     ///
     /// # Errors
-    /// [`XmlError`] for a document that is not well-formed (XML 1.0 §2.1, Namespaces in XML 1.0 §7), is in an encoding other than
-    /// UTF-8, has a document type, is nested more than 100 levels deep, or is longer than 16 MiB.
+    /// [`XmlError`] for a document that is not well-formed (XML 1.0 §2.1, Namespaces in XML 1.0 §7), is in an
+    /// encoding other than UTF-8, has a document type, is nested more than 100 levels deep, or is longer than 16 MiB.
     pub fn read(octets: impl Into<Bytes>) -> Result<Self, XmlError> {
         let octets = octets.into();
         if octets.len() > MAX_OCTETS {
@@ -56,17 +59,17 @@ impl XmlElement {
         })
     }
 
-    /// The element as written.
+    /// Returns the octets of the element as written.
     pub fn octets(&self) -> &Bytes {
         &self.octets
     }
 
-    /// Returns its namespace; empty if it does not have one.
+    /// Returns the namespace of the element; empty if it has none.
     pub fn namespace(&self) -> &str {
         &self.namespace
     }
 
-    /// Returns its name without a prefix.
+    /// Returns the name of the element without its prefix.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -79,8 +82,8 @@ fn not_utf8(offset: usize) -> XmlError {
     }
 }
 
-/// The namespace and the name, without a prefix, of the element that octets begin with; `None` if they do not begin with one. What
-/// follows its start tag is not read.
+/// Returns the namespace and the name, without a prefix, of the element at the start of the octets; `None` if no
+/// element begins there. The octets after its start tag are ignored.
 pub fn root_of(element: &[u8]) -> Option<(String, String)> {
     root(element)
 }

@@ -40,7 +40,7 @@ pub enum XmlError {
     /// Elements are nested deeper than [`SruLimits::depth`](super::SruLimits::depth).
     #[error("elements nested more than {limit} levels deep (octet {offset})")]
     TooDeep {
-        /// The maximum depth.
+        /// The maximum depth of nested elements.
         limit: usize,
         /// The offset of the element beyond the maximum depth.
         offset: usize,

@@ -37,7 +37,7 @@ pub(crate) struct ShownDatabase {
 enum SortedBy {
     /// The database does not list its indexes.
     Any,
-    /// Their Use values.
+    /// The database lists indexes with these Use values.
     Uses(Vec<i64>),
 }
 
@@ -122,8 +122,8 @@ impl ShownDatabase {
         self.parts.iter().any(|part| part.is_chosen)
     }
 
-    /// Returns whether `name` is the name of the database. The name is also valid if only the parts can be chosen, and stands for
-    /// them.
+    /// Returns whether `name` is the name of the database. If only the parts can be chosen, the name is valid too,
+    /// and means all parts.
     fn is_named(&self, name: &str) -> bool {
         self.name.eq_ignore_ascii_case(name)
     }
@@ -299,7 +299,7 @@ impl SearchForm {
         choices.filter(|choice| choice.is_chosen).count()
     }
 
-    /// Returns the number of choices.
+    /// Returns the number of choices in the form.
     pub(crate) fn size(&self) -> usize {
         self.catalogues.choices().count()
     }

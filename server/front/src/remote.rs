@@ -79,7 +79,7 @@ pub struct RemoteOptions {
     pub total_time: Duration,
     /// The maximum number of sessions with each target; by default, 8. The profile of a target may allow fewer.
     pub sessions: usize,
-    /// The maximum number of octets of records that are kept for later requests; by default, 64 MiB.
+    /// The maximum size of the record cache in octets; by default, 64 MiB.
     pub cache_octets: usize,
     /// Whether records of one edition are shown as one hit ([`merge`]) if they are among the first records of their targets; by
     /// default, `false`.
@@ -175,7 +175,7 @@ impl RemoteDatabase {
         &self.options
     }
 
-    /// Returns, for each target, the number of searches and whether the target answers.
+    /// Returns the number of searches at each target, and whether it answered the last one.
     pub fn counts(&self) -> Vec<TargetCounts> {
         self.health.iter().map(TargetHealth::counts).collect()
     }
@@ -269,7 +269,8 @@ fn part(client: &Client, target: &str, name: &str) -> DatabasePart {
 }
 
 impl Backend for RemoteDatabase {
-    /// Returns the descriptions. The database offers a service if all of its targets do, as far as is known.
+    /// Returns the descriptions of the database and its parts. The database offers a service if all of its targets
+    /// do, as far as is known.
     fn databases(&self) -> Vec<DatabaseInfo> {
         let targets = &self.chains.direct;
         let mut databases = self.databases.clone();

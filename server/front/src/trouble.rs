@@ -1,5 +1,5 @@
-//! Limits the log lines about lasting trouble: one when it begins, at most one a minute while it lasts, and one when
-//! it is over.
+//! Limits the log lines about a lasting failure: one when it begins, at most one a minute while it lasts, and one
+//! when it ends.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -10,17 +10,17 @@ use z3950_server::lock;
 /// The minimum time between two lines about failures.
 const QUIET: Duration = Duration::from_secs(60);
 
-/// The log lines written about a failure that may occur with every request.
+/// The state of logging for a failure that may occur with every request.
 #[derive(Debug, Default)]
 pub(crate) struct Trouble(Mutex<Told>);
 
 #[derive(Debug, Default)]
 struct Told {
-    /// The time of the last line about a failure.
+    /// The time of the last log line about the failure.
     last: Option<Instant>,
-    /// The number of failures since that line.
+    /// The number of failures since that log line.
     since: u64,
-    /// Whether the end of the trouble has not been logged since that line.
+    /// Whether the end of the failure has not been logged since that log line.
     is_open: bool,
 }
 
@@ -38,8 +38,8 @@ impl Trouble {
         Some(std::mem::take(&mut told.since))
     }
 
-    /// Reports that the failure is over. If the failures were logged but their end was not, returns the number of failures
-    /// since that line. Trouble that comes and goes thus gets no more lines than trouble that lasts.
+    /// Reports that the failure has ended. If it was logged but its end was not, returns the number of failures since
+    /// the last log line. A failure that comes and goes therefore gets no more log lines than one that lasts.
     pub(crate) fn is_over(&self) -> Option<u64> {
         let mut told = lock(&self.0);
         let was_open = std::mem::take(&mut told.is_open);

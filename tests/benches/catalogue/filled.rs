@@ -10,21 +10,21 @@ use z3950_tests::solr::{self, SolrNodes, SolrShape, vufind_document};
 
 use crate::records::{QuerySample, read};
 
-/// An index, and the engine that serves it.
+/// An index that is filled, and the engine that serves it.
 pub(crate) struct Filled {
     pub(crate) kind: &'static Kind,
     /// The port of the engine.
     pub(crate) port: u16,
     /// The path of the index.
     path: String,
-    /// The engine, which is stopped when this is dropped.
+    /// The engine, which is stopped when this value is dropped.
     _engine: Box<dyn Send + Sync>,
 }
 
 /// A kind of index, with the engine's names for the parts of searches and answers.
 pub(crate) struct Kind {
     pub(crate) title: &'static str,
-    /// The built-in map.
+    /// The name of the built-in map.
     pub(crate) map: &'static str,
     /// Whether records are identified by their numbers, and not by their own identifiers.
     has_numbers: bool,

@@ -1,11 +1,12 @@
-//! `z3950d` in front of an index like Koha's and one like VuFind's, each compared with the same JSON sent to the engine: searches with their
-//! first ten records, and the records of a set presented by the hundred. Prints the rows of `BENCHMARKS.md`.
+//! `z3950d` in front of an index like Koha's and one like VuFind's, each compared with the same JSON sent to the
+//! engine: searches with their first ten records, and the records of a set presented by the hundred. Prints the rows
+//! of `BENCHMARKS.md`.
 //!
 //! ```sh
-//! cargo bench -p z3950-tests --bench catalogue                          # 100,000 records that it makes up
+//! cargo bench -p z3950-tests --bench catalogue                          # 100,000 artificial records
 //! cargo bench -p z3950-tests --bench catalogue -- koha                  # only Koha's index
-//! Z3950_RECORDS=10000 cargo bench -p z3950-tests --bench catalogue      # as many records
-//! Z3950_ROUNDS=9 cargo bench -p z3950-tests --bench catalogue           # as many times through the set, instead of five
+//! Z3950_RECORDS=10000 cargo bench -p z3950-tests --bench catalogue      # this number of records
+//! Z3950_ROUNDS=9 cargo bench -p z3950-tests --bench catalogue           # this number of passes through the set, instead of five
 //! ```
 
 #[path = "../engine/direct.rs"]

@@ -15,7 +15,7 @@ use z3950_tests::hex;
 /// The maximum number of octets of a response.
 const MOST_OCTETS: usize = 16 << 20;
 
-/// A session.
+/// A Z39.50 session on a socket.
 pub(crate) struct Wire {
     stream: TcpStream,
     codec: ApduCodec,

@@ -11,8 +11,8 @@ use z3950::{Client, ClientOptions, Outcome};
 /// The first argument of the benchmark that selects this program.
 pub(crate) const NAME: &str = "lookups";
 
-/// Runs with the arguments HOST DATABASE DOCID COUNT SESSIONS RECORDS; `%07d` in DOCID stands for the number of a record. If
-/// HOST begins with `http:`, SRU is used.
+/// Runs with the arguments HOST DATABASE DOCID COUNT SESSIONS RECORDS; `%07d` in DOCID is replaced by the number of a
+/// record. If HOST begins with `http:`, SRU is used.
 pub(crate) fn run(arguments: &[String]) -> ExitCode {
     let [host, database, docid, count, sessions, records] = arguments else {
         return ExitCode::from(2);

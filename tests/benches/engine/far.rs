@@ -16,7 +16,7 @@ use crate::relay::{Relay, Request};
 
 /// The number of positions, and of scans in each direction.
 const TIMES: usize = 100;
-/// The fraction of the set around which the positions are: 900,000 of a million.
+/// The relative position in the set around which records are presented: 900,000 in a set of a million.
 const PART: f64 = 0.9;
 /// The number of terms of a scan.
 const TERMS: u64 = 20;

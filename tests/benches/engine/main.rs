@@ -1,10 +1,11 @@
-//! `z3950d` in front of three nodes of OpenSearch, compared with the same JSON sent to a node: loading, searches with their first
-//! ten records, records at high positions, scans, memory, and a node killed under load. Prints the rows of `BENCHMARKS.md`.
+//! `z3950d` in front of three nodes of OpenSearch, compared with the same JSON sent to a node: loading, searches with
+//! their first ten records, records at high positions, scans, memory, and a node killed under load. Prints the rows
+//! of `BENCHMARKS.md`.
 //!
 //! ```sh
-//! cargo bench -p z3950-tests --bench engine                                  # 100,000 records that it makes up
-//! Z3950_RECORDS=1000000 cargo bench -p z3950-tests --bench engine            # as many
-//! Z3950_FILE=records.mrc cargo bench -p z3950-tests --bench engine           # those of a file in ISO 2709
+//! cargo bench -p z3950-tests --bench engine                                  # 100,000 artificial records
+//! Z3950_RECORDS=1000000 cargo bench -p z3950-tests --bench engine            # this number of records
+//! Z3950_FILE=records.mrc cargo bench -p z3950-tests --bench engine           # the records of a file in ISO 2709
 //! ```
 
 mod bulk;

@@ -1,6 +1,6 @@
-"""Searches, each of which reads a record, and how much memory the process keeps: `storm.py TARGET [COUNT]`, by default 100,000.
+"""Runs searches that each read a record, and prints the memory of the process: `storm.py TARGET [COUNT]`, by default 100,000.
 
-TARGET is a server that keeps nothing either, such as `yaz-ztest`. The first tenth warms up. Nothing is asserted.
+TARGET is a server whose memory does not grow with searches, such as `yaz-ztest`. The first tenth warms up. Nothing is asserted.
 """
 
 import resource

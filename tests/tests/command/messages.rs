@@ -1,4 +1,5 @@
-//! Tests of messages: counts in place of long lists, names beside numbers, and the place of a fault as people count.
+//! Tests of messages: counts in place of long lists, names beside numbers, and positions of faults, which count
+//! characters from 1.
 
 use std::fs;
 use std::path::Path;

@@ -3,17 +3,18 @@
 //!
 //! The output that a page shows below a command is compared with the actual output. The pages follow these rules:
 //!
-//! - A `console` block has commands after `$ ` and, optionally, their output. An `sh` block only has commands, none of which may
-//!   fail. `# exit code 3` after a command announces an exit code other than 0. A command whose output is shown may have any exit
-//!   code.
-//! - `…` stands for text that changes from run to run, and for omitted lines.
-//! - A server is started with `&` at the end of a block. The ports of `localhost` and `127.0.0.1` are replaced by free ones.
+//! - A `console` block has commands after `$ ` and, optionally, their output. An `sh` block only has commands, none
+//!   of which may fail. `# exit code 3` after a command announces an exit code other than 0. A command whose output
+//!   is shown may have any exit code.
+//! - `…` matches text that changes from run to run, and omitted lines.
+//! - A server is started with `&` at the end of a block. The ports of `localhost` and `127.0.0.1` are replaced by
+//!   free ones.
 //! - A block of TOML begins with the name of its file, `# targets.toml`; it is saved under this name.
 //! - No other machines are contacted. A block that needs them, or root, is `sh,no_run` and begins with a comment that
 //!   says so.
 //! - Lines that begin with `z3950> ` are typed at the prompt opened by the command above them, in a terminal.
-//! - If the program of a command is missing, the command and the rest of its section are skipped with a message. Commands of
-//!   `cargo` other than `cargo run` are skipped too.
+//! - If the program of a command is missing, the command and the rest of its section are skipped with a message.
+//!   Commands of `cargo` other than `cargo run` are skipped too.
 
 mod blocks;
 mod shell;
@@ -28,7 +29,7 @@ use z3950_tests::opensearch::Cluster;
 use z3950_tests::peer;
 use z3950_tests::ports::pairs_of_ports;
 
-/// The port of `z3950d` without `--listen`.
+/// The port on which `z3950d` listens without `--listen`.
 const DEFAULT_PORT: u16 = 2100;
 
 /// The ports of a search engine that is started before its page is followed.

@@ -1,5 +1,5 @@
-//! Tests for rows of `CONFORMANCE.md` that only a complete program can prove: things that it never sends or writes, and
-//! surroundings that never affect it.
+//! Tests for rows of `CONFORMANCE.md` that only a complete program can prove: data that it never sends or writes, and
+//! environments that never affect it.
 
 use std::io::ErrorKind;
 use std::net::TcpListener;

@@ -165,7 +165,7 @@ fn status(address: SocketAddr, path: &str, headers: &str) -> String {
     status.unwrap_or_default().to_owned()
 }
 
-/// The credentials `ann:secret` and `ann:wrong`.
+/// The credentials `ann:secret` and `ann:wrong`, as HTTP header fields.
 const RIGHT: &str = "Authorization: Basic YW5uOnNlY3JldA==\r\n";
 const WRONG: &str = "Authorization: Basic YW5uOndyb25n\r\n";
 

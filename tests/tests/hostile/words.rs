@@ -21,7 +21,7 @@ use crate::hostile::odd::{http_answer, serve_http};
 /// Text that changes colours, rings the bell, erases, changes the direction of writing, and forges lines.
 const EVIL: &str = "evil \u{1b}[31m\u{7}\u{9b}2J\u{202e}\u{2066}\r\nz3950d: forged\n2026-01-01T00:00:00Z  INFO forged\r\u{2028}";
 
-/// Starts a target that has this text as its name, and ends each session with such text.
+/// Starts a target that has this text as its name, and ends each session with it.
 fn closing() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -50,7 +50,7 @@ fn closing() -> SocketAddr {
     address
 }
 
-/// A database that refuses each search with such text, unescaped.
+/// A database that refuses each search with [`EVIL`], unescaped.
 struct Refusing;
 
 impl Backend for Refusing {
@@ -65,8 +65,8 @@ impl Backend for Refusing {
     }
 }
 
-/// Starts an SRU server that refuses searches in one database with such text, and in another database returns it in
-/// place of a record.
+/// Starts an SRU server that refuses searches in one database with [`EVIL`], and in another database returns this
+/// text in place of a record.
 fn of_sru() -> SocketAddr {
     let diagnostic = format!(
         "<d:diagnostic xmlns:d='http://www.loc.gov/zing/srw/diagnostic/'><d:uri>info:srw/diagnostic/1/2</d:uri>\

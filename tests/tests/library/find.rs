@@ -234,7 +234,8 @@ async fn a_fallback_is_reported_before_its_records() {
     assert_eq!(refused[1], "search refused ?");
 }
 
-/// A reader without room must return the session, so that another search can use it in the meantime.
+/// A reader that has no room for further records must return its session, so that another search can use the session
+/// in the meantime.
 #[tokio::test]
 async fn a_session_is_not_held_by_a_reader_without_room() {
     let client = Client::new();

@@ -156,8 +156,8 @@ fn audit_c7_rpn_becomes_cql() {
     }
 }
 
-/// The cases: CQL and CCL. YAZ only translates the text; our translation also keeps the attributes, as qualifiers: `WHERE` stands
-/// for the qualifiers that most clauses have, `WORD` for those of `all` and `any`.
+/// The cases: CQL and CCL. YAZ only translates the text; our translation also keeps the attributes, as qualifiers:
+/// `WHERE` represents the qualifiers that most clauses have, and `WORD` the qualifiers of `all` and `any`.
 const CQL_TO_CCL: &[(&str, &str)] = &[
     ("\"\"", "term,WHERE,exact=\"\""),
     ("x", "term,WHERE,exact=x"),

@@ -14,7 +14,7 @@ const TABLE: &str = include_str!("../../fixtures/queries/cql.tsv");
 /// The path of the properties in YAZ's package.
 const YAZ_PROPERTIES: &str = "/usr/share/yaz/etc/pqf.properties";
 
-/// Our default properties.
+/// The default properties of this project.
 const PROPERTIES: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/../asn1/src/query/cql/default.properties"

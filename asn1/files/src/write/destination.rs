@@ -9,7 +9,7 @@ use super::{Error, folder};
 /// The maximum number of symbolic links on the way to a file; the same as in Linux.
 const MAX_LINKS: usize = 40;
 
-/// The destination of a path.
+/// The destination of a path: a file or a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Destination {
     /// A file, which need not exist, by its path without links.

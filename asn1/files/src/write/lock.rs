@@ -1,4 +1,4 @@
-//! Locks, by which only one part of one process writes a file at a time.
+//! Locks that let only one part of one process write a file at a time.
 //!
 //! A lock on the file itself would be lost when the file is replaced by renaming, and would be impossible before the
 //! file exists. Therefore a file next to it, `.NAME.lock`, is locked, and removed when the lock is released. If the

@@ -91,7 +91,7 @@ pub fn choose(record: &MarcRecord, named: Option<Charset>) -> Choice {
 /// The character sets declared in a UNIMARC record: in 100 $a, the general processing data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct UnimarcSets {
-    /// The index of the field.
+    /// The index of field 100 in the record.
     pub(crate) field: usize,
     /// The offset of the sets in the body of the field, and the number of octets of 100 $a after this offset; `None`
     /// if 100 $a ends before it.

@@ -148,7 +148,7 @@ pub(super) fn composed(text: &str) -> Cow<'_, str> {
 mod tests {
     use super::*;
 
-    /// Checks a composed text. In `input`, capital letters stand for bases and all other characters for marks.
+    /// Checks a composed text. In `input`, capital letters represent bases and all other characters represent marks.
     fn check(input: &str, shared_left: bool, text: &str) {
         let mut composer = Composer::with_capacity(8, shared_left);
         for character in input.chars() {

@@ -26,10 +26,10 @@ fn parsed(octets: &Bytes) -> MarcRecord {
     iso2709::parse(octets).expect("a valid record").record
 }
 
-/// Returns our line changed to what yaz-marcdump prints, as far as the differences are intended:
+/// Converts our line to the line that yaz-marcdump prints. Only the intended differences are converted:
 /// - our leader and UNIMARC 100 $a name UTF-8, while yaz-marcdump keeps the set of the source;
-/// - we keep an unpaired half of a ligature or double tilde, while yaz-marcdump turns a left half into the double mark
-///   and drops a right half.
+/// - we keep an unpaired half of a ligature or double tilde, while yaz-marcdump turns a left half into the double
+///   mark and drops a right half.
 fn as_theirs(line: &str, theirs: &str) -> String {
     let line = line
         .replace(['\u{FE21}', '\u{FE23}'], "")

@@ -13,7 +13,7 @@ pub(super) const NAME: &str = "danMARC";
 
 const ESCAPE: u8 = b'@';
 
-/// Spacing characters, each with the combining mark that it stands for.
+/// Spacing characters, each with the combining mark that it represents.
 const SPACING: [(char, char); 12] = [
     ('^', '\u{302}'),
     ('_', '\u{332}'),

@@ -58,7 +58,7 @@ pub(super) fn decode(octets: &[u8], problems: &mut Vec<Problem>) -> Option<(Stri
     Some(composer.finish())
 }
 
-/// Begins an escape sequence.
+/// The octet that begins an escape sequence.
 pub(super) const ESCAPE: u8 = 0x1B;
 
 /// Returns the mark of ISO 6630 for an escape sequence: in seven bits, 0x88 and 0x89 are ESC H and ESC I (ISO 2022

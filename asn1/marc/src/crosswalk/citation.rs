@@ -137,7 +137,7 @@ fn texts(record: &MarcRecord, tag: &str) -> impl Iterator<Item = String> {
     fields.map(|subfield| clean(subfield.data))
 }
 
-/// Returns the numbers in a text in their normal forms; of a number with a wrong check digit, only its digits.
+/// Returns the numbers in a text in their normal forms. A number with a wrong check digit is reduced to its digits.
 fn normals(kind: NumberKind, text: &str) -> Vec<String> {
     let found = numbers(kind, text).into_iter();
     found.map(|number| number.normal).collect()

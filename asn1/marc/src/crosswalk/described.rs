@@ -9,7 +9,7 @@ use crate::record::{Field, Leader, MarcRecord};
 use crate::standard_number::{Isbn, Issn};
 use crate::text::without_separators;
 
-/// The limits for the number of elements that are read, and for their depth.
+/// The maximum number of elements that are read, and the maximum depth of nested elements.
 const MAX_ELEMENTS: usize = 20_000;
 const MAX_DEPTH: usize = 64;
 
@@ -145,7 +145,7 @@ fn plain(text: String) -> String {
 /// The data read from a record so far.
 #[derive(Debug, Default)]
 struct Description {
-    /// Leader/06.
+    /// The type of record (leader/06).
     kind: Option<u8>,
     fields: Vec<Field>,
 }

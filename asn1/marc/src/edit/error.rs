@@ -27,7 +27,7 @@ pub enum EditError {
         "{code:?} is not a subfield code: its length is {length}, and it has no blanks or control characters"
     )]
     Code {
-        /// The text.
+        /// The text that is not a valid code.
         code: String,
         /// The length of a code in characters: [`Leader::code_length`](crate::Leader::code_length).
         length: usize,

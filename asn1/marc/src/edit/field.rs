@@ -87,7 +87,7 @@ impl<'a> FieldMut<'a> {
         Ok(self)
     }
 
-    /// Removes all subfields with this code. Returns whether there were any.
+    /// Removes all subfields with this code. Returns whether any subfield was removed.
     ///
     /// # Errors
     /// [`EditError::NoSubfield`] if the field has no other subfield ([`MarcRecord::remove`] removes such fields), and
@@ -133,8 +133,8 @@ impl<'a> FieldMut<'a> {
         Ok(self)
     }
 
-    /// Sets the indicators; a space stands for a blank: `set_indicators("1 ")`. There must be two, or as many as the
-    /// field has.
+    /// Sets the indicators; a space means a blank: `set_indicators("1 ")`. There must be two, or as many as the field
+    /// has.
     ///
     /// # Errors
     /// [`EditError::Indicators`], and [`EditError::ControlField`].

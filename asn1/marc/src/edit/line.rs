@@ -9,7 +9,7 @@ use crate::record::{Field, Tag};
 #[error("{text:?} is not a field such as '852 __ $a Main library' or '003 DE-1': {reason}")]
 #[non_exhaustive]
 pub struct FieldError {
-    /// The text.
+    /// The text that is not a field.
     pub text: String,
     /// A description of the fault.
     pub reason: &'static str,

@@ -494,7 +494,7 @@ impl Stretch {
         stretches
     }
 
-    /// Returns the stretch that begins at `start`, if no entry has been given it.
+    /// Returns the stretch that begins at `start`, unless it has already been assigned to an entry.
     fn starting(stretches: &mut [Stretch], start: usize) -> Option<&mut Stretch> {
         let index = stretches
             .binary_search_by_key(&start, |stretch| stretch.place.start)

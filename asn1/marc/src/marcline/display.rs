@@ -115,7 +115,7 @@ fn is_indicator(octet: &u8) -> bool {
     octet.is_ascii_digit() || matches!(octet, b' ' | b'_' | b'#' | b'\\')
 }
 
-/// Returns a blank for an octet that stands for a blank, and any other octet unchanged.
+/// Returns a blank for an octet that represents a blank, and any other octet unchanged.
 fn blank(octet: u8) -> u8 {
     if matches!(octet, b'_' | b'#' | b'\\') {
         b' '

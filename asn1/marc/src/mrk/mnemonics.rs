@@ -45,7 +45,7 @@ const MARKS: [&str; 14] = [
 /// The length of the longest mnemonic with its closing brace: `softsign}`.
 const MOST_NAME: usize = 9;
 
-/// Whether a backslash in the text stands for a space.
+/// Whether a backslash in the text represents a space.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Blanks {
     Backslash,

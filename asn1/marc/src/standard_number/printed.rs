@@ -25,8 +25,8 @@ pub enum NumberKind {
 pub struct PrintedNumber<'t> {
     /// The number as written, without the text around it.
     pub written: &'t str,
-    /// The number in its normal form: an ISBN with 13 digits, an ISSN with its hyphen. Of a number with a wrong check
-    /// digit, only the digits.
+    /// The number in its normal form: an ISBN with 13 digits, an ISSN with its hyphen. A number with a wrong check
+    /// digit is reduced to its digits.
     pub normal: String,
     /// Whether the check digit is correct. Numbers without a check digit are valid.
     pub is_valid: bool,

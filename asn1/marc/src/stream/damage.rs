@@ -7,7 +7,7 @@ use crate::Leader;
 use crate::random::Random;
 
 const RECORDS: usize = 1200;
-/// One of this many records is damaged.
+/// One in this many records is damaged.
 const RATE: usize = 10;
 
 #[test]

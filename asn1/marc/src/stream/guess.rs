@@ -9,7 +9,7 @@ use crate::marcline;
 use crate::record::number;
 
 impl InputForm {
-    /// Every form.
+    /// All forms.
     pub const ALL: [Self; 5] = [Self::Marc, Self::MarcXml, Self::Json, Self::Mrk, Self::Line];
 
     /// Returns the name of the form: `marc`, `marcxml`, `json`, `mrk` or `line`.

@@ -9,12 +9,12 @@ use bytes::{Bytes, BytesMut};
 use crate::record::MarcRecord;
 use crate::remarks::Remarks;
 
-/// The character for octet 0 of a text that is not UTF-8; the characters after it stand for the octets from 0x80 up.
+/// The character for octet 0 of a text that is not UTF-8; the characters after it represent the octets from 0x80 up.
 const BASE: u32 = 0x10_FF00;
 /// The octets with which all of these characters begin in UTF-8.
 const BEGIN: [u8; 2] = [0xF4, 0x8F];
 
-/// Returns the text of a record, and whether it has characters that stand for octets.
+/// Returns the text of a record, and whether it has characters that represent octets.
 pub(super) fn text<'a>(octets: &'a Bytes, remarks: &mut Remarks) -> (Cow<'a, str>, bool) {
     let error = match std::str::from_utf8(octets) {
         Ok(text) => return (text.into(), false),
@@ -30,7 +30,7 @@ pub(super) fn text<'a>(octets: &'a Bytes, remarks: &mut Remarks) -> (Cow<'a, str
     (text.into(), true)
 }
 
-/// Returns the record with the octets in place of the characters that stand for them.
+/// Returns the record with the octets in place of the characters that represent them.
 pub(super) fn restored(mut record: MarcRecord, has_octets: bool) -> MarcRecord {
     if has_octets {
         for field in &mut record.fields {
@@ -42,7 +42,7 @@ pub(super) fn restored(mut record: MarcRecord, has_octets: bool) -> MarcRecord {
     record
 }
 
-/// Returns the body with octets in place of the characters that stand for them; `None` if there are no such
+/// Returns the body with octets in place of the characters that represent them; `None` if there are no such
 /// characters.
 fn octets_of(body: &[u8]) -> Option<Bytes> {
     body.windows(BEGIN.len()).find(|pair| *pair == BEGIN)?;

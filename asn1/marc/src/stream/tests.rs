@@ -122,7 +122,7 @@ fn compressed_inputs_are_refused() {
     }
 }
 
-/// Checks a template, in which `WHOLE` stands for a sound record taken from a document of the form.
+/// Checks a template, in which `WHOLE` is replaced by a sound record taken from a document of the form.
 fn damaged(form: InputForm, output: Form, template: &str, expected: &[&str]) {
     let mut whole = Vec::new();
     output.write(&record("x"), &mut whole).expect("short");
@@ -297,8 +297,8 @@ fn audit_a5_xml_other_than_marcxml_is_damage() {
     }
 }
 
-/// Checks a template, in which `WHOLE` stands for a sound record. The part between `⟦` and `⟧` must be reported as one
-/// gap.
+/// Checks a template, in which `WHOLE` is replaced by a sound record. The part between `⟦` and `⟧` must be reported
+/// as one gap.
 fn gaps(template: &str) {
     let whole = String::from_utf8(document(Form::MarcXml, &["x"])).expect("text");
     let whole = whole

@@ -31,7 +31,8 @@ pub enum RecordWriterError {
 }
 
 impl<W: Write> RecordWriter<W> {
-    /// Creates a writer. Each record is written at once, so a file should be behind a [`BufWriter`](io::BufWriter).
+    /// Creates a writer. Each record is written at once, so a file should be wrapped in a
+    /// [`BufWriter`](io::BufWriter).
     pub fn new(output: W, form: Form) -> Self {
         Self {
             output,

@@ -232,7 +232,7 @@ pub struct BibError {
 pub(super) struct Qualifier {
     pub(super) name: String,
     pub(super) attributes: Vec<Attribute>,
-    /// The names of the qualifiers that an alias stands for; empty if this is not an alias.
+    /// The names of the qualifiers that an alias refers to; empty if this is not an alias.
     pub(super) alias_of: Vec<String>,
 }
 

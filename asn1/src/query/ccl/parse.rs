@@ -50,7 +50,7 @@ pub(super) type Qualifiers<'b> = Rc<[&'b Qualifier]>;
 pub(super) struct Tree {
     pub(super) rpn: RpnStructure,
     pub(super) depth: usize,
-    /// The number of octets that the part takes of [`MAX_WRITTEN_OUT`].
+    /// The size of this part in octets, which counts towards [`MAX_WRITTEN_OUT`].
     pub(super) size: usize,
 }
 

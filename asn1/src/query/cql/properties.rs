@@ -15,9 +15,9 @@ const DEFAULT: &str = include_str!("default.properties");
 /// The translation of CQL to attributes.
 ///
 /// A property is `index.SET.NAME`, `relation.NAME`, `relationModifier.NAME`, `structure.RELATION`,
-/// `position.first|last|firstAndLast|any`, `truncation.left|right|both|none|z3958|cql`, `always`, or `set.PREFIX = URI`
-/// and `set = URI` for the context sets. `*` as the last part stands for any name, and `*` in a value stands for that
-/// name. Case does not matter in names. If several properties have the same name, the first one applies.
+/// `position.first|last|firstAndLast|any`, `truncation.left|right|both|none|z3958|cql`, `always`, or `set.PREFIX =
+/// URI` and `set = URI` for the context sets. `*` as the last part matches any name, and `*` in a value is replaced
+/// by that name. Case does not matter in names. If several properties have the same name, the first one applies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Properties {
     entries: Vec<Property>,

@@ -270,7 +270,7 @@ impl<'a> Translator<'a> {
         ))
     }
 
-    /// Returns the attributes of an index. If the index is a modifier's, it may have no context set.
+    /// Returns the attributes of an index. The index of a modifier may lack a context set.
     fn index(
         &self,
         word: &Word,
@@ -316,7 +316,8 @@ impl<'a> Translator<'a> {
         Some(format!("{set}.{other}"))
     }
 
-    /// Returns the clause. If its modifiers have values, these are operands combined with it by proximity.
+    /// Combines the clause with the modifiers that have values. Each of these becomes an operand, joined by
+    /// proximity.
     fn with_values(
         &mut self,
         clause: RpnStructure,
@@ -406,7 +407,7 @@ fn not_a_modifier(modifier: &Modifier) -> QueryError {
     kind.at(modifier.name.offset)
 }
 
-/// Returns whether an index of the context set `cql` stands for a result set: `resultSet` in YAZ, and other names in
+/// Returns whether an index of the context set `cql` refers to a result set: `resultSet` in YAZ, and other names in
 /// the versions of the context set.
 fn is_result_set(name: &str) -> bool {
     ["resultSet", "resultSetId", "resultSetName"]

@@ -29,7 +29,7 @@ fn is_year(year: &str) -> bool {
     year.len() == 4 && year.bytes().all(|octet| octet.is_ascii_digit())
 }
 
-/// Returns whether a term is a year, or an ISO 8601 date in one.
+/// Returns whether a term is a year or an ISO 8601 date.
 pub(super) fn is_moment(term: &str) -> bool {
     is_year(term)
         || term

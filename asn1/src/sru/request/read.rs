@@ -135,7 +135,7 @@ impl<'a> Fields<'a> {
         (self.version != Version::V2_0).then(|| self.take(name))?
     }
 
-    /// Takes the value of a parameter as a number of 64 bits that is at least `least`.
+    /// Takes the value of a parameter as a 64-bit number that is at least `least`.
     fn number(&mut self, name: &str, least: u64) -> Option<u64> {
         let value = self.take(name)?;
         let digits = value.trim();
@@ -363,7 +363,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// The number of digits in the largest number of 64 bits.
+/// The number of digits in the largest 64-bit number.
 const MAX_DIGITS: usize = 20;
 
 /// The maximum number of characters of a name or value shown in a diagnostic.

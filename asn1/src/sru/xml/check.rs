@@ -12,14 +12,14 @@ use super::names::{NamespaceScope, is_qualified_name, is_simple_name, local_part
 use super::{XmlError, XmlReader};
 use crate::sru::SruLimits;
 
-/// The facts about a well-formed document.
+/// The outermost element of a document that is well-formed.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::sru) struct CheckedDocument {
-    /// The range of its outermost element, without the parts before and after it.
+    /// The range of the element, without the parts of the document before and after it.
     pub(in crate::sru) element: Range<usize>,
-    /// The namespace of this element; may be empty.
+    /// The namespace of the element; may be empty.
     pub(in crate::sru) namespace: String,
-    /// The name of this element, without a prefix.
+    /// The name of the element, without a prefix.
     pub(in crate::sru) name: String,
 }
 
@@ -152,6 +152,8 @@ fn check_tag(
     check_distinct(expanded)
 }
 
+/// Checks that no name occurs twice.
+///
 /// # Errors
 /// Fails for an attribute that occurs twice.
 fn check_distinct<T: Ord>(mut names: Vec<T>) -> Result<(), String> {

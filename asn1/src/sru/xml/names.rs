@@ -80,6 +80,8 @@ impl NamespaceScope {
         }
     }
 
+    /// Checks that the prefix of a name is declared.
+    ///
     /// # Errors
     /// The prefix of the name, if it is not declared.
     pub(super) fn check(&self, name: &str) -> Result<(), String> {

@@ -13,8 +13,9 @@ use crate::sru::SruLimits;
 
 /// Returns the document in UTF-8, without a byte order mark.
 ///
-/// A document that is not UTF-8 is decoded from the encoding that it declares, or from ISO 8859-1 if it declares none. If most of its
-/// characters outside of ASCII are UTF-8, only the octets that are not become U+FFFD: one record cannot garble the others.
+/// A document that is not UTF-8 is decoded from the encoding that it declares, or from ISO 8859-1 if it declares
+/// none. If most of its characters outside of ASCII are UTF-8, only the octets that are not UTF-8 become U+FFFD, so
+/// that one faulty record does not garble the others.
 pub(in crate::sru) fn document(octets: Bytes, limits: &SruLimits) -> Result<Bytes, XmlError> {
     if octets.len() > limits.document {
         return Err(XmlError::TooLong {
@@ -37,7 +38,7 @@ pub(in crate::sru) fn document(octets: Bytes, limits: &SruLimits) -> Result<Byte
     Ok(octets.slice(mark..))
 }
 
-/// Returns whether more characters outside of ASCII are valid in UTF-8 than octets are not.
+/// Returns whether the valid UTF-8 characters outside of ASCII outnumber the octets that are not valid UTF-8.
 fn is_mostly_utf8(octets: &[u8]) -> bool {
     let (mut valid, mut invalid) = (0_usize, 0_usize);
     for chunk in octets.utf8_chunks() {

@@ -55,13 +55,13 @@ pub(super) struct TermsAnswer {
     pub(super) missing: Option<String>,
 }
 
-/// The reason why an engine does not have an answer.
+/// The reason why an engine did not give a usable answer.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub(super) enum AskError {
     /// The request failed.
     #[error("{0}")]
     Failed(#[from] Failure),
-    /// The answer has another form than expected.
+    /// The answer does not have the expected form.
     #[error("an answer without {0}")]
     Malformed(&'static str),
     /// The query has too many words or terms for the engine.

@@ -10,12 +10,12 @@ use z3950_server::marc::{Field, MarcRecord, iso2709};
 
 use super::link::fake::{FakeAnswer, FakeRequest};
 
-/// Searches; returns the condition if the search is refused.
+/// Searches a database; returns the condition of the diagnostic if the search is refused.
 pub(super) async fn searched(database: &impl Backend, pqf: &str) -> Result<Found, i64> {
     with_set(database, pqf, None).await
 }
 
-/// Searches, with `set` as the result set that the query may name.
+/// Searches a database with `set` as the result set that the query may name.
 pub(super) async fn with_set(
     database: &impl Backend,
     pqf: &str,
@@ -30,7 +30,7 @@ pub(super) async fn with_set(
     found.map_err(|why| why.condition)
 }
 
-/// Returns the number of records found and of failed sources, or a condition.
+/// Returns the number of records found and of failed sources, or the condition of the diagnostic.
 pub(super) async fn outcome(database: &impl Backend, pqf: &str) -> Result<(usize, usize), i64> {
     let found = searched(database, pqf).await?;
     let sources = found.sources.iter();
@@ -38,7 +38,7 @@ pub(super) async fn outcome(database: &impl Backend, pqf: &str) -> Result<(usize
     Ok((found.hits.len(), failed.count()))
 }
 
-/// Presents records; returns the identifier of each, or its condition.
+/// Presents records; returns the identifier of each, or the condition of its diagnostic.
 pub(super) async fn presented(
     database: &impl Backend,
     hits: &Hits,

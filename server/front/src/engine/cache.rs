@@ -7,13 +7,14 @@ use z3950_server::lock;
 
 use super::records::HeldRecord;
 
-/// The maximum number of octets of the records that a database keeps until they are retrieved.
+/// The maximum size of the record cache of a database, in octets.
 const CACHE_OCTETS: usize = 16 << 20;
 
 /// The place of a record: the number of a set, and the position.
 pub(super) type CachePlace = (u64, u32);
 
-/// Records of all sets, up to a number of octets; the oldest records are dropped first.
+/// A cache for the records of all result sets of a database, with a maximum size in octets; the oldest records
+/// are dropped first.
 #[derive(Debug)]
 pub(super) struct RecordCache {
     most: usize,

@@ -29,7 +29,7 @@ pub use self::look::{FittingMap, Look, look};
 pub use self::map::{CatalogueEngine, CatalogueMap, CatalogueMapError};
 pub use self::offer::MissingField;
 
-/// A catalogue: its name, where its index is, and how long to wait for answers.
+/// The options of a catalogue: its name, the location of its index, and the time limits.
 pub type CatalogueOptions = super::EngineOptions;
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! Type-1 queries as clauses: what to find, independently of the engine's language (Z39.50-2003 §3.7.1). A single term becomes a
-//! leaf, whose type depends on the kind of index. A query that is too large or too deep for an engine is refused here, before any
-//! request is sent.
+//! Type-1 queries as clauses, which describe the records to find independently of the engine's language (Z39.50-2003
+//! §3.7.1). A single term becomes a leaf, whose type depends on the kind of index. A query that is too large or too
+//! deep for an engine is refused here, before any request is sent.
 
 pub(super) mod spans;
 
@@ -48,10 +48,12 @@ pub(super) trait Leaf: Clone + Send + Sync + 'static {
     /// Returns the approximate number of octets that the leaf takes in memory in addition to its own size.
     fn octets(&self) -> usize;
 
-    /// Adds another condition, so that this one holds if either of them did. Returns the other condition if they
-    /// cannot be joined.
+    /// Joins another condition to this one, which then holds if either of them did. Returns the other condition if
+    /// they cannot be joined.
     fn join(&mut self, other: Self) -> Option<Self>;
 
+    /// Checks that the leaf is not too large for the engine.
+    ///
     /// # Errors
     /// Condition 31 for a list that is too long for the engine.
     fn check(&self) -> Result<(), Diagnostic>;
@@ -168,6 +170,8 @@ impl<L: Leaf> Clause<L> {
         size_of::<Self>() + more
     }
 
+    /// Returns the clause unless it is too large.
+    ///
     /// # Errors
     /// Condition 31 for a clause that is too large for an engine.
     pub(super) fn bounded(self) -> Result<Self, Diagnostic> {
@@ -238,19 +242,19 @@ impl Size {
     }
 }
 
-/// A query as a clause.
+/// The result of translating a query to a clause.
 #[derive(Clone, Debug)]
 pub(super) struct Translated<L> {
-    /// The records that it finds.
+    /// The condition on the records that the query finds.
     pub(super) clause: Clause<L>,
     /// Its terms from the left, each with its own clause; empty if they are not needed.
     pub(super) terms: Vec<(AttributesPlusTerm, Clause<L>)>,
 }
 
-/// A part of a query.
+/// The result of translating a part of a query.
 pub(super) struct Found<L, P> {
     pub(super) clause: Clause<L>,
-    /// Its places in records, if it can be an operand of a proximity.
+    /// The positions of its matches in records, if it can be an operand of a proximity.
     pub(super) places: Option<P>,
 }
 
@@ -263,7 +267,7 @@ impl<L, P> Found<L, P> {
     }
 }
 
-/// Converts terms for an index.
+/// Translates the terms of a query for the indexes of a database.
 pub(super) trait TermReader {
     /// The type of leaf that a term becomes.
     type Leaf: Leaf;

@@ -66,7 +66,8 @@ impl<D: EngineDatabase> Pages<'_, D> {
         Ok(self.part(page).await?.hits)
     }
 
-    /// Returns a number from which a page that begins at a position is within the window.
+    /// Returns a number, such that the page at position `start` is within the window if the engine counts from this
+    /// number.
     ///
     /// # Errors
     /// Condition 13 if there is no such number, because too many records have the same one.

@@ -14,20 +14,20 @@ use crate::trouble::Trouble;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServerCounts {
-    /// Its address: `HOST:PORT`.
+    /// The address of the server: `HOST:PORT`.
     pub server: String,
-    /// The number of requests that it did not answer.
+    /// The number of requests that the server did not answer.
     pub failures: u64,
-    /// Whether it answered the last request; `true` before the first one.
+    /// Whether the server answered the last request; `true` before the first one.
     pub is_up: bool,
 }
 
 /// The health of a database in an engine.
 #[derive(Debug, Default)]
 pub(super) struct DatabaseHealth {
-    /// Requests that were not answered.
+    /// The logging of requests that were not answered.
     unanswered: Trouble,
-    /// Answers from which records are missing.
+    /// The logging of answers from which records are missing.
     partial: Trouble,
     records: Mutex<RecordCount>,
 }
@@ -37,7 +37,7 @@ pub(super) struct DatabaseHealth {
 struct RecordCount {
     /// The time of the last count; `None` before the first one.
     asked: Option<Instant>,
-    /// The number, if all parts of the index were counted.
+    /// The number of records, if all parts of the index were counted.
     known: Option<u64>,
 }
 

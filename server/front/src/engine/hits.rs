@@ -1,5 +1,6 @@
-//! The records found, as a clause, order and count. Pages are fetched when they are presented; a small set then keeps the
-//! identifiers of its records, so that their positions do not change when records are added or deleted.
+//! Result sets of an engine, each stored as a clause, an order and a count. Pages are fetched when they are
+//! presented; a small set then keeps the identifiers of its records, so that their positions do not change when
+//! records are added or deleted.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -53,14 +54,14 @@ impl ResultSets {
         })
     }
 
-    /// Returns the list, if it belongs to this database.
+    /// Returns the records of a result set, if the set belongs to this database.
     pub(super) fn own<'h, L: Leaf>(&self, hits: &'h Hits) -> Option<&'h EngineHits<L>> {
         let known: &EngineHits<L> = hits.downcast()?;
         Arc::ptr_eq(&known.origin, &self.origin).then_some(known)
     }
 }
 
-/// The records found.
+/// A result set of an engine.
 pub(super) struct EngineHits<L: Leaf> {
     origin: Arc<()>,
     /// The unique number of the set within the database.
@@ -89,7 +90,7 @@ impl<L: Leaf> EngineHits<L> {
         self.first.get(place)?.record.clone()
     }
 
-    /// Returns the octets of the longest record that was returned with the search; `None` if no record was.
+    /// Returns the size in octets of the longest record that was returned with the search; `None` if no record was.
     pub(super) fn longest_first(&self) -> Option<usize> {
         let records = self.first.iter().filter_map(|hit| hit.record.as_ref());
         records.map(HeldRecord::octets).max()
@@ -100,7 +101,7 @@ impl<L: Leaf> EngineHits<L> {
         self.count <= MOST_KEPT
     }
 
-    /// Returns the identifiers of its records, if they are known.
+    /// Returns the identifiers of the records, if they are known.
     pub(super) fn known_ids(&self) -> Option<&Arc<[L::Id]>> {
         self.ids.get()
     }
@@ -144,7 +145,7 @@ impl<L: Leaf> HitList for EngineHits<L> {
         positions.map(RecordId).collect()
     }
 
-    /// Includes the identifiers that the list may keep later.
+    /// Returns the size in memory, including the identifiers that the set may keep later.
     fn octets(&self) -> usize {
         let first = self.first.iter().map(|hit| {
             let record = hit.record.as_ref().map_or(0, HeldRecord::octets);

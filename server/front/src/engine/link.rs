@@ -22,7 +22,7 @@ use self::address::{ClusterAccess, ClusterAddress};
 use self::server::Server;
 use crate::engine::health::ServerCounts;
 
-/// The reason why a request does not have a usable answer.
+/// The reason why a request has no usable answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Failure {
     /// The server does not accept connections, or closed one before the request was sent.
@@ -128,7 +128,7 @@ pub(crate) const CHANGE_TIME: Duration = Duration::from_secs(120);
 /// The maximum number of octets of the answer to a change.
 const MOST_CHANGED: usize = 1 << 20;
 
-/// The servers of a cluster.
+/// A link to the servers of a cluster.
 #[derive(Debug)]
 pub(crate) struct Link {
     servers: Vec<Server>,
@@ -360,7 +360,7 @@ const SETTLING_TIMES: [Duration; 3] = [
     Duration::from_secs(1),
 ];
 
-/// The servers that may get a request that a server did not answer.
+/// The choice of a server for a request that another server did not answer.
 enum Next {
     /// Any other server, because this one has not received the request.
     Any,

@@ -33,7 +33,8 @@ pub use super::link::address::{
     ClusterAccess, ClusterAddress, ClusterAddressError, ClusterCredentials, ClusterCredentialsError,
 };
 
-/// A database in an index of OpenSearch: its name, the location of its records, and the time limits.
+/// The options of a database in an index of OpenSearch: its name, the location of its records, and the time
+/// limits.
 pub type ClusterOptions = super::EngineOptions;
 
 #[cfg(test)]

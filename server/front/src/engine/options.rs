@@ -9,17 +9,17 @@ use z3950_server::memory::index_map::XML_ELEMENT_SETS;
 
 use super::link::address::{ClusterAccess, ClusterAddress};
 
-/// A database in an engine: its name, the location of its index, and the time limits.
+/// The options of a database in an engine: its name, the location of its index, and the time limits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EngineOptions {
     /// The name of the database.
     pub name: String,
-    /// The title.
+    /// The title of the database for people.
     pub title: Option<String>,
-    /// The description.
+    /// The description of the database for people.
     pub description: Option<String>,
-    /// Servers of one engine, which all have the same index; they take turns.
+    /// The servers of one engine, all of which have the same index; requests are sent to them in turn.
     pub addresses: Vec<ClusterAddress>,
     /// The credentials for the servers, and the certificates that the servers must present.
     pub access: ClusterAccess,
@@ -53,7 +53,7 @@ impl EngineOptions {
         }
     }
 
-    /// Returns the name of the index or alias; empty without an address.
+    /// Returns the name of the index or alias; empty if there is no address.
     pub fn index(&self) -> &str {
         self.addresses.first().map_or("", |first| &first.index)
     }

@@ -20,7 +20,7 @@ const SHORT_OCTETS: usize = 16 << 10;
 /// If the records of a response have more octets than this, the remaining records are fetched one by one, because few
 /// responses have room for them.
 const MOST_FETCHED: usize = 4 << 20;
-/// Engines count to positions before this one very quickly; beyond it, each page takes longer than the previous one.
+/// The position up to which engines count very quickly; beyond it, each page takes longer than the previous one.
 const NEAR: usize = 1_000;
 
 /// Fetches the records of a response that are not cached.
@@ -94,8 +94,10 @@ pub(super) struct Pages<'a, D: EngineDatabase> {
 }
 
 impl<'a, D: EngineDatabase> Pages<'a, D> {
+    /// Creates the pages of a result set.
+    ///
     /// # Errors
-    /// Condition 14 for a result set that is not of this database.
+    /// Condition 14 for a result set that does not belong to this database.
     fn new(database: &'a D, hits: &'a Hits) -> Result<Self, Diagnostic> {
         let hits = database.sets().own(hits).ok_or_else(foreign)?;
         Ok(Self { database, hits })
@@ -242,6 +244,8 @@ impl<'a, D: EngineDatabase> Pages<'a, D> {
         Ok(answer)
     }
 
+    /// Checks that the same parts of the index answer as at the search, if some parts were missing then.
+    ///
     /// # Errors
     /// Condition 109 if the answer comes from other parts of the index than the answer to the search.
     async fn check_parts(&self) -> Result<(), Diagnostic> {
@@ -252,7 +256,7 @@ impl<'a, D: EngineDatabase> Pages<'a, D> {
     }
 }
 
-/// The position of a record, by which result sets of an engine identify it.
+/// Returns the position of a record, by which result sets of an engine identify it.
 fn position_of(RecordId(position): RecordId) -> Option<u32> {
     u32::try_from(position).ok()
 }

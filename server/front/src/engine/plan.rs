@@ -11,7 +11,7 @@ pub(super) struct Plan<'a, L: Leaf> {
     /// The sort keys, the most significant first; the last one is the identifier or number, so that the order is
     /// always the same.
     pub(super) order: &'a [OrderBy<L::SortKey>],
-    /// The records of the answer.
+    /// The range of records to return.
     pub(super) page: Page<'a>,
     /// The facets to count.
     pub(super) facets: &'a [FacetOf<L::Counted>],
@@ -35,14 +35,14 @@ impl<'a, L: Leaf> Plan<'a, L> {
     }
 }
 
-/// The records of an answer.
+/// The range of records in an answer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Page<'a> {
-    /// Where the records begin.
+    /// The point at which the range begins.
     pub(super) start: PageStart<'a>,
-    /// The number of records to leave out from there.
+    /// The number of records to skip from there.
     pub(super) skip: usize,
-    /// The number of records.
+    /// The maximum number of records to return.
     pub(super) rows: usize,
     /// Whether to return the records themselves, and not only their numbers.
     pub(super) with_records: bool,
@@ -59,7 +59,7 @@ impl Page<'_> {
     }
 }
 
-/// Where a page begins.
+/// The point at which a range of records begins.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) enum PageStart<'a> {
     /// At the first record.

@@ -2,7 +2,7 @@
 //!
 //! | form | kept by |
 //! |---|---|
-//! | ISO 2709 in base64 | the own index; Koha, with line ends |
+//! | ISO 2709 in base64 | the index of this server; Koha, with line ends |
 //! | MARC-in-JSON, as an object | Koha |
 //! | MARCXML, alone or in a collection | Koha, VuFind, Blacklight |
 //! | ISO 2709, also with `#29;`, `#30;` and `#31;` for its separators | VuFind |
@@ -30,7 +30,7 @@ pub(super) enum HeldRecord {
     Xml(String),
     /// A record in MARC-in-JSON.
     Json(Value),
-    /// There is no MARC record, for this reason.
+    /// No MARC record could be read, for this reason.
     Unreadable(&'static str),
 }
 

@@ -17,7 +17,8 @@ use super::options::EngineOptions;
 use super::pages::Pages;
 use super::plan::{FacetOf, Page, Plan};
 
-/// The number of records that are fetched with a search even if it requests none: most clients read them next.
+/// The number of records that are fetched with a search even if it requests none, because most clients read them
+/// next.
 pub(super) const FIRST_RECORDS: usize = 10;
 /// The maximum number of records that are fetched with a search.
 const MOST_FIRST_RECORDS: usize = 100;
@@ -30,7 +31,7 @@ const ESTIMATE: &str = "the counts of facets are estimates";
 
 /// The features of an index other than terms.
 pub(super) trait IndexReader: TermReader + Send + Sync {
-    /// Returns the field that a facet counts; `None` if the index does not have such a facet.
+    /// Returns the field that a facet counts; `None` if the index does not have this facet.
     fn counted(&self, attributes: &AttributeList) -> Option<<Self::Leaf as Leaf>::Counted>;
 
     /// Returns the sort key of an index, and the condition that a record has a value for it.

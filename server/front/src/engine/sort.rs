@@ -54,7 +54,7 @@ pub(super) async fn sorted<D: EngineDatabase>(
     }
 }
 
-/// Parses a key.
+/// Converts a sort key of a request to a sort key of the engine.
 async fn order_of<D: EngineDatabase>(
     database: &D,
     reader: &D::Reader,
@@ -91,6 +91,8 @@ async fn order_of<D: EngineDatabase>(
     })
 }
 
+/// Checks that all records have a value to sort by.
+///
 /// # Errors
 /// Condition 213 if a record does not have a value; 109 if this is not known.
 async fn refuse_missing<D: EngineDatabase>(

@@ -58,7 +58,7 @@ pub enum IndexNameError {
     /// No index has this name.
     #[error("there is no index {0}")]
     Unknown(String),
-    /// The index contains octets.
+    /// The index does not contain text, but octets.
     #[error("the index {0} is for searches only")]
     Octets(String),
     /// The name occurs twice.

@@ -16,8 +16,8 @@ pub struct GatewayTargets {
     named: Vec<NamedTarget>,
     /// Whether all servers at public addresses are allowed, at the default ports of the schemes.
     pub open: bool,
-    /// The names of the server itself, each with a port; `None` stands for the ports of the listeners and the default ports of
-    /// the schemes.
+    /// The names of the server itself, each with a port; `None` means the ports of the listeners and the default
+    /// ports of the schemes.
     own: Vec<(Host, Option<u16>)>,
 }
 
@@ -127,8 +127,8 @@ impl GatewayTargets {
         }
     }
 
-    /// Adds a name of the server itself, `host` or `host:port`. A name without a port stands for the ports of the listeners and
-    /// for the default port of each scheme, which may be forwarded to a listener.
+    /// Adds a name of the server itself, `host` or `host:port`. A name without a port means the ports of the
+    /// listeners and for the default port of each scheme, which may be forwarded to a listener.
     ///
     /// # Errors
     /// The name does not contain a host.

@@ -131,7 +131,7 @@ pub(super) fn told(
     response
 }
 
-/// Returns a successful answer.
+/// Returns the HTTP answer with these contents.
 pub(super) fn answer(content: &GatewayContent, docid: &[u8]) -> Response<WebBody> {
     let mut response = with_type(StatusCode::OK, content.media_type, content.octets.clone());
     if let Some(extension) = content.extension {

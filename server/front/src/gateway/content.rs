@@ -95,8 +95,8 @@ pub(super) fn of_record(
     }
 }
 
-/// Creates the contents for a Gopher item. An item that is not text is given a type that browsers never show, whatever its own
-/// type.
+/// Creates the contents for a Gopher item. An item that is not text always gets a media type that browsers never
+/// display.
 pub(super) fn of_gopher(reply: &Reply, is_raw: bool) -> Option<GatewayContent> {
     Some(match &reply.body {
         _ if is_raw => return GatewayContent::file(OCTETS, "bin", reply.octets.clone()),

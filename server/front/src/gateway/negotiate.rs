@@ -63,7 +63,7 @@ pub(crate) struct Accept(Vec<MediaRange>);
 struct MediaRange {
     kind: String,
     subtype: String,
-    /// The weight in thousandths.
+    /// The weight of the range, in thousandths.
     weight: u16,
 }
 

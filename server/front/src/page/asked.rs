@@ -12,7 +12,7 @@ use crate::text::cut;
 /// The interpretation of the text that was typed.
 #[derive(Clone, Debug)]
 pub(super) enum PageQuery {
-    /// Identifiers. The first one that finds something counts.
+    /// Identifiers, of which the first that finds records is used.
     Identifiers(Vec<Identifier>),
     /// A query, and its language.
     Query(Box<Query>, Language),
@@ -22,8 +22,8 @@ pub(super) enum PageQuery {
 const TAKEN: usize = 1000;
 
 impl PageQuery {
-    /// Interprets the text that was typed. Without a prefix such as `cql:`, it may be identifiers; [`Language::of_typed`]
-    /// knows the language of a query.
+    /// Interprets the text that was typed. Without a prefix such as `cql:`, it may consist of identifiers; otherwise,
+    /// [`Language::of_typed`] determines the language of the query.
     ///
     /// # Errors
     /// The reason why the query is malformed, with the place of the fault in characters from 1.

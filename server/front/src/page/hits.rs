@@ -168,8 +168,8 @@ impl PageSearch {
     }
 
     /// Searches all databases. Yields the answer of each database as soon as it arrives, with its index in
-    /// [`targets`](Self::targets) and its records as OPAC records. If only the best record of all is requested, databases that
-    /// found something are yielded once it is chosen.
+    /// [`targets`](Self::targets) and its records as OPAC records. If only the best record of all is requested, the
+    /// databases that found records are yielded after it has been chosen.
     pub(super) fn answers(
         &self,
         start: u64,

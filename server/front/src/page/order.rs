@@ -41,7 +41,7 @@ impl ListOrder {
         }
     }
 
-    /// Returns the keys for Sort.
+    /// Returns the keys of a Sort request for this order.
     pub(super) fn keys(self) -> Vec<SortKeySpec> {
         let key = match self {
             Self::Title => "title",

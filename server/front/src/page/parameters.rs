@@ -28,7 +28,7 @@ pub(super) struct Parameters {
     pub(super) start: Option<u64>,
     /// The position of the record to show on its own page, from 1.
     pub(super) at: Option<u64>,
-    /// The format of a download.
+    /// The name of the file format of a download.
     pub(super) format: Option<String>,
     /// Whether a download has all records found; otherwise it has those of the list.
     pub(super) has_all: bool,

@@ -257,7 +257,7 @@ struct ResultsEnd {
     /// The number of databases that have not answered.
     failures: usize,
     downloads: Vec<ShownDownload>,
-    /// The name of the downloads.
+    /// The name of the searched databases in the menu of downloads.
     name: &'static str,
 }
 

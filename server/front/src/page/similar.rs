@@ -1,8 +1,9 @@
-//! Finds terms similar to a word in a sorted list of terms without reading all of it: after each term, it computes the least text
-//! that the next similar term can have, as when a dictionary is intersected with a Levenshtein automaton.
+//! Finds terms similar to a word in a sorted list of terms without reading all of it: after each term, it computes
+//! the smallest string, in the order of the list, that the next similar term can be, as when a dictionary is
+//! intersected with a Levenshtein automaton.
 //!
-//! The distance is the number of characters that are inserted, removed, replaced, or exchanged with their neighbour (the
-//! Damerau-Levenshtein distance, in which no character is changed twice).
+//! The distance is the number of characters that are inserted, removed, replaced, or exchanged with their neighbour
+//! (the Damerau-Levenshtein distance, in which no character is changed twice).
 
 /// The word, and the maximum distance of a term from it.
 pub(super) struct SimilarTerms {
@@ -18,7 +19,7 @@ pub(super) struct SimilarTerms {
 pub(super) struct TermStep {
     /// The distance of the term; `None` if it is too far from the word.
     pub(super) distance: Option<usize>,
-    /// The least text at which the next similar term may be; `None` if there cannot be another one.
+    /// The smallest string that the next similar term can be; `None` if there cannot be another one.
     pub(super) next: Option<String>,
 }
 
@@ -31,7 +32,7 @@ impl SimilarTerms {
         }
     }
 
-    /// Returns the least text at which a similar term may be.
+    /// Returns the smallest string that a similar term can be.
     pub(super) fn start(&self) -> String {
         self.word.iter().take(self.fixed).collect()
     }
@@ -87,7 +88,7 @@ impl SimilarTerms {
         row
     }
 
-    /// Returns the least text after all texts that begin like `term` beyond the rows.
+    /// Returns the smallest string that is greater than all strings that begin with the compared part of `term`.
     fn after(&self, term: &[char], rows: &[Vec<usize>]) -> Option<String> {
         let last = rows.len().checked_sub(1)?;
         let mut places = (self.fixed..=last).rev();
@@ -97,7 +98,8 @@ impl SimilarTerms {
         })
     }
 
-    /// Returns the least character, greater than that of the term at a place, with which a similar term can continue.
+    /// Returns the smallest character, greater than that of the term at a place, with which a similar term can
+    /// continue.
     fn next_letter(&self, term: &[char], rows: &[Vec<usize>], place: usize) -> Option<char> {
         let row = rows.get(place)?;
         let present = *term.get(place)?;

@@ -9,8 +9,8 @@ use z3950_server::lock;
 
 use super::form::SourceForm;
 
-/// The cached records, up to a number of octets; beyond it, the oldest are dropped. A record with holdings can be used for all
-/// forms. A failure is kept for one retrieval.
+/// The cached records, with a maximum size in octets; the oldest records are dropped first. A record with holdings
+/// can be used for all forms. A failure is kept for one retrieval.
 pub(super) struct RecordCache {
     most: usize,
     kept: Mutex<KeptRecords>,

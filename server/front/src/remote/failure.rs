@@ -67,7 +67,7 @@ pub(super) fn too_late(limit: Duration) -> Diagnostic {
     unavailable(format!("no answer within {} s", limit.as_secs_f64()))
 }
 
-/// Creates the diagnostic for a target that was not searched, because none of its sessions became available in time.
+/// Creates the diagnostic for a target that was not searched, because none of its sessions became free in time.
 pub(super) fn crowded(limit: Duration) -> Diagnostic {
     let seconds = limit.as_secs_f64();
     unavailable(format!(

@@ -59,7 +59,7 @@ pub(super) fn is_usable(record: &Record) -> bool {
 /// The time after which a target is asked again for a feature that it did not support.
 const REFUSAL: Duration = Duration::from_secs(600);
 
-/// The time of a target's latest failure at an optional feature: OPAC records, or facets.
+/// The time at which a target last failed to provide an optional feature: OPAC records, or facets.
 #[derive(Debug, Default)]
 pub(super) struct FeatureRefusal(Mutex<Option<Instant>>);
 

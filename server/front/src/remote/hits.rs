@@ -179,8 +179,8 @@ impl HitList for RemoteHits {
             .collect()
     }
 
-    /// The number of octets does not include queries, which are shared with other sessions, or records, which have a limit of
-    /// their own.
+    /// Returns the approximate size in memory, without queries, which are shared with other sessions, and without
+    /// records, which have a limit of their own.
     fn octets(&self) -> usize {
         let parts = self.parts.len();
         let sorted = self.sorted_list();

@@ -51,7 +51,8 @@ impl Queue {
         }))
     }
 
-    /// Waits for any session, or for the session of this number. Dropping the future leaves the queue.
+    /// Waits for any session, or for the session of this number. Dropping the future removes the operation from the
+    /// queue.
     ///
     /// # Errors
     /// The target has no sessions.
@@ -135,7 +136,7 @@ impl Drop for SessionTurn {
     }
 }
 
-/// A ticket for a place in the queue; dropping it leaves the queue.
+/// The place of an operation in the queue; dropping it removes the operation.
 struct Place<'a> {
     queue: &'a Queue,
     caller: &'a Caller,

@@ -60,6 +60,8 @@ impl RemoteDatabase {
         Ok(())
     }
 
+    /// Returns a record in the requested form, from the cache if possible.
+    ///
     /// # Errors
     /// The list does not belong to this database, or the record cannot be retrieved.
     pub(super) async fn retrieve(&self, wanted: Retrieve<'_>) -> Result<Retrieved, Diagnostic> {
@@ -119,6 +121,8 @@ impl RemoteDatabase {
         })
     }
 
+    /// Returns a record as sent by its target, from the cache if possible.
+    ///
     /// # Errors
     /// The target does not send the record, or the record is incomplete.
     async fn source_record(
@@ -145,9 +149,11 @@ impl RemoteDatabase {
     }
 }
 
+/// Returns the record if it is complete and can be passed on.
+///
 /// # Errors
-/// Condition 14 for an incomplete record, because clients would take the part for the whole record; also for an XML record
-/// that is not a single well-formed element, because it is not clear which record it is.
+/// Condition 14 for an incomplete record, because clients would take the part for the whole record; also for an XML
+/// record that is not a single well-formed element, because it is not clear which record it is.
 fn whole(record: Record) -> Result<Record, Diagnostic> {
     let fault = if is_in_marc(&record) {
         None

@@ -22,9 +22,11 @@ use super::{RemoteDatabase, after};
 const MAX_TERMS: usize = 2000;
 
 impl RemoteDatabase {
+    /// Scans all targets, and returns their terms as one list.
+    ///
     /// # Errors
-    /// A target does not exist; the scan is within a result set (228); the step needs more than [`MAX_TERMS`] (206); or all
-    /// targets failed.
+    /// A target does not exist; the scan is within a result set (228); the step needs more than [`MAX_TERMS`] (206);
+    /// or all targets failed.
     pub(super) async fn browse(&self, scan: Scan<'_>) -> Result<Scanned, Diagnostic> {
         let upstreams = self.named(scan.databases, &scan.caller)?;
         if scan.within.is_some() {

@@ -12,6 +12,8 @@ use super::{RemoteDatabase, after};
 use super::{failure, term_counts};
 
 impl RemoteDatabase {
+    /// Searches all targets, and returns their records as one list.
+    ///
     /// # Errors
     /// A database or an operand does not exist, or all targets failed.
     pub(super) async fn find(&self, search: Search<'_>) -> Result<Found, Diagnostic> {
@@ -116,6 +118,6 @@ impl RemoteDatabase {
     }
 }
 
-/// The number of records fetched with a search, even if it requests none: most clients read them next, which then needs no round
-/// trip to the targets.
+/// The number of records fetched with a search, even if it requests none: most clients read them next, and this saves
+/// another round trip to the targets.
 const FIRST_RECORDS: usize = 10;

@@ -42,7 +42,7 @@ impl TargetQuery {
         Some(octets)
     }
 
-    /// Returns the query in the client's form.
+    /// Converts the query to the query type of the client library.
     pub(super) fn to_query(&self) -> z3950::Query {
         z3950::Query::from(self.rpn.clone()).sorted_by(self.keys.iter().cloned())
     }

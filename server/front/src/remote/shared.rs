@@ -16,7 +16,7 @@ pub(super) struct SharedSearches<T> {
     by_query: Mutex<HashMap<Vec<u8>, Arc<SharedSearch<T>>>>,
 }
 
-/// A search and its answer.
+/// A search that can be shared, with its answer once it has arrived.
 struct SharedSearch<T>(OnceCell<SharedAnswer<T>>);
 
 struct SharedAnswer<T> {

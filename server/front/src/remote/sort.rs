@@ -30,9 +30,11 @@ struct Unsorted {
 }
 
 impl RemoteDatabase {
+    /// Sorts the records of result sets at their targets.
+    ///
     /// # Errors
-    /// Condition 30 for a set that is not of this database, 207 for keys by which not all targets can sort, or the failures of
-    /// targets with their names.
+    /// Condition 30 for a set that does not belong to this database, 207 for keys by which not all targets can sort,
+    /// or the failures of targets with their names.
     pub(super) async fn sorted(&self, sort: Sort<'_>) -> Result<Hits, Diagnostic> {
         let keys = sort.keys;
         let is_specific = |element| matches!(element, &SortElement::DatabaseSpecific(_));

@@ -135,8 +135,8 @@ impl SortedList {
             .saturating_add(heads)
     }
 
-    /// Puts records in order up to this number of positions, as far as possible. `read` reads records of a part, by rank from 1;
-    /// it may read fewer than requested, and returns `None` when the time is over.
+    /// Puts records in order up to this number of positions, as far as possible. `read` reads records of a part, by
+    /// rank from 1; it may read fewer than requested, and returns `None` when the time limit has expired.
     pub(super) async fn reach<F>(
         &self,
         positions: u64,

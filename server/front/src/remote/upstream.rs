@@ -278,14 +278,18 @@ impl Upstream {
         self.within(deadline, refusal, answer).await
     }
 
+    /// Begins an operation of the target's chain of servers; `None` for a target without a chain.
+    ///
     /// # Errors
     /// Too many chains of servers have operations in progress.
     fn begin(&self) -> Result<Option<ChainOperation>, Diagnostic> {
         self.chain.as_ref().map(ChainLoad::begin).transpose()
     }
 
+    /// Waits for a session: any session, or the one in this slot.
+    ///
     /// # Errors
-    /// No session became free.
+    /// The target has no sessions.
     async fn turn(&self, caller: &Caller, slot: Option<usize>) -> Result<SessionTurn, Diagnostic> {
         let turn = self.queue.turn(caller, slot).await;
         turn.map_err(|_| failure::unavailable("no session"))
@@ -375,6 +379,8 @@ impl Upstream {
         Ok((connection, true))
     }
 
+    /// Waits for an answer until the time limit of the target or the deadline, whichever comes first.
+    ///
     /// # Errors
     /// The answer is late. An optional feature in the request may be the reason, so it is then marked as failed.
     async fn within<T>(

@@ -57,6 +57,8 @@ const MAX_RECENT: usize = 64;
 const SESSIONS_OF_CHAIN: usize = 2;
 
 impl Chains {
+    /// Creates the targets of a database, without connecting to them.
+    ///
     /// # Errors
     /// A target is neither a profile nor an address.
     pub(super) fn new(

@@ -83,7 +83,7 @@ impl RemoteDatabase {
     }
 }
 
-/// Merges as many of the first records as can be compared before the time is over.
+/// Merges as many of the first records as can be compared before the time limit expires.
 fn clustered(records: &[Option<Record>], mut is_over: impl FnMut() -> bool) -> MergedWindow {
     let mut clustering = Clustering::default();
     for record in records.iter().take_while(|_| !is_over()) {

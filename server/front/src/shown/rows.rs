@@ -12,7 +12,7 @@ pub(crate) struct ShownRow {
     pub(crate) values: Vec<ShownValue>,
 }
 
-/// A value.
+/// A value of a labelled row.
 pub(crate) struct ShownValue {
     /// The text in pieces, each marked as a link or as plain text.
     pub(crate) parts: Vec<(String, bool)>,

@@ -12,7 +12,7 @@ use z3950_tests::surroundings::command;
 
 use super::rows;
 
-/// The interval of inputs without a record: one of this many.
+/// One in this many inputs has no record.
 const MISSING: usize = 7;
 
 const PATIENCE: Duration = Duration::from_secs(60);

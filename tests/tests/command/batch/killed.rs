@@ -15,7 +15,7 @@ use z3950_tests::surroundings::command;
 
 use super::rows;
 
-/// The interval of inputs without a record: one of this many.
+/// One in this many inputs has no record.
 const MISSING: usize = 20;
 
 /// Starts zebrasrv with a catalogue of generated records; returns `None`, with a message, if a program is missing.

@@ -20,7 +20,7 @@ pub(super) const PROMPT: &str = "z3950> ";
 
 /// A piece of text that is pasted into the shell at once.
 pub(super) struct Step {
-    /// The line of the page.
+    /// The number of the line in the page.
     pub(super) line: usize,
     pub(super) command: String,
     /// The output that the page shows; `None` in blocks without output.
@@ -160,8 +160,8 @@ fn check_servers(steps: &[Step]) {
     }
 }
 
-/// Returns whether the output matches the output on a page, where `…` alone in a line stands for any number of lines, and within
-/// a line for any text.
+/// Returns whether the output matches the output on a page, where `…` alone in a line matches any number of lines,
+/// and `…` within a line matches any text.
 pub(super) fn fits(shown: &[String], printed: &[&str]) -> bool {
     match (shown.split_first(), printed.split_first()) {
         (None, None) => true,

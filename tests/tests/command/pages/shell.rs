@@ -20,7 +20,7 @@ use super::blocks::PROMPT;
 /// The maximum time to wait for a command, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// The terminal of the prompt.
+/// The size of the prompt's terminal, in columns and lines.
 const WIDTH: u16 = 130;
 const HEIGHT: u16 = 50;
 

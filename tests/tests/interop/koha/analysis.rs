@@ -1,4 +1,4 @@
-//! Tests of unusual analysis: terms of which nothing is left, and synonyms.
+//! Tests of unusual analysis: terms that are removed completely, and synonyms.
 
 use serde_json::json;
 use z3950_tests::koha::{Edition, KohaIndex, index as settings, made_up, shared_node};
@@ -6,7 +6,7 @@ use z3950_tests::koha::{Edition, KohaIndex, index as settings, made_up, shared_n
 use super::brute::shown;
 use super::{changed, found, opened};
 
-/// A term of which the analysis leaves nothing finds nothing; in a list with other terms, it is ignored.
+/// A term that the analysis removes completely finds nothing; in a list with other terms, it is ignored.
 #[tokio::test(flavor = "multi_thread")]
 async fn terms_of_which_nothing_is_left_find_nothing() {
     let Some(cluster) = shared_node() else {

@@ -15,7 +15,7 @@ use self::pattern::{Pattern, has_phrase};
 /// The numbers of the documents found.
 pub(super) type Numbers = BTreeSet<usize>;
 
-/// A term with its attributes. Zero stands for an attribute that is not given.
+/// A term with its attributes. Zero means that the attribute is not given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Asked {
     pub(super) access: i64,
@@ -89,7 +89,7 @@ pub(super) fn shown<'i>(index: &'i KohaIndex<'_>) -> impl Iterator<Item = &'i Ko
         .filter(|document| document.values("suppress") != ["true"])
 }
 
-/// A query.
+/// A query as a tree of terms and operators.
 #[derive(Clone, Debug)]
 pub(super) enum Tree {
     Term(Asked),
@@ -106,7 +106,7 @@ pub(super) struct Near {
     pub(super) right: Asked,
     pub(super) distance: usize,
     pub(super) is_ordered: bool,
-    /// Less than, less or equal, equal: 1 to 3.
+    /// The relation of the distance: 1 is less than, 2 is less than or equal, 3 is equal.
     pub(super) relation: i64,
 }
 
@@ -357,8 +357,9 @@ impl<'i, 'c> Brute<'i, 'c> {
         })
     }
 
-    /// Returns the documents that a word of a list finds; `None` if the index leaves nothing of the word. The index may split it
-    /// into several words: they must be adjacent if the word is truncated, and otherwise may be anywhere in a field.
+    /// Returns the documents that a word of a list finds; `None` if nothing remains of the word after analysis. The
+    /// index may split it into several words: they must be adjacent if the word is truncated, and otherwise may be
+    /// anywhere in a field.
     fn word(&self, fields: &[&str], asked: &Asked, word: &str) -> Option<Numbers> {
         let asked = Asked {
             term: word.to_owned(),

@@ -16,7 +16,7 @@ use super::{hits, number, opened, page};
 /// A number of records above the limit to which the engine counts.
 const NUMBER: usize = 10_300;
 
-/// Returns the number of the record at a position: there are gaps.
+/// Returns the number of the record at a position; the numbers have gaps.
 fn number_at(place: usize) -> usize {
     place * 2 + place / 600 * 100_000 + 1
 }

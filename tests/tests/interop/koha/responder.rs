@@ -10,9 +10,9 @@ use z3950_tests::koha::{Edition, KohaIndex, made_up, of_libraries, shared_node};
 use super::brute::{Asked, Numbers, shown};
 use super::{all_numbers, found, opened};
 
-/// A row of the responder's table for bibliographic records (`etc/z3950/attribute_mappings.yaml` in Koha): the Use attribute, and
-/// the fields of the index for which it stands there. If the table has a name from Koha's query builder, this is the field for
-/// that name.
+/// A row of the responder's table for bibliographic records (`etc/z3950/attribute_mappings.yaml` in Koha): the Use
+/// attribute, and the fields of the index that it selects there. If the table has a name from Koha's query builder,
+/// this is the field for that name.
 const RESPONDER: [(i64, &[&str]); 27] = [
     // The responder's table uses `author` for these three, so each of them also finds statements of responsibility and the names
     // of the other two. Here they have the meaning of Bib-1.
@@ -92,7 +92,7 @@ fn is_no_date(access: i64, text: &str) -> bool {
         && !(is_date && text.chars().all(|c| c.is_ascii_digit() || c == '-'))
 }
 
-/// Every record that the responder finds is found.
+/// Every record that the responder finds is also found by `z3950d`.
 #[tokio::test(flavor = "multi_thread")]
 async fn each_attribute_of_kohas_own_table_finds_as_much() {
     let Some(cluster) = shared_node() else {

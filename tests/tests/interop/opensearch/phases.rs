@@ -12,9 +12,9 @@ use super::{Home, assert_ran};
 
 /// A request at which a reload is killed, and the results.
 struct Phase {
-    /// A part of the first line of the request; `-2` stands for the new index.
+    /// A part of the first line of the request; `-2` is the end of the new index's name.
     request: &'static str,
-    /// The number of such requests before it.
+    /// The number of requests with this part before it.
     turn: usize,
     passage: Passage,
     /// Whether searches find the new records.

@@ -8,7 +8,7 @@ use z3950_tests::program::{Daemon, z3950};
 
 use super::{Home, assert_ran};
 
-/// Accepts requests with this value of Authorization.
+/// Returns a function that accepts only requests with this value of Authorization.
 pub(in crate::interop) fn only(value: &'static str) -> impl Fn(&str) -> Passage {
     move |head| {
         let fields = head.lines().filter_map(|line| line.split_once(": "));

@@ -149,7 +149,7 @@ fn audit_r_l1_documents_of_other_programs_are_reported_and_hide_nothing() {
     assert_ran(&home.run(&["--check"]), 0, &[]);
 }
 
-/// If an alias stands for two indexes, it is refused.
+/// An alias of two indexes is refused.
 #[test]
 fn audit_r_l1_an_alias_of_two_indexes_is_refused() {
     let Some(cluster) = Cluster::shared() else {

@@ -161,8 +161,8 @@ impl<'n> Naive<'n> {
         })
     }
 
-    /// Returns the documents with all of these words, or with any of them, each in one of the fields. Words of which no field
-    /// leaves anything are ignored.
+    /// Returns the documents with all of these words, or with any of them, each in one of the fields. Words that the
+    /// analysis of every field removes are ignored.
     pub(super) fn words(&self, fields: &[&str], text: &str, all: bool) -> BTreeSet<String> {
         let is_word = |word: &&str| {
             let mut fields = fields.iter();
@@ -234,7 +234,7 @@ impl<'n> Naive<'n> {
         counts
     }
 
-    /// Returns the least value of a field in each document that has it.
+    /// Returns the smallest value of a field in each document that has the field.
     pub(super) fn least(&self, field: &str) -> HashMap<String, String> {
         let documents = self.documents.iter();
         let found = documents.filter_map(|one| {

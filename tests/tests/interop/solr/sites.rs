@@ -190,7 +190,7 @@ async fn words_with_synonyms_are_found_by_the_rules_of_the_field() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Words of which the fields leave nothing find nothing; in a list, they are ignored.
+/// Words that the analysis of the fields removes find nothing; in a list, they are ignored.
 #[tokio::test(flavor = "multi_thread")]
 async fn stop_words_find_no_record() {
     let shape = SolrShape::VuFind;

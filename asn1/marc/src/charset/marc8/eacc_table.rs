@@ -6,7 +6,7 @@
 #[cfg(test)]
 pub(super) const COUNT: usize = 15_739;
 
-/// Stands for a code without a character.
+/// The placeholder for a code without a character.
 pub(super) const FILLER: char = '〿';
 
 #[rustfmt::skip]

@@ -149,7 +149,7 @@ impl<'a> RowRecord<'a> {
         }
     }
 
-    /// Returns the number of the next field with this tag that gets such a subfield.
+    /// Returns the number of the next field with this tag that gets a subfield with this code.
     fn next(&mut self, tag: Tag, code: u8) -> usize {
         let count = self.counts.entry((tag, code)).or_default();
         *count += 1;

@@ -12,7 +12,7 @@ use crate::table::{Content, SEPARATOR, content};
 /// | `001`, `245`, `245$a`, `020a`, `245ab`, `008/35-37`, `LDR/06` | that place; a field or several subfields in one cell go to one subfield |
 /// | `title`, `author`, `year`, `isbn`, `publisher`, `subject` … | the usual field of a table's column of that name |
 /// | `edition`, `series`, `place`, `summary`, `url`, `barcode` … | the usual field |
-/// | `source`, `input`, `available`, `due` … | nowhere, as they are not of a record |
+/// | `source`, `input`, `available`, `due` … | nowhere, because they do not belong to a record |
 #[derive(Clone, Debug)]
 pub struct Headings {
     pub(super) columns: Vec<Column>,

@@ -49,7 +49,7 @@ pub struct CatalogueDatabase {
 /// The description of the index, as last read.
 struct Known {
     offer: Arc<Offer>,
-    /// Created once, because every page needs it.
+    /// The description of the database, which is created once because every page needs it.
     info: DatabaseInfo,
     missing: Vec<MissingField>,
     /// The time of the last comparison with the map; `None` before the first one.
@@ -128,8 +128,8 @@ impl CatalogueDatabase {
         Ok(missing)
     }
 
-    /// Searches for all records, to find out whether the engine accepts the values by which the map hides or selects records:
-    /// the type of a field may not allow them.
+    /// Searches for all records, to find out whether the engine accepts the values that the map uses to hide or select
+    /// records: the type of a field may not allow them.
     ///
     /// # Errors
     /// See [`CatalogueError`].
@@ -184,7 +184,7 @@ impl CatalogueDatabase {
         self.health.records()
     }
 
-    /// Returns the offer, as far as it is known.
+    /// Returns the current offer, which may not have been compared with the index yet.
     pub(super) fn current(&self) -> Arc<Offer> {
         Arc::clone(&lock(&self.known).offer)
     }

@@ -43,7 +43,8 @@ impl Dialect {
     /// Returns the fields of a map that the index has, with their possible uses.
     ///
     /// # Errors
-    /// The engine does not answer, or the answer is not from such an engine; or the name stands for several indexes.
+    /// The engine does not answer, or the answer is not from such an engine; or the name is an alias of several
+    /// indexes.
     pub(super) async fn fields(&self, map: &CatalogueMap) -> Result<FieldsFound, FieldsError> {
         match self {
             Self::Koha(koha) => koha.fields().await,

@@ -1,4 +1,4 @@
-//! The reason why a catalogue cannot be used.
+//! Errors of catalogues.
 
 use super::map::CatalogueEngine;
 use super::offer::FieldsError;
@@ -20,25 +20,25 @@ pub enum CatalogueError {
     /// The engine refuses a request.
     #[error("the search engine refuses: {0}")]
     Refused(String),
-    /// The answer is not from such an engine.
+    /// The answer is not from the engine of the map.
     #[error("the answers of the search engine cannot be understood: {0}")]
     Malformed(String),
-    /// The name stands for several indexes, in which different records have the same numbers.
+    /// The name is an alias of several indexes, in which different records have the same numbers.
     #[error("{index} is an alias of {indexes} indexes; name one of them")]
     Several {
-        /// The alias.
+        /// The name of the alias.
         index: String,
-        /// The number of indexes.
+        /// The number of indexes that have the alias.
         indexes: usize,
     },
     /// The index has none of the fields in the map.
     #[error("the index {index} is not one of {}: {what}", .engine.index())]
     Foreign {
-        /// The index.
+        /// The name of the index.
         index: String,
-        /// The engine of the map.
+        /// The engine for which the map is written.
         engine: CatalogueEngine,
-        /// The missing field.
+        /// The name of the missing field.
         what: String,
     },
     /// The certificates to trust cannot be used.
@@ -47,7 +47,8 @@ pub enum CatalogueError {
 }
 
 impl CatalogueError {
-    /// Returns whether the index does not match the settings. Otherwise, the engine does not answer.
+    /// Returns `true` if the index does not match the settings, and `false` if the engine does not
+    /// answer.
     pub fn is_mismatch(&self) -> bool {
         !matches!(self, Self::Unreachable(_))
     }

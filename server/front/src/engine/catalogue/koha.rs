@@ -34,11 +34,11 @@ use crate::engine::link::reading::{ReadLink, Reading};
 pub(super) const WINDOW: usize = 10_000;
 /// The maximum number of octets of a mapping.
 const MOST_MAPPING: usize = 16 << 20;
-/// The maximum number of octets of a record in an answer, as far as [`elastic::MOST_ANSWER_OCTETS`] has room for all records.
-/// Koha stores records that are too long for ISO 2709 as MARCXML.
+/// The maximum number of octets of a record in an answer, unless the complete answer would exceed
+/// [`elastic::MOST_ANSWER_OCTETS`]. Koha stores records that are too long for ISO 2709 as MARCXML.
 const RECORD_OCTETS: usize = 8 << 20;
 
-/// An index of Koha.
+/// The dialect for an index of Koha.
 #[derive(Debug)]
 pub(super) struct KohaDialect {
     pub(super) link: ReadLink,
@@ -47,7 +47,8 @@ pub(super) struct KohaDialect {
 }
 
 impl KohaDialect {
-    /// The next value of a field begins 101 positions after the last word of the previous value.
+    /// The word positions that an index of Koha supports. The next value of a field begins 101 positions after the
+    /// last word of the previous value.
     pub(super) const SKILLS: Skills = Skills {
         farthest: 100,
         gaps: true,
@@ -73,7 +74,8 @@ impl KohaDialect {
         Ok(found)
     }
 
-    /// A search in a missing field finds nothing, so an answer without records does not show which index it is from.
+    /// Returns whether an answer may come from another index than the known one. A search in a missing field finds
+    /// nothing, so an answer without records does not show which index it comes from.
     pub(super) fn is_in_doubt(&self, index: Option<&str>) -> bool {
         index.is_none_or(|index| *index != lock(&self.known).index)
     }
@@ -120,7 +122,7 @@ impl KohaDialect {
         Ok(body.to_string())
     }
 
-    /// Sends a search.
+    /// Sends a search to the engine, and returns its answer of at most `limit` octets.
     async fn ask(&self, body: &Value, limit: usize) -> Result<Value, AskError> {
         let options = format!("allow_partial_search_results={}", !self.strict);
         let limit = limit.min(elastic::MOST_ANSWER_OCTETS);

@@ -29,10 +29,11 @@ pub(super) enum Wanted {
     Sortable,
     /// The record has one of these identifiers.
     Identifiers(Arc<[String]>),
-    /// The record has all of these words, or any of them, in any fields and places: roles `Words` and, for masks,
-    /// `Masks`.
+    /// The record has all of these words, or any of them, at any positions of any fields: roles `Words` and, for
+    /// masks, `Masks`.
     Words { words: Vec<Word>, all: bool },
-    /// The record has words in places of one value: roles `Words`, `Masks`, and for edges `Whole` and `First`.
+    /// The record has words at these positions of one value: roles `Words`, `Masks`, and for edges `Whole` and
+    /// `First`.
     Spans(Spans),
     /// The record has one of these complete numbers or codes: role `Keys` or, if the index does not have it, `Words`.
     Keys(Vec<String>),
@@ -49,11 +50,11 @@ pub(super) enum Wanted {
     Dates(TextRange),
 }
 
-/// Words in places of a value.
+/// Words at positions of a value: phrases, and phrases near each other.
 pub(super) type Spans = spans::Spans<Placed>;
-/// A phrase.
+/// A phrase in an index of a catalogue.
 pub(super) type Phrase = spans::Phrase<Placed>;
-/// A part of a phrase.
+/// A part of a phrase in an index of a catalogue.
 pub(super) type Part = spans::Part<Placed>;
 
 /// Adjacent words, which may have to begin or end the value.
@@ -74,13 +75,13 @@ pub(super) struct Word(pub(super) Vec<WordPart>);
 /// A part of a word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum WordPart {
-    /// Text as it was written.
+    /// The text as it was written.
     Text(String),
-    /// Any number of characters.
+    /// A mask for any number of characters.
     Any,
-    /// One character.
+    /// A mask for one character.
     One,
-    /// One character or none.
+    /// A mask for one character or none.
     AtMostOne,
 }
 

@@ -24,13 +24,13 @@ const MOST_ABOUT: usize = 1 << 20;
 pub struct Look {
     /// The product and version reported by the server, if it reports them.
     pub product: Option<String>,
-    /// The index.
+    /// The name of the index.
     pub index: String,
     /// Whether `z3950d` itself created the index, for its own records.
     pub is_own: bool,
     /// The map that fits best; `None` if none fits.
     pub fitting: Option<FittingMap>,
-    /// The maps that do not fit: their names, and what the index lacks.
+    /// The names of the maps that do not fit, each with a description of what the index lacks.
     pub others: Vec<(String, String)>,
 }
 

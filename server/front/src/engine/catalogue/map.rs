@@ -55,14 +55,14 @@ pub struct CatalogueMap {
 pub(super) struct RecordFields {
     /// The field of the identifier; `_id` is that of the document itself.
     pub(super) identifier: Field,
-    /// The field that makes the order of records always the same; no two records have the same value.
+    /// The last sort field, which makes the order of records unique: no two records have the same value in it.
     pub(super) order: Field,
     /// The field with the same order as whole numbers, if there is one. It is used to request records at high
     /// positions.
     pub(super) number: Option<Field>,
     /// The maximum position of a record that a page can contain, if the index has another limit than the engine.
     pub(super) window: Option<usize>,
-    /// The field with the record.
+    /// The field that stores the record.
     pub(super) field: Field,
     /// The field with the format of the record, if there is one.
     pub(super) format: Option<Field>,
@@ -75,11 +75,11 @@ pub(super) struct RecordFields {
 pub(super) struct Field {
     /// The names, at least one; the first name that the index has is used.
     pub(super) names: Vec<String>,
-    /// The line in the map.
+    /// The number of the line in the map, counted from 1.
     pub(super) line: usize,
 }
 
-/// A value of a field.
+/// A field, and a value that it may have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FieldValue {
     pub(super) field: Field,
@@ -91,7 +91,7 @@ pub(super) struct FieldValue {
 pub(super) struct IndexFields {
     /// The name, which is also that of the CQL index.
     pub(super) name: String,
-    /// The line in the map.
+    /// The number of the line in the map, counted from 1.
     pub(super) line: usize,
     /// The Use values (Bib-1 type 1).
     pub(super) uses: Vec<i64>,
@@ -102,7 +102,7 @@ pub(super) struct IndexFields {
     pub(super) table: Option<Arc<BTreeMap<String, String>>>,
 }
 
-/// The use of a field.
+/// The way in which a field is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Role {
     /// Words, analysed by the engine.
@@ -175,7 +175,7 @@ impl Role {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {words}")]
 pub struct CatalogueMapError {
-    /// The line.
+    /// The number of the line, counted from 1.
     pub line: usize,
     /// A description of the fault.
     pub words: String,
@@ -238,7 +238,7 @@ impl CatalogueMap {
     }
 }
 
-/// Returns the number of the line that contains an offset.
+/// Returns the number of the line that contains an offset, counted from 1.
 fn line_of(text: &str, at: usize) -> usize {
     let before = text.as_bytes().iter().take(at);
     before.filter(|octet| **octet == b'\n').count() + 1
@@ -515,7 +515,7 @@ impl Reader<'_> {
     }
 }
 
-/// The index of identifiers.
+/// The name of the index of identifiers.
 pub(super) const IDENTIFIER: &str = "docid";
 
 impl fmt::Display for Field {

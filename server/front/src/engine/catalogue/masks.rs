@@ -4,8 +4,8 @@ use z3950_server::memory::index_map::{ANY_NUMBER, AT_MOST_ONE, EXACTLY_ONE};
 
 use super::leaf::{Word, WordPart};
 
-/// Splits a text at spaces. If `in_order` is true, the open ends are those of the whole text, otherwise those of
-/// every word.
+/// Splits a text at spaces. The flags `left` and `right` are true for an end that is truncated: an end of the whole
+/// text if `in_order` is true, and of every word if not.
 pub(super) fn open_words(text: &str, (left, right): (bool, bool), in_order: bool) -> Vec<Word> {
     let has_text = |word: &&str| word.chars().any(char::is_alphanumeric);
     let is_open = left || right;
@@ -23,7 +23,7 @@ pub(super) fn open_words(text: &str, (left, right): (bool, bool), in_order: bool
     words.collect()
 }
 
-/// Returns a word; the flags say whether its left and right ends are open.
+/// Creates a word. The flags `left` and `right` are true for an end that is truncated.
 pub(super) fn open_word(text: String, left: bool, right: bool) -> Word {
     let any = |is_there: bool| is_there.then_some(WordPart::Any);
     let parts = [any(left), Some(WordPart::Text(text)), any(right)];

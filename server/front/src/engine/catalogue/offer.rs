@@ -20,19 +20,19 @@ use crate::engine::link::Failure;
 /// The possible uses of a field in an engine's index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Abilities {
-    /// Its text is analysed into words.
+    /// Whether the text of the field is analysed into words.
     pub(super) words: bool,
-    /// Its values can be searched without analysis.
+    /// Whether values of the field can be searched without analysis.
     pub(super) keys: bool,
-    /// Its values are compared by the order of their octets.
+    /// Whether values of the field are compared by the order of their octets.
     pub(super) compares: bool,
-    /// Its values are stored, and can be returned.
+    /// Whether values of the field are stored, so that they can be returned.
     pub(super) stored: bool,
-    /// Its values can be listed and counted.
+    /// Whether values of the field can be listed and counted.
     pub(super) lists: bool,
-    /// Records can be sorted by it.
+    /// Whether records can be sorted by the field.
     pub(super) sorts: bool,
-    /// Its values are whole numbers.
+    /// Whether values of the field are whole numbers.
     pub(super) counts: bool,
 }
 
@@ -58,7 +58,7 @@ pub(super) enum FieldsError {
     /// The request failed.
     #[error("{0}")]
     Failed(#[from] Failure),
-    /// The name stands for this number of indexes.
+    /// The name is an alias of this number of indexes.
     #[error("an alias of {0} indexes")]
     Several(usize),
 }
@@ -66,7 +66,7 @@ pub(super) enum FieldsError {
 /// A use of a field that an index does not have, or has with a type that does not allow the use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingField {
-    /// The line of the map.
+    /// The number of the line in the map, counted from 1.
     pub line: usize,
     /// The index in the map; empty for the fields of the record and for hidden records.
     pub index: String,
@@ -119,7 +119,7 @@ pub(in crate::engine) struct Offer {
     pub(super) hidden: Vec<(String, String)>,
     /// The fields and values of the records that can be found.
     pub(super) only: Vec<(String, String)>,
-    /// A missing field by which records would be hidden. Solr only knows some fields if a record has them.
+    /// A missing field that is needed to hide records. Solr only knows some fields if a record has them.
     unhidden: Option<MissingField>,
 }
 
@@ -328,18 +328,18 @@ impl Offer {
         (offer, comparison.missing)
     }
 
-    /// Returns the point of an index of the access points.
+    /// Returns the offered index with this identifier, with its fields; `None` if there is none.
     pub(super) fn point(&self, index: IndexId) -> Option<&Arc<Point>> {
         self.points.get(usize::from(index.number()))
     }
 
-    /// Returns whether the same fields answer the same indexes.
+    /// Returns whether both offers have the same fields for the same indexes.
     pub(super) fn has_fields_of(&self, other: &Self) -> bool {
         let own = (&self.points, &self.record, &self.hidden, &self.only);
         own == (&other.points, &other.record, &other.hidden, &other.only)
     }
 
-    /// Returns the points that searches can use.
+    /// Returns the indexes that searches can use.
     pub(super) fn points(&self) -> impl Iterator<Item = &Arc<Point>> {
         self.points.iter()
     }
@@ -394,7 +394,7 @@ impl Offer {
     }
 }
 
-/// The indexes that access points always have: identifiers, and everything.
+/// The indexes that every catalogue has: `docid` for identifiers, and `any` for all words.
 const FIXED: [(&str, Kind); 2] = [(IDENTIFIER, Kind::Octets), ("any", Kind::Text)];
 
 #[cfg(test)]

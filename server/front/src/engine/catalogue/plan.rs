@@ -10,7 +10,7 @@ use crate::engine::plan;
 pub(super) type Clause = clause::Clause<CatalogueLeaf>;
 /// The request to a catalogue. The dialect excludes hidden records.
 pub(super) type Plan<'a> = plan::Plan<'a, CatalogueLeaf>;
-/// A part of the order of records: a field.
+/// A sort key: a field.
 pub(super) type OrderBy = plan::OrderBy<String>;
 /// A facet to count: a field.
 pub(super) type FacetOf = plan::FacetOf<String>;
@@ -23,7 +23,7 @@ pub(super) type CatalogueHit = Hit<String>;
 /// Terms to list: the values of a field around a start.
 #[derive(Clone, Debug)]
 pub(super) struct TermsPlan<'a> {
-    /// The field: the one with the role [`Scan`](super::map::Role::Scan).
+    /// The field, which has the role [`Scan`](super::map::Role::Scan).
     pub(super) field: &'a str,
     /// The start as the client wrote it; the engine folds it. If it is empty, the list begins with the first value.
     pub(super) start: &'a str,

@@ -101,7 +101,7 @@ impl EngineDatabase for CatalogueDatabase {
     }
 }
 
-/// Returns the first value of a place, if it is a number.
+/// Returns the first value of a sort position, if it is a number.
 fn first_number(place: &str) -> Option<u64> {
     let values: serde_json::Value = serde_json::from_str(place).ok()?;
     values.get(0)?.as_u64()
@@ -124,7 +124,7 @@ impl IndexReader for Offer {
         Ok((field.to_owned(), sortable))
     }
 
-    /// The engine compares values unchanged.
+    /// Returns the text unchanged, because the engine does not fold the values that it compares.
     fn sort_value(&self, _: &String, text: &str) -> String {
         text.to_owned()
     }

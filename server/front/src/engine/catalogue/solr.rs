@@ -41,7 +41,7 @@ const MOST_ANSWER_OCTETS: usize = 64 << 20;
 /// The maximum number of requests for separate counts that are sent at once.
 const COUNTS_AT_ONCE: usize = 4;
 
-/// A collection or core of Solr.
+/// The dialect for a collection or core of Solr.
 #[derive(Debug)]
 pub(super) struct SolrDialect {
     pub(super) link: ReadLink,
@@ -51,8 +51,9 @@ pub(super) struct SolrDialect {
 }
 
 impl SolrDialect {
-    /// The next value of a field begins 100 positions after the last word of the previous value, if the schema has a gap. Words
-    /// at an exact distance, and words that end a value, are not supported.
+    /// The word positions that Solr supports. The next value of a field begins 100 positions after the last word of
+    /// the previous value, if the schema has a gap. Words at an exact distance, and words that end a value, are not
+    /// supported.
     pub(super) const SKILLS: Skills = Skills {
         farthest: 99,
         gaps: false,
@@ -128,7 +129,7 @@ impl SolrDialect {
         Ok(request.body().to_string())
     }
 
-    /// Sends a search.
+    /// Sends a search to Solr, and returns its answer.
     async fn select(
         &self,
         request: &Request,

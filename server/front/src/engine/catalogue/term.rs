@@ -1,8 +1,9 @@
-//! The meaning of a term with its attributes in a catalogue, as far as the fields of its index can express it. Everything else
-//! gets the diagnostic of its attribute, and is never given another meaning (Z39.50-2003 Appendix ATR.1, conditions 113 to 126).
+//! The meaning of a term with its attributes in a catalogue, if the fields of its index can express it. Any other
+//! term is refused with the diagnostic of its attribute, and is never interpreted in another way (Z39.50-2003
+//! Appendix ATR.1, conditions 113 to 126).
 //!
-//! The text of a term is split at spaces, and at punctuation if it has masks, but never folded: the engine folds it in the same
-//! way as the records.
+//! The text of a term is split at spaces, and at punctuation if it has masks, but never folded: the engine folds it
+//! in the same way as the records.
 
 use std::sync::Arc;
 
@@ -116,7 +117,7 @@ impl TermReader for Offer {
     }
 }
 
-/// A term of an index.
+/// A term, with the index in which it is searched and the word positions that the engine can express.
 struct Reading<'o, 'q> {
     point: &'o Arc<Point>,
     written: WrittenTerm<'q>,

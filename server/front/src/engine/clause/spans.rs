@@ -1,5 +1,5 @@
-//! Words in places of an entry: phrases, and phrases near each other (Z39.50-2003 §3.7.2). The kind of index determines the type
-//! of the words.
+//! Words at positions of an entry: phrases, and phrases near each other (Z39.50-2003 §3.7.2). The kind of index
+//! determines the type of the words.
 
 use z3950_server::asn1::apdu::{
     KnownProximityUnit, ProximityOperator, ProximityUnitCode, RelationType,
@@ -10,7 +10,7 @@ use z3950_server::{Diagnostic, diagnostic};
 
 use super::{Clause, Found, Leaf};
 
-/// Adjacent words, in the form of an index.
+/// Adjacent words. Their type depends on the kind of index.
 pub(in crate::engine) trait SpanWords: Clone {
     /// Returns the number of words that the engine counts.
     fn count(&self) -> usize;
@@ -19,7 +19,7 @@ pub(in crate::engine) trait SpanWords: Clone {
     fn octets(&self) -> usize;
 }
 
-/// Words in places of an entry.
+/// Words at positions of an entry.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::engine) enum Spans<W> {
     /// One of these phrases.
@@ -34,7 +34,7 @@ pub(in crate::engine) enum Spans<W> {
     },
 }
 
-/// Adjacent parts.
+/// A phrase: its parts, which are adjacent.
 pub(in crate::engine) type Phrase<W> = Vec<Part<W>>;
 
 /// A part of a phrase.
@@ -46,7 +46,7 @@ pub(in crate::engine) enum Part<W> {
     Gap(u32),
 }
 
-/// An index, and places in its entries.
+/// An index, and positions in its entries.
 pub(in crate::engine) type Places<W> = (IndexId, Spans<W>);
 
 /// The maximum number of phrases to which a proximity is expanded.
@@ -145,7 +145,7 @@ fn words_of<W: SpanWords>(phrase: &[Part<W>]) -> usize {
     words.sum()
 }
 
-/// Returns the phrases of pairs at these distances.
+/// Returns a phrase for each pair of operands at each of these distances, in either order unless `ordered`.
 ///
 /// # Errors
 /// Condition 202 if there are too many.
@@ -255,10 +255,10 @@ pub(in crate::engine) fn near<L: Leaf, W: SpanWords>(
     })
 }
 
-/// The maximum distance of words.
+/// The maximum distance of words in an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) enum Farthest {
-    /// No entry has so many words, so a higher distance finds the same records.
+    /// No entry has more words than this, so a greater distance finds the same records.
     Entry(u32),
     /// The engine would match words of different entries at higher distances, so these are refused.
     Engine(u32),

@@ -15,7 +15,8 @@ pub(in crate::engine) trait TermList: Sync {
         most: usize,
     ) -> impl Future<Output = Result<ReadTerms, AskError>> + Send;
 
-    /// Reads the start, if any record has it, and at least `most` terms after it, or all.
+    /// Reads the start, if a record has it, and at least `most` terms after it, or all remaining terms if there are
+    /// fewer.
     fn read_at(
         &self,
         start: &str,

@@ -280,7 +280,7 @@ pub(in crate::engine) fn matching(field: &str, expression: &str) -> Value {
     json!({ "regexp": { field: { "value": expression, "flags": "NONE" } } })
 }
 
-/// Returns the span of any of several spans; `None` if there are none.
+/// Combines alternative spans into one span query; `None` if there are none.
 pub(in crate::engine) fn any_span(mut spans: Vec<Value>) -> Option<Value> {
     let last = spans.pop()?;
     if spans.is_empty() {
@@ -290,8 +290,8 @@ pub(in crate::engine) fn any_span(mut spans: Vec<Value>) -> Option<Value> {
     Some(json!({ "span_or": { "clauses": spans } }))
 }
 
-/// Returns the span of words in places of an entry; `None` if nothing is left of them. `words` converts adjacent
-/// words, each to a span.
+/// Returns the span query for words at positions of an entry; `None` if nothing remains of them after folding.
+/// `words` converts adjacent words, each to a span.
 ///
 /// # Errors
 /// The errors of `words`.
@@ -349,7 +349,7 @@ fn phrase<W>(
     Ok(adjacent(spans))
 }
 
-/// Returns the span of several consecutive spans; `None` if there are none.
+/// Combines consecutive spans into one span query; `None` if there are none.
 pub(in crate::engine) fn adjacent(mut spans: Vec<Value>) -> Option<Value> {
     let last = spans.pop()?;
     if spans.is_empty() {
@@ -359,7 +359,7 @@ pub(in crate::engine) fn adjacent(mut spans: Vec<Value>) -> Option<Value> {
     Some(near(spans, 0))
 }
 
-/// Returns the spans in order with at most this number of words between them.
+/// Returns a span query for spans in this order, with at most `slop` words between them.
 fn near(spans: Vec<Value>, slop: u32) -> Value {
     json!({ "span_near": { "clauses": spans, "slop": slop, "in_order": true } })
 }

@@ -16,7 +16,7 @@ pub struct ClusterAddress {
     pub is_secure: bool,
     /// The host: a name, or an IPv4 or IPv6 address.
     pub host: String,
-    /// The port.
+    /// The port of the server.
     pub port: u16,
     /// The name of the index, or of an alias.
     pub index: String,
@@ -26,7 +26,7 @@ pub struct ClusterAddress {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClusterAddressError {
-    /// The text has another form.
+    /// The text does not have the form of an address.
     #[error("expected an address such as http://127.0.0.1:9200/books")]
     Malformed,
     /// The name of the index is not valid.
@@ -39,7 +39,7 @@ pub enum ClusterAddressError {
         "an index of another program is a path of letters, digits, points, - and _, such as koha_biblios or solr/biblio"
     )]
     Path,
-    /// The address is one of Sphinx Search.
+    /// The address belongs to a database in Sphinx Search.
     #[error(
         "databases in Sphinx Search are no longer served: create an index in OpenSearch with z3950d engine-create, name it here, such as \
          http://127.0.0.1:9200/books, and load the MARC files anew with z3950d load"
@@ -56,7 +56,7 @@ impl ClusterAddress {
         is_same_machine(&self.host, &other.host) && self.port == other.port
     }
 
-    /// Returns whether others could read the traffic: it is not encrypted, and leaves this machine.
+    /// Returns whether third parties could read the traffic, because it leaves this machine unencrypted.
     pub fn is_exposed(&self) -> bool {
         let is_own = match self.host.parse::<IpAddr>() {
             Ok(address) => address.is_loopback(),

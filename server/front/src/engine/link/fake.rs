@@ -46,12 +46,12 @@ pub(crate) enum FakeAnswer {
 }
 
 impl FakeAnswer {
-    /// An answer with status 200, a media type and this body.
+    /// Creates an answer with status 200, a media type and this body.
     pub(crate) fn of(media_type: &str, body: &str) -> Self {
         Self::with("200 OK", &format!("Content-Type: {media_type}\r\n"), body)
     }
 
-    /// An answer with this status, these lines of the head and this body.
+    /// Creates an answer with this status, these lines of the head and this body.
     pub(crate) fn with(status: &str, lines: &str, body: &str) -> Self {
         let length = body.len();
         let text = format!("HTTP/1.1 {status}\r\n{lines}Content-Length: {length}\r\n\r\n{body}");
@@ -77,7 +77,7 @@ impl Drop for FakeNode {
 }
 
 impl FakeNode {
-    /// Starts a server.
+    /// Starts a server that answers each request with the result of a function.
     pub(crate) async fn start(
         answer: impl Fn(&FakeRequest) -> FakeAnswer + Send + Sync + 'static,
     ) -> Self {

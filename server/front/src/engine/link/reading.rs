@@ -1,5 +1,5 @@
-//! A read-only link: it only sends a few kinds of requests, none of which changes anything, whatever the names of an index and
-//! its fields are.
+//! A read-only link: it only sends a few kinds of requests. None of them changes anything, independently of the names
+//! of the index and its fields.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::engine::health::ServerCounts;
 /// The media type of a form.
 pub(crate) const FORM: &str = "application/x-www-form-urlencoded";
 
-/// A request that reads.
+/// A kind of request that only reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reading {
     /// The description of an OpenSearch or Elasticsearch server.
@@ -24,13 +24,13 @@ pub(crate) enum Reading {
     Search,
     /// The fields of an index.
     Mapping,
-    /// The words of a text.
+    /// The words into which an index splits a text.
     Analyze,
     /// A search of Solr.
     SolrSelect,
     /// Terms of a field in Solr.
     SolrTerms,
-    /// How fields of Solr fold a text.
+    /// The words into which fields of Solr fold a text.
     SolrAnalysis,
     /// The schema of an index in Solr.
     SolrSchema,
@@ -136,7 +136,7 @@ impl ReadLink {
         self.link.counts()
     }
 
-    /// Returns the index or core.
+    /// Returns the name of the index or core.
     pub(crate) fn index(&self) -> &str {
         &self.index
     }

@@ -28,7 +28,7 @@ use super::{Draft, Failure, refused};
 use crate::engine::health::ServerCounts;
 use crate::trouble::Trouble;
 
-/// The time for which a server that failed is used after all others.
+/// The time for which a failed server is used only after all other servers.
 pub(super) const PAUSE: Duration = Duration::from_secs(10);
 /// The maximum time to wait for a connection.
 const OPENING_TIME: Duration = Duration::from_secs(3);
@@ -39,7 +39,7 @@ const AGENT: &str = concat!("z3950d/", env!("CARGO_PKG_VERSION"));
 /// A server of a cluster.
 pub(super) struct Server {
     place: String,
-    /// How to connect; the reason why that is impossible otherwise.
+    /// The connector, host and port for the server, or the reason why there is none.
     route: Result<(Arc<dyn Connect>, Host, u16), String>,
     authorization: Option<HeaderValue>,
     free: Mutex<Vec<Connection>>,
@@ -86,7 +86,7 @@ impl Server {
         &self.place
     }
 
-    /// Returns whether it failed recently.
+    /// Returns whether the server failed recently.
     pub(super) fn has_failed(&self) -> bool {
         lock(&self.failed).is_some_and(|failed| failed.elapsed() < PAUSE)
     }
@@ -308,7 +308,7 @@ impl fmt::Debug for Server {
     }
 }
 
-/// Returns how to connect with a server.
+/// Returns the connector, host and port for a server.
 fn route(
     address: &ClusterAddress,
     routes: &Routes,

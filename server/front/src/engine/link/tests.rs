@@ -18,7 +18,7 @@ use crate::engine::link::fake::{FakeAnswer, FakeNode, FakeRequest};
 
 /// A time limit that no answer in the tests exceeds.
 const LONG: Duration = Duration::from_secs(60);
-/// A time limit that is over before any answer arrives.
+/// A time limit that expires before any answer arrives.
 const SHORT: Duration = Duration::from_millis(50);
 const LIMIT: usize = 100_000;
 

@@ -17,9 +17,9 @@ pub struct IndexReport {
     pub engine: String,
     /// The real name of the index, not that of the alias.
     pub index: String,
-    /// The number of its records.
+    /// The number of records in the index.
     pub records: u64,
-    /// The number of its shards.
+    /// The number of shards of the index.
     pub shards: u64,
     /// The number of copies that each shard should have in addition to the primary.
     pub replicas: u64,

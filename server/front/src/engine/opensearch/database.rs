@@ -39,7 +39,7 @@ pub struct ClusterDatabase {
     refused: AtomicBool,
     pub(super) sets: ResultSets,
     pub(super) health: DatabaseHealth,
-    /// Created once, because every page needs it.
+    /// The description of the database, which is created once because every page needs it.
     databases: Vec<DatabaseInfo>,
 }
 
@@ -99,6 +99,8 @@ impl ClusterDatabase {
         self.refused.store(is_refused, Ordering::Relaxed);
     }
 
+    /// Checks that the index is in use.
+    ///
     /// # Errors
     /// Condition 109 if the index is not used.
     pub(super) fn usable(&self) -> Result<(), Diagnostic> {

@@ -4,7 +4,7 @@
 //! | field | contents |
 //! |---|---|
 //! | `_id` | the record's identifier, or a hash of it |
-//! | `number` | another hash of it, by which records are in order |
+//! | `number` | another hash of the identifier, which determines the order of records |
 //! | `record` | the record in ISO 2709, in base64 |
 //! | `k_NAME` | the keys of an index other than texts |
 //! | `t_NAME` | the words of a text index, one value for each entry, with the edges of subfields and of the entry |
@@ -39,9 +39,10 @@ pub(crate) const MOST_WORD: usize = 7_990;
 pub(crate) const MOST_ENTRY: usize = 8_000;
 /// The field with the order of records.
 pub(crate) const NUMBER: &str = "number";
-/// The field with the record.
+/// The field that stores the record.
 pub(crate) const RECORD: &str = "record";
-/// Must be increased when documents with the same fingerprint change.
+/// The version of the documents. It must be increased whenever documents change but the other inputs of the
+/// fingerprint do not.
 const VERSION: u32 = 2;
 /// The maximum number of octets of an identifier that the engine accepts.
 const MOST_ID: usize = 512;
@@ -196,11 +197,11 @@ fn field_name(kind: &str, name: &str) -> String {
 pub(crate) struct Document {
     /// The identifier in the engine.
     pub(crate) id: String,
-    /// The fields.
+    /// The fields of the document with their values.
     pub(crate) source: Value,
 }
 
-/// Returns the engine's identifier for the record with this identifier.
+/// Returns the identifier in the engine of the record with this docid.
 pub(crate) fn id_of(docid: &[u8]) -> String {
     match std::str::from_utf8(docid) {
         Ok(text)
@@ -216,7 +217,8 @@ fn hashed(mark: char, octets: &[u8]) -> String {
     format!("{mark}{:032x}", XxHash3_128::oneshot(octets))
 }
 
-/// Returns the number of the record with this identifier; the engine's type `long` is signed.
+/// Returns the number in the engine of the record with this docid. It has at most 63 bits, because the engine's type
+/// `long` is signed.
 pub(crate) fn number_of(docid: &[u8]) -> u64 {
     XxHash3_64::oneshot(docid) >> 1
 }
@@ -236,7 +238,7 @@ struct Draft<'a> {
     words: BTreeMap<IndexId, BTreeSet<String>>,
     /// The complete entries of texts, and other keys.
     keys: BTreeMap<IndexId, BTreeSet<String>>,
-    /// The values to sort by: the first ones.
+    /// The values to sort by, which are the first values of each index.
     sort: BTreeMap<IndexId, String>,
     buffer: String,
 }

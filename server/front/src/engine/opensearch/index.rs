@@ -38,7 +38,7 @@ pub enum IndexError {
     /// The cluster refuses this client.
     #[error("the search engine denies access: {0}")]
     Denied(String),
-    /// The cluster refuses a request.
+    /// The cluster refuses a request, for this reason.
     #[error("the search engine refuses: {0}")]
     Refused(String),
     /// An index, or the whole cluster, refuses changes.
@@ -52,9 +52,9 @@ pub enum IndexError {
         "{place} is {product}, but OpenSearch 2 or later, or Elasticsearch 7.10 to 9, is needed"
     )]
     Product {
-        /// The node.
+        /// The address of the node.
         place: String,
-        /// Its product and version.
+        /// The product and version of the node.
         product: String,
     },
     /// The addresses belong to several clusters.
@@ -63,7 +63,7 @@ pub enum IndexError {
     /// There is no index with this name.
     #[error("there is no index {0}")]
     Absent(String),
-    /// The name stands for several indexes.
+    /// The name is an alias of several indexes.
     #[error("{0} stands for several indexes: {1}")]
     Several(String, String),
     /// Another program made the index.
@@ -77,7 +77,7 @@ pub enum IndexError {
     Irreplaceable {
         /// The name in the settings.
         name: String,
-        /// The index.
+        /// The name of the index.
         index: String,
     },
     /// The records were loaded with other settings.
@@ -88,7 +88,7 @@ pub enum IndexError {
     /// The index has been changed since it was created.
     #[error("the index {index} was changed by hand: {what}")]
     Changed {
-        /// The index.
+        /// The name of the index.
         index: String,
         /// A description of the difference.
         what: String,
@@ -109,41 +109,42 @@ pub enum IndexError {
     /// The index refuses changes.
     #[error("the index {index} takes no changes: {setting} is set")]
     Blocked {
-        /// The index.
+        /// The name of the index.
         index: String,
         /// The setting of the index that causes this.
         setting: &'static str,
     },
-    /// Changes would be made in other indexes, or be refused.
+    /// The alias for changes does not belong to this index alone, so changes would be made in other indexes or be
+    /// refused.
     #[error(
         "{alias} must be an alias of {index} alone, which is changed by it, but stands for {found}"
     )]
     Astray {
-        /// The alias.
+        /// The name of the alias.
         alias: String,
-        /// The index.
+        /// The name of the index.
         index: String,
-        /// The indexes for which the alias stands.
+        /// The indexes that have the alias.
         found: String,
     },
     /// An index that was replaced has not been deleted.
     #[error("{0} was replaced by a reload, and is about to be deleted or was left behind")]
     Left(String),
-    /// A reload has not ended.
+    /// A reload is in progress, or was interrupted.
     #[error(
         "{filling} is being filled to replace {index}, or that was interrupted: until it is done, changes of {index} are refused or lost"
     )]
     Reloading {
-        /// The index that is searched.
+        /// The name of the index that is searched.
         index: String,
-        /// The index that is being filled.
+        /// The name of the index that is being filled.
         filling: String,
     },
 }
 
 impl IndexError {
-    /// Returns whether the index does not match the settings. Otherwise, the cluster does not answer, or records are
-    /// missing.
+    /// Returns `true` if the index does not match the settings, and `false` if the cluster does not answer or records
+    /// are missing.
     pub fn is_mismatch(&self) -> bool {
         !matches!(
             self,
@@ -215,7 +216,7 @@ pub(super) struct IndexState {
     pub(super) index: String,
     /// The other aliases of the index, without the one in the settings.
     pub(super) aliases: Vec<String>,
-    /// Whether the alias in the settings only stands for some of its records.
+    /// Whether a filter restricts the alias in the settings to some of the records.
     pub(super) is_filtered: bool,
     pub(super) mapping: Value,
     pub(super) settings: Value,
@@ -284,7 +285,7 @@ impl IndexState {
 }
 
 impl ClusterIndex {
-    /// Creates this value; no request is sent yet.
+    /// Creates the handle of an index without sending a request.
     ///
     /// # Errors
     /// The certificates to trust cannot be used.
@@ -355,7 +356,7 @@ impl ClusterIndex {
     /// Returns the state of the index; `None` if there is none.
     ///
     /// # Errors
-    /// See [`IndexError`]; it is also an error if the name stands for several indexes.
+    /// See [`IndexError`]; it is also an error if the name is an alias of several indexes.
     pub(super) async fn state(&self) -> Result<Option<IndexState>, IndexError> {
         self.state_of(&self.name).await
     }
@@ -405,7 +406,7 @@ impl ClusterIndex {
         })
     }
 
-    /// Returns the name for a new index: the next number.
+    /// Returns the name for a new index: the alias, followed by the next number.
     pub(super) async fn next_index(&self) -> Result<String, IndexError> {
         let path = format!(
             "/{}-*?expand_wildcards=all&filter_path=*.settings.index.uuid",
@@ -457,7 +458,7 @@ impl ClusterIndex {
             .await
     }
 
-    /// Changes something in the cluster.
+    /// Sends a request that changes the cluster, and checks that the change was acknowledged.
     pub(super) async fn change(
         &self,
         method: Method,

@@ -31,7 +31,7 @@ pub(in crate::engine) enum IndexLeaf {
     Terms(Terms, Vec<String>),
     /// The record has a term that matches.
     Pattern(Terms, Pattern),
-    /// The record has these words, in these places of one entry.
+    /// The record has these words at these positions of one entry.
     Spans(IndexId, Spans),
     /// The record has one of these numbers.
     Numbers(Arc<[u64]>),
@@ -39,9 +39,9 @@ pub(in crate::engine) enum IndexLeaf {
 
 /// A condition on records in the index of this server.
 pub(super) type Clause = clause::Clause<IndexLeaf>;
-/// Words in places of an entry.
+/// Words at positions of an entry.
 pub(in crate::engine) type Spans = spans::Spans<Words>;
-/// A part of a phrase.
+/// A part of a phrase in the index of this server.
 pub(super) type Part = spans::Part<Words>;
 
 /// A request to the index of this server.
@@ -66,7 +66,7 @@ pub(in crate::engine) struct Words {
 
 /// The maximum number of terms of one leaf.
 const MOST_TERMS: usize = 65_536;
-/// The maximum distance: entries are further apart in an index, and no entry has so many words.
+/// The maximum distance of words: entries are further apart in an index, and no entry has more words.
 const MOST_DISTANCE: u32 = 9_999;
 
 impl Leaf for IndexLeaf {
@@ -237,7 +237,7 @@ fn phrase(index: IndexId, words: &[Pattern], edges: Edges) -> Clause {
     }
 }
 
-/// Returns the places of a lookup; `None` if it is not a word or phrase.
+/// Returns the positions for a lookup; `None` if it is not a word or phrase.
 fn places_of(look: Look<'_>) -> Option<Places<Words>> {
     let Look {
         target: LookTarget::Words(index, patterns, order),

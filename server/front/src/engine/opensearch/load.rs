@@ -1,5 +1,5 @@
-//! Records are loaded by requests of some megabytes each, several at the same time. Changes of one record keep their order,
-//! because an identifier always belongs to the same lane, and a lane has only one request in flight.
+//! Loads records by requests of some megabytes each, several at the same time. Changes of one record keep their
+//! order, because an identifier always belongs to the same lane, and a lane has only one request in flight.
 
 mod bulk;
 
@@ -19,27 +19,27 @@ use super::index::{ClusterIndex, IndexError, IndexState, REFRESH};
 use crate::engine::layout::EngineLayout;
 use crate::engine::link::Draft;
 
-/// What a load does.
+/// The kind of work that a load does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoadWork {
-    /// Adds records, and replaces those with the same identifiers.
+    /// Add records, and replace those with the same identifiers.
     Add,
-    /// It deletes records.
+    /// Delete records.
     Delete,
-    /// It fills a new index, which then replaces the existing one.
+    /// Fill a new index, which then replaces the existing one.
     Reload(Leftover),
 }
 
 /// What to do with an index that an interrupted reload has left behind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leftover {
-    /// It stays, and the reload is refused.
+    /// Keep it, and refuse the reload.
     Refuse,
-    /// It is deleted if it has no records; otherwise it stays, and the reload is refused.
+    /// Delete it if it has no records; otherwise, keep it and refuse the reload.
     ReplaceIfEmpty,
-    /// The reload continues with it.
+    /// Continue the reload with it.
     Continue,
-    /// It is deleted.
+    /// Delete it.
     Replace,
 }
 
@@ -74,7 +74,7 @@ struct Lane {
 #[derive(Debug)]
 enum LaneStep {
     Batch(Batch),
-    /// It reports what it has done since the previous mark.
+    /// Reports the results of the changes since the previous mark.
     Mark(oneshot::Sender<LoadPart>),
 }
 
@@ -218,7 +218,7 @@ impl IndexLoad {
         }
     }
 
-    /// Starts the lanes.
+    /// Starts the tasks that send the changes of each lane.
     fn start(&mut self, slow: impl Fn(Duration) + Send + Sync + 'static) {
         let link = Arc::clone(&self.home.link);
         let shared = Arc::new(Bulk::new(link, &self.target, slow));
@@ -357,7 +357,7 @@ pub struct IndexChange {
     /// The number that determines the lane, so that all changes of one record have the same lane.
     number: u64,
     id: String,
-    /// The lines of the request.
+    /// The lines of the change in a request to `_bulk`.
     lines: Vec<u8>,
     place: RecordPlace,
 }

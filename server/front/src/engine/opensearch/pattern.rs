@@ -10,7 +10,8 @@ use z3950_server::{Diagnostic, diagnostic};
 const MOST_CHARACTERS: usize = 1_000;
 /// Truncation 102: a regular expression.
 const REGULAR_EXPRESSION: &str = "102";
-/// A class of more ranges than this is a class such as `\w`, which is too long to be listed.
+/// The maximum number of ranges of a class that is written out; classes such as `\w` have more ranges, and would be
+/// too long.
 const MOST_RANGES: usize = 100;
 /// The maximum number of characters of a class whose capitals are omitted.
 const MOST_OF_CASES: usize = 8;
@@ -20,11 +21,11 @@ const MOST_OF_CASES: usize = 8;
 pub(super) enum Alphabet {
     /// Words, with the edges of subfields, which do not match any placeholder.
     WordsWithEdges,
-    /// Words.
+    /// The characters of words.
     Words,
-    /// Words with spaces between them.
+    /// The characters of words, and the spaces between them.
     Entries,
-    /// Any characters.
+    /// All characters.
     Keys,
 }
 

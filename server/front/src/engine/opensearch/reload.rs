@@ -152,9 +152,9 @@ impl ClusterIndex {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReplacedIndex {
-    /// Its name, if it still exists.
+    /// The name of the index, if it still exists.
     pub index: Option<String>,
-    /// The time for which searches in progress may continue.
+    /// The time for which searches in progress may still use the index.
     pub searched_for: Duration,
 }
 

@@ -37,7 +37,7 @@ fn hit(plan: &Plan<'_>, hit: &Value) -> Option<Hit<u64>> {
     })
 }
 
-/// The number that stands for a missing number: the highest number of the engine.
+/// The number used in place of a missing one: the highest number of the engine.
 pub(super) const NO_NUMBER: u64 = u64::MAX >> 1;
 
 /// Returns the octets of a record in base64; empty if it is damaged.

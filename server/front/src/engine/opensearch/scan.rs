@@ -42,7 +42,7 @@ impl ClusterDatabase {
     }
 }
 
-/// The terms of an index.
+/// The terms of an index of this server's database.
 struct OwnList<'a> {
     database: &'a ClusterDatabase,
     terms: Terms,

@@ -85,7 +85,8 @@ impl EngineDatabase for ClusterDatabase {
         Clause::Leaf(IndexLeaf::Numbers(ids))
     }
 
-    /// Numbers are hashes, so they are evenly distributed and the position of a number can be estimated.
+    /// Returns the highest possible number for a set in the order of numbers; `None` for any other set. Numbers are
+    /// hashes, so they are evenly distributed and the position of a number can be estimated.
     async fn last_number(pages: &Pages<'_, Self>) -> Result<Option<u64>, Diagnostic> {
         Ok(pages.hits.order.is_empty().then_some(NO_NUMBER))
     }

@@ -212,7 +212,7 @@ impl ClusterDatabase {
     }
 }
 
-/// Returns the lines of changes, and their number.
+/// Returns the lines of the changes in a request to `_bulk`, and the number of changes.
 fn lines(
     changes: BTreeMap<String, Option<Value>>,
     states: &HashMap<String, State>,
@@ -245,7 +245,7 @@ enum WriteError {
     Answer(AskError),
     /// The request ended without a result.
     Unknown,
-    /// Some of them may have been made.
+    /// Some of the changes may have been made.
     Partly(String),
 }
 

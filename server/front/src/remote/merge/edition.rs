@@ -18,7 +18,7 @@ pub struct Edition {
     /// Whether the resource is an online resource.
     is_online: bool,
     language: Option<String>,
-    /// The title proper.
+    /// The title proper, prepared for comparison.
     title: String,
     /// The remainder of the title.
     remainder: String,

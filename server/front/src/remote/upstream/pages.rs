@@ -44,6 +44,8 @@ impl Upstream {
         page
     }
 
+    /// Fetches records by rank, and adds them to `page`.
+    ///
     /// # Errors
     /// The reason why no records beyond those in `page` can be fetched.
     async fn fetch(

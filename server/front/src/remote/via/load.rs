@@ -1,4 +1,5 @@
-//! Counts the operations in progress for each chain of servers, and limits the chains that have any.
+//! Counts the operations in progress for each chain of servers, and limits the number of chains with operations in
+//! progress.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};

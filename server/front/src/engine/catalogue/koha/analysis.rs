@@ -23,12 +23,12 @@ const AT_ONCE: usize = 8;
 const OCTETS_OF_OCTET: usize = 200;
 const ANSWER_OCTETS: usize = 16 * 1024;
 
-/// The way in which a text is folded.
+/// The rules by which a text is folded.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Folding {
-    /// As this field folds it.
+    /// The rules of this field.
     Field(String),
-    /// As words are folded, but without splitting the text.
+    /// The rules for words, but without splitting the text.
     Whole,
 }
 
@@ -222,7 +222,8 @@ impl Analysis {
         self.words.get(&key).cloned().unwrap_or_default()
     }
 
-    /// Returns the only word of a text in a field that does not split it; empty if the engine leaves nothing of it.
+    /// Returns the only word of a text in a field that does not split it; empty if nothing remains of it after
+    /// folding.
     pub(super) fn key(&self, field: &str, text: &str) -> String {
         if self.is_as_written {
             return text.to_owned();

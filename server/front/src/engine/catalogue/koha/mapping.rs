@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::engine::catalogue::offer::{Abilities, FieldsError, FieldsFound};
 
-/// The analyzer or normalizer of each field, which folds its words. Fields with the same one fold words in the same
-/// way.
+/// The analyzer or normalizer of each field, which folds its words. Fields with the same analyzer fold words in the
+/// same way.
 pub(super) type KnownFields = Arc<HashMap<String, String>>;
 
 /// The properties of an index.
@@ -19,7 +19,7 @@ pub(super) struct KnownIndex {
     pub(super) folding: KnownFields,
 }
 
-/// The identifier of a document, which is not described in any mapping.
+/// The field with the identifier of a document, which no mapping describes.
 const ID: &str = "_id";
 
 /// Parses a mapping: the possible uses of each field, and how it folds words.

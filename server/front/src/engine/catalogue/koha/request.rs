@@ -1,4 +1,4 @@
-//! The fields of an index of Koha, which are needed to write requests to it.
+//! The fields of an index of Koha, as needed for requests.
 
 mod expression;
 mod leaf;

@@ -27,7 +27,7 @@ fn hit(offer: &Offer, with_record: bool, hit: &Value) -> Option<CatalogueHit> {
     })
 }
 
-/// The formats of records that Koha names.
+/// The names of record formats in an index of Koha.
 const BASE64: &str = "base64ISO2709";
 const ARRAY: &str = "ARRAY";
 

@@ -9,7 +9,7 @@ use crate::engine::elastic::listing::TermList;
 use crate::engine::elastic::request::{self, TermsAfter};
 use crate::engine::elastic::{self, ANSWER_OCTETS, ReadTerms, TERM_OCTETS};
 
-/// The values of a field.
+/// The dictionary of values of a field.
 pub(super) struct KohaList<'a> {
     pub(super) koha: &'a KohaDialect,
     pub(super) fields: KohaFields<'a>,

@@ -168,7 +168,8 @@ pub(super) fn single_words<'w>(
     })
 }
 
-/// Marks are combined with the letters before them.
+/// Returns whether a character is a part of a word: a letter, a digit, or a mark that is combined with the letter
+/// before it.
 fn is_part(character: char) -> bool {
     character.is_alphanumeric() || unicode_normalization::char::is_combining_mark(character)
 }
@@ -182,7 +183,7 @@ fn is_one_word(text: &str) -> bool {
         || !text.is_empty() && text.bytes().all(|digit| digit.is_ascii_digit())
 }
 
-/// Texts as folded by fields.
+/// The results of folding texts, by field and text.
 #[derive(Debug, Default)]
 pub(super) struct Analysis(Option<BTreeMap<(String, String), Vec<String>>>);
 

@@ -56,7 +56,7 @@ pub(super) fn query(
     }
 }
 
-/// Returns the fields one of which has a value if the record has an entry in the index.
+/// Returns the fields that show whether a record has an entry in the index: at least one of them then has a value.
 fn existing(point: &Point) -> Vec<String> {
     let of = |roles: &[Role]| {
         let fields = roles.iter().flat_map(|role| point.fields(*role));
@@ -126,7 +126,8 @@ impl LeafReader<'_> {
         ))
     }
 
-    /// Returns the query for words, each in any of the fields. A word of which the fields leave nothing is omitted.
+    /// Returns the query for words, each in any of the fields. A word of which nothing remains after folding is
+    /// omitted.
     fn words(&mut self, words: &[Word], all: bool) -> Result<Option<String>, Diagnostic> {
         let mut queries = Vec::new();
         for word in words {
@@ -330,6 +331,8 @@ impl LeafReader<'_> {
         Ok(self.ranges(Role::Years, bounds))
     }
 
+    /// Checks that the index can be searched for dates.
+    ///
     /// # Errors
     /// Condition 114 for an index that has neither years nor words for dates.
     fn has_dates(&self) -> Result<(), Diagnostic> {

@@ -41,7 +41,7 @@ impl Texts {
 pub(super) const SWITCHES: &str = "wt=json&json.nl=map&expandMacros=false&echoParams=none&omitHeader=false&facet=false&hl=false&spellcheck=false\
                         &enableElevation=false&group=false&stats=false&debugQuery=false";
 
-/// All records.
+/// The query that finds all records.
 const EVERYTHING: &str = "*:*";
 
 impl Request {
@@ -167,11 +167,11 @@ pub(super) fn search(
     Ok(request)
 }
 
-/// Returns the order, whose last key is a field with a unique value in each record. The string types in the schemas of VuFind and
-/// Blacklight sort records without a value last.
+/// Returns the order, whose last key is a field with a unique value in each record. The string types in the schemas
+/// of VuFind and Blacklight sort records without a value last.
 ///
 /// # Errors
-/// Condition 213 for a value that stands for a missing one.
+/// Condition 213 if a sort key has a replacement for missing values.
 fn sort(offer: &Offer, order: &[OrderBy]) -> Result<String, Diagnostic> {
     let mut keys = Vec::new();
     for OrderBy {
@@ -225,6 +225,8 @@ struct Queries<'a> {
 }
 
 impl Queries<'_> {
+    /// Converts a clause to a query.
+    ///
     /// # Errors
     /// Solr does not support a part of the clause.
     fn query(&mut self, clause: &Clause) -> Result<Value, Diagnostic> {
@@ -268,8 +270,8 @@ impl Queries<'_> {
     }
 }
 
-/// Wraps a query in Solr's own syntax. If the engine leaves nothing of a text, the wrapped query finds nothing; unwrapped, it
-/// would fail or find all records.
+/// Wraps a query in Solr's own syntax. If nothing remains of a text after folding, the wrapped query finds nothing;
+/// unwrapped, it would fail or find all records.
 fn lucene(query: &str) -> Value {
     json!({ "lucene": { "q.op": "OR", "query": query } })
 }

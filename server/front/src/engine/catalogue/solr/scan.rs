@@ -18,10 +18,10 @@ use crate::engine::link::reading::{FORM, Reading};
 const MOST_VALUES: usize = 1_000;
 /// The number of values in a request that lists the values before a start.
 const STRETCH: usize = 200;
-/// The maximum number of requests for finding the beginning of such a stretch.
+/// The maximum number of requests for finding the beginning of a range of values before a start.
 const MOST_STEPS: usize = 60;
 
-/// Lists values.
+/// Lists the values of a field around a start.
 pub(super) async fn terms(
     solr: &SolrDialect,
     offer: &Offer,
@@ -68,7 +68,7 @@ struct Listed {
     missing: Option<String>,
 }
 
-/// A stretch of the dictionary.
+/// A consecutive range of values in the dictionary.
 #[derive(Clone, Copy, Debug)]
 struct Stretch<'a> {
     from: &'a str,

@@ -16,7 +16,7 @@ use crate::engine::asking::{outcome, searched};
 use crate::engine::catalogue::{CatalogueDatabase, CatalogueMap, CatalogueOptions};
 use crate::engine::link::fake::{FakeAnswer, FakeNode, FakeRequest};
 
-/// The number of records and of failed sources, or a condition.
+/// The number of records and of failed sources, or the condition of the diagnostic.
 type Outcome = Result<(usize, usize), i64>;
 
 fn database(node: &FakeNode, is_strict: bool) -> CatalogueDatabase {
@@ -167,7 +167,7 @@ async fn fields_that_the_core_does_not_have_are_not_offered() {
     }
 }
 
-/// The results of answers: the number of records and of failed sources, or a condition.
+/// The results of answers: the number of records and of failed sources, or the condition of the diagnostic.
 #[tokio::test]
 async fn incomplete_and_unexpected_answers_are_distinguished() {
     let error = |status: u16, words: &str| {

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// The results of answers: the number of records and of failed sources, or a condition.
+/// The results of answers: the number of records and of failed sources, or the condition of the diagnostic.
 #[tokio::test]
 async fn incomplete_and_unexpected_answers_are_distinguished() {
     let with = |changes: &[(&str, Value)]| changed(answer(2, [1, 2]), changes);

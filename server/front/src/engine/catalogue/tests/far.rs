@@ -24,7 +24,7 @@ fn number_at(place: usize) -> usize {
     place * 3 + place / 7_000 * 5_000_000
 }
 
-/// Answers like an index whose records have such numbers.
+/// Answers like an index whose records have the numbers of [`number_at`].
 fn numbered(request: &FakeRequest, total: usize) -> FakeAnswer {
     if request.path.ends_with("/_mapping") {
         let mut mapping = mapping(&["title"]);

@@ -28,7 +28,7 @@ fn condition(rpn: RpnStructure) -> i64 {
     }
 }
 
-/// Returns a term.
+/// Parses a single term in PQF.
 fn term(pqf: &str) -> RpnStructure {
     let query = parse_pqf(pqf).unwrap_or_else(|error| panic!("{pqf}: {error}"));
     query.rpn

@@ -31,7 +31,7 @@ const MOST_ANSWER: usize = 32 << 20;
 /// The place of a record in the input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RecordPlace {
-    /// The number of the file.
+    /// The number of the file among the input files.
     pub file: usize,
     /// The number of the record in the file, from 1.
     pub number: u64,
@@ -44,7 +44,7 @@ pub struct RecordPlace {
 pub struct RefusedRecord {
     /// The place of the record.
     pub place: RecordPlace,
-    /// The reason.
+    /// The reason for the refusal.
     pub words: String,
 }
 
@@ -147,7 +147,7 @@ pub(super) struct Bulk {
 struct Pace {
     /// The time when the cluster last accepted or finally refused a change of any lane.
     taken: Instant,
-    /// Whether it has been reported that no change was accepted since.
+    /// Whether the delay since then has been reported.
     is_told: bool,
 }
 
@@ -487,7 +487,8 @@ mod tests {
         assert_eq!(asked, [all, all, all, bd, b]);
     }
 
-    /// The load waits for the promised time, whatever the cluster answers, and reports the delay once for all lanes.
+    /// The load waits for the promised time, independently of the cluster's answers, and reports the delay once for
+    /// all lanes.
     #[tokio::test(start_paused = true)]
     async fn audit_r_l1_a_cluster_that_takes_nothing_is_given_up_after_five_minutes() {
         for answer in [

@@ -1,5 +1,5 @@
-//! Tests of queries as they are sent to the engine. `‹` and `›` stand for the edges of a subfield, and `‹›` in a
-//! class for both.
+//! Tests of queries as they are sent to the engine. `‹` and `›` mark the edges of a subfield, and `‹›` in a
+//! class matches both.
 
 use std::time::Duration;
 

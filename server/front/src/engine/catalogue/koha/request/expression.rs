@@ -8,8 +8,8 @@ use crate::engine::catalogue::leaf::{Word, WordPart};
 /// The maximum number of characters of an expression (`index.max_regex_length`).
 const MOST_CHARACTERS: usize = 1_000;
 
-/// Returns the expression of a word. `folded` folds its text, and `any` is the expression for one masked character. Returns
-/// `None` if folding leaves nothing of the word's text.
+/// Returns the expression of a word. `folded` folds its text, and `any` is the expression for one masked character.
+/// Returns `None` if nothing remains of the word's text after folding.
 pub(super) fn of_word<'w>(
     word: &'w Word,
     any: &str,
@@ -43,6 +43,8 @@ pub(super) fn push(expression: &mut String, text: &str) {
     }
 }
 
+/// Returns the expression unless it is too long.
+///
 /// # Errors
 /// Condition 11 for an expression that is too long.
 pub(super) fn bounded(expression: String) -> Result<String, Diagnostic> {

@@ -48,7 +48,7 @@ pub(super) fn leaf_query(
     })
 }
 
-/// Returns the fields one of which has a value if the record has an entry in the index.
+/// Returns the fields that show whether a record has an entry in the index: at least one of them then has a value.
 fn existing(point: &Point) -> Vec<String> {
     let of = |roles: &[Role]| {
         let fields = roles.iter().flat_map(|role| point.fields(*role));
@@ -78,7 +78,7 @@ impl LeafReader<'_> {
         self.point.fields(role)
     }
 
-    /// Returns the query of words that may be anywhere, each in any of the fields.
+    /// Returns the query for words that may be at any position, each in any of the fields.
     fn words(&self, words: &[Word], all: bool) -> Result<Value, Diagnostic> {
         let fields = self.fields(Role::Words);
         if let (Some(text), [field]) = (text_of(words), fields) {
@@ -153,7 +153,7 @@ impl LeafReader<'_> {
         })
     }
 
-    /// Returns the terms at each position of a word: the engine may see several words in it.
+    /// Returns the terms at each position of a word, which the engine may split into several words.
     fn positions(&self, field: &str, word: &Word) -> Result<Vec<Vec<Term>>, Diagnostic> {
         let Some((left, text, right)) = outer(word) else {
             let expression = of_word(word, ".", |text| self.analysis.whole(text).to_owned());
@@ -173,7 +173,8 @@ impl LeafReader<'_> {
         positions.collect()
     }
 
-    /// Returns the query for words in places of a value; `None` if the engine leaves nothing of a phrase.
+    /// Returns the query for words at given positions of a value; `None` if nothing remains of a phrase after
+    /// folding.
     fn places(&self, field: &str, spans: &Spans) -> Result<Option<Value>, Diagnostic> {
         places(field, spans, |placed| {
             let mut spans = Vec::new();
@@ -201,7 +202,7 @@ impl LeafReader<'_> {
         Ok(any_of(queries))
     }
 
-    /// Returns the expressions of the words; `None` if the engine leaves nothing of them.
+    /// Returns the expressions of the words; `None` if nothing remains of them after folding.
     fn edged_words(&self, field: &str, placed: &Placed) -> Option<Vec<String>> {
         let Some(text) = placed.text() else {
             let words = placed.words.iter();
@@ -277,8 +278,8 @@ impl LeafReader<'_> {
         any_of(queries)
     }
 
-    /// Returns the query for dates between bounds. Values that are not dates, such as `[s.d`, are excluded as far as the order of
-    /// octets allows.
+    /// Returns the query for dates between bounds. Values that are not dates, such as `[s.d`, are excluded if the
+    /// order of octets allows this.
     fn dates(&self, (from, to): &TextRange) -> Value {
         let mut queries = Vec::new();
         for (role, dashes) in [

@@ -1,4 +1,4 @@
-//! Folded terms of a field, alone and in places.
+//! Folded terms of a field, alone and at positions.
 
 use serde_json::{Value, json};
 use z3950_server::Diagnostic;
@@ -15,7 +15,7 @@ pub(super) enum Term {
 }
 
 impl Term {
-    /// Returns the term; the flags say whether its left and right ends are open.
+    /// Creates a term. The flags `left` and `right` are true for an end that is truncated.
     ///
     /// # Errors
     /// Condition 11 for a term that is too long.
@@ -50,7 +50,7 @@ impl Term {
     }
 }
 
-/// Returns the span of any of several terms.
+/// Returns the span query that matches any of these terms.
 pub(super) fn terms_span(field: &str, terms: &[Term]) -> Value {
     let spans = terms.iter().map(|term| term.span(field));
     any_span(spans.collect()).unwrap_or_else(nothing)

@@ -65,7 +65,7 @@ fn fields<'a>(offer: &'a Offer, analysis: &'a Analysis) -> KohaFields<'a> {
     KohaFields { offer, analysis }
 }
 
-/// Returns how the engine of the tests folds texts.
+/// Returns the words into which the engine of the tests folds texts.
 fn analysis() -> Analysis {
     let mut analysis = Analysis::default();
     let words = |words: &[&str]| {
@@ -157,7 +157,7 @@ fn words_are_not_folded() {
     );
 }
 
-/// Each word may be in another field; a word of which the engine leaves nothing is ignored.
+/// Each word may be in another field; a word of which nothing remains after folding is ignored.
 #[test]
 fn words_of_several_fields() {
     let all = Some("all");

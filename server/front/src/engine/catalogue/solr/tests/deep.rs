@@ -40,7 +40,7 @@ fn page(body: &str) -> Value {
     })
 }
 
-/// Returns the identifiers of records at these positions, or a condition.
+/// Returns the identifiers of records at these positions, or the condition of the diagnostic.
 async fn presented(
     database: &CatalogueDatabase,
     hits: &Hits,
