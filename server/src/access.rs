@@ -63,9 +63,9 @@ pub struct Access {
 pub struct User {
     /// The userId; in an open authentication string, it is the part before its last `/`.
     pub name: String,
-    /// The groupId; `None` accepts any.
+    /// The groupId; `None` accepts any group.
     pub group: Option<String>,
-    /// The password; `None` accepts any, unless there is a hash of one.
+    /// The password; `None` accepts any password, unless `password_hash` is set.
     pub password: Option<String>,
     /// The hash of the password, in place of the password itself.
     pub password_hash: Option<PasswordHash>,
@@ -115,11 +115,12 @@ pub trait Authenticate: Send + Sync {
 pub struct Login<'a> {
     /// The userId; in an open authentication string, it is the part before its last `/`.
     pub user: &'a str,
-    /// The groupId.
+    /// The groupId; `None` if the client did not send one.
     pub group: Option<&'a str>,
     /// The password; empty if there is none.
     pub password: &'a [u8],
-    /// The address of the client; `None` for a client on the server's host that does not have one.
+    /// The address of the client; `None` for a client on the server's host that has no address, such as a client of a Unix
+    /// socket.
     pub address: Option<IpAddr>,
 }
 
@@ -218,7 +219,7 @@ impl fmt::Debug for User {
 pub enum Challenge {
     /// A simple challenge with this text for the user; the answer is `user/password`.
     Simple(String),
-    /// Prompts for user name and password (prompt-1).
+    /// Prompts for the user name and the password (challenge `prompt-1`).
     Prompts,
 }
 
@@ -233,16 +234,17 @@ pub(crate) struct Credentials<'a> {
 /// The result of admitting a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Admission {
-    /// Admitted without a user name.
+    /// The client is admitted without a user name.
     Anybody,
-    /// Admitted as this user.
+    /// The client is admitted as this user.
     User(Arc<User>),
-    /// Admitted, but must authenticate later.
+    /// The client is admitted, but must authenticate before its first operation.
     Unproved,
 }
 
 impl Access {
-    /// Decides on the admission of a client with these credentials to a server that has users; `prove` returns the user.
+    /// Decides on the admission of a client with these credentials to a server that has users. `prove` is called for a user name
+    /// and password, and returns their user.
     ///
     /// # Errors
     ///

@@ -28,7 +28,8 @@ pub(crate) struct Association {
     /// The session as seen by the backend, without its user.
     caller: Caller,
     pub(crate) terms: Terms,
-    /// The seat of the user, once the client has authenticated.
+    /// The seat of the authenticated user, which counts against the user's limit of sessions; unset until the client has
+    /// authenticated.
     seat: OnceLock<Seat>,
     /// Whether the client is on the server's host.
     is_local: bool,
@@ -46,9 +47,9 @@ pub(crate) struct Terms {
     pub(crate) version: u8,
     /// The options in effect.
     pub(crate) options: Options,
-    /// The number of octets of the records in one response.
+    /// The maximum total size of the records in one response, in octets.
     pub(crate) preferred_message_size: usize,
-    /// The number of octets of a record that is requested alone; at least the preferred message size.
+    /// The maximum size of a record that is requested alone, in octets; at least the preferred message size.
     pub(crate) exceptional_record_size: usize,
     /// Whether the client still has to authenticate before its first operation.
     pub(crate) unproved: bool,
@@ -140,7 +141,7 @@ impl Association {
         access.check_update(self.user(), self.is_local)
     }
 
-    /// Sets the user, unless one is already set.
+    /// Sets the seat of the user who has authenticated, unless one is already set.
     pub(crate) fn take_seat(&self, seat: Seat) {
         let _ = self.seat.set(seat);
     }

@@ -166,11 +166,11 @@ pub trait Backend: Send + Sync {
     }
 }
 
-/// A search.
+/// A request to search databases.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Search<'a> {
-    /// The caller that searches.
+    /// The caller that requests the search.
     pub caller: Caller,
     /// The databases as named in the request; at least one.
     pub databases: &'a [DatabaseName],
@@ -185,8 +185,8 @@ pub struct Search<'a> {
     pub term_counts_asked: bool,
     /// The facets to count over the records found.
     pub facets: &'a [FacetRequest],
-    /// The maximum number of records that the answer may contain, from the first, as far as this is known before the
-    /// number of hits is.
+    /// The maximum number of records in the response, counted from the first record of the result set, as far as it can be
+    /// determined before the number of hits is known.
     pub first_records: usize,
     /// The preferred syntax of the records in the answer.
     pub syntax: Option<Oid>,
@@ -328,13 +328,13 @@ pub struct Retrieve<'a> {
     pub caller: Caller,
     /// The result set of the record.
     pub hits: &'a Hits,
-    /// The record within the result set.
+    /// The identifier of the record in the result set.
     pub record: RecordId,
-    /// The syntax and elements.
+    /// The syntax and element set in which to return the record.
     pub composition: &'a Composition,
 }
 
-/// The records of a response, which are retrieved afterwards.
+/// The records of a response, announced before they are retrieved one by one.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RetrieveMany<'a> {
@@ -344,7 +344,7 @@ pub struct RetrieveMany<'a> {
     pub hits: &'a Hits,
     /// The records in the order of the response; the response may not have room for all of them.
     pub records: &'a [RecordId],
-    /// The syntax and elements.
+    /// The syntax and element set in which to return the records.
     pub composition: &'a Composition,
 }
 
@@ -382,7 +382,7 @@ pub struct Retrieved {
     pub record: Result<External, Diagnostic>,
     /// The databases that contain the record, if it was merged from several records.
     pub sources: Vec<RecordSource>,
-    /// Whether [`written_here`](Self::written_here) was called.
+    /// Whether all XML in the record is known to be well-formed; see [`written_here`](Self::written_here).
     pub(crate) is_written_here: bool,
 }
 
@@ -415,15 +415,16 @@ impl Retrieved {
     }
 }
 
-/// The syntax and elements of records (Z39.50-2003 §3.2.3.1.5): only those that the backend has declared to support.
+/// The requested syntax and element set of records (Z39.50-2003 §3.2.3.1.5). The server only requests values that the backend has
+/// declared to support.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Composition {
     /// The syntax; `None` lets the backend choose for each record.
     pub syntax: Option<Oid>,
-    /// The element set.
+    /// The name of the element set, unless `by_database` has one for the database of the record.
     pub element_set: String,
-    /// Element sets for particular databases, by name.
+    /// Pairs of the name of a database and the element set for its records.
     pub by_database: Vec<(String, String)>,
 }
 
@@ -450,7 +451,7 @@ impl Composition {
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Scan<'a> {
-    /// The caller that scans.
+    /// The caller that requests the scan.
     pub caller: Caller,
     /// The databases as named in the request; at least one.
     pub databases: &'a [DatabaseName],
@@ -526,11 +527,11 @@ impl ScanTerm {
     }
 }
 
-/// A sort order.
+/// A request to merge result sets and sort their records.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Sort<'a> {
-    /// The caller that sorts.
+    /// The caller that requests the sort.
     pub caller: Caller,
     /// The result sets to be merged and sorted; at least one. Duplicate records are removed.
     pub inputs: &'a [Hits],
@@ -555,7 +556,7 @@ impl<'a> Sort<'a> {
 pub struct Update<'a> {
     /// The caller that changes the database.
     pub caller: Caller,
-    /// The database.
+    /// The database to change.
     pub database: &'a DatabaseName,
     /// The change to make to each record.
     pub action: UpdateAction,

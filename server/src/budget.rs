@@ -16,11 +16,11 @@ pub(crate) struct Budget {
     probe: OnceLock<HeadroomProbe>,
 }
 
-/// The step in octets for measuring the remaining memory: it is measured whenever the budget passes a multiple of this.
+/// The remaining memory is measured whenever the number of octets in use passes a multiple of this number.
 const PROBED: usize = 1 << 20;
 
-/// The step in octets for updating the server's counter. An account updates it only on passing a multiple of this, so that small
-/// requests do not contend for it.
+/// An account updates the server's counter only when its octets pass a multiple of this number, so that small requests do not
+/// contend for the counter.
 const GRAIN: usize = 8192;
 
 /// The maximum number of octets of memory for each octet of an encoded APDU. Queries with many short terms need the most.
@@ -61,6 +61,8 @@ impl Budget {
         let _ = self.probe.set(probe);
     }
 
+    /// Adds octets to the total.
+    ///
     /// # Errors
     /// Condition 31 if the limit of the server would be exceeded.
     fn add(&self, octets: usize) -> Result<(), Diagnostic> {

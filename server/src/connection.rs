@@ -55,7 +55,7 @@ pub(crate) struct Context {
     pub(crate) recorded: Option<Arc<dyn RecordedServer>>,
     pub(crate) observer: Arc<dyn Observer>,
     pub(crate) metrics: Arc<Metrics>,
-    /// The handler of HTTP requests other than SRU.
+    /// The handler of HTTP requests other than SRU; `None` to refuse these requests.
     #[cfg(feature = "sru")]
     pub(crate) web: Option<Arc<dyn Web>>,
     /// The number of the last session.
@@ -91,7 +91,7 @@ pub(crate) struct Client {
     pub(crate) peer: Peer,
     /// The time at which the connection was accepted.
     pub(crate) begun: Instant,
-    /// The room of the connection; `None` for a connection that is never closed to make room.
+    /// The slot of the connection; `None` for a connection that is never closed to make room for others.
     pub(crate) room: Option<Room>,
     /// Whether the client may speak HTTP.
     #[cfg(feature = "sru")]
@@ -157,11 +157,11 @@ struct Connection<'a, S> {
     stream: &'a mut S,
     inlet: Inlet,
     session: Session,
-    /// The faults of the session, if the server has any.
+    /// The scripted faults of the session; `None` if the server has none.
     script: Option<Script>,
     player: Option<Player>,
     operations: Operations,
-    /// The deadline of the operations, set when the client has closed its sending side.
+    /// The deadline of the operations in progress; set when the client closes its sending side.
     left: Option<Instant>,
     stopping: watch::Receiver<bool>,
     client: &'a Client,
@@ -176,7 +176,7 @@ enum End {
     Reset,
     /// The connection is dropped immediately, because nothing was written.
     Dropped,
-    /// The client speaks HTTP, and the connection continues with it.
+    /// The client speaks HTTP, and the connection is continued as an HTTP connection.
     #[cfg(feature = "sru")]
     Http,
 }
@@ -506,7 +506,7 @@ fn begins_http(fault: &FrameError) -> bool {
     matches!(fault.kind, FrameErrorKind::NotAnApdu(first) if first.is_ascii_uppercase() || b"\r\n".contains(&first))
 }
 
-/// Returns the instant a year from now, which stands for never.
+/// Returns the instant a year from now, as a deadline that is never reached.
 pub(crate) fn far_away() -> Instant {
     Instant::now() + Duration::from_secs(86_400 * 365)
 }

@@ -67,7 +67,7 @@ impl ExplainDatabase {
     }
 }
 
-/// Hits with the records as they were at the time of the search.
+/// A list of hits that keeps the records as they were at the time of the search.
 struct ExplainHits {
     /// The entries, in ascending order.
     entries: Vec<(RecordId, ExplainEntry)>,

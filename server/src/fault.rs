@@ -80,7 +80,7 @@ pub enum Fault {
     ResultCount(i64),
     /// numberOfRecordsReturned has this value.
     RecordsReturned(i64),
-    /// The first record of the answer is repeated this many times, and counted.
+    /// The first record of the answer is repeated this many times, and the copies are included in the number of records returned.
     ExtraRecords(usize),
     /// Records come in this syntax, whatever the request prefers.
     Syntax(Oid),
@@ -126,8 +126,8 @@ pub enum Fault {
     Garbage(usize),
     /// The answer has this context tag, 0 to 30, instead of its own.
     Tag(u8),
-    /// The encoded length of the answer is greater than that of its contents by this number of octets, or smaller if it is
-    /// negative.
+    /// The encoded length of the answer exceeds the length of its contents by this number of octets; with a negative number, it
+    /// is too small.
     Length(i64),
     /// Every constructed value of the answer has the indefinite length, which is valid BER.
     IndefiniteLengths,
@@ -141,7 +141,7 @@ pub enum Fault {
     Hold,
     /// The answer is held back, and sent in one write after the next answer.
     Swap,
-    /// The answer is delayed by this time, in which nothing is read.
+    /// The answer is delayed by this time. During the delay, the server does not read from the connection.
     Delay(Duration),
     /// The octets of the answer are written one by one.
     Trickle,
@@ -232,9 +232,9 @@ struct Counts(Vec<Count>);
 /// The counts of a rule.
 #[derive(Debug, Default)]
 struct Count {
-    /// The number of requests that have met its conditions, apart from conditions on the number of the request.
+    /// The number of requests that have met the conditions of the rule, apart from conditions on the number of the request.
     met: AtomicU64,
-    /// Whether it has struck a request.
+    /// Whether the rule has struck a request.
     has_fired: AtomicBool,
 }
 

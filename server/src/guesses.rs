@@ -35,7 +35,7 @@ pub(crate) struct Penalty {
     pub(crate) hang_up: bool,
 }
 
-/// The ratio of the longest delay to the first.
+/// The maximum factor by which the delay grows, relative to the first delay.
 const LONGEST: u32 = 32;
 /// The time for which an address is remembered after its last answer.
 const QUIET: Duration = Duration::from_secs(600);
@@ -77,7 +77,7 @@ impl Guesses {
         (proved, Penalty { delay, hang_up })
     }
 
-    /// Returns whether so many answers to an address are withheld that no further password from it is checked.
+    /// Returns whether so many answers to an address are being withheld that no further password from this address is checked.
     pub(crate) fn is_silenced(&self, address: Option<IpAddr>, refusal_delay: Duration) -> bool {
         let longest = refusal_delay.saturating_mul(LONGEST);
         !longest.is_zero() && self.silence(address.map(network), Instant::now()) > longest

@@ -1,6 +1,6 @@
 //! HTTP on the Z39.50 listeners (RFC 9110, RFC 9112): a connection whose first octet is a letter carries SRU requests, and other
-//! requests if a handler for them is set. The limits, rooms, totals and reasons for the end are those of Z39.50 connections.
-//! hyper reads and writes the messages.
+//! requests if a handler for them is set. The limits, connection slots, totals and reasons for closing are the same as for Z39.50
+//! connections. hyper reads and writes the messages.
 
 mod answer;
 mod answerer;
@@ -137,8 +137,8 @@ pub(crate) async fn serve<S: Transport>(
     }
 }
 
-/// Converts a failure of hyper: to an answer, if hyper has `refused` the request with a status without sending anything, or to a
-/// lost connection.
+/// Converts an error of hyper to the end of the connection: an answer, if hyper has `refused` the request with a status but has
+/// not sent anything, or a lost connection.
 fn failed(error: hyper::Error, refused: Option<StatusCode>, tally: &mut Tally) -> HttpEnd {
     let cause = std::error::Error::source(&error).and_then(|cause| cause.downcast_ref());
     let kind = cause.map(io::Error::kind);
@@ -261,7 +261,7 @@ impl HttpConnection<'_> {
     }
 }
 
-/// Returns the end of a connection whose phase has exceeded its time limit.
+/// Returns how to end a connection whose phase has exceeded its time limit.
 fn time_over(phase: Phase, answered: u64, has_ended: bool) -> HttpEnd {
     match phase {
         Phase::Idle if answered == 0 => {
@@ -289,7 +289,7 @@ fn time_over(phase: Phase, answered: u64, has_ended: bool) -> HttpEnd {
     }
 }
 
-/// Returns the end of a connection that has no answer in progress when the server stops.
+/// Returns how to end a connection that has no answer in progress when the server stops.
 fn stopped_in(phase: Phase) -> HttpEnd {
     match phase {
         Phase::Asking => {

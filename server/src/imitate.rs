@@ -75,7 +75,7 @@ impl Imitated {
         }
     }
 
-    /// Returns the faults that make answers deviate from the standard as those of the imitated server do.
+    /// Returns the faults that reproduce the ways in which the imitated server deviates from the standard.
     pub fn faults(self) -> Faults {
         match self {
             Self::YazZtest => habits::faults(),

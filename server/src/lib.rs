@@ -23,11 +23,9 @@
 //! - [`MemoryBackend`]: MARC records from files or from memory, and the demo catalogue; saved to files with the feature `save`,
 //!   searched by regular expressions with `regex`;
 //! - [`backend`]: the trait for records that are stored elsewhere, and everything that an implementation needs;
-//! - [`Target`]: what all sessions share: databases, limits, the offer, and who has access ([`access`]): users by hashed
-//!   passwords with the feature `passwords`, or by a program's own check;
 //! - [`Target`]: the values that all sessions share: databases, limits, offered features, and access ([`access`]):
 //!   users with hashed passwords (with the feature `passwords`), or a program's own check;
-//! - [`fault`]: scripted misbehaviour; [`imitate`]: another server's habits;
+//! - [`fault`]: scripted misbehaviour; [`imitate`]: imitation of another server's deviations from the standard;
 //! - [`metrics`]: counters of a running server;
 //! - `sru`: SRU requests answered from the same databases, with the feature `sru`;
 //! - `web`: other HTTP requests, such as those for pages, with the feature `sru`;

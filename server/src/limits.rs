@@ -70,9 +70,9 @@ pub struct Limits {
     /// The maximum number of terms in one facet; by default, 1,000.
     pub facet_terms: usize,
     /// The maximum number of connections at once; by default, 1,000. The last tenth is reserved for addresses without a
-    /// connection. If there is no room for a new connection, a connection without a session is closed or, if there is none, the
-    /// session that has been idle longest at the address with the most sessions. If no connection can be closed, the new one
-    /// waits.
+    /// connection. If the limit is reached when a new connection arrives, a connection without a session is closed or, if there
+    /// is none, the session that has been idle longest at the address with the most sessions. If no connection can be closed, the
+    /// new one waits.
     pub sessions: usize,
     /// The maximum number of connections at once from one address, or from one IPv6 network of 64 bits; by default, half of
     /// `sessions`. Further connections are closed, unless a connection without a session can be closed instead. Connections over
@@ -81,8 +81,8 @@ pub struct Limits {
     /// The maximum number of concurrent sessions with the server itself for one request for a page; by default, 16. Further
     /// sessions wait. All sessions but the first count as connections.
     pub sessions_per_request: usize,
-    /// The maximum number of connections that wait for room; by default, 64, and half as many from one address. Further
-    /// connections are closed.
+    /// The maximum number of connections that wait because the limit of connections is reached; by default, 64, and half as many
+    /// from one address. Further connections are closed.
     pub waiting: usize,
     /// The maximum number of octets of further requests that are read while a request is being answered; by default, 65,536.
     pub read_ahead: usize,
@@ -104,25 +104,26 @@ pub struct Limits {
     /// The maximum number of addresses remembered because of wrong passwords; by default, 10,000. The address with the oldest
     /// refusal is forgotten first.
     pub refused_addresses: usize,
-    /// The time from the connection to an open session and, for each HTTP request, from its first octet to its last; by default,
-    /// 30 s.
+    /// The maximum time from accepting a connection to opening its session and, for each HTTP request, from its first octet to
+    /// its last; by default, 30 s.
     pub init_time: Duration,
     /// The time for which a connection without a session is not closed to make room for another; by default, 0.25 s.
     pub init_patience: Duration,
     /// The time for which a session without a request in progress is not closed to make room for another connection; by default,
     /// 1 s.
     pub idle_patience: Duration,
-    /// The time from a request to its answer, including waiting for the turns of other operations; by default, 30 s. `None` means
-    /// no limit. Operations that take longer are stopped: they fail with condition 31, but a Present returns the records that it
-    /// already has. Updates are never stopped.
+    /// The maximum time from a request to its answer, including the time in which it waits for other operations; by default, 30
+    /// s. `None` means no limit. Operations that take longer are stopped: they fail with condition 31, but a Present returns the
+    /// records that it already has. Updates are never stopped.
     pub operation_time: Option<Duration>,
-    /// The time from an answer to the end of the next request; by default, 15 minutes. `None` means no limit.
+    /// The maximum time from an answer to the end of the next request; by default, 15 minutes. `None` means no limit.
     pub idle_time: Option<Duration>,
     /// The maximum time in which the client does not accept any octets of an answer; by default, 30 s.
     pub write_time: Duration,
-    /// The time from the stop signal to the end of the last session; by default, 0.5 s.
+    /// The maximum time from the stop signal to the end of the last session; by default, 0.5 s.
     pub drain_time: Duration,
-    /// The time for the client to read a last Close before the connection is closed; by default, 0.25 s.
+    /// The maximum time that the server waits for the client to read the final Close before closing the connection; by default,
+    /// 0.25 s.
     pub linger_time: Duration,
 }
 

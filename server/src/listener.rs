@@ -128,8 +128,8 @@ impl ServerHandle {
 pub struct Summary {
     /// The number of accepted connections.
     pub sessions: u64,
-    /// The number of connections whose task panicked, and of requests that failed because their backend did. Neither stops the
-    /// server.
+    /// The number of connections whose task panicked, plus the number of requests that failed because their backend panicked.
+    /// Neither kind of panic stops the server.
     pub panics: u64,
     /// The message of the first panic; `None` if there was none.
     pub first_panic: Option<String>,
@@ -206,7 +206,7 @@ impl Server {
         self
     }
 
-    /// Sets the faults.
+    /// Sets the scripted faults of the server.
     pub fn with_faults(self, faults: Faults) -> Self {
         self.handle
             .change(|context| context.faults = Arc::new(faults));
@@ -222,15 +222,15 @@ impl Server {
         self
     }
 
-    /// Makes the server a proxy: requests are passed to another server, and its answers to the client, while the observer gets
-    /// both. Octets are passed unchanged, unless a fault applies.
+    /// Makes the server a proxy: requests are passed on to another server, and its answers are passed back to the client; the
+    /// observer gets both. Octets are passed unchanged, unless a fault applies.
     pub fn with_recorded(self, server: Arc<dyn RecordedServer>) -> Self {
         self.handle
             .change(|context| context.recorded = Some(server));
         self
     }
 
-    /// Sets the observer.
+    /// Sets the observer of all sessions.
     pub fn with_observer(self, observer: Arc<dyn Observer>) -> Self {
         self.handle.change(|context| context.observer = observer);
         self
@@ -336,8 +336,8 @@ impl Server {
     }
 }
 
-/// The period of a timer that is always set. It is due before the timers of sessions, so that setting one of these does not wake
-/// the runtime.
+/// The period of a timer that is always running. It expires before the timers of sessions, so that starting one of these does not
+/// wake the runtime.
 const PULSE: Duration = Duration::from_secs(5);
 
 impl Summary {

@@ -30,7 +30,7 @@ use crate::lock::lock;
 pub(crate) struct Logins {
     /// The addresses that have sent wrong logins.
     pub(crate) guesses: Guesses,
-    /// The permit of each address that has a login to check.
+    /// For each address that has logins to check, the semaphore by which they take turns.
     turns: Mutex<HashMap<Option<IpAddr>, Arc<Semaphore>>>,
     /// Recently admitted users, for queries about clients that have a session.
     #[cfg(feature = "sru")]
@@ -40,7 +40,7 @@ pub(crate) struct Logins {
 /// The result of a check, for the request that brought the login.
 #[derive(Debug, Default)]
 pub(crate) enum Proof {
-    /// There was no login to check, or logins from its address are no longer checked.
+    /// There was no login to check, or logins from this address are no longer checked.
     #[default]
     Unchecked,
     /// The user with the login, or the reason why the login is wrong.
@@ -187,7 +187,7 @@ impl Logins {
         }
     }
 
-    /// Returns the permit of an address, which exists while the address has logins to check.
+    /// Returns the semaphore of an address, which exists while the address has logins to check.
     fn turn(&self, address: Option<IpAddr>) -> Arc<Semaphore> {
         let mut turns = lock(&self.turns);
         turns.retain(|_, turn| Arc::strong_count(turn) > 1);

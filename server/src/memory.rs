@@ -10,7 +10,7 @@
 //! | `fields`, `words` | the access points, words and keys of records |
 //! | `index`, `hits` | the indexes, and sets of records |
 //! | `attributes`, `eval`, `profile` | the evaluation of queries |
-//! | `background`, `turns` | long work on other threads, in which sessions take turns |
+//! | `background`, `turns` | long-running work on other threads, for which sessions take turns |
 //! | `scan`, `sort` | terms with their counts, and orders of records |
 //! | `terms` | how terms are compared |
 //! | `index_map` | the access points, for backends whose indexes are elsewhere |
@@ -133,7 +133,7 @@ struct Shared {
 /// The amount of work after which a query is restarted on another thread; it takes a few milliseconds.
 const QUICK_WORK: u64 = 65_536;
 /// The amount of work after which a scan is restarted on another thread. It takes about half a millisecond, less than for a
-/// query, because many scans at once would hold up connections.
+/// query, because many scans at the same time would delay other connections.
 const QUICK_SCAN: u64 = 10_000;
 /// The maximum work of a query, which takes about a second. A query that needs more fails with condition 31.
 const MOST_WORK: u64 = 20_000_000;
@@ -176,7 +176,7 @@ impl MemoryBackend {
         }))
     }
 
-    /// Indexes the text of small databases, which the first search would otherwise do. Blocks until done.
+    /// Indexes the texts of small databases now, instead of on the first search. Blocks until done.
     pub fn prepare(&self) {
         self.current().index.prepare();
     }

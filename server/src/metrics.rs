@@ -57,7 +57,8 @@ pub(crate) const PERIOD: Duration = Duration::from_secs(60);
 #[derive(Debug, Default)]
 struct Counters {
     outcomes: [AtomicU64; OperationOutcome::ALL.len()],
-    /// The number of operations in each duration class: at most the bound in [`BOUNDS`], and longer than the previous bound.
+    /// The number of operations in each duration class. The class of an operation is the first bound in [`BOUNDS`] that its
+    /// duration does not exceed.
     durations: [AtomicU64; BOUNDS.len()],
     nanoseconds: AtomicU64,
 }
@@ -191,7 +192,7 @@ impl Metrics {
         false
     }
 
-    /// Logs the number of refusals left out of the log, if they have been counted for at least `period`.
+    /// Logs the number of refusals that were not logged individually, if they have been counted for at least `period`.
     pub(crate) fn tell_refusals(&self, period: Duration) {
         let mut log = lock(&self.refusals);
         if log.since.is_some_and(|since| since.elapsed() >= period) {

@@ -41,7 +41,7 @@ impl fmt::Display for Peer {
     }
 }
 
-/// Receives the events of all sessions, in order for each session, on the thread that serves it.
+/// Receives the events of all sessions. The events of a session arrive in order, on the thread that serves the session.
 ///
 /// Sessions are numbered from 1 in the order in which connections were accepted. The octets contain the credentials of clients,
 /// so they should not be logged unchanged; [`z3950_asn1::codec::dump::dump`] lists them without credentials.
@@ -58,14 +58,14 @@ pub trait Observer: Send + Sync {
     /// A complete APDU was received.
     fn received(&self, session: u64, octets: &[u8], apdu: Result<&Apdu, &DecodeError>) {}
 
-    /// Octets that are not an APDU were received. They end the session.
+    /// Octets that are not an APDU were received. The session ends.
     fn unreadable(&self, session: u64, octets: &[u8], fault: &StreamError) {}
 
-    /// An answer is about to be sent, but these octets of later requests have already been received.
+    /// An answer is about to be sent, and these octets of later requests have already been received.
     fn pipelined(&self, session: u64, octets: &[u8]) {}
 
-    /// A complete APDU was received after the server had ended the session, so it is not answered. Any octets that are not an
-    /// APDU are reported last.
+    /// A complete APDU was received after the server had ended the session, so it is not answered. If octets follow that are not
+    /// an APDU, they are reported last.
     fn discarded(&self, session: u64, octets: &[u8], apdu: Result<&Apdu, &DecodeError>) {}
 
     /// A fault was applied to the answer to the last request; `rule` is the text of its rule.
@@ -74,8 +74,8 @@ pub trait Observer: Send + Sync {
     /// An APDU is about to be sent; `apdu` is `None` for octets that a fault sends instead of an APDU.
     fn sent(&self, session: u64, octets: &[u8], apdu: Option<&Apdu>) {}
 
-    /// A request is missing from the recording that is being replayed; `why` says what is missing. If a request is repeated,
-    /// only the first is reported.
+    /// A request is missing from the recording that is being replayed; `why` says what is missing. If the client repeats the
+    /// request, it is reported only once.
     fn not_recorded(&self, session: u64, octets: &[u8], apdu: Option<&Apdu>, why: &str) {}
 
     /// Returns whether [`Observer::http_received`] and [`Observer::http_sent`] are implemented, so that messages must be
@@ -131,7 +131,7 @@ pub struct SessionTotals {
     pub user: Option<String>,
     /// The time at which the connection was accepted.
     pub started: SystemTime,
-    /// The time from the connection to its end.
+    /// The time from accepting the connection to its end.
     pub duration: Duration,
     /// The number of answered operations of each kind.
     operations: [u64; OperationKind::ALL.len()],

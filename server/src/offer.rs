@@ -24,8 +24,8 @@ pub struct Offer {
     /// Whether the database IR-Explain-1 exists (§3.2.10); by default, `true`.
     pub explain: bool,
     /// Whether to refuse an element set that a database does not have, with condition 25; by default, `true`. Otherwise, full
-    /// records are returned, for clients such as Evergreen that send the name of their own element set to every server. In XML,
-    /// the name is that of a schema, and is refused in any case.
+    /// records are returned, for clients such as Evergreen that send the name of their own element set to every server. For XML,
+    /// the element set name is the name of a schema, and an unknown name is refused in any case.
     pub strict_element_sets: bool,
 }
 

@@ -1,8 +1,8 @@
-//! Hashed passwords (Argon2id of RFC 9106 in the PHC string format), and their verification. It takes tens of milliseconds and
-//! megabytes, so it happens on threads for blocking work, a few at a time.
+//! Hashed passwords (Argon2id of RFC 9106 in the PHC string format), and their verification. A verification takes tens of
+//! milliseconds and tens of megabytes, so it runs on a thread for blocking work, and only a few run at the same time.
 //!
-//! A verified password is remembered for some minutes, because SRU clients send it with every request. Only a fingerprint under a
-//! random key is stored, not the password.
+//! The result of a verification is remembered for a few minutes, because SRU clients send the password with every request. Only a
+//! fingerprint computed with a random key is stored, not the password.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -32,7 +32,7 @@ pub enum PasswordHashError {
         "an Argon2id hash with m={memory},t={passes}: m may be {MAX_MEMORY}, and m times t {MAX_WORK}"
     )]
     TooCostly {
-        /// The memory in KiB.
+        /// The memory that the hash requires, in KiB.
         memory: u32,
         /// The number of passes over the memory.
         passes: u32,
@@ -42,9 +42,10 @@ pub enum PasswordHashError {
     Unavailable(String),
 }
 
-/// The maximum of the memory for the verification of a password, in KiB.
+/// The maximum memory for the verification of a password, in KiB.
 const MAX_MEMORY: u32 = 256 << 10;
-/// The maximum of the memory times the number of passes over it, in KiB: about a second of a processor.
+/// The maximum product of the memory and the number of passes over it, in KiB; this corresponds to about a second of processor
+/// time.
 const MAX_WORK: u32 = 1 << 20;
 
 #[cfg(feature = "passwords")]
@@ -67,7 +68,7 @@ impl PasswordHash {
         Ok(Self(text.into()))
     }
 
-    /// Returns the hash if it contains everything needed to verify a password.
+    /// Returns the hash if it contains everything that is needed to verify a password; otherwise, `None`.
     fn complete(hash: argon2::PasswordHash) -> Option<argon2::PasswordHash> {
         let is_argon2id = hash.algorithm == argon2::ARGON2ID_IDENT
             && hash.version == Some(argon2::Version::V0x13.into());
@@ -105,12 +106,12 @@ impl PasswordHash {
 }
 
 impl PasswordHash {
-    /// Returns the text.
+    /// Returns the hash as text in the PHC string format.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// There are no hashes without the feature `passwords`.
+    /// Always returns false, because passwords cannot be hashed without the feature `passwords`.
     #[cfg(not(feature = "passwords"))]
     fn matches(&self, _: &[u8]) -> bool {
         false
@@ -130,11 +131,11 @@ const REMEMBERED_WRONG: Duration = Duration::from_secs(10);
 /// The maximum number of passwords that are remembered.
 const MAX_REMEMBERED: usize = 4_096;
 
-/// The recently verified passwords, and the permits to verify others.
+/// The recently verified passwords, and the semaphore that limits concurrent verifications.
 pub(crate) struct PasswordChecks {
     keys: [RandomState; 2],
     known: Mutex<HashMap<Fingerprint, Known>>,
-    /// The permits to verify. A thread keeps its permit even if the client is gone.
+    /// The semaphore that limits concurrent verifications. A verification keeps its permit even if the client has disconnected.
     permits: Arc<Semaphore>,
 }
 

@@ -1,4 +1,4 @@
-//! The interface to a server whose conversations are recorded, which may be reached in different ways.
+//! The interface to a server whose conversations are recorded. Implementations reach the server in different ways.
 
 use std::fmt;
 use std::io;

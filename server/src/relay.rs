@@ -1,5 +1,6 @@
-//! A proxy between a client and another server, which reports the octets of both sides to the observer. Octets are passed
-//! unchanged, unless a fault strikes. Each direction waits for its reader, so that buffers do not grow.
+//! A proxy between a client and another server, which reports the octets of both sides to the observer. Octets are passed on
+//! unchanged, unless a fault strikes. Each direction waits until its receiver has accepted the octets, so that buffers do not
+//! grow.
 
 mod exchange;
 mod pieces;
@@ -75,12 +76,12 @@ pub(crate) async fn serve<S: Transport>(
     None
 }
 
-/// The end of a relayed connection.
+/// The way in which a relayed connection ended.
 #[derive(Debug)]
 pub(super) enum RelayEnd {
     /// Both sides closed the connection, the client first.
     Closed,
-    /// The server closed the connection, and no answers were due.
+    /// The server closed the connection, and all requests had been answered.
     ServerClosed,
     /// The client left without sending anything.
     Left,
@@ -97,11 +98,11 @@ pub(super) enum RelayEnd {
     Fault {
         reset: bool,
     },
-    /// The connection must end in the middle of an answer.
+    /// The connection must end although an answer has only been written in part.
     Torn(SessionEnd),
 }
 
-/// The result of beginning a connection.
+/// The state after a relayed connection has begun.
 enum Begun {
     #[cfg(feature = "sru")]
     Http,
@@ -109,7 +110,7 @@ enum Begun {
     Connected(Box<dyn RecordedStream>),
 }
 
-/// Waits for the client's first octets, which are appended to `said`, and then connects to the server.
+/// Waits for the client's first octets, appends them to `said`, and then connects to the server.
 async fn begin<S: Transport>(
     stream: &mut S,
     client: &Client,
@@ -232,7 +233,7 @@ impl Relay<'_> {
         }
     }
 
-    /// Writes an output to the client; returns the end of the connection if it ends afterwards.
+    /// Writes an output to the client; returns how the connection ends if it ends after the output.
     async fn deliver(
         &self,
         output: Output,
@@ -263,8 +264,8 @@ impl Relay<'_> {
     }
 }
 
-/// Ends the client's side according to the end of the connection. Sends a Close if the client could not understand the end
-/// otherwise. The octets in `said` were not passed on.
+/// Ends the client's side of the connection as required by `RelayEnd`. Sends a Close if the client could not otherwise recognize
+/// the reason. The octets in `said` were not passed on.
 async fn finish<S: Transport>(
     stream: &mut S,
     end: RelayEnd,

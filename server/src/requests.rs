@@ -132,7 +132,7 @@ pub(crate) struct Slow {
     given_up: Arc<AtomicUsize>,
 }
 
-/// Increments a counter when it is dropped.
+/// A counter that is incremented when this value is dropped.
 struct GivenUp(Arc<AtomicUsize>);
 
 impl Drop for GivenUp {
@@ -203,7 +203,8 @@ pub(crate) fn record_of(
     now(backend.record(wanted))?.record
 }
 
-/// Describes the records in a response: the size, element set and diagnostic of each record, or what is sent instead of records.
+/// Describes the records in a response: the size and element set of each record, or its diagnostic; or what is sent instead of
+/// records.
 pub(crate) fn shown(records: &OptionalChoice<Records>) -> String {
     match &**records {
         None => "none".to_owned(),

@@ -27,7 +27,7 @@ use crate::units::count;
 /// The result of an operation.
 pub(crate) enum Conclusion {
     Answer(Vec<Apdu>),
-    /// An answer that waits for the client's permission, and the question to send first.
+    /// An answer that is held back until the client permits it, and the question to send first.
     Question(Box<Held>, Apdu),
 }
 
@@ -94,7 +94,7 @@ pub(crate) async fn answer(
     ))
 }
 
-/// Returns the response that refuses a request without ending the session; empty for a request that does not have a response.
+/// Returns the response that refuses a request without ending the session; empty for a request that has no response.
 pub(crate) fn refuse(request: &Apdu, why: Diagnostic) -> Vec<Apdu> {
     let mut response: Apdu = match request {
         Apdu::SearchRequest(_) => SearchResponse::default().into(),

@@ -14,8 +14,8 @@
 //! control), or whether to continue (resource control). An operation runs between [`Session::begin`] and [`Session::finish`]
 //! without borrowing the session, so that several can run concurrently.
 //!
-//! After a protocol error, an open session of version 3 sends Close(protocolError). Any other session just ends the connection:
-//! version 2 does not have this Close, and no version has been agreed on before Init.
+//! After a protocol error, an open session of version 3 sends Close(protocolError). In any other session, the connection is
+//! closed without a Close: version 2 does not have Close(protocolError), and before Init no version has been agreed on.
 
 mod pending;
 mod reply;
@@ -63,7 +63,7 @@ pub struct Session {
     state: State,
 }
 
-/// The state of a session. The open state is boxed, so that sessions without an Init stay small.
+/// The state of a session. The open state is boxed, so that sessions that have not received Init take little memory.
 enum State {
     Greeting,
     Open(Box<Established>),
@@ -97,8 +97,8 @@ impl Session {
         }
     }
 
-    /// Sets the client's address, which may be blocked or not allowed to update databases. A client without an address is taken
-    /// to be on the server's host.
+    /// Sets the client's address, from which the client may be refused, or may not be allowed to update databases. A client
+    /// without an address counts as being on the server's host.
     pub fn with_peer(mut self, address: IpAddr) -> Self {
         self.peer = Some(address.to_canonical());
         self
@@ -129,7 +129,8 @@ impl Session {
         }
     }
 
-    /// Returns the check of the login in a request, which must end before the request begins; `None` if there is nothing to check.
+    /// Returns the check of the login in a request, which must be completed before the request begins; `None` if there is nothing
+    /// to check.
     pub(crate) fn login_check(&self, request: &Apdu) -> Option<LoginCheck> {
         let authenticate = self.target.authenticate()?;
         let of = |given: Credentials<'_>| {
@@ -264,7 +265,7 @@ impl Session {
         usize::try_from(self.refusals).is_ok_and(|refusals| refusals >= self.target.limits.refusals)
     }
 
-    /// Returns the time for which the last reply and everything else must be withheld, because the client guesses passwords
+    /// Returns the time for which the last reply and all further replies must be withheld, because the client guesses passwords
     /// ([`Limits::refusal_delay`]).
     ///
     /// [`Limits::refusal_delay`]: crate::Limits::refusal_delay
@@ -315,8 +316,8 @@ impl Session {
         }
     }
 
-    /// Begins a request. If it answers the server's question about a request that was held back, `reference_id` becomes that of
-    /// the held request.
+    /// Begins a request. If it answers the server's question about a request that was held back, sets `reference_id` to the
+    /// referenceId of the request that was held back.
     fn look_at(
         &mut self,
         request: &Apdu,
@@ -478,7 +479,7 @@ pub(crate) async fn carry_out(operation: Operation, request: &Apdu) -> Done {
     Done::Operation(operation.reference_id.clone(), conclusion)
 }
 
-/// The reason for refusing the answer to a question that the server did not ask.
+/// The additional information for a client's answer to a question that the server did not ask.
 const UNASKED: &str = "without a request from the server";
 
 #[cfg(test)]

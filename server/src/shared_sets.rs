@@ -52,7 +52,7 @@ pub(crate) struct SetOwner {
     pub(crate) database: String,
 }
 
-/// The octets of an entry in addition to its list of hits.
+/// The size of an entry in octets, without its list of hits.
 const ENTRY: usize = 512;
 
 impl SharedSets {
@@ -68,8 +68,8 @@ impl SharedSets {
 
     /// Keeps a set until it has not been used for `time`, which is limited to the maximum; returns the set's name and this time.
     ///
-    /// To make room, the least recently used sets are dropped: those of the same address if it has half of the sets, otherwise
-    /// any.
+    /// To make room, the least recently used sets are dropped. If the address already has half of the sets, only its own sets are
+    /// dropped.
     ///
     /// # Errors
     /// Condition 112 if the limits do not permit any sets, 31 if the set is too large.
@@ -113,7 +113,7 @@ impl SharedSets {
         Ok((name, time))
     }
 
-    /// Returns the set with this name if it belongs to this owner. Its lifetime begins again.
+    /// Returns the set with this name if it belongs to this owner. The lifetime of the set starts again.
     pub(crate) fn find(
         &self,
         name: &str,

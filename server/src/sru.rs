@@ -57,8 +57,8 @@ use crate::target::Target;
 
 /// Answers the requests of a connection, one at a time.
 ///
-/// The Z39.50 session begins with the first request. It begins again whenever the user, or the list of servers that pass on the
-/// requests, changes.
+/// The Z39.50 session is opened with the first request. It is opened again whenever the user changes, or the list of servers that
+/// pass on the requests.
 pub struct SruSession {
     target: Arc<Target>,
     session: Session,
@@ -112,9 +112,9 @@ impl SruRequest {
 pub struct SruReply {
     /// The response, which echoes the request.
     pub response: Response,
-    /// The URL of the stylesheet that the answer names at its beginning; `None` if the request does not give one.
+    /// The URL of the stylesheet to be named at the beginning of the answer; `None` if the request does not name one.
     pub stylesheet: Option<String>,
-    /// The meaning of the answer for the HTTP status.
+    /// The kind of answer, from which the HTTP status is derived.
     pub status: SruStatus,
     /// The time for which the answer is withheld, because the client guesses passwords.
     pub silence: Duration,
@@ -122,18 +122,18 @@ pub struct SruReply {
     pub hang_up: bool,
 }
 
-/// The meaning of an answer for the HTTP status. Diagnostics alone do not affect the status.
+/// The kind of an answer, from which the HTTP status is derived. Diagnostics alone do not affect the status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SruStatus {
-    /// The answer has records or diagnostics: 200.
+    /// The answer has records or diagnostics: status 200.
     #[default]
     Answered,
-    /// The database does not exist: 404.
+    /// The database does not exist: status 404.
     UnknownDatabase,
-    /// The client has to authenticate, or its credentials are wrong: 401.
+    /// The client has to authenticate, or its credentials are wrong: status 401.
     Unauthorized,
-    /// The client's credentials were not checked, because of too many wrong credentials from its address: 429.
+    /// The client's credentials were not checked, because too many wrong credentials came from its address: status 429.
     TooManyAttempts,
 }
 
@@ -320,7 +320,7 @@ fn not_admitted(response: &InitializeResponse) -> SruFailure {
     why.map_or_else(SruFailure::unanswered, SruFailure::from)
 }
 
-/// Returns the answer to a request that failed.
+/// Returns the answer to a failed request, with these diagnostics.
 fn failed(request: &Request, diagnostics: Vec<SruDiagnostic>) -> Response {
     let version = request.version;
     match &request.operation {

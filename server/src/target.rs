@@ -33,19 +33,19 @@ pub struct Target {
     pub(crate) limits: Limits,
     pub(crate) offer: Offer,
     pub(crate) access: Access,
-    /// The check of credentials that the program has set.
+    /// The program's own check of logins; `None` to check them against the list in `access`.
     authenticate: Option<Arc<dyn Authenticate>>,
     /// The users listed in `access`; `None` if there are none.
     users: Option<Arc<UserList>>,
     pub(crate) logins: Arc<Logins>,
-    /// The panics in requests.
+    /// The panics that have occurred in requests.
     pub(crate) panics: Arc<Panics>,
     pub(crate) tasks: Arc<Tasks>,
     /// The budget for the memory that clients make the server use.
     pub(crate) budget: Arc<Budget>,
     /// The account for the memory of sorts and long searches in progress.
     pub(crate) work: Arc<Account>,
-    /// The permits for packing responses with many records, which limit how many are packed at the same time.
+    /// The semaphore that limits how many responses with many records are packed at the same time.
     pub(crate) packers: Semaphore,
     /// The result sets that later SRU requests can name.
     #[cfg(feature = "sru")]
@@ -88,8 +88,8 @@ impl Target {
     }
 
     /// Adds a database with its own backend. Its name is compared regardless of case, and it cannot be searched together with
-    /// other databases. A name such as `union@loc`, which consists of its name, `@` and a suffix, selects a part of it. Parts are
-    /// searched with the same backend and the same rights, and are not listed.
+    /// other databases. A name such as `union@loc`, which consists of the name of the database, `@` and a suffix, selects a part
+    /// of the database. Parts are searched with the same backend and the same rights, and are not listed.
     pub fn with_database(mut self, name: &str, backend: Arc<dyn Backend>) -> Self {
         self.special.push((name.to_owned(), backend));
         self
@@ -141,8 +141,8 @@ impl Target {
         self.authenticate.is_some() || self.users.is_some()
     }
 
-    /// Replaces another target: takes over its tasks, its memory budget, its record of logins and panics, and counts the sessions
-    /// that users still have with it.
+    /// Takes over the state of the target that this one replaces: its tasks, its memory budget, its record of logins and panics,
+    /// and the count of the sessions that users still have.
     pub(crate) fn succeed(&mut self, before: &Self) {
         self.tasks = Arc::clone(&before.tasks);
         self.logins = Arc::clone(&before.logins);
@@ -177,7 +177,7 @@ impl Target {
     }
 
     /// Returns the database with its own backend that has this name, or that has a part with this name. If all databases have
-    /// their own backends, `Default` selects the first one, unless a database is called so.
+    /// their own backends, `Default` selects the first one, unless a database has this name.
     pub(crate) fn special_of(&self, name: &str) -> Option<&(String, Arc<dyn Backend>)> {
         let is = |special: &str| {
             let (start, rest) = name.split_at_checked(special.len())?;
@@ -212,7 +212,7 @@ impl Target {
 /// The name and group of a user.
 type UserKey = (String, Option<String>);
 
-/// The right of a user to have one of a limited number of sessions; dropping it frees the seat.
+/// A place among the limited number of sessions of a user; dropping the value frees the place.
 pub(crate) struct Seat {
     user: Arc<User>,
     name: Arc<str>,
@@ -239,7 +239,7 @@ impl Seat {
         &self.user
     }
 
-    /// Returns the name of the user, which copies share.
+    /// Returns the name of the user. Copies of the name share its memory.
     pub(crate) fn name(&self) -> Arc<str> {
         Arc::clone(&self.name)
     }

@@ -63,29 +63,29 @@ use crate::transcript::{Recording, Replay, ReplayError};
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A running server, which several threads may share. Dropping it stops the server, and fails the test if a backend or a session
-/// panicked. Rules that have not struck any request are then reported on standard error, because the test has not tested what it
-/// intended.
+/// panicked. Rules that have not struck any request are then reported on standard error, because the test has not exercised what
+/// it was meant to.
 pub struct TestServer {
     endpoints: Vec<Endpoint>,
     recorder: Arc<Recorder>,
     stop: Option<oneshot::Sender<()>>,
     summary: Mutex<mpsc::Receiver<Summary>>,
     faults: Arc<Faults>,
-    /// The number of rules at the beginning of `faults` that belong to the imitated server, not to the test.
+    /// The number of rules at the beginning of `faults` that come from the imitated server and not from the test.
     habits: usize,
     /// The recording that the server writes; `None` if it does not record.
     draft: Option<RecordingDraft>,
-    /// Whether the unfired rules have been reported to the program.
+    /// Whether the unfired rules have been returned to the caller, so that they are not printed.
     is_reported: bool,
 }
 
-/// The report of a server that has stopped.
+/// The report on a server that has stopped.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Report {
-    /// Its totals, or the reason why a new recording was not made; see [`TestServer::recorded`].
+    /// The totals of the server, or the reason why a new recording was not made; see [`TestServer::recorded`].
     pub summary: io::Result<Summary>,
-    /// The APDUs of all sessions; those of a session are in order.
+    /// The APDUs of all sessions. The APDUs of each session are in order.
     pub transcript: Vec<TranscriptEntry>,
     /// The text of the rules that have not struck any request.
     pub unfired_rules: Vec<String>,
@@ -134,7 +134,7 @@ impl TestServer {
         Self::recorded_from(path.as_ref(), server.filter(|server| !server.is_empty()))
     }
 
-    /// Starts a server that records conversations with the given server or, without one, replays.
+    /// Starts a server that records conversations with the given server; with `None`, starts a server that replays the recording.
     fn recorded_from(path: &Path, server: Option<String>) -> io::Result<Self> {
         let builder = Self::builder();
         let builder = match server {
@@ -222,7 +222,7 @@ impl TestServer {
         format!("http://{}/{}", self.addr(), rest.trim_start_matches('/'))
     }
 
-    /// Returns the APDUs of all sessions so far; those of a session are in order.
+    /// Returns the APDUs of all sessions so far. The APDUs of each session are in order.
     pub fn transcript(&self) -> Vec<TranscriptEntry> {
         lock(&self.recorder.state).entries.clone()
     }
@@ -235,7 +235,7 @@ impl TestServer {
             .collect()
     }
 
-    /// Returns the conversations so far, to write to a file or to replay with [`TestServerBuilder::replay`].
+    /// Returns the conversations so far, which can be written to a file or replayed with [`TestServerBuilder::replay`].
     pub fn recording(&self) -> Recording {
         let state = lock(&self.recorder.state);
         Recording {
@@ -244,12 +244,12 @@ impl TestServer {
         }
     }
 
-    /// Returns the HTTP messages of all sessions so far; those of a session are in order.
+    /// Returns the HTTP messages of all sessions so far. The messages of each session are in order.
     pub fn http_messages(&self) -> Vec<HttpEntry> {
         lock(&self.recorder.state).messages.clone()
     }
 
-    /// Returns the requests so far that a replay could not answer. Of several equal requests, only the first is included.
+    /// Returns the requests that a replay could not answer so far. If a request was repeated, it is included once.
     pub fn not_recorded(&self) -> Vec<TranscriptEntry> {
         lock(&self.recorder.state).not_recorded.clone()
     }

@@ -40,9 +40,9 @@ pub enum ClientCertificates {
     /// Client certificates are not requested.
     #[default]
     Unasked,
-    /// Client certificates are requested but not required; they must be issued by one of these authorities, in PEM.
+    /// Client certificates are requested but not required. They must be issued by one of these authorities, which are in PEM.
     Optional(Vec<u8>),
-    /// Client certificates are required, issued by one of these authorities, in PEM.
+    /// Client certificates are required. They must be issued by one of these authorities, which are in PEM.
     Required(Vec<u8>),
 }
 
@@ -55,27 +55,27 @@ pub enum TlsError {
     Read {
         /// The path of the file.
         path: PathBuf,
-        /// The error.
+        /// The error of the file system.
         source: io::Error,
     },
     /// The PEM does not contain the expected certificate or key.
     #[error("no {what} in {}, which holds {found}", place(.path))]
     Missing {
-        /// The expected contents.
+        /// The object that was expected, such as a certificate or key.
         what: &'static str,
         /// The path of the file, if the PEM is from a file.
         path: Option<PathBuf>,
-        /// The actual contents.
+        /// A description of what was found instead.
         found: String,
     },
     /// The PEM is damaged.
     #[error("the {what} in {} is damaged", place(.path))]
     Pem {
-        /// The expected contents, which cannot be read.
+        /// The object that was expected but cannot be read.
         what: &'static str,
         /// The path of the file, if the PEM is from a file.
         path: Option<PathBuf>,
-        /// The error.
+        /// The error of the PEM parser.
         source: pem::Error,
     },
     /// The key does not belong to the certificate.
@@ -144,10 +144,10 @@ impl Tls {
         Self::with(builder, chain, key)
     }
 
-    /// Creates a configuration from files, otherwise like [`Tls::from_pem`].
+    /// Creates a configuration from files; see [`Tls::from_pem`].
     ///
     /// # Errors
-    /// Those of [`Tls::from_pem`], and files that cannot be read.
+    /// The errors of [`Tls::from_pem`], and files that cannot be read.
     pub fn load(
         certificates: &Path,
         key: &Path,
@@ -243,7 +243,7 @@ fn builder(
     })
 }
 
-/// Describes an error in a certificate.
+/// Returns a description of an error in a certificate.
 fn fault(error: &CertificateError) -> String {
     let words = format!("{error:?}");
     match error {
@@ -259,8 +259,8 @@ fn fault(error: &CertificateError) -> String {
     }
 }
 
-/// Returns the validity period of a certificate, which is taken from the errors of verifying it at the beginning and at the end
-/// of time.
+/// Returns the validity period of a certificate, which is obtained from the errors of verifying the certificate at the earliest
+/// and at the latest possible time.
 fn validity(certificate: &CertificateDer<'static>) -> (Option<SystemTime>, Option<SystemTime>) {
     let Ok(certificate) = ParsedCertificate::try_from(certificate) else {
         return (None, None);
@@ -345,7 +345,7 @@ mod tests {
 
     use super::*;
 
-    /// `openssl x509 -req` creates certificates of version 1 if there is no subjectAltName, so users may have them.
+    /// `openssl x509 -req` creates version 1 certificates if there is no subjectAltName, so users may have such certificates.
     #[test]
     fn certificates_of_old_versions_are_refused_in_words() {
         let key = KeyPair::generate().expect("a key");

@@ -39,7 +39,7 @@ pub use self::redact::redacted_request;
 use self::redact::{is_plain, redacted_answer};
 pub use self::replay::Replay;
 
-/// The version of the format, which is in the `opened` lines. Transcripts of other versions are refused. Additional members do
+/// The version of the format, which is given in `opened` lines. Transcripts of other versions are refused. Adding members does
 /// not change the version.
 pub const FORMAT_VERSION: u64 = decoded::TRANSCRIPT_VERSION;
 
@@ -75,7 +75,7 @@ impl Direction {
         }
     }
 
-    /// Returns the direction in a line.
+    /// Parses the direction of a line.
     fn of_json(object: &Value) -> Result<Self, &'static str> {
         let direction = object.get("direction").and_then(Value::as_str);
         let mut known = Self::ALL.into_iter();
@@ -87,7 +87,7 @@ impl Direction {
 
 /// An APDU in a transcript.
 ///
-/// Its `Debug` form lists the octets without the client's credentials.
+/// The `Debug` form of the value lists the octets without the client's credentials.
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub struct TranscriptEntry {
@@ -201,7 +201,7 @@ impl fmt::Debug for TranscriptEntry {
     }
 }
 
-/// Returns a value as JSON on one line, with escapes that protect the reader's terminal.
+/// Formats a value as JSON on one line, and escapes characters that could affect the reader's terminal.
 fn json_line(value: &Value) -> String {
     escape_unprintable(&value.to_string(), |_| false).into_owned()
 }
@@ -213,7 +213,7 @@ fn name(apdu: Option<&Apdu>) -> &'static str {
     apdu.map_or(MALFORMED, Apdu::name)
 }
 
-/// Returns the members at the beginning of every line.
+/// Returns the JSON members that every line begins with.
 fn line(time: SystemTime, session: u64) -> Map<String, Value> {
     let mut object = Map::new();
     object.insert("time".to_owned(), format_time(time).into());
@@ -221,14 +221,14 @@ fn line(time: SystemTime, session: u64) -> Map<String, Value> {
     object
 }
 
-/// Returns the time in a line.
+/// Parses the time of a line.
 fn time_of(object: &Value) -> Result<SystemTime, &'static str> {
     let time = object.get("time").and_then(Value::as_str);
     time.and_then(parse_time)
         .ok_or("time is not one of RFC 3339 in UTC")
 }
 
-/// Returns an event line with the version of the format, which begins a session, or continues it in another file.
+/// Returns a line for an event with the version of the format. The event begins a session, or continues a log in another file.
 fn versioned(mut line: Map<String, Value>, event: &str) -> Map<String, Value> {
     line.insert("event".to_owned(), event.into());
     line.insert("version".to_owned(), FORMAT_VERSION.into());
@@ -239,9 +239,9 @@ fn versioned(mut line: Map<String, Value>, event: &str) -> Map<String, Value> {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Recording {
-    /// The APDUs, in the order of each session.
+    /// The APDUs. The APDUs of each session are in order.
     pub entries: Vec<TranscriptEntry>,
-    /// The HTTP messages, in the order of each session. They are not replayed.
+    /// The HTTP messages. The messages of each session are in order. They are not replayed.
     pub messages: Vec<HttpEntry>,
 }
 
@@ -277,8 +277,8 @@ impl Recording {
 }
 
 impl fmt::Display for Recording {
-    /// Writes lines of JSON: one for each APDU, and then one for each HTTP message. The first line of a session is preceded by
-    /// one that opens it.
+    /// Writes lines of JSON: one for each APDU, and then one for each HTTP message. The first line of a session is preceded by a
+    /// line for the event that opens the session.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let apdus = self.entries.iter();
         let apdus = apdus.map(|entry| (entry.session, entry.time, entry.to_json()));

@@ -1,4 +1,4 @@
-//! HTTP requests other than SRU. Their handler gets each request together with a handle on the client, through which it can open
+//! HTTP requests other than SRU. The handler gets each request with a handle on the client, through which it can open Z39.50
 //! sessions with this server.
 
 use std::fmt;
@@ -29,8 +29,8 @@ pub trait Web: Send + Sync {
     /// If the client disconnects, the future or the stream in the answer is dropped.
     fn answer(&self, request: WebRequest) -> WebAnswering<'_>;
 
-    /// Returns the answer to a GET or HEAD request for a path at which this server does not have a database. With `None`, which is
-    /// the default, the client gets the diagnostic of SRU.
+    /// Returns the answer to a GET or HEAD request for a path at which this server does not have a database. If this is `None`,
+    /// which is the default, the client gets the SRU diagnostic.
     fn missing(&self, head: &Parts) -> Option<http::Response<WebBody>> {
         let _ = head;
         None
@@ -40,7 +40,7 @@ pub trait Web: Send + Sync {
 /// A future that returns the answer.
 pub type WebAnswering<'a> = Pin<Box<dyn Future<Output = http::Response<WebBody>> + Send + 'a>>;
 
-/// A request. Its `Debug` form omits everything that may be secret.
+/// An HTTP request. Its `Debug` form omits everything that may be secret.
 #[non_exhaustive]
 pub struct WebRequest {
     /// The method, URL and headers.
@@ -93,7 +93,7 @@ impl fmt::Debug for WebBody {
     }
 }
 
-/// A handle on the client of a request. The sessions opened through it end when the last clone is dropped.
+/// A handle on the client of a request. The sessions opened through the handle end when its last clone is dropped.
 #[derive(Clone)]
 pub struct WebClient(Arc<Known>);
 
@@ -106,7 +106,7 @@ struct Known {
     sessions: Box<dyn OwnSessions>,
 }
 
-/// The sessions of a server with itself, as they are available to an HTTP client.
+/// Opens sessions of the server with itself on behalf of an HTTP client.
 pub(crate) trait OwnSessions: Send + Sync {
     fn databases(&self, login: Option<&SruLogin>) -> Vec<DatabaseInfo>;
     fn login_status(&self, login: Option<&SruLogin>) -> LoginStatus;
@@ -120,7 +120,7 @@ pub enum LoginStatus {
     User,
     /// An anonymous client: the server does not list users, or admits clients without a login.
     Guest,
-    /// A client that may not do anything without another login.
+    /// A client that may not do anything unless it sends another login.
     Stranger,
 }
 

@@ -1,5 +1,5 @@
-//! Runs Chromium without a window through chromedriver (W3C WebDriver, <https://www.w3.org/TR/webdriver2/>), from the Debian
-//! packages `chromium` and `chromium-driver`. Also runs axe-core, which finds accessibility problems.
+//! Runs Chromium without a window, controlled through chromedriver (W3C WebDriver, <https://www.w3.org/TR/webdriver2/>), from the
+//! Debian packages `chromium` and `chromium-driver`. Also runs axe-core, which finds accessibility problems.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
@@ -92,12 +92,12 @@ impl Browser {
         text_of(&self.of_element(selector, "GET", "/text", &Value::Null))
     }
 
-    /// Returns a property of the first matching element, such as the value of a field.
+    /// Returns a property of the first element that matches, such as the value of a field.
     pub fn property(&self, selector: &str, name: &str) -> String {
         text_of(&self.of_element(selector, "GET", &format!("/property/{name}"), &Value::Null))
     }
 
-    /// Clicks on the first matching element, and waits until the linked page is complete.
+    /// Clicks on the first element that matches, and waits until the linked page is complete.
     pub fn follow(&self, selector: &str) {
         self.evaluate("window.isLeft = true");
         self.click(selector);
@@ -109,18 +109,18 @@ impl Browser {
         }
     }
 
-    /// Clicks on the first matching element.
+    /// Clicks on the first element that matches.
     pub fn click(&self, selector: &str) {
         self.of_element(selector, "POST", "/click", &json!({}));
     }
 
-    /// Types text into the first matching element, replacing its content.
+    /// Types text into the first element that matches, replacing its contents.
     pub fn type_into(&self, selector: &str, text: &str) {
         self.of_element(selector, "POST", "/clear", &json!({}));
         self.of_element(selector, "POST", "/value", &json!({"text": text}));
     }
 
-    /// Returns the result of a JavaScript function with this body.
+    /// Runs a JavaScript function with this body, and returns its result.
     pub fn evaluate(&self, script: &str) -> Value {
         let body = json!({"script": script, "args": []});
         self.command("POST", "/execute/sync", &body)
@@ -249,14 +249,14 @@ struct Driver {
 }
 
 impl Driver {
-    /// Starts chromedriver on a free port, with several attempts, because another program may take the port first.
+    /// Starts chromedriver on a free port. Tries several ports, because another program may take a port first.
     fn start(program: &Path) -> Self {
         let started = (0..3).find_map(|_| Self::start_on(program, free_port()));
         started.expect("chromedriver listens")
     }
 
-    /// Starts chromedriver on a given port; `None` if the port is taken. The port is given because chromedriver does not report a
-    /// port that it chooses itself if there is no IPv6.
+    /// Starts chromedriver on a given port; `None` if the port is taken. The caller chooses the port, because chromedriver does
+    /// not report a port that it has chosen itself on a machine without IPv6.
     fn start_on(program: &Path, port: u16) -> Option<Self> {
         let mut child = command(program)
             .arg(format!("--port={port}"))

@@ -8,8 +8,8 @@ use bytes::Bytes;
 use crate::peer;
 use crate::surroundings::command;
 
-/// Returns this number of generated records in ISO 2709, named `rec0000001` and so on; `None`, with a message, if the generator
-/// is missing.
+/// Returns this number of generated records in ISO 2709, with the control numbers `rec0000001` and so on. If the generator is
+/// missing, prints a message and returns `None`.
 ///
 /// # Panics
 /// Panics if the generator is missing and `Z3950_PEERS=required`, or if the generator fails.

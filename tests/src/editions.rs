@@ -1,16 +1,18 @@
-//! The books of the demo catalogue with planted duplicates, as if described by two catalogues, and near misses, which are similar
-//! but different books. They measure the rule that recognizes records of the same edition.
+//! The books of the demo catalogue, with planted duplicates and near misses. A duplicate describes the same book as another
+//! catalogue might; a near miss is a similar but different book. With these records, tests measure the rule that recognizes
+//! records of the same edition.
 
 use unicode_normalization::UnicodeNormalization;
 use z3950_marc::{MarcRecord, mrk};
 
-/// Records, with the edition that each describes.
+/// Records, each with the number of the edition that it describes.
 pub struct PlantedRecords {
-    /// The records: first those of the catalogue, then the duplicates, then the near misses.
+    /// The records: first the records of the catalogue, then the duplicates, then the near misses.
     pub records: Vec<MarcRecord>,
-    /// The number of each record's edition.
+    /// For each record, the number of its edition.
     pub editions: Vec<usize>,
-    /// The change by which each record differs from one of the demo catalogue; empty for the catalogue's own records.
+    /// For each record, the name of the change by which it differs from a record of the demo catalogue; empty for the records of
+    /// the catalogue.
     pub changes: Vec<&'static str>,
 }
 
@@ -61,7 +63,7 @@ const DUPLICATES: [Change; 14] = [
     }),
 ];
 
-/// Changes that turn a record into a similar one of another edition or work.
+/// Changes that turn a record into a similar record of another edition or work.
 const NEAR_MISSES: [Change; 9] = [
     ("second edition", |lines| {
         lines.push(r"=250  \\$a2nd ed., rev.".to_owned())
@@ -157,19 +159,20 @@ impl PlantedRecords {
     }
 }
 
-/// The correct, wrong and missing pairs of clusters. A pair is given by its record numbers.
+/// The result of comparing clusters with the real editions, as correct, wrong and missing pairs of records. A pair is given by
+/// its record numbers.
 #[derive(Debug, Default)]
 pub struct Judged {
-    /// The number of merged pairs of the same edition.
+    /// The number of pairs of the same edition that are merged.
     pub right: usize,
-    /// The merged pairs of different editions.
+    /// The pairs of different editions that are merged.
     pub wrong: Vec<(usize, usize)>,
     /// The pairs of the same edition that are not merged.
     pub missing: Vec<(usize, usize)>,
 }
 
 impl Judged {
-    /// Compares clusters of record numbers with the real editions.
+    /// Compares clusters of record numbers with the real editions of the records.
     pub fn new(planted: &PlantedRecords, clusters: &[Vec<usize>]) -> Self {
         let mut cluster_of = vec![usize::MAX; planted.records.len()];
         for (number, cluster) in clusters.iter().enumerate() {
@@ -211,8 +214,8 @@ fn lines(record: &str) -> Lines {
         .collect()
 }
 
-/// Changes a record as if it were from another catalogue: with another control number, without notes and links, and with the
-/// given change.
+/// Changes a record to look like a record of another catalogue: replaces the control number, removes notes and links, and applies
+/// the given change.
 fn changed(lines: &Lines, docid: &str, change: fn(&mut Lines)) -> Lines {
     let mut lines = lines.clone();
     on(&mut lines, "001", |_| format!("=001  {docid}"));
@@ -225,7 +228,7 @@ fn changed(lines: &Lines, docid: &str, change: fn(&mut Lines)) -> Lines {
     lines
 }
 
-/// Applies a change to the fields with a tag.
+/// Applies a change to each field with this tag.
 fn on(lines: &mut Lines, tag: &str, change: impl Fn(String) -> String) {
     for line in lines.iter_mut().filter(|line| line.get(1..4) == Some(tag)) {
         *line = change(std::mem::take(line));
@@ -236,7 +239,7 @@ fn keep(lines: &mut Lines, tags: &[&str]) {
     lines.retain(|line| line.get(1..4).is_some_and(|tag| tags.contains(&tag)));
 }
 
-/// Removes the subfields with this code from a field.
+/// Returns a field without the subfields of this code.
 fn without(field: &str, code: &str) -> String {
     let kept = field.split('$').enumerate();
     let kept = kept.filter(|(number, subfield)| *number == 0 || !subfield.starts_with(code));
@@ -311,7 +314,7 @@ fn short_publisher(lines: &mut Lines) {
     });
 }
 
-/// Swaps two letters of the title, as a typing error would.
+/// Swaps two letters of the title, like a typing error.
 fn slip(lines: &mut Lines) {
     on(lines, "245", |text| {
         let mut letters: Vec<char> = text.chars().collect();

@@ -1,5 +1,5 @@
-//! Koha's index for tests: a node of OpenSearch with ICU's analysis, and indexes in it with Koha's fields, filled from MARC 21
-//! records in the same way as Koha fills them. `Z3950_KOHA` names the folder that `koha/prepare` has filled; without the
+//! Koha's index for tests: an OpenSearch node with the ICU analysis plugin, and indexes with Koha's fields, which are filled from
+//! MARC 21 records in the same way as Koha fills them. `Z3950_KOHA` names the folder that `koha/prepare` has filled; without the
 //! variable, a folder in the build folder is filled if Java and Maven are available.
 
 mod books;
@@ -17,10 +17,10 @@ pub use self::books::{NAMES, WORDS, made_up, of_libraries, with_items};
 pub use self::document::{KohaDocument, RecordForm};
 pub use self::fields::{Edition, FIELDS, KohaField, KohaKind, index};
 
-/// An index for a test, with its contents.
+/// An index for a test, and its documents.
 #[derive(Debug)]
 pub struct KohaIndex<'c> {
-    /// The node or nodes.
+    /// The cluster that contains the index.
     pub cluster: &'c Cluster,
     /// The name of the index.
     pub name: String,
@@ -36,7 +36,7 @@ pub fn shared_node() -> Option<&'static Cluster> {
 }
 
 impl<'c> KohaIndex<'c> {
-    /// Creates an index in this number of shards, whose name is derived from this one.
+    /// Creates an index without documents in this number of shards. The name of the index is derived from `name`.
     pub fn empty(cluster: &'c Cluster, name: &str, edition: Edition, shards: usize) -> Self {
         let index = Self {
             cluster,
@@ -47,8 +47,8 @@ impl<'c> KohaIndex<'c> {
         index
     }
 
-    /// Creates an index in two shards, whose name is derived from this one, and fills it with these records, numbered from 1.
-    /// Every tenth record is stored as MARCXML, and every tenth as an array.
+    /// Creates an index with two shards, and fills it with these records, numbered from 1. The name of the index is derived from
+    /// `name`. Every tenth record is stored as MARCXML, and every tenth as an array.
     pub fn filled(
         cluster: &'c Cluster,
         name: &str,
@@ -73,7 +73,7 @@ impl<'c> KohaIndex<'c> {
         index
     }
 
-    /// Creates the index with this name, without documents.
+    /// Creates this index without documents.
     ///
     /// # Panics
     /// Panics if the node refuses the request.
@@ -83,7 +83,7 @@ impl<'c> KohaIndex<'c> {
         assert_eq!(status, 200, "{answer}");
     }
 
-    /// Adds documents, each with its number, or replaces those with the same number.
+    /// Adds documents with their numbers. A document replaces the document with the same number.
     ///
     /// # Panics
     /// Panics if the node refuses a document.
@@ -116,12 +116,12 @@ impl<'c> KohaIndex<'c> {
         );
     }
 
-    /// Returns the address of the index at the first node, as a setting of z3950d.
+    /// Returns the address of the index at the first node, in the form of a setting of z3950d.
     pub fn address(&self) -> String {
         self.cluster.urls(&self.name).swap_remove(0)
     }
 
-    /// Returns the words from the analysis of texts by a field.
+    /// Returns the words into which a field's analysis splits the texts.
     ///
     /// # Panics
     /// Panics if the node refuses the request.

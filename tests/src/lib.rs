@@ -1,5 +1,5 @@
 //! Code shared by the test programs: random values, octets as hexadecimal digits, catalogues, planted duplicates, the programs
-//! under test, and other programs as peers: YAZ, Zebra, OpenSearch, Koha's index, Solr, Chromium.
+//! under test, and other programs as peers: YAZ, Zebra, OpenSearch, Koha's index, Solr and Chromium.
 
 pub mod browser;
 pub mod catalogue;
@@ -16,7 +16,7 @@ pub mod solr;
 pub mod surroundings;
 pub mod yaz;
 
-/// Sleeps briefly between two checks of a condition that a test waits for, so that other threads can run.
+/// Sleeps briefly, so that other threads can run. Called between two checks of a condition that a test is waiting for.
 pub fn pause() {
     std::thread::sleep(std::time::Duration::from_millis(2));
 }

@@ -2,8 +2,8 @@
 //! the folder that `opensearch/prepare` has filled; without the variable, a folder in the build folder is filled if Java and
 //! Maven are available.
 //!
-//! One cluster of three nodes serves all tests of a program, each with its own indexes; tests that damage nodes share another
-//! cluster. Nodes exit with the test program, because their standard input is closed then.
+//! All tests of a program share a cluster of three nodes, in which each test has its own indexes. Tests that damage nodes share
+//! another cluster. When the test program exits, the nodes exit too, because their standard input is closed.
 
 pub mod gate;
 
@@ -30,16 +30,16 @@ pub struct Cluster {
     nodes: Vec<EngineNode>,
 }
 
-/// The files for running a node: Java, and a folder with `jars` and `classes`.
+/// The files for running a node: the Java program, and a folder with `jars` and `classes`.
 #[derive(Clone, Debug)]
 pub struct NodeProgram {
     java: PathBuf,
     folder: PathBuf,
-    /// The options of Java.
+    /// The command-line options of Java.
     options: &'static [&'static str],
 }
 
-/// Options for nodes that start fast.
+/// Options for nodes that start quickly.
 const FOR_TESTS: &[&str] = &[
     "-Xms384m",
     "-Xmx384m",
@@ -47,7 +47,7 @@ const FOR_TESTS: &[&str] = &[
     // The optimising compiler would take more time than it saves in short tests.
     "-XX:TieredStopAtLevel=1",
 ];
-/// Options for nodes that answer fast.
+/// Options for nodes that answer quickly.
 const FOR_MEASURING: &[&str] = &[
     "-Xms768m",
     "-Xmx768m",
@@ -147,7 +147,7 @@ impl NodeProgram {
     }
 }
 
-/// Returns the folder of a Java that is recent enough for OpenSearch 3.
+/// Returns the folder of a Java installation that is recent enough for OpenSearch 3.
 fn later_java() -> Option<PathBuf> {
     let homes = std::env::var_os("Z3950_JAVA").map(PathBuf::from);
     let known = std::fs::read_dir("/usr/lib/jvm").into_iter().flatten();
@@ -162,7 +162,7 @@ fn later_java() -> Option<PathBuf> {
     })
 }
 
-/// Fills a folder in the build folder with a script next to this file, unless this was done before.
+/// Fills a folder in the build folder by running a script next to this file, unless the folder has already been filled.
 pub(crate) fn prepared(
     name: &str,
     script: &str,
@@ -242,7 +242,7 @@ impl Cluster {
         cluster
     }
 
-    /// Returns the addresses of all nodes as a setting of z3950d, with this index.
+    /// Returns the addresses of this index at all nodes, in the form of a setting of z3950d.
     pub fn urls(&self, index: &str) -> Vec<String> {
         let nodes = self.nodes.iter();
         nodes
@@ -250,7 +250,8 @@ impl Cluster {
             .collect()
     }
 
-    /// Returns the tables of a settings file for the database `books` in this index, with these additional lines.
+    /// Returns the tables of a settings file for the database `books`, which is in this index. `lines` are additional lines of
+    /// its table.
     pub fn settings(&self, index: &str, lines: &str) -> String {
         let urls = self.urls(index);
         format!("[[database]]\nname = \"books\"\nengine = {urls:?}\n{lines}\n")
@@ -328,7 +329,7 @@ impl Cluster {
         }
     }
 
-    /// Kills a node, as if its machine lost power.
+    /// Kills a node, as if its machine had lost power.
     pub fn kill(&mut self, node: usize) {
         if let Some(mut child) = self.nodes[node].child.take() {
             // An error means that the node has already ended.
@@ -368,8 +369,8 @@ impl Cluster {
         assert!(status.expect("sh starts").success(), "the signal is sent");
     }
 
-    /// Starts the nodes that an earlier test has killed, resumes those that it has suspended, and removes its indexes and the
-    /// nodes that it has added.
+    /// Restores the cluster after an earlier test: starts the nodes that the test has killed, resumes the nodes that it has
+    /// suspended, and removes its indexes and the nodes that it has added.
     fn mend(&mut self) {
         for node in 0..self.nodes.len() {
             match &self.nodes[node].child {
@@ -489,7 +490,7 @@ impl Drop for Cluster {
     }
 }
 
-/// Returns a name for an index that no other test uses.
+/// Returns an index name that no other test uses.
 pub fn own_index(name: &str) -> String {
     static TURN: AtomicU32 = AtomicU32::new(0);
     format!("{name}-{}", TURN.fetch_add(1, Ordering::Relaxed))

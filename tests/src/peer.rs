@@ -40,13 +40,13 @@ pub fn skip(missing: &str) {
     mention(missing);
 }
 
-/// Prints that a part of a test is skipped that is not required anywhere.
+/// Prints that a part of a test is skipped. Unlike [`skip`], this never fails the test.
 pub fn mention(missing: &str) {
     // The line is written directly to standard error, because the test harness captures the output of passing tests.
     let _ = writeln!(std::io::stderr(), "skipped: {missing} not found");
 }
 
-/// A YAZ or Zebra server, which is stopped when the value is dropped.
+/// A server of YAZ, Zebra or Perl, which is stopped when the value is dropped.
 #[derive(Debug)]
 pub struct Server {
     child: Child,
@@ -87,7 +87,8 @@ pub fn yaz_ztest() -> Option<Server> {
     }))
 }
 
-/// Starts `zebrasrv` with these MARC records, whose field 001 is indexed for Use 1032; `None` if it is not installed.
+/// Starts `zebrasrv` with these MARC records, whose field 001 can be searched with the Use attribute 1032; `None` if it is not
+/// installed.
 pub fn zebrasrv(records: &[Bytes]) -> Option<Server> {
     let (server, directory) = zebra_register(records)?;
     Some(start(directory, |directory, port| {
@@ -100,8 +101,8 @@ pub fn zebrasrv(records: &[Bytes]) -> Option<Server> {
     }))
 }
 
-/// Starts `zebrasrv` as an SRU server with these MARC records, with a description, CQL queries, and records in MARCXML; `None` if
-/// it is not installed.
+/// Starts `zebrasrv` as an SRU server with these MARC records. The server supports explain, CQL queries and records in MARCXML.
+/// Returns `None` if it is not installed.
 pub fn zebra_sru(records: &[Bytes]) -> Option<Server> {
     let (server, directory) = zebra_register(records)?;
     Some(start(directory, |directory, port| {
@@ -166,7 +167,7 @@ pub fn simple_server(records: &[Bytes]) -> Option<Server> {
     }))
 }
 
-/// Returns the path of `zebrasrv`, and a folder with an index of the records.
+/// Creates an index of the records; returns the path of `zebrasrv` and the folder with the index.
 fn zebra_register(records: &[Bytes]) -> Option<(PathBuf, TempDir)> {
     let (server, indexer) = (find("zebrasrv")?, find("zebraidx")?);
     let directory = tempfile::tempdir().expect("a directory");
@@ -192,8 +193,8 @@ fn zebra_register(records: &[Bytes]) -> Option<(PathBuf, TempDir)> {
     Some((server, directory))
 }
 
-/// Writes the files that zebraidx and zebrasrv need to index the folder's `records`; the index may grow to `room`, such as
-/// `1G`.
+/// Writes the files that zebraidx and zebrasrv need to index the folder's `records`; `room` is the maximum size of the index,
+/// such as `1G`.
 pub fn configure_zebra(directory: &Path, room: &str) {
     const TAB: &str = "/usr/share/idzebra-2.0/tab";
     let modules = std::fs::read_dir("/usr/lib")

@@ -1,4 +1,4 @@
-//! Finds free ports for servers that cannot choose one themselves.
+//! Finds free ports for servers that cannot choose a port themselves.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
@@ -19,7 +19,8 @@ pub fn free_port() -> u16 {
     pairs_of_ports(1)[0]
 }
 
-/// Returns free ports whose next port is free too; a server of an engine uses that one to communicate with other servers.
+/// Returns free ports such that the port after each of them is also free. The server of an engine uses the second port to
+/// communicate with other servers.
 ///
 /// # Panics
 /// Panics if there are not enough free ports.
@@ -31,7 +32,7 @@ pub fn pairs_of_ports(number: usize) -> Vec<u16> {
     ports
 }
 
-/// Returns the first port of each pair in turn. Each process begins with a different pair, because other processes may run at the
+/// Returns the first port of the next pair. Each process begins with a different pair, because other processes may run at the
 /// same time.
 fn next() -> u16 {
     static TURN: LazyLock<AtomicU16> = LazyLock::new(|| {

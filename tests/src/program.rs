@@ -1,4 +1,4 @@
-//! Builds the programs under test once, and runs them like a user, with input and output.
+//! Builds the programs under test once, and runs them as a user would, with input and output.
 
 use crate::surroundings::command;
 use std::ffi::OsStr;
@@ -27,15 +27,15 @@ pub fn examples() -> PathBuf {
     cargo_build(&["build", "--examples"], &["--examples"]).join("examples")
 }
 
-/// Returns the path of an example, built in the profile of the tests. In other profiles, no other example is built.
+/// Returns the path of an example, built in the profile of the tests. In other profiles, only this example is built.
 pub fn example(name: &str) -> PathBuf {
     cargo_build(&["build", "--examples"], &["--example", name])
         .join("examples")
         .join(name)
 }
 
-/// Builds the same targets as `cargo test`, with the same features; in other profiles, the same as `cargo build`. Returns their
-/// folder.
+/// Builds programs and returns their folder. In the profile of the tests, builds the same targets as `cargo test`, with the same
+/// features; in other profiles, builds the same as `cargo build`.
 fn cargo_build(in_tests: &[&str], built: &[&str]) -> PathBuf {
     let test = std::env::current_exe().expect("the test program has a path");
     let directory = test
@@ -100,10 +100,10 @@ fn cargo_build(in_tests: &[&str], built: &[&str]) -> PathBuf {
     directory
 }
 
-/// The output of a program and its exit code.
+/// The output of a program that has ended, and its exit code.
 #[derive(Debug)]
 pub struct Ran {
-    /// The exit code; `None` if the program was ended by a signal.
+    /// The exit code; `None` if a signal ended the program.
     pub code: Option<i32>,
     /// Standard output; octets that are not UTF-8 are replaced by U+FFFD.
     pub stdout: String,
@@ -137,7 +137,7 @@ pub fn z3950_fed<S: AsRef<OsStr>>(
     run(command(path("z3950")).args(arguments), input)
 }
 
-/// Runs a command to its end, with these octets on standard input.
+/// Runs a command until it ends, with these octets on standard input.
 pub fn run(command: &mut Command, input: impl AsRef<[u8]>) -> Ran {
     let mut child = command
         .stdin(Stdio::piped())
@@ -168,7 +168,7 @@ impl Daemon {
         Self::listening(arguments, &["127.0.0.1:0"])
     }
 
-    /// Starts `z3950d` with these arguments on a free loopback port, with its log in a file.
+    /// Starts `z3950d` with these arguments on a free loopback port, and writes its log to a file.
     ///
     /// # Panics
     /// Panics if the file cannot be created.

@@ -1,4 +1,4 @@
-//! Random values that are the same in every run, such as mutations of real octets; the seed depends on a name.
+//! Random values that are the same in every run, such as mutations of real octets. The seed is derived from a name.
 
 /// Returns the number of mutations for a test: `times`, multiplied by the environment variable `Z3950_MUTATIONS`.
 pub fn mutations(times: u64) -> u64 {

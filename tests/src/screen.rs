@@ -45,7 +45,7 @@ impl Screen {
         }
     }
 
-    /// Writes the output of a program. Unknown control sequences are ignored.
+    /// Writes the output of a program to the screen. Unknown control sequences are ignored.
     pub fn write(&mut self, text: &str) {
         let mut rest = text.chars().peekable();
         while let Some(one) = rest.next() {
@@ -135,7 +135,7 @@ impl Screen {
         }
     }
 
-    /// Returns a picture of the screen. `prompt` is the text before what the user typed, which is emphasized.
+    /// Returns a picture of the screen as SVG. `prompt` is the text that precedes the user's input, which is emphasized.
     pub fn to_svg(&self, title: &str, prompt: &str) -> String {
         const LINE: usize = 20;
         const MARGIN: usize = 18;

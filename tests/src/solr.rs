@@ -2,8 +2,9 @@
 //! collections in `solr`. `Z3950_SOLR` names the folder that `solr/prepare` has filled; without the variable, a folder in the
 //! build folder is filled if Java and Maven are available.
 //!
-//! Two nodes serve all tests of a program, each with its own collections; tests that stop nodes share two others, and tests of a
-//! server without a cluster share one. The nodes exit with the test program, because their standard input is closed then.
+//! All tests of a program share two nodes, on which each test has its own collections. Tests that stop nodes share two other
+//! nodes, and tests of a server without a cluster share another one. When the test program exits, the nodes exit too, because
+//! their standard input is closed.
 
 mod documents;
 
@@ -23,7 +24,7 @@ use crate::peer;
 use crate::ports::pairs_of_ports;
 use crate::surroundings::command;
 
-/// Nodes of one cluster, in one process.
+/// The nodes of a cluster, which run in one process.
 #[derive(Debug)]
 pub struct SolrNodes {
     child: Child,
@@ -35,7 +36,7 @@ pub struct SolrNodes {
     is_cluster: bool,
 }
 
-/// Options for nodes that start fast.
+/// Options for nodes that start quickly.
 const FOR_TESTS: &[&str] = &[
     "-Xms384m",
     "-Xmx512m",
@@ -43,25 +44,25 @@ const FOR_TESTS: &[&str] = &[
     // The optimising compiler would take more time than it saves in short tests.
     "-XX:TieredStopAtLevel=1",
 ];
-/// Options for nodes that answer fast, with Solr's default garbage collector.
+/// Options for nodes that answer quickly, with Solr's default garbage collector.
 const FOR_MEASURING: &[&str] = &["-Xms768m", "-Xmx768m", "-XX:+UseG1GC"];
-/// The folders with configurations; the last one is not for library records.
+/// The folders with configurations of collections. The last one is not meant for library records.
 const CONFIGURATIONS: [&str; 3] = ["vufind", "blacklight", "other"];
 
-/// The user who has read access to the server without a cluster, with the password.
+/// The name and password of the user who has read access to the server without a cluster.
 pub const READER: &str = "reader:SolrRocks";
-/// A user who does not have read access, with the password.
+/// The name and password of a user who does not have read access.
 pub const STRANGER: &str = "stranger:SolrRocks";
-/// The password of both users as stored by Solr: hashed, with a salt.
+/// The password of both users as Solr stores it: hashed, with a salt.
 const HASHED: &str =
     "IV0EHq1OnNrj6gvRCwvFwTrZ1+z1oBbnQdiVC3otuq0= Ndd7LKvVBAaZIF0QAVi1ekCfAJXr1GGfLtRUXhgrF8c=";
 
-/// The program whose fields a collection has.
+/// The program for whose fields a collection is configured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SolrShape {
-    /// VuFind's.
+    /// VuFind.
     VuFind,
-    /// Blacklight's.
+    /// Blacklight.
     Blacklight,
 }
 
@@ -120,7 +121,7 @@ impl SolrNodes {
         ALONE.get_or_init(|| Self::start(0, FOR_TESTS)).as_ref()
     }
 
-    /// Starts this number of nodes of a cluster; with 0, starts a server without a cluster.
+    /// Starts a cluster with this number of nodes. If the number is 0, starts a server without a cluster.
     fn start(in_cluster: usize, options: &[&str]) -> Option<Self> {
         let is_cluster = in_cluster > 0;
         let number = in_cluster.max(1);
@@ -202,7 +203,7 @@ impl SolrNodes {
             .collect()
     }
 
-    /// Creates a collection that no other test uses, with a shard on each node, or a core; returns its name.
+    /// Creates a collection with a shard on each node, or, without a cluster, a core; returns its name, which no other test uses.
     ///
     /// # Panics
     /// Panics if the nodes refuse the request.
@@ -210,7 +211,7 @@ impl SolrNodes {
         self.create_of(shape.name(), name)
     }
 
-    /// Creates a collection with the configuration of a folder next to this file.
+    /// Creates a collection with the configuration in a folder next to this file.
     ///
     /// # Panics
     /// Panics if the nodes refuse the request.
@@ -269,7 +270,7 @@ impl SolrNodes {
         assert_eq!(status, 200, "{answer}");
     }
 
-    /// Returns the addresses of a collection at all nodes, as a setting of z3950d.
+    /// Returns the addresses of a collection at all nodes, in the form of a setting of z3950d.
     pub fn urls(&self, collection: &str) -> Vec<String> {
         let ports = self.ports.iter();
         ports
@@ -290,7 +291,7 @@ impl SolrNodes {
         self.ask_of_type("application/json", method, path, body)
     }
 
-    /// Sends a request whose body has another media type.
+    /// Sends a request whose body has a media type other than JSON.
     ///
     /// # Panics
     /// Panics if there is no answer.
@@ -324,7 +325,7 @@ impl SolrNodes {
         }
     }
 
-    /// Stops a node; its shards are lost until it starts again.
+    /// Stops a node. Its shards are not available until it starts again.
     pub fn stop_node(&mut self, node: usize) {
         self.obey("stop", node);
         self.running[node] = false;
@@ -346,7 +347,7 @@ impl SolrNodes {
     }
 }
 
-/// Returns the passwords and rights of the server without a cluster.
+/// Returns the security configuration of the server without a cluster: the passwords and rights of its users.
 fn security() -> Value {
     let users = [READER, STRANGER].map(|user| user.split(':').next().unwrap_or_default());
     let hashed = users.iter().map(|user| ((*user).to_owned(), json!(HASHED)));

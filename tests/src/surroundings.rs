@@ -1,5 +1,6 @@
 //! The environment of programs in tests, reduced to the minimum that they need. The user's environment variables, locale, time
-//! zone and proxy do not affect tests; nor do ignored signals, which `nohup` and services leave.
+//! zone and proxy do not affect tests. Neither do signals that are ignored, for example because the tests were started by `nohup`
+//! or a service.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -40,7 +41,7 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// Returns an empty folder, which is the home of programs unless a test sets another one.
+/// Returns an empty folder, which is the home folder of programs unless a test sets another one.
 fn home() -> &'static Path {
     static HOME: OnceLock<PathBuf> = OnceLock::new();
     HOME.get_or_init(|| {
@@ -52,7 +53,7 @@ fn home() -> &'static Path {
     })
 }
 
-/// Restores the effect of signals that this process ignores, for the programs that it starts.
+/// Restores the default effect of signals that this process ignores, for the programs that it starts.
 ///
 /// A new program inherits the set of ignored signals. Signals with a handler, however, have their default effect in the new
 /// program. Therefore, each ignored signal gets a handler that does nothing.
@@ -70,7 +71,7 @@ fn restore_signals() {
     });
 }
 
-/// Parses the ignored signals from the status of a process in `/proc`.
+/// Parses the numbers of the ignored signals in the status of a process in `/proc`.
 fn ignored(status: &str) -> impl Iterator<Item = i32> {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok());

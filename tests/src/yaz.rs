@@ -1,4 +1,4 @@
-//! Finds out the queries that `yaz-client` sends for given texts, by searching on a test server that records the requests.
+//! Determines the queries that `yaz-client` sends for given texts, by searching on a test server that records the requests.
 
 use std::collections::HashMap;
 

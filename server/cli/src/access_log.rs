@@ -15,7 +15,7 @@ use z3950_server::{Observer, SessionTotals};
 use crate::config::LogFormat;
 use crate::failure::{complain, note};
 
-/// Writes the access log.
+/// The observer that writes the access log.
 pub(crate) struct AccessLog(Mutex<LogFile>);
 
 struct LogFile {
@@ -25,7 +25,7 @@ struct LogFile {
     is_broken: bool,
 }
 
-/// The file name that means standard error.
+/// The file name that stands for standard error.
 pub(crate) const STDERR: &str = "-";
 
 impl AccessLog {
@@ -47,7 +47,7 @@ impl AccessLog {
         }))
     }
 
-    /// Switches to the file of the other log.
+    /// Switches to the file that the other log has opened.
     pub(crate) fn replace(&self, other: Self) {
         let other = other.0.into_inner();
         *self.file() = other.unwrap_or_else(PoisonError::into_inner);
@@ -94,7 +94,8 @@ fn operations(totals: &SessionTotals) -> impl Iterator<Item = (&'static str, u64
     counts.filter(|(_, count)| *count > 0)
 }
 
-/// Returns the line for a session: words `KEY=VALUE`, except for the time. Text from the client is quoted and escaped.
+/// Returns the line for a session: the time, followed by words of the form `KEY=VALUE`. Text from the client is quoted and
+/// escaped.
 fn text(totals: &SessionTotals) -> String {
     let mut line = format_time(totals.started);
     let seconds = totals.duration.as_secs_f64();

@@ -51,7 +51,7 @@ fn left(used: &str, page: u64, limits: &MemoryLimits) -> Option<Headroom> {
 }
 
 /// Returns the number of octets that all sessions together may keep: the configured number, or else a quarter of the memory
-/// available to the process. The result is at most the remaining memory minus the reserve, or half of that if nothing is
+/// available to the process. The result is limited to the remaining memory minus the reserve, or to half of that if nothing is
 /// configured.
 pub(crate) fn server_octets(
     configured: Option<usize>,

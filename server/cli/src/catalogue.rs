@@ -86,8 +86,8 @@ pub(crate) fn open(
 }
 
 /// Compares the maps of databases with their indexes, all at the same time, except databases that were already running, and tries
-/// one search in each. Fields that an index lacks are reported, and are not offered. An index whose engine does not answer now is
-/// reported, and is compared at the first search. Returns whether all engines answered.
+/// one search in each. Fields that do not exist in an index are reported, and are not offered to clients. If an engine does not
+/// answer, this is reported, and its index is compared at the first search instead. Returns whether all engines answered.
 ///
 /// # Errors
 /// The indexes that do not fit their maps, each with the line of the setting.
@@ -138,7 +138,7 @@ pub(crate) async fn check(
     }
 }
 
-/// Prints the addresses and the map of each database.
+/// Prints the engine's addresses and the map for each database.
 pub(crate) fn tell(config: &Config) {
     for CatalogueSettings { options, map, .. } in &config.catalogues {
         let places: Vec<String> = options.addresses.iter().map(ToString::to_string).collect();

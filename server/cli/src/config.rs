@@ -47,7 +47,7 @@ use self::section::{Notes, Section};
 use self::setting::{Printed, parse, settings};
 use crate::files::NamedFile;
 
-/// The headings of the help.
+/// The headings of options in the help.
 pub(crate) const SERVED: &str = "What to serve";
 pub(crate) const LISTENERS: &str = "Where to listen";
 pub(crate) const LOGS: &str = "Logs";
@@ -68,9 +68,9 @@ settings! {
         tasks: TaskLimits,
         /// The size at which a journal is folded into its database's file, in octets.
         journal_octets: Option<u64>,
-        /// The databases of the command line.
+        /// The options for databases that are given on the command line.
         given_databases: GivenDatabases,
-        /// The listeners of the command line.
+        /// The options for listeners that are given on the command line.
         given_listeners: GivenListeners,
         /// Whether an existing transcript may be replaced.
         overwrite: bool,
@@ -263,7 +263,7 @@ pub(crate) fn described() -> Vec<ManualSection> {
     sections
 }
 
-/// The format of a log's lines.
+/// The format of the lines of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LogFormat {
     Text,
@@ -378,7 +378,7 @@ fn errors(text: &str, notes: Vec<(usize, String)>) -> Vec<(TextPlace, String)> {
         .collect()
 }
 
-/// A place in the file, written `3:12`: the line and the column, both from 1. A column is a character.
+/// A place in the file, written `3:12`: the line and the column, both from 1. Columns are counted in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct TextPlace {
     line: usize,
@@ -386,7 +386,7 @@ struct TextPlace {
 }
 
 impl TextPlace {
-    /// Returns the place of the octet at an index.
+    /// Returns the place of the octet with this index, from 0.
     fn of(text: &str, at: usize) -> Self {
         let before = text.get(..at).unwrap_or(text);
         let line = before.rsplit('\n').next().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Databases in a search engine: their settings, the commands that create and fill an index, and the check of the
-//! index.
+//! Databases in a search engine: their settings, the commands that create and fill an index, and the check that an index matches
+//! the settings.
 
 mod bar;
 mod create;
@@ -31,7 +31,7 @@ use crate::words::counted;
 /// The maximum size of a file of credentials, in octets.
 const MOST_CREDENTIALS: u64 = 64 << 10;
 
-/// The first and the maximum delay before an index is checked again; each delay is twice as long as the previous one.
+/// The first and the maximum delay before an index is checked again. Each delay is twice as long as the previous one.
 const WAITS: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(30)];
 
 /// Runs a command for search engines.
@@ -110,7 +110,7 @@ pub(crate) fn access(
     Ok(access)
 }
 
-/// Returns the layout of a database in the engine: its fields.
+/// Returns the layout of a database in the engine, which determines the fields of its index.
 ///
 /// # Errors
 /// The names of indexes are wrong, which cannot occur after a check of the settings file.
@@ -176,15 +176,15 @@ pub(crate) struct UncheckedIndex {
 }
 
 impl UncheckedIndex {
-    /// Returns whether searches fail or miss records.
+    /// Returns whether searches fail or miss records for this reason.
     pub(crate) fn is_outage(&self) -> bool {
         self.error.is_outage()
     }
 }
 
-/// Checks that the clusters and their indexes match the settings, all at the same time, except those whose settings have not
-/// changed, and prints a description of each. Indexes that cannot be checked now are reported and returned, so that they can be
-/// checked again later.
+/// Checks that the clusters and their indexes match the settings, all at the same time, and prints a description of each. Indexes
+/// whose settings have not changed are not checked. Indexes that cannot be checked now are reported and returned, so that they
+/// can be checked again later.
 ///
 /// # Errors
 /// The indexes that do not match the settings, each with the line of the setting.
@@ -253,7 +253,7 @@ fn described(report: &IndexReport) -> String {
 }
 
 /// Checks indexes again until the check succeeds, and logs the results. An index that does not match the settings is not used
-/// until it does.
+/// until it matches them.
 pub(crate) fn watch(unchecked: Vec<UncheckedIndex>, served: &[Arc<ClusterDatabase>]) {
     for UncheckedIndex {
         database, index, ..
@@ -308,7 +308,7 @@ pub(crate) fn tell(config: &Config) {
     }
 }
 
-/// Describes an error, with advice.
+/// Describes an error, with advice on how to correct it.
 fn advised(error: &IndexError) -> String {
     let advice = match error {
         IndexError::Malformed(_) => ": is this the HTTP port of a node?",

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use z3950_marc::text::escape_unprintable;
 
-/// An exit code.
+/// The exit codes of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     Stopped = 0,
@@ -35,7 +35,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// The reason why the program fails, as a message, and the exit code.
+/// The reason why the program fails: a message and the exit code.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) exit: Exit,
@@ -81,20 +81,20 @@ pub(crate) fn chain(error: &dyn Error) -> String {
     words
 }
 
-/// Whether notes and progress are left out, by `--quiet`.
+/// Whether notes and progress messages are suppressed by `--quiet`.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
-/// Leaves out notes and progress from now on; errors and warnings are still printed.
+/// Suppresses notes and progress messages from now on; errors and warnings are still printed.
 pub(crate) fn be_quiet() {
     QUIET.store(true, Ordering::Relaxed);
 }
 
-/// Returns whether notes and progress are left out.
+/// Returns whether notes and progress messages are suppressed.
 pub(crate) fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
 
-/// Prints a message about a success, like [`complain`], unless notes are left out.
+/// Prints a message about a success in the form of [`complain`], unless notes are suppressed.
 pub(crate) fn note(words: &dyn fmt::Display) {
     if !is_quiet() {
         complain(words);

@@ -1,4 +1,4 @@
-//! The files on the command line: `NAME=PATH`, or `FILE`, which is a database named after the file.
+//! The files on the command line, given as `NAME=PATH`, or as `FILE` for a database that is named after the file.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ impl FromStr for NamedFile {
 /// Adds each file without a name as a separate database, whose name is that of the file.
 ///
 /// # Errors
-/// Fails if no name for a database can be made of the name of a file, or if a database with this name already exists.
+/// Fails if the name of a file cannot be turned into the name of a database, or if a database with this name already exists.
 pub(crate) fn name_files(files: &[PathBuf], databases: &mut Vec<NamedFile>) -> Result<(), String> {
     for path in files {
         let name = database_name(path)?;
@@ -52,7 +52,7 @@ pub(crate) fn name_files(files: &[PathBuf], databases: &mut Vec<NamedFile>) -> R
     Ok(())
 }
 
-/// Returns the name of the database for a file or folder: its name, without the extension of a file.
+/// Returns the name of the database for a file or folder: the name of the folder, or the name of the file without its extension.
 fn database_name(path: &Path) -> Result<String, String> {
     let shown = path.display();
     if path == Path::new("-") {

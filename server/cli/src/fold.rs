@@ -1,4 +1,4 @@
-//! Folds journals into the files of their databases, when the server ends and with `--fold`.
+//! Folds journals into the files of their databases, when the server stops and with `--fold`.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! The reports of `--judge` on what clients sent. They are written once, at the end, even if the program has to end quickly.
+//! The reports of `--judge` on what clients sent. They are written once, when the program ends, even if it has to end quickly.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -38,7 +38,7 @@ impl ClientReports {
         }))
     }
 
-    /// Returns the observer that judges sessions while they run.
+    /// Returns the observer that judges sessions while they are in progress.
     pub(crate) fn observer(&self) -> Arc<dyn Observer> {
         Arc::clone(&self.judge) as Arc<dyn Observer>
     }

@@ -18,7 +18,7 @@ use crate::failure::{Exit, Failure, chain, complain, is_quiet, note};
 use crate::settings::SettingOrigin;
 use crate::words::counted;
 
-/// Loads the databases.
+/// Loads the databases that are named in the settings.
 pub(crate) fn databases(config: &Config) -> Result<MemoryBackend, Failure> {
     let shown = Shown::new();
     let files = config.databases.clone();
@@ -40,8 +40,8 @@ pub(crate) fn databases(config: &Config) -> Result<MemoryBackend, Failure> {
     Ok(backend)
 }
 
-/// Writes the files of saved databases that do not exist yet, so that the first update need not wait for this. If writing fails,
-/// the databases are served anyway, and each update tries to write the file.
+/// Writes the files of saved databases that do not exist yet, so that the first update of such a database need not wait for this.
+/// If writing fails, the databases are served anyway, and each update tries again to write the file.
 fn write_new_files(config: &Config, backend: &MemoryBackend) {
     let saved = config.databases.iter().filter_map(|database| {
         let path = database.save.as_ref()?;
@@ -152,7 +152,7 @@ fn path_of(error: &LoadError) -> Option<&Path> {
     }
 }
 
-/// Reads the databases again, so that they can replace those being served.
+/// Loads the databases again, to replace the databases being served.
 pub(crate) fn again<'a>(
     backend: &'a MemoryBackend,
     config: &Config,
@@ -252,7 +252,7 @@ fn check_journal(
     Exit::Stopped
 }
 
-/// The maximum number of errors printed for a file; a further line has the number of the remaining errors.
+/// The maximum number of errors printed for a file; a further line gives the number of the other errors.
 const MAX_NOTES: usize = 20;
 
 pub(crate) fn tell(notes: &[FileNotes]) {

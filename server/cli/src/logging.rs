@@ -1,4 +1,4 @@
-//! Log events on standard error: as messages of the program, and with `-v` as lines with time and level.
+//! Writes log events to standard error, either in the form of the program's messages or, with `-v`, as lines with time and level.
 
 use std::fmt;
 use std::io::{self, IsTerminal};
@@ -12,7 +12,7 @@ use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::registry::LookupSpan;
 use z3950_marc::text::escape_unprintable;
 
-/// Sends log events to standard error.
+/// Installs the subscriber that writes log events to standard error.
 pub(crate) fn install(verbose: u8, color: ColorChoice) {
     let level = match verbose {
         0 => LevelFilter::WARN,
@@ -39,8 +39,8 @@ pub(crate) fn install(verbose: u8, color: ColorChoice) {
     }
 }
 
-/// Formats the fields of events and spans. These may contain text from a client or a target, so control characters are escaped:
-/// the text stays on its line and cannot affect the terminal.
+/// Formats the fields of events and spans. These may contain text from a client or a target, so control characters are escaped.
+/// The text then stays on its line and cannot affect the terminal.
 struct EscapedFields;
 
 impl<'w> FormatFields<'w> for EscapedFields {

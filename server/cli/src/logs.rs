@@ -1,4 +1,4 @@
-//! The logs of a running server; they can be reopened after a rotation.
+//! The logs of a running server, which can be reopened after their files have been rotated.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -53,7 +53,7 @@ impl Logs {
         [apdus, transcript, missing].into_iter().flatten().collect()
     }
 
-    /// Returns the observers that write the logs while sessions run.
+    /// Returns the observers that write the logs while sessions are in progress.
     pub(crate) fn observers(&self) -> Vec<Arc<dyn Observer>> {
         let mut all: Vec<Arc<dyn Observer>> = Vec::new();
         all.extend(self.apdus.clone().map(|log| log as Arc<dyn Observer>));
@@ -63,7 +63,7 @@ impl Logs {
         all
     }
 
-    /// Opens new files for the logs whose files were moved away. Returns the path of each log, or the reason why its old file
+    /// Opens new files for the logs whose files have been moved. Returns the path of each log, or the reason why its old file
     /// stays in use.
     pub(crate) fn follow(&self, config: &Config) -> Vec<Result<PathBuf, Failure>> {
         let followed = |log: &mut Growing| match log.follow() {
@@ -101,7 +101,7 @@ impl Logs {
         .collect()
     }
 
-    /// Replaces the access log, or begins or ends it.
+    /// Replaces the access log, starts one, or stops it (`None`).
     pub(crate) fn replace_access(&mut self, access: Option<AccessLog>) {
         match (&self.access, access) {
             // Open sessions refer to the known log, so only its file is replaced, and the sessions continue in the new file.

@@ -1,6 +1,6 @@
 #![forbid(unsafe_code)]
-//! The program `z3950d`: reads its arguments, runs a server until a signal, and returns an exit code. Standard output is for
-//! data, standard error for messages.
+//! The program `z3950d`: reads its arguments, runs a server until a signal stops it, and returns an exit code. Standard output is
+//! for data, standard error for messages.
 
 // Nothing that a peer sends may end the program; `.clippy.toml` makes an exception for tests.
 #![deny(
@@ -125,8 +125,8 @@ fn reported(failure: Failure) -> Exit {
     failure.exit
 }
 
-/// Returns whether everything named in the settings is usable, apart from the records of the databases. Reports what is not
-/// usable.
+/// Checks that everything named in the settings can be used, apart from the records of the databases. Reports errors, and returns
+/// whether there were none.
 fn usable(config: &Config, origin: &SettingOrigin) -> bool {
     let wrong = settings::check(config, origin);
     let remotes = remotes::open(config, &[])
@@ -146,7 +146,7 @@ fn usable(config: &Config, origin: &SettingOrigin) -> bool {
     wrong.is_empty()
 }
 
-/// Reports everything unusable in the settings, including records of the databases.
+/// Reports all errors in the settings, including errors in the records of the databases.
 fn checked(config: &Config, origin: &SettingOrigin) -> Result<Exit, Failure> {
     let mut is_usable = usable(config, origin);
     remotes::tell(config);
@@ -193,7 +193,7 @@ fn served(arguments: Arguments, config: Config) -> Result<Exit, Failure> {
     Ok(backend.map_or(exit, |backend| exit.and(fold::at_the_end(&backend))))
 }
 
-/// The maximum time for background tasks to end.
+/// The maximum time that the program waits for background tasks when it ends.
 const LAST_WORDS: Duration = Duration::from_secs(3);
 
 /// Creates a runtime with one thread per processor; on a single processor, it only uses the current thread.

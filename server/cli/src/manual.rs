@@ -1,4 +1,5 @@
-//! The texts that the program prints on request: help, manual pages, completions, list of faults, settings file.
+//! The texts that the program prints on request: help, manual pages, completion scripts, the list of faults, and the settings
+//! file.
 
 mod examples;
 
@@ -15,7 +16,7 @@ use crate::catalogue;
 use crate::config;
 use crate::failure::Failure;
 
-/// The program.
+/// The description of the program.
 pub(crate) const PROGRAM: Program = Program {
     name: "z3950d",
     definition: Arguments::command,
@@ -99,7 +100,7 @@ const SEE_ALSO: &[Entry] = &[
 /// Parses the arguments of the process.
 ///
 /// # Errors
-/// An error, help or version that clap wants to print.
+/// An error that clap reports, or a request for the help or the version, which clap prints.
 pub(crate) fn read(
     arguments: impl IntoIterator<Item = OsString>,
 ) -> Result<Arguments, clap::Error> {

@@ -4,7 +4,7 @@
 #[cfg(unix)]
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
-/// The socket of the service manager, if there is one.
+/// The socket of the service manager; `None` if there is no service manager.
 pub(crate) struct ServiceManager(#[cfg(unix)] Option<(UnixDatagram, SocketAddr)>);
 
 /// The environment variable with the path of the socket; a leading `@` marks an abstract socket.
@@ -33,7 +33,7 @@ impl ServiceManager {
         self.send(&format!("READY=1\nSTATUS={status}"));
     }
 
-    /// Notifies the service manager that a reload begins; [`ServiceManager::ready`] ends it.
+    /// Notifies the service manager that a reload has begun. [`ServiceManager::ready`] reports its end.
     pub(crate) fn reloading(&self) {
         let microseconds = monotonic_microseconds();
         self.send(&format!("RELOADING=1\nMONOTONIC_USEC={microseconds}"));

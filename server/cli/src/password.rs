@@ -78,7 +78,7 @@ mod terminal {
     use super::MAX_PASSWORD;
     use crate::failure::{Exit, Failure};
 
-    /// Restores the modes of the terminal when it is dropped.
+    /// The modes of the terminal, which are restored when the value is dropped.
     struct Restored(Termios);
 
     impl Drop for Restored {
@@ -88,7 +88,7 @@ mod terminal {
         }
     }
 
-    /// Restores the modes of the terminal if SIGTERM ends the program while it reads.
+    /// Restores the modes of the terminal if SIGTERM ends the program while it is reading a password.
     pub(super) fn restore_when_terminated() -> Result<(), Failure> {
         let before = tcgetattr(io::stdin()).map_err(|error| Failure::unexpected(error.into()))?;
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -106,8 +106,8 @@ mod terminal {
         Ok(())
     }
 
-    /// Reads a line without showing it. The keys for signals are read like all other keys, so that none of them leaves the terminal
-    /// without echo.
+    /// Reads a line without showing it. Keys that normally send a signal, such as Ctrl-C, are read like other keys, so that none
+    /// of them ends the program while echo is off.
     pub(super) fn line(prompt: &str) -> Result<Vec<u8>, Failure> {
         let failed = |error: rustix::io::Errno| Failure::unexpected(error.into());
         let terminal = io::stdin();
@@ -145,13 +145,13 @@ mod terminal {
         Ok(line)
     }
 
-    /// Ctrl-C.
+    /// The octet of Ctrl-C, which interrupts the program.
     const INTERRUPT: u8 = 3;
-    /// Ctrl-D.
+    /// The octet of Ctrl-D, which ends the input.
     const END: u8 = 4;
-    /// Ctrl-H.
+    /// The octet of Ctrl-H, which erases the last character.
     const BACKSPACE: u8 = 8;
-    /// Ctrl-U.
+    /// The octet of Ctrl-U, which erases the line.
     const ERASE_LINE: u8 = 0x15;
     const DELETE: u8 = 0x7F;
 

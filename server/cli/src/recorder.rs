@@ -14,7 +14,7 @@ use crate::config::Config;
 use crate::failure::{Failure, chain, note};
 use crate::remotes::is_own;
 
-/// Returns the upstream server to record; `None` without `--record`. It is not contacted yet.
+/// Returns the upstream server to record; `None` without `--record`. The server is not contacted yet.
 ///
 /// # Errors
 /// The address is malformed or is this server's own, or the certificates cannot be read.

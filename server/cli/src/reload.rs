@@ -23,7 +23,7 @@ use crate::web::{Listening, web};
 use crate::words::{counted, date};
 use crate::{available, catalogue, engine, load, remotes, settings};
 
-/// A running server.
+/// A running server, with everything that a reload can replace.
 pub(crate) struct Service {
     pub(crate) arguments: Arguments,
     pub(crate) config: Config,
@@ -42,7 +42,7 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    /// Builds the indexes that the first search would otherwise have to wait for.
+    /// Builds indexes now that would otherwise delay the first search.
     pub(crate) fn prepare(&mut self) {
         if let Some(backend) = &self.backend {
             backend.prepare();
@@ -51,7 +51,7 @@ impl Service {
 
     /// Reloads everything, and prints the changes, or the reasons why nothing has changed.
     ///
-    /// Log files are reopened in both cases, because programs that rotate them rely on it.
+    /// Log files are reopened in both cases, because programs that rotate log files rely on this.
     pub(crate) fn reload(&mut self) {
         let reloaded = self.reloaded();
         let followed = self.logs.follow(&self.config);
@@ -248,7 +248,7 @@ pub(crate) fn target(
         .with_headroom(available::headroom)
 }
 
-/// Returns the faults, those of an imitated server first.
+/// Returns the faults. The faults of an imitated server come first.
 pub(crate) fn faults(config: &Config) -> Faults {
     let faults = config.faults.clone();
     match config.imitate {
@@ -257,7 +257,7 @@ pub(crate) fn faults(config: &Config) -> Faults {
     }
 }
 
-/// Describes a certificate and its expiry, in words.
+/// Describes a certificate and its expiry as text.
 pub(crate) fn expiry(files: &TlsFiles, tls: &Tls) -> String {
     let path = files.certificate.display();
     match tls.expires() {
@@ -383,7 +383,7 @@ fn differences(before: &Config, after: &Config) -> Vec<&'static str> {
     changed.map(|(name, _)| name).collect()
 }
 
-/// Returns a line for each database whose number of records has changed or whose changes are dropped, and a single line for the
+/// Returns a line for each database whose number of records has changed or whose changes are discarded, and a single line for the
 /// unchanged databases.
 fn compare(
     before: &[DatabaseInfo],
@@ -441,7 +441,7 @@ mod tests {
     use super::*;
     use crate::config::template;
 
-    /// Returns a value that differs from a default in the template: `31s` for `30s`.
+    /// Returns a value that differs from a default in the template, such as `31s` for `30s`.
     fn other(value: &str) -> String {
         let digits = value.trim_matches('"');
         let end = digits.find(|octet: char| !octet.is_ascii_digit());

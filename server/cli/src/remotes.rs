@@ -16,8 +16,8 @@ use crate::failure::{Failure, chain, note};
 /// stays open.
 ///
 /// # Errors
-/// A file of profiles that cannot be read, or a wrong target: one that is neither a profile nor an address, is this server
-/// itself, has a docid or credentials, or occurs twice.
+/// A file of profiles that cannot be read, or an invalid target: a target that is neither a profile nor an address, is this
+/// server itself, contains a docid or credentials, or occurs twice.
 pub(crate) fn open(
     config: &Config,
     known: &[Arc<RemoteDatabase>],
@@ -57,7 +57,7 @@ fn client(config: &Config) -> Result<Client, Failure> {
     Ok(Client::new().with_profiles(profiles))
 }
 
-/// Prints the targets of the databases; for a target that is a profile, also its server.
+/// Prints the targets of the databases. For a target that is a profile, also prints its server.
 pub(crate) fn tell(config: &Config) {
     let Ok(client) = client(config) else {
         // The caller reports this error, so it is ignored here.
@@ -123,7 +123,7 @@ fn faults(config: &Config, options: &RemoteOptions, client: &Client) -> Vec<Stri
     faults
 }
 
-/// Returns an error, with a suggestion, for a word that is neither the name of a profile nor looks like an address.
+/// Returns an error message with a suggestion, if a word is not the name of a profile and does not look like an address.
 fn misspelt(text: &str, client: &Client) -> Option<String> {
     let name = before_slash(text);
     let is_word = !name.is_empty() && !name.contains(['.', ':', '@', '[']);
@@ -201,7 +201,7 @@ fn is_at(place: &str, host: &Host, port: u16) -> bool {
     })
 }
 
-/// Returns the addresses of a host without asking a name server about other machines: a name is only resolved if it belongs to
+/// Returns the addresses of a host without asking a name server about other machines. A name is only resolved if it is a name of
 /// this machine.
 fn addresses(host: &Host) -> Vec<IpAddr> {
     let name = match host {
@@ -220,7 +220,7 @@ fn addresses(host: &Host) -> Vec<IpAddr> {
     found.unwrap_or_default()
 }
 
-/// Returns whether `name` is `own`, or its first label.
+/// Returns whether `name` is the host name `own` or its first label.
 fn is_name_of(own: &str, name: &str) -> bool {
     let first = own.split('.').next().unwrap_or_default();
     !own.is_empty() && (own.eq_ignore_ascii_case(name) || first.eq_ignore_ascii_case(name))
@@ -232,7 +232,7 @@ fn own_name() -> String {
     system.nodename().to_string_lossy().into_owned()
 }
 
-/// Returns whether an address belongs to this machine; the test is that a socket can be bound to it.
+/// Returns whether an address belongs to this machine. To find out, the function tries to bind a socket to the address.
 fn is_local(address: IpAddr) -> bool {
     address.is_loopback() || UdpSocket::bind((address, 0)).is_ok()
 }

@@ -1,4 +1,4 @@
-//! Runs the server: its sockets and logs, until a signal.
+//! Runs the server with its sockets and logs until a signal stops it.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -153,7 +153,7 @@ pub(crate) async fn serve(
     }
 }
 
-/// Indexes the databases, and reloads at each signal to reload.
+/// Builds the indexes of the databases, and then reloads the server at each signal to reload.
 async fn maintain(service: Service, mut signals: signals::Reload, manager: Arc<ServiceManager>) {
     let service = Arc::new(Mutex::new(service));
     // Reading files blocks, so the work runs on another thread.
@@ -233,7 +233,7 @@ async fn bind(
     })
 }
 
-/// Summarizes what the server did, for its last message.
+/// Returns a summary of what the server did, for its last message.
 fn stopped(metrics: &Metrics, time: Duration) -> String {
     let kinds = OperationKind::ALL.iter();
     let of = |outcome| -> u64 {

@@ -1,4 +1,4 @@
-//! The settings of the file, overridden by the arguments, and a check of everything named in them.
+//! The settings from the settings file and the command line, which takes precedence, and a check of everything that they name.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -40,7 +40,8 @@ impl SettingOrigin {
         self.file.as_deref()
     }
 
-    /// Returns `z3950d.toml: database cat: files` for a database in the settings file, with the key that contains the path.
+    /// Returns the beginning of a message about a database in the settings file: `z3950d.toml: database cat: files`, where
+    /// `files` is the key that contains the path.
     pub(super) fn of_database(&self, database: &DatabaseFiles, path: Option<&Path>) -> String {
         let name = format!("database {}", database.name);
         let is_own = self.databases.contains(&database.name.to_lowercase());
@@ -55,7 +56,7 @@ impl SettingOrigin {
         format!("{}: {name}{key}", file.display())
     }
 
-    /// Returns the name of the settings file and the key, for the beginning of a message.
+    /// Returns the name of the settings file and the key, as the beginning of a message.
     fn key(&self, key: &str) -> String {
         let is_replaced = match key {
             "listener" => self.given.has("listen"),
@@ -68,7 +69,7 @@ impl SettingOrigin {
     }
 }
 
-/// Returns the settings of the arguments and of the settings file, without those that cannot be read, and the errors, one line
+/// Returns the settings from the command line and the settings file, without those that cannot be read, and the errors, one line
 /// each.
 pub(crate) fn settings(arguments: Arguments) -> (Option<Config>, Vec<String>) {
     let read = arguments.config.as_deref().map(Config::read);
@@ -134,7 +135,7 @@ fn in_engines(config: &Config) -> impl Iterator<Item = &String> {
     clusters.chain(catalogues.map(|catalogue| &catalogue.options.name))
 }
 
-/// Returns an error if the settings for recording contradict each other.
+/// Returns an error message if the settings for recording contradict each other; otherwise, `None`.
 fn of_recording(config: &Config) -> Option<&'static str> {
     let own = has_databases(config);
     let others = own || config.imitate.is_some() || config.replay.is_some();
@@ -156,8 +157,8 @@ fn of_recording(config: &Config) -> Option<&'static str> {
     }
 }
 
-/// Returns an error for each output that is the same file as another output or as the recording to be replayed. A device may be
-/// used for several outputs.
+/// Returns an error message for each output that is the same file as another output or as the recording to be replayed. A device
+/// may be used for several outputs.
 fn shared_outputs(config: &Config) -> Vec<String> {
     let outputs = [
         ("record", &config.record),
@@ -191,7 +192,7 @@ fn shared_outputs(config: &Config) -> Vec<String> {
     wrong
 }
 
-/// Returns an error if the name of a database is also a path of the page or the gateway.
+/// Returns an error message if the name of a database is also a path of the page or the gateway.
 fn reserved(name: &str, config: &Config) -> Option<String> {
     let (of, off) = if config.gateway.is_some() && Gateway::reserves(name) {
         ("gateway", "enabled = false in [gateway]")
@@ -205,7 +206,7 @@ fn reserved(name: &str, config: &Config) -> Option<String> {
     ))
 }
 
-/// Returns errors for databases that have files on the command line although their records are elsewhere.
+/// Returns an error message for each database that has files on the command line although its records are elsewhere.
 fn twofold(config: &Config) -> Vec<String> {
     let remotes = config.remotes.iter();
     let remotes = remotes.map(|remote| (&remote.name, "at other servers (targets)"));
@@ -248,7 +249,8 @@ pub(crate) fn recording(path: &Path) -> Result<Replay, Failure> {
     })
 }
 
-/// Returns an error for everything in the settings that cannot be used, apart from the records of databases and a recording.
+/// Returns an error message for everything in the settings that cannot be used, apart from the records of databases and a
+/// recording.
 pub(crate) fn check(config: &Config, origin: &SettingOrigin) -> Vec<String> {
     let mut wrong = Vec::new();
     for listener in &config.listeners {
@@ -299,13 +301,13 @@ pub(crate) fn check(config: &Config, origin: &SettingOrigin) -> Vec<String> {
     wrong
 }
 
-/// Opens the log of APDUs, which is appended to the log of earlier runs; `None` if it is not configured.
+/// Opens the log of APDUs. New entries are appended to the log of earlier runs. Returns `None` if no log is configured.
 pub(crate) fn apdu_log(config: &Config) -> Option<Result<Growing, z3950_files::Error>> {
     let resume = |path| no_pipe(path).and_then(|()| Growing::resume(path));
     config.apdu_log.as_deref().map(resume)
 }
 
-/// Opens the access log, which is appended to the log of earlier runs; `None` if it is not configured.
+/// Opens the access log. New lines are appended to the log of earlier runs. Returns `None` if no log is configured.
 pub(crate) fn access_log(config: &Config) -> Option<Result<AccessLog, Failure>> {
     let path = config.access_log.as_deref()?;
     let open = || AccessLog::open(path, config.access_log_format);
@@ -362,7 +364,7 @@ pub(crate) fn missing(config: &Config) -> Option<Result<Growing, z3950_files::Er
     path.map(|path| created(path, config))
 }
 
-/// Refuses a named pipe as an output: opening and writing it would wait for a program that reads it.
+/// Refuses a named pipe as an output, because opening and writing it would wait for a program that reads from the pipe.
 pub(crate) fn no_pipe(path: &Path) -> Result<(), z3950_files::Error> {
     if !z3950_files::is_named_pipe(path) {
         return Ok(());

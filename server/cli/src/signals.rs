@@ -6,7 +6,7 @@ use tokio::sync::oneshot;
 
 use crate::failure::Exit;
 
-/// Resolves with the first signal to stop, after calling `first`; the second signal ends the program, after a call of `last`.
+/// Resolves at the first signal to stop, after calling `first`. A second signal calls `last` and ends the program.
 pub(crate) fn stop(
     first: impl FnOnce() + Send + 'static,
     last: impl FnOnce() + Send + 'static,

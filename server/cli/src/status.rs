@@ -29,7 +29,7 @@ use crate::config::ListenAddress;
 /// The listening socket for the status.
 pub(crate) enum StatusListener {
     Tcp(TcpListener),
-    /// A Unix socket and its file, which is removed at the end.
+    /// A Unix socket and its file, which is removed when the server stops.
     #[cfg(unix)]
     Unix(
         UnixListener,
@@ -37,10 +37,10 @@ pub(crate) enum StatusListener {
     ),
 }
 
-/// The maximum number of connections at once. A further connection replaces the oldest one. The oldest is idle or slow to send
-/// its request, because answers take no time.
+/// The maximum number of connections at once. A further connection replaces the oldest one, which must be idle or slow to send
+/// its request, because answers are sent immediately.
 const CONNECTIONS: usize = 16;
-/// The time from the connection, or from the previous answer, to the end of a request.
+/// The maximum time from the connection, or from the previous answer, to the end of a request.
 const REQUEST_TIME: Duration = Duration::from_secs(10);
 /// The maximum duration of a connection, with all its requests.
 const CONNECTION_TIME: Duration = Duration::from_secs(120);

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use z3950_server::transcript::format_time;
 
-/// Formats a number with its noun: `1 record`, `2 records`.
+/// Formats a number with its noun, such as `1 record` or `2 records`.
 pub(crate) fn counted(number: u64, thing: &str) -> String {
     match number {
         1 => format!("1 {thing}"),
@@ -12,13 +12,13 @@ pub(crate) fn counted(number: u64, thing: &str) -> String {
     }
 }
 
-/// Formats a day: `2026-01-31`.
+/// Formats a date, such as `2026-01-31`.
 pub(crate) fn date(time: SystemTime) -> String {
     let text = format_time(time);
     text.split('T').next().unwrap_or_default().to_owned()
 }
 
-/// Formats a duration in its two largest units: `59 s`, `2 h 5 min`, `3 d 0 h`.
+/// Formats a duration in its two largest units, such as `59 s`, `2 h 5 min` or `3 d 0 h`.
 pub(crate) fn span(time: Duration) -> String {
     let seconds = time.as_secs();
     let (days, hours, minutes) = (seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60);

@@ -46,8 +46,8 @@ pub(crate) struct Operation {
     inner: Arc<Inner>,
     number: u64,
     pub(crate) reference_id: Option<ReferenceId>,
-    /// The request that was held back until the client answered a question of the server, and that can now be
-    /// performed.
+    /// The request that was held back until the client answered the server's question (for credentials, or whether to continue),
+    /// and that can now be performed.
     pub(crate) held: Option<Box<Apdu>>,
 }
 
@@ -134,7 +134,7 @@ impl Operation {
         self.why_stopped().is_some()
     }
 
-    /// Waits for the backend's answer. If the operation is stopped first, fails with the reason: 105 if the client
+    /// Waits for the backend's answer. If the operation is stopped first, fails with the reason: condition 105 if the client
     /// cancelled it.
     pub(crate) async fn or_stopped<T>(&self, mut answer: Answer<'_, T>) -> Result<T, Diagnostic> {
         // Most answers are ready immediately, so they are tried before anything is allocated.
@@ -178,7 +178,7 @@ impl Drop for Operation {
     }
 }
 
-/// Returns a report that does not require a response. It is without figures, because backends do not supply any.
+/// Returns a report that does not require a response. The report contains no figures, because backends do not supply any.
 fn report(trigger: &TriggerResourceControlRequest) -> ResourceControlRequest {
     ResourceControlRequest {
         reference_id: trigger.reference_id.clone(),

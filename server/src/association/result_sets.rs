@@ -8,8 +8,8 @@ use crate::budget::{Account, Charge};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::limits::Limits;
 
-/// Result sets by name. Names are compared octet by octet (§3.2.2.1.4); the number of sets, their total hits and their octets are
-/// limited.
+/// Result sets by name. Names are compared octet by octet (§3.2.2.1.4); the number of sets, the total number of hits and the
+/// total size in octets are limited.
 #[derive(Debug)]
 pub(crate) struct ResultSets {
     sets: BTreeMap<Box<[u8]>, NamedSet>,
@@ -27,11 +27,11 @@ struct NamedSet {
     /// The set; `None` if it was evicted.
     set: Option<ResultSet>,
     last_use: u64,
-    /// The octets of the list of hits.
+    /// The size of the list of hits, in octets.
     octets: usize,
 }
 
-/// The octets of an entry without its name and list of hits.
+/// The size of an entry in octets, without its name and list of hits.
 const ENTRY: usize = 128;
 
 impl ResultSets {
@@ -87,8 +87,8 @@ impl ResultSets {
     /// Keeps a set. It replaces an earlier set with the same name, and the least recently used sets are evicted to make room.
     ///
     /// # Errors
-    /// Condition 31 if its hits or octets alone are too many, and 112 as for [`ResultSets::check_room`]. The earlier set is
-    /// deleted in either case.
+    /// Condition 31 if this set alone exceeds the limit of hits or octets, and 112 as for [`ResultSets::check_room`]. The earlier
+    /// set is deleted in either case.
     pub(crate) fn keep(&mut self, name: &[u8], set: ResultSet) -> Result<(), Diagnostic> {
         self.check_room(name)?;
         let hits = set.hits.len();

@@ -29,14 +29,13 @@ impl Caller {
         }
     }
 
-    /// Sets the name of the user as whom the caller has authenticated.
+    /// Sets the name of the authenticated user.
     pub fn with_user(self, name: impl Into<Arc<str>>) -> Self {
         let user = Some(name.into());
         Self { user, ..self }
     }
 
-    /// Returns the name of the user as whom the caller has authenticated ([`User::name`](crate::access::User::name)); `None` for an
-    /// anonymous caller.
+    /// Returns the name of the authenticated user ([`User::name`](crate::access::User::name)); `None` for an anonymous caller.
     pub fn user(&self) -> Option<&str> {
         self.user.as_deref()
     }

@@ -7,8 +7,8 @@ use z3950_asn1::oid::BIB_1;
 
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 
-/// A term of a query, or the start of a scan, with its Bib-1 attributes by number (Z39.50-2003 Appendix ATR). `None` stands for an
-/// attribute that the query leaves to the server.
+/// A term of a query, or the start of a scan, with its Bib-1 attributes by number (Z39.50-2003 Appendix ATR). An attribute is
+/// `None` if the query does not specify it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Clause<'a> {
@@ -22,9 +22,9 @@ pub struct Clause<'a> {
     pub structure: Option<i64>,
     /// Truncation (type 5): 1 for terms that begin with the text, 100 for the term itself.
     pub truncation: Option<i64>,
-    /// Completeness (type 6): 1 for a part of the field, 3 for all of it.
+    /// Completeness (type 6): 1 for a part of the field, 3 for the complete field.
     pub completeness: Option<i64>,
-    /// The term.
+    /// The text of the term.
     pub text: Cow<'a, str>,
 }
 

@@ -23,9 +23,9 @@ pub struct DatabaseInfo {
     pub element_sets: Vec<String>,
     /// The attributes that queries may use.
     pub attributes: Vec<AttributeInfo>,
-    /// Whether indexes can be scanned: those whose [attribute](AttributeInfo::scan) says so.
+    /// Whether the indexes whose [attribute](AttributeInfo::scan) permits it can be scanned.
     pub scan: bool,
-    /// Whether result sets can be sorted: by the indexes whose [attribute](AttributeInfo::sort) says so.
+    /// Whether result sets can be sorted by the indexes whose [attribute](AttributeInfo::sort) permits it.
     pub sort: bool,
     /// Whether clients may change records.
     pub update: bool,
@@ -64,7 +64,7 @@ impl DatabaseInfo {
     }
 }
 
-/// A database that is part of another one.
+/// A database that is part of another database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DatabasePart {
@@ -90,7 +90,7 @@ impl DatabasePart {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AttributeInfo {
-    /// The attribute set.
+    /// The attribute set that defines the attribute.
     pub attribute_set: Oid,
     /// The attribute type: 1 is Use.
     pub attribute_type: i64,

@@ -74,7 +74,8 @@ impl Hits {
         self.0.is_gone()
     }
 
-    /// Returns the list as a concrete type, by which a backend recognizes its own lists; `None` for another type.
+    /// Returns the list as a value of the type `L`, so that a backend can recognize its own lists; `None` if the list has another
+    /// type.
     pub fn downcast<L: HitList>(&self) -> Option<&L> {
         let list: &dyn Any = &*self.0;
         list.downcast_ref()
@@ -87,7 +88,7 @@ impl fmt::Debug for Hits {
     }
 }
 
-/// Creates hits that only have numbers of records, for backends that need nothing else.
+/// Creates hits that consist of record identifiers only, for backends that need nothing else.
 impl FromIterator<RecordId> for Hits {
     fn from_iter<I: IntoIterator<Item = RecordId>>(records: I) -> Self {
         Self::new(RecordIds(records.into_iter().collect()))

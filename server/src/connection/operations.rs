@@ -41,7 +41,7 @@ pub(super) enum Ended {
     LoginChecked,
     /// The operation is done, and the session has to make the reply.
     Done(ReceivedRequest, Done),
-    /// The delay of the answer is over, and it can be sent.
+    /// The answer is no longer delayed, and can be sent.
     Output(Output),
 }
 
@@ -91,8 +91,8 @@ impl Operations {
         None
     }
 
-    /// Delays the answer to a request, and with it later requests that conflict with this request. An earlier request that still
-    /// waits cannot conflict with it; otherwise, this request would have waited for it.
+    /// Delays the answer to a request. Later requests that conflict with this request wait until the answer is sent. Earlier
+    /// requests that are still waiting do not conflict with it, because otherwise this request would have waited for them.
     pub(super) fn delay(&mut self, request: Arc<Apdu>, output: Output) {
         let delay = Box::pin(sleep(output.delay));
         let delayed = OperationState::Delayed(request, delay, Box::new(output));
@@ -137,7 +137,7 @@ impl Operations {
         }
     }
 
-    /// Returns the next operation that ends; pending if no operation is running. Cancel safe.
+    /// Waits for the next operation to end, and returns its result; never ready if no operation is running. Cancel safe.
     pub(super) async fn next(&mut self) -> Ended {
         poll_fn(|context| self.poll_next(context)).await
     }

@@ -1,10 +1,10 @@
-//! The connections of a server, limited so that no address can keep others out (Z39.50-2003 §3.2.1, §3.2.11). If the server is
-//! full, a connection is closed to make room:
+//! Limits the number of connections, so that no address can lock out others (Z39.50-2003 §3.2.1, §3.2.11). Each connection
+//! occupies a slot, called a room. The rules for assigning slots are:
 //!
-//! - an address has at most half of the rooms; the last tenth is reserved for addresses without a connection;
-//! - if all rooms are taken, a connection without a session is closed; if there is none, the session that has been idle longest,
-//!   at the address with the most connections. Both kinds are safe for a certain time, and a connection is closed only for its
-//!   own address or for one with fewer connections.
+//! - an address has at most half of the slots; the last tenth of the slots is reserved for addresses without a connection;
+//! - if all slots are taken, a connection without a session is closed; if there is none, the session that has been idle longest,
+//!   at the address with the most connections. Neither is closed before a certain time has passed, and a connection is closed
+//!   only for a new one from the same address or from an address with fewer connections.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -23,7 +23,7 @@ use crate::backend::network;
 use crate::limits::Limits;
 use crate::lock::lock;
 
-/// The rooms for connections to a server. Clones share them.
+/// The connection slots of a server. Clones share them.
 #[derive(Clone)]
 pub(crate) struct Rooms(Arc<House>);
 
@@ -32,9 +32,9 @@ struct House {
     begun: Instant,
     sessions: usize,
     per_address: usize,
-    /// The number of rooms reserved for addresses without a connection.
+    /// The number of slots reserved for addresses without a connection.
     reserve: usize,
-    /// The time for which a connection is not closed to make room: first for connections without a session, then for idle
+    /// The time for which a connection is not closed to free its slot: first for connections without a session, then for idle
     /// sessions.
     patience: [Duration; 2],
     occupants: Mutex<Occupants>,
@@ -43,14 +43,14 @@ struct House {
 
 #[derive(Default)]
 struct Occupants {
-    /// The connections by address, in the order of arrival.
+    /// The connections of each address, in the order of arrival.
     of: HashMap<Option<IpAddr>, BTreeMap<u64, Arc<Occupant>>>,
     count: usize,
     /// The number of the next connection.
     next: u64,
 }
 
-/// A connection that occupies a room.
+/// A connection that occupies a slot.
 struct Occupant {
     number: u64,
     address: Option<IpAddr>,
@@ -63,23 +63,23 @@ struct Occupant {
 
 const BUSY: u64 = u64::MAX;
 
-/// The room of a connection; dropping it frees the room.
+/// The slot of a connection; dropping the value frees the slot.
 pub(crate) struct Room {
     rooms: Rooms,
     occupant: Arc<Occupant>,
 }
 
-/// The result of asking for a room.
+/// The result of requesting a slot.
 pub(crate) enum Entrance {
     Admitted(Room),
-    /// All rooms are taken. A connection can be closed at this time, unless a room becomes free earlier; `None` if no connection
-    /// can be closed.
+    /// All slots are taken. Contains the time at which a connection can be closed for this one, unless a slot becomes free
+    /// earlier; `None` if no connection can be closed.
     Full(Option<Instant>),
     /// The address already has the maximum number of connections.
     Refused,
 }
 
-/// A connection that can be closed to make room.
+/// A connection that can be closed to free its slot.
 struct Candidate {
     address: Option<IpAddr>,
     number: u64,
@@ -98,7 +98,7 @@ impl Rooms {
         }))
     }
 
-    /// Admits a connection from this address if a room is free, or if another connection can be closed for it. Connections over
+    /// Admits a connection from this address if a slot is free, or if another connection can be closed for it. Connections over
     /// Unix sockets count as one address, `None`, without a limit of its own.
     pub(crate) fn enter(&self, address: Option<IpAddr>) -> Entrance {
         let address = address.map(network);
@@ -122,8 +122,8 @@ impl Rooms {
         Entrance::Admitted(self.occupy(&mut occupants, address))
     }
 
-    /// Returns a room for a further session of a client that already has one, if no connection has to be closed for it. The
-    /// further session never counts as idle.
+    /// Returns a slot for a further session of a client that already has one, or `None` if another connection would have to be
+    /// closed for it. The further session never counts as idle.
     #[cfg(feature = "sru")]
     pub(crate) fn spare(&self, address: Option<IpAddr>) -> Option<Room> {
         let address = address.map(network);
@@ -169,7 +169,7 @@ impl Rooms {
         }
     }
 
-    /// Waits until a room may have become free.
+    /// Waits until a slot may have become free.
     pub(crate) async fn freed(&self) {
         self.0.freed.notified().await;
     }
@@ -252,7 +252,7 @@ impl Occupants {
         Some(removed)
     }
 
-    /// Frees the room of a connection immediately, because closing the connection may take a moment.
+    /// Frees the slot of a connection immediately, because closing the connection may take a moment.
     fn send_away(&mut self, leaving: &Candidate) {
         if let Some(occupant) = self.remove(&leaving.address, leaving.number) {
             occupant.gives_way.store(true, Ordering::Release);
@@ -262,7 +262,7 @@ impl Occupants {
 }
 
 impl Room {
-    /// Returns the rooms of the server.
+    /// Returns the collection of slots that this one belongs to.
     #[cfg(feature = "sru")]
     pub(crate) fn rooms(&self) -> Rooms {
         self.rooms.clone()
@@ -285,7 +285,7 @@ impl Room {
         self.occupant.since.store(since, Ordering::Relaxed);
     }
 
-    /// Returns `Ready` if the connection has to be closed to make room.
+    /// Returns `Ready` if the connection has to be closed to free its slot.
     pub(crate) fn poll_called(&self, context: &Context<'_>) -> Poll<()> {
         self.occupant.waker.register(context.waker());
         if self.occupant.gives_way.load(Ordering::Acquire) {
@@ -296,7 +296,7 @@ impl Room {
     }
 }
 
-/// Waits until the connection in this room has to be closed to make room for another; without a room, waits forever.
+/// Waits until the connection in this slot has to be closed to make room for another; without a slot, waits forever.
 pub(crate) async fn gives_way(room: Option<&Room>) {
     poll_fn(|context| room.map_or(Poll::Pending, |room| room.poll_called(context))).await;
 }

@@ -17,7 +17,7 @@ use z3950_asn1::error::FrameError;
 
 use crate::budget::Charge;
 
-/// The streams that connections run over.
+/// A byte stream that a connection can run over, such as TCP or TLS.
 pub(crate) trait Transport: AsyncRead + AsyncWrite + Unpin {
     /// Whether the protocol announces the end of the connection, as TLS does.
     const ANNOUNCES_END: bool = false;
@@ -26,7 +26,7 @@ pub(crate) trait Transport: AsyncRead + AsyncWrite + Unpin {
     #[cfg(feature = "sru")]
     const IS_ENCRYPTED: bool = false;
 
-    /// Makes the connection reset when it is dropped, if the transport supports this.
+    /// Causes the connection to be reset when it is dropped, if the transport supports this.
     fn reset(&mut self) {}
 }
 
@@ -60,7 +60,7 @@ const READ: usize = 8192;
 /// Cuts incoming octets into APDUs. While the connection is idle, no buffer is allocated.
 pub(super) struct Inlet {
     buffer: BytesMut,
-    /// Finds the end of the first APDU in the buffer, and has the size limit of the next APDU.
+    /// Finds the end of the first APDU in the buffer, and enforces the size limit of the next APDU.
     pub(super) scanner: Scanner,
     /// The number of octets in the buffer that [`Inlet::ahead`] has examined.
     looked: usize,
@@ -68,7 +68,7 @@ pub(super) struct Inlet {
     ahead: Scanner,
     /// Whether the client has closed its sending side after the octets in the buffer.
     pub(super) ended: bool,
-    /// The charge for the buffer if it is long.
+    /// The charge for the buffer; zero while the buffer is so short that it is not charged.
     charge: Charge,
 }
 
@@ -99,8 +99,8 @@ impl Inlet {
         }
     }
 
-    /// Returns the next APDU. If given a number of octets to read ahead, returns the next APDU that interrupts operations in
-    /// progress. Cancel safe.
+    /// Returns the next APDU. If a number of octets to read ahead is given, returns the next APDU that interrupts operations in
+    /// progress instead. Cancel safe.
     pub(super) async fn heard(
         &mut self,
         stream: &mut (impl AsyncRead + Unpin),

@@ -1,4 +1,4 @@
-//! Counts and logs a session: a line for each request, and the totals at the end.
+//! Counts the requests and octets of a session, and logs a line for each request and the totals at the end.
 
 use std::fmt::Display;
 use std::io;
@@ -56,7 +56,7 @@ impl Tally {
         Self::begin(session, peer, metrics, observer, stopping)
     }
 
-    /// Starts counting a session of the server with itself.
+    /// Starts counting a session that the server opens with itself.
     #[cfg(feature = "sru")]
     pub(crate) fn within(
         session: u64,
@@ -363,7 +363,7 @@ fn query(request: &Request) -> Option<String> {
     }
 }
 
-/// Returns whether the request was refused because the client lacks permission.
+/// Returns whether an extended services request was refused because the client lacks permission.
 fn is_by_leave(refused: &ExtendedServicesResponse) -> bool {
     let mut diagnostics = refused.diagnostics.iter().flatten();
     diagnostics.any(|diagnostic| match diagnostic {
@@ -395,7 +395,7 @@ fn records(records: &Option<Records>) -> (usize, u64) {
     }
 }
 
-/// Returns the outcome of an operation, judging by its answer; a partial result counts as a success.
+/// Returns the outcome of an operation as shown by its answer; a partial result counts as a success.
 fn outcome(answer: &Apdu) -> OperationOutcome {
     let is_ok = match answer {
         Apdu::InitializeResponse(init) => init.result,
@@ -437,7 +437,7 @@ fn why(answer: &Apdu) -> Option<String> {
     first.as_ref()?.first().map(ToString::to_string)
 }
 
-/// Returns the reason for refusing Init as text.
+/// Returns, as text, the reason why Init was refused.
 fn why_not(init: &InitializeResponse) -> Option<String> {
     let information = UserInfo1::from_external(init.user_information_field.as_ref()?).ok()?;
     let DiagnosticFormat(units) = information.0.value()?;
@@ -447,7 +447,7 @@ fn why_not(init: &InitializeResponse) -> Option<String> {
     }
 }
 
-/// Returns the diagnostic sent instead of records as text.
+/// Returns, as text, the diagnostic that was sent instead of records.
 fn in_place(records: &Option<Records>) -> Option<String> {
     match records.as_ref()? {
         Records::NonSurrogateDiagnostic(diagnostic) => Some(diagnostic.to_string()),
@@ -512,7 +512,7 @@ fn diagnostic(records: &Option<Records>) -> Option<i64> {
 /// The maximum number of characters of a query in a log event.
 const MAX_QUERY: usize = 200;
 
-/// Formats a query: as PQF, or as the client wrote it.
+/// Formats a query for the log: an RPN query as PQF, other query types as the client sent them.
 fn shown(query: &Query) -> String {
     let text = match query {
         Query::Type1(query) | Query::Type101(query) => query.to_string(),

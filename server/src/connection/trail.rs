@@ -15,7 +15,7 @@ pub(crate) struct Trail<'a> {
     is_over: bool,
 }
 
-/// The maximum length of an APDU; of other octets, at most this number is kept.
+/// The maximum length of an APDU in octets, and the maximum number of octets kept if they are not an APDU.
 const MAX_APDU: usize = 64 << 10;
 
 impl<'a> Trail<'a> {

@@ -361,7 +361,7 @@ fn attribute_details(database: &DatabaseInfo) -> ExplainEntry {
     )
 }
 
-/// Returns those indexes of a database that serve a service, with their Use attributes.
+/// Returns the indexes of a database for which `serves` is true, by name, with their Use attributes.
 fn indexes(
     database: &DatabaseInfo,
     serves: fn(&DatabaseInfo, &AttributeInfo) -> bool,

@@ -18,7 +18,7 @@ use crate::requests::{elements, init, now, only, search_request, shown};
 use crate::session::Session;
 use crate::target::Target;
 
-/// A database with a title and four indexes, of which one cannot be scanned and one cannot be sorted by.
+/// A database with a title and four indexes, one of which cannot be scanned and one of which cannot be used for sorting.
 struct Books;
 
 impl Backend for Books {

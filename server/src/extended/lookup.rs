@@ -67,8 +67,9 @@ impl OwnDatabase {
 
     /// Finds the records that match the query, in list order; the texts of the records must be in lower case.
     ///
-    /// A text matches if it has the given relation to the term, by default equality regardless of case; with right truncation, it
-    /// must begin with the term. Position, structure and completeness are ignored, because each text is a single value.
+    /// A text matches if it has the requested relation to the term; the default relation is equality regardless of case. With
+    /// right truncation, the text must begin with the term. Position, structure and completeness are ignored, because each text
+    /// is a single value.
     ///
     /// # Errors
     /// Condition 121 for another attribute set, 113 for an unsupported attribute type and 114 to 122 for an unsupported value,
@@ -115,8 +116,8 @@ impl OwnDatabase {
     }
 }
 
-/// The maximum number of comparisons for a query: its number of terms times the number of records. This many take some
-/// milliseconds.
+/// The maximum number of comparisons for a query: its number of terms times the number of records. This many comparisons take a
+/// few milliseconds.
 const MOST_COMPARISONS: usize = 100_000;
 
 /// The condition that the texts of a record must meet.
@@ -260,7 +261,7 @@ mod tests {
         uses: &[(1, ""), (3, ""), (9, "")],
     };
 
-    /// Searches; returns the positions found, or the condition and additional information of the diagnostic.
+    /// Runs a search; returns the positions of the records found, or the condition and additional information of the diagnostic.
     fn found(pqf: &str) -> String {
         let texts = [
             vec![(1, "targetinfo".to_owned()), (9, "20250101".to_owned())],

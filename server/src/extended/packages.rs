@@ -83,7 +83,8 @@ impl PackageDatabase {
         shown.ok_or_else(failed)
     }
 
-    /// Returns the task in the form to be presented. A persistent result set's task then names a result set of the session.
+    /// Returns the task in the form to be presented. If the task is a persistent result set, the returned task names a result set
+    /// of the session.
     fn open(&self, number: u32, task: &Task) -> Task {
         let mut task = task.clone();
         let Some(set) = task.result_set.clone() else {

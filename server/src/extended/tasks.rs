@@ -166,7 +166,7 @@ impl Tasks {
         Ok(number)
     }
 
-    /// Replaces the task of this number.
+    /// Replaces the task with this number.
     ///
     /// # Errors
     /// Condition 219 if it no longer exists, 220 if the packages become too large.
@@ -218,7 +218,7 @@ impl Tasks {
         }
     }
 
-    /// Returns the task of this number, if the user may see it.
+    /// Returns the task with this number, if the user may see it.
     pub(crate) fn of_number(&self, number: u32, user: Option<&str>) -> Option<Arc<Task>> {
         let task = lock(&self.0).tasks.get(&number).cloned();
         task.filter(|task| task.allows(user, Function::PRESENT))
@@ -248,7 +248,7 @@ impl TaskTable {
         Ok(())
     }
 
-    /// Adds a task under this number, or replaces it.
+    /// Adds a task with this number, or replaces the task that has this number.
     fn put(&mut self, number: u32, task: Task) -> Result<(), Diagnostic> {
         let before = self.tasks.get(&number).map(|before| Size::of(before));
         let size = self

@@ -186,7 +186,7 @@ fn say_success(answer: &mut Apdu) {
     }
 }
 
-/// The list of diagnostics, if the answer has one.
+/// Returns the list of diagnostics of an answer, if it has one.
 fn diagnostic_list(answer: &mut Apdu) -> Option<&mut Vec<DiagRec>> {
     match answer {
         Apdu::ScanResponse(scan) => scan.entries.as_mut()?.nonsurrogate_diagnostics.as_mut(),
@@ -237,7 +237,7 @@ fn retrieved(answer: &mut Apdu, change: impl Fn(&mut External)) {
     }
 }
 
-/// Returns the number of records in an answer, and the records.
+/// Returns the number of records stated in an answer, and the records, so that both can be changed.
 fn records(answer: &mut Apdu) -> Option<(&mut i64, &mut Vec<NamePlusRecord>)> {
     let (count, records) = match answer {
         Apdu::SearchResponse(search) => {

@@ -12,7 +12,7 @@ use crate::units;
 /// The textual form of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
-    /// The name.
+    /// The name of the fault in rules.
     pub name: &'static str,
     /// The names of the arguments, optional ones in brackets.
     pub arguments: &'static str,

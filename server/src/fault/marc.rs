@@ -12,7 +12,7 @@ const LEADER: usize = 24;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Damage {
-    /// The second half of the record is missing.
+    /// The second half of the record is cut off.
     Truncated,
     /// The record length in the leader is 10 octets less than the real length.
     Length,
@@ -22,7 +22,7 @@ pub enum Damage {
     Directory,
     /// The terminators of fields are replaced by spaces.
     Terminators,
-    /// The leader is 24 letters.
+    /// The leader is replaced by 24 letters.
     Leader,
     /// The record is empty.
     Empty,

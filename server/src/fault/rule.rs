@@ -26,7 +26,7 @@ pub struct Rule {
     pub when: When,
     /// The fault.
     pub fault: Fault,
-    /// The rule as given; `None` for a rule made in code.
+    /// The text of the rule as it was given; `None` for a rule created in code.
     text: Option<Arc<str>>,
 }
 
@@ -41,7 +41,8 @@ impl Rule {
     }
 }
 
-/// Writes the rule as given; for a rule made in code, writes its conditions in the same form, and `Debug` of its fault.
+/// Writes the rule as it was given. For a rule created in code, writes its conditions in the text form and its fault in the form
+/// of `Debug`.
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.text {

@@ -36,7 +36,7 @@ pub(crate) struct Output {
     pub(crate) charge: Charge,
 }
 
-/// An APDU, or the octets that a fault sends instead of one.
+/// An APDU, or the octets that a fault sends instead of an APDU.
 #[derive(Debug)]
 pub(crate) enum Item {
     Apdu(Apdu),

@@ -89,7 +89,7 @@ const NAMESPACES: [&str; 3] = [
     "http://docs.oasis-open.org/ns/search-ws/scan",
 ];
 
-/// An HTML page such as proxies send.
+/// An HTML page like those that proxies send.
 const PAGE: &str = "<!DOCTYPE html>\n<html><head><title>Error</title></head><body><p>Try again later.<br></body></html>\n";
 
 /// Applies a fault to the encoded body of an answer; faults that do not concern the body have no effect.

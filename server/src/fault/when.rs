@@ -69,7 +69,7 @@ impl When {
         Self::apdu("presentRequest")
     }
 
-    /// Matches every Scan, also of SRU.
+    /// Matches every Scan, and every scan of SRU.
     pub fn scan() -> Self {
         Self::apdu("scanRequest")
     }
@@ -118,8 +118,8 @@ impl When {
         self
     }
 
-    /// Matches only if this docid, or another term, is searched, by the request itself or by the Search that created its result
-    /// set. Terms are compared octet by octet.
+    /// Matches only if this docid is a search term of the request itself, or of the Search that created its result set. Any other
+    /// search term can be given in the same way. Terms are compared octet by octet.
     pub fn docid(mut self, docid: &str) -> Self {
         self.docid = Some(docid.as_bytes().to_vec());
         self

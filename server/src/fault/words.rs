@@ -59,14 +59,14 @@ impl<'a> Words<'a> {
         Ok((end > begin).then_some(word))
     }
 
-    /// Returns the next word. At the end, fails with an error that mentions `what`.
+    /// Returns the next word. If there is none, the error message says that `what` is missing.
     pub(super) fn need(&mut self, what: &str) -> Result<String, RuleError> {
         let at = self.position();
         self.next()?
             .ok_or_else(|| RuleError::new(at, format!("{what} is missing")))
     }
 
-    /// Parses the next word. An error mentions `what`.
+    /// Parses the next word; an error message names `what` as the expected value.
     pub(super) fn parse<T>(
         &mut self,
         what: &str,
@@ -100,7 +100,7 @@ impl<'a> Words<'a> {
         found
     }
 
-    /// Returns whether nothing but spaces is left.
+    /// Returns whether the rest consists of spaces only.
     pub(super) fn is_at_end(&self) -> bool {
         self.rest().trim_start().is_empty()
     }

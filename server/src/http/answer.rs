@@ -10,7 +10,7 @@ use hyper::{Response, StatusCode};
 use super::outgoing::Outgoing;
 use super::request::METHODS;
 
-/// An answer.
+/// An HTTP answer.
 #[derive(Clone, Debug)]
 pub(super) struct HttpAnswer {
     pub(super) status: StatusCode,

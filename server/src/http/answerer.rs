@@ -1,4 +1,5 @@
-//! Answers the HTTP requests of a connection: reads each request, has SRU or another handler answer it, and applies faults.
+//! Answers the HTTP requests of a connection: reads each request, passes it to SRU or another handler, and applies faults to the
+//! answer.
 
 mod web;
 
@@ -42,7 +43,7 @@ pub(super) struct Answerer<'a> {
     session: SruSession,
     session_number: u64,
     peer: Peer,
-    /// The rooms that count further sessions of the client; `None` if the sessions are not counted.
+    /// The connection slots in which further sessions of the client are counted; `None` if the sessions are not counted.
     rooms: Option<Rooms>,
     context: &'a Arc<Context>,
     exchange: &'a Arc<Mutex<Exchange>>,
@@ -195,7 +196,7 @@ impl<'a> Answerer<'a> {
         Ok(response)
     }
 
-    /// Applies faults to an HTTP answer; returns the way to write it.
+    /// Applies faults to an HTTP answer; returns how to write the answer.
     async fn strike(&self, striking: &[Fault], answer: &mut HttpAnswer) -> WriteMode {
         let struck = fault::strike(striking, answer);
         if struck.is_silent || !struck.delay.is_zero() {
@@ -324,7 +325,7 @@ impl<'a> Answerer<'a> {
         Answered::whole(answer, striking)
     }
 
-    /// Counts the answer to a request other than SRU.
+    /// Counts the answer to a request other than SRU, and returns it.
     fn told(&mut self, answer: HttpAnswer) -> Answered {
         let timer = OperationTimer::begin(OperationKind::Http, &self.context.metrics);
         self.tally.http_answered(timer, answer.status.as_u16());
@@ -350,7 +351,7 @@ impl Answered {
 }
 
 impl Problem {
-    /// Creates the problem for a body that is not an SRU request.
+    /// Creates the problem to report for a body that is not an SRU request.
     fn fault(error: &dyn Display) -> Self {
         let words = error.to_string();
         Self {
@@ -414,7 +415,7 @@ fn answer(reply: &SruReply, carrier: Carrier, kind: &'static str) -> HttpAnswer 
     }
 }
 
-/// Returns the parts of a request on which the conditions of faults depend.
+/// Returns the parts of a request that the conditions of faults depend on.
 fn subject(database: &str, request: &sru::Request) -> HttpSubject {
     let query = match &request.operation {
         SruOperation::SearchRetrieve(search) => search.query.clone(),

@@ -16,7 +16,7 @@ use hyper::{Method, StatusCode, Version};
 use z3950_asn1::sru::SruLogin;
 use z3950_asn1::via::Via;
 
-/// The part of an HTTP request that contains the SRU request.
+/// The part of an HTTP request that carries the SRU request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Carrier {
     /// In the query of the URL.
@@ -25,9 +25,9 @@ pub(super) enum Carrier {
     Form,
     /// In a SOAP envelope in the body.
     Soap,
-    /// Nowhere, because the request is for another handler.
+    /// None, because the request is for another handler.
     Web,
-    /// Nowhere, because this is an OPTIONS request.
+    /// None, because this is an OPTIONS request.
     Nothing,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Heading {
     /// The host and port by which the client addresses the server.
     pub(super) authority: (String, Option<u16>),
     pub(super) login: Option<SruLogin>,
-    /// The value of Content-Length; `None` without it.
+    /// The value of Content-Length; `None` if the request has no such header.
     pub(super) length: Option<u64>,
     /// Whether the request was sent by a page in a browser.
     pub(super) is_of_page: bool,
@@ -55,7 +55,7 @@ pub(super) struct Heading {
 pub(super) struct Problem {
     pub(super) status: StatusCode,
     pub(super) words: String,
-    /// Whether the client uses SOAP, so that the answer must be a SOAP fault.
+    /// Whether the client uses SOAP, in which case the answer must be a SOAP fault.
     pub(super) is_of_soap: bool,
 }
 
@@ -76,8 +76,8 @@ impl Problem {
 /// The supported methods.
 pub(super) const METHODS: &str = "GET, HEAD, POST, OPTIONS";
 
-/// Reads the head of a request. `octets` are the head verbatim, or empty if it is not known. `is_web` is whether the
-/// request is for a handler other than SRU.
+/// Reads the head of a request. `octets` are the head verbatim, or empty if it is not known. `is_web` tells whether the request
+/// is for a handler other than SRU.
 pub(super) fn read(head: &Parts, octets: &[u8], is_web: bool) -> Result<Heading, Problem> {
     let carrier = match carrier(head) {
         Ok(Carrier::Nothing) => Carrier::Nothing,
@@ -139,8 +139,8 @@ pub(super) fn read(head: &Parts, octets: &[u8], is_web: bool) -> Result<Heading,
     })
 }
 
-/// Returns why this server, which only supports HTTP with or without TLS, does not accept a request target (RFC 9110
-/// §7.4). `is_web` is whether a gateway handles the request.
+/// Returns why this server, which only supports HTTP with or without TLS, does not accept a request target (RFC 9110 §7.4).
+/// `is_web` tells whether a gateway handles the request.
 pub(super) fn foreign(target: &Uri, is_encrypted: bool, is_web: bool) -> Option<Problem> {
     let scheme = target.scheme_str()?;
     let is_foreign = match scheme {

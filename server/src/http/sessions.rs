@@ -1,4 +1,4 @@
-//! Z39.50 sessions of an HTTP request with the server itself, over pipes in memory.
+//! Opens Z39.50 sessions with the server itself on behalf of an HTTP request, over pipes in memory.
 
 use std::sync::{Arc, Mutex};
 
@@ -17,8 +17,8 @@ use crate::lock::lock;
 use crate::observer::Peer;
 use crate::web::{LoginStatus, Opening, OwnSessions, SruLogin};
 
-/// Opens sessions on behalf of an HTTP client; dropping the value ends them. The first session uses the room of the client's
-/// connection. Each further session needs its own room; while no room is free, it waits until another session of the request
+/// Opens sessions on behalf of an HTTP client; dropping the value ends them. The first session uses the slot of the client's
+/// connection. Each further session needs a slot of its own; while no slot is free, it waits until another session of the request
 /// ends.
 pub(super) struct SessionsOfRequest {
     peer: Peer,
@@ -29,14 +29,14 @@ pub(super) struct SessionsOfRequest {
     tasks: Mutex<JoinSet<()>>,
 }
 
-/// The number of sessions of a request.
+/// Limits the number of concurrent sessions of a request.
 struct SessionPlaces {
     most: usize,
     taken: Mutex<usize>,
     freed: Notify,
 }
 
-/// The right to have a session, which ends when the value is dropped.
+/// Permission to open a session; dropping the value returns the permission.
 struct SessionPlace {
     places: Arc<SessionPlaces>,
     _room: Option<Room>,
@@ -67,7 +67,7 @@ impl SessionsOfRequest {
         }
     }
 
-    /// Waits until the request may have a further session.
+    /// Waits until the request may open a further session.
     async fn place(&self) -> SessionPlace {
         loop {
             if let Some(place) = self.free_place() {

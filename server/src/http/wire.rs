@@ -1,4 +1,5 @@
-//! The stream of a connection as used by hyper. It also follows the exchange of requests and answers by the octets that pass.
+//! The stream of a connection as used by hyper. It also tracks the phase of the exchange, by looking at the octets that are read
+//! and written.
 
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
@@ -53,8 +54,7 @@ pub(super) struct Exchange {
     has_head: bool,
     /// Octets that have arrived after the head.
     beyond: usize,
-    /// Whether octets of another request arrived together with the previous request, so that the beginning of its
-    /// head is unknown.
+    /// Whether octets of this request arrived together with the previous request, so that the beginning of its head is unknown.
     is_mixed: bool,
     /// The charge for the request, and later for its answer.
     pub(super) charge: Charge,
@@ -68,18 +68,18 @@ pub(super) struct Exchange {
     manner: WriteMode,
     /// Whether the answer has further parts.
     has_more: bool,
-    /// The time since which the connection waits for the next part of the answer; `None` if it does not.
+    /// The time since which the connection has been waiting for the next part of the answer; `None` if it is not waiting.
     awaited: Option<Instant>,
     /// Whether a fault has cut the answer.
     is_cut: bool,
-    /// The status with which hyper refuses a malformed head; `None` if it does not. hyper's own answer does not have a message
-    /// and is not sent.
+    /// The status with which hyper refuses a malformed head; `None` if hyper has not refused the head. hyper's own answer does
+    /// not have a message and is not sent.
     pub(super) refused: Option<StatusCode>,
     /// Whether the connection ends after this exchange, because the client or the answer says so.
     pub(super) is_last: bool,
 }
 
-/// The way in which a fault has an answer written.
+/// The way to write an answer, as changed by faults.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct WriteMode {
     /// The pause after each octet; `None` to write all octets together.
@@ -164,8 +164,8 @@ impl Exchange {
         Ok(())
     }
 
-    /// Ends the head of a request; returns the part of its octets that is known. There are none if the head was received together
-    /// with the previous request.
+    /// Marks the head of a request as complete, and returns its octets as far as they are known. The result is empty if the head
+    /// was received together with the previous request.
     pub(super) fn take_head(&mut self) -> Vec<u8> {
         if self.phase == Phase::Idle {
             self.enter(Phase::Asking);
@@ -179,8 +179,8 @@ impl Exchange {
         head
     }
 
-    /// Begins the phase in which a complete request, with a body of this length, is answered. `is_last` is whether
-    /// the connection ends after the answer.
+    /// Begins the phase in which a complete request, with a body of this length, is answered. `is_last` tells whether the
+    /// connection ends after the answer.
     pub(super) fn answering(&mut self, length: u64, is_last: bool) {
         self.is_mixed |= u64::try_from(self.beyond).is_ok_and(|beyond| beyond > length);
         self.is_last = is_last;
@@ -291,7 +291,7 @@ impl Exchange {
         }
     }
 
-    /// Returns the time at which the phase exceeds its limit; `None` for no limit.
+    /// Returns the time at which the current phase exceeds its limit; `None` if it has no limit.
     pub(super) fn deadline(&self, limits: &Limits) -> Option<Instant> {
         let after = |time: Instant, most: Duration| time.checked_add(most);
         // The client may still read after it has ended its side, but the server does not wait long for that.
@@ -338,7 +338,7 @@ fn head_length(octets: &[u8]) -> usize {
     length
 }
 
-/// The stream, with octets of it that were read before.
+/// The stream, preceded by octets that have already been read from it.
 pub(super) struct Wire<'a, S> {
     stream: &'a mut S,
     first: Bytes,
@@ -398,7 +398,7 @@ impl<S: Transport> Read for Wire<'_, S> {
 }
 
 impl<S: Transport> Wire<'_, S> {
-    /// Writes as many octets as the manner of writing allows.
+    /// Writes as many octets as the current write mode allows.
     fn poll_write_some(
         &mut self,
         context: &mut Context<'_>,

@@ -80,7 +80,7 @@ struct Named {
     seed: Option<u64>,
 }
 
-/// A result set with a given number of positions.
+/// A result set of a given number of hits.
 struct Positions {
     count: usize,
     database: Named,

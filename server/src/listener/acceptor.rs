@@ -1,5 +1,5 @@
-//! Accepts connections from all sockets in turn. Connections without a room wait, while others are still accepted, so that the
-//! connections of one address do not hold up other addresses.
+//! Accepts connections from all sockets in turn. A connection that does not get a slot waits, while others are still accepted, so
+//! that the connections of one address do not hold up other addresses.
 
 use std::collections::VecDeque;
 use std::future::{pending, poll_fn};
@@ -22,18 +22,18 @@ pub(super) struct Acceptor {
     sockets: Vec<Listening>,
     rooms: Rooms,
     metrics: Arc<Metrics>,
-    /// Connections that wait for a room, oldest first.
+    /// Connections that are waiting for a slot, oldest first.
     waiting: VecDeque<Arrival>,
     most_waiting: usize,
     per_address: usize,
-    /// The socket to poll first next time; it changes, so that no socket is starved.
+    /// The index of the socket to poll first next time. It changes each time, so that no socket is starved.
     first: usize,
-    /// The time to try again after an error, such as too many open files.
+    /// The time at which to try again after an error, such as too many open files.
     retry: Option<Instant>,
     pause: Duration,
 }
 
-/// An accepted connection and its room.
+/// An accepted connection and its slot.
 pub(super) struct Admitted {
     pub(super) room: Room,
     pub(super) arrival: Arrival,
@@ -57,7 +57,7 @@ impl Acceptor {
         }
     }
 
-    /// Returns the next connection that gets a room. Cancel safe.
+    /// Returns the next connection that gets a slot. Cancel safe.
     pub(super) async fn accept(&mut self) -> Admitted {
         loop {
             let due = match self.admit_waiting() {
@@ -82,7 +82,7 @@ impl Acceptor {
         }
     }
 
-    /// Returns the first waiting connection that gets a room, or the next time to try.
+    /// Returns the first waiting connection that gets a slot, or the time at which to try again.
     fn admit_waiting(&mut self) -> Result<Admitted, Option<Instant>> {
         let mut soonest = None;
         let mut index = 0;
@@ -132,7 +132,7 @@ impl Acceptor {
         self.waiting.len() < self.most_waiting && of_address.count() < self.most_waiting.div_ceil(2)
     }
 
-    /// Returns the next connection. Cancel safe.
+    /// Waits for the next connection on any socket. Cancel safe.
     async fn arrival(&mut self) -> Arrival {
         loop {
             if let Some(retry) = self.retry {

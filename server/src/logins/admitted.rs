@@ -1,4 +1,4 @@
-//! The recently admitted users, identified by fingerprints of their logins under random keys.
+//! The recently admitted users, identified by fingerprints of their logins, which are computed with random keys.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};

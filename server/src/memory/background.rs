@@ -1,5 +1,5 @@
-//! Runs long work on threads other than those that serve connections: in turns (see `turns`), and on all processors but one. Work
-//! is cancelled when its caller drops the answer.
+//! Runs long work on threads other than those that serve connections. Jobs take turns (see `turns`) and use all processors but
+//! one. Work is cancelled when its caller drops the answer.
 
 use std::collections::HashMap;
 use std::num::NonZero;
@@ -16,7 +16,7 @@ use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::headroom::{self, HeadroomProbe};
 use crate::lock::lock;
 
-/// The executor of long work.
+/// Runs long work on other threads.
 #[derive(Clone)]
 pub(super) struct Background {
     queue: Arc<Mutex<Queue>>,
@@ -32,7 +32,7 @@ struct Queue {
     waiting: HashMap<Ticket, oneshot::Sender<()>>,
 }
 
-/// The right of a job to run, and the rest of its time slice. Dropping the value ends the right.
+/// The permission of a job to run for the rest of its time slice. Dropping the value returns the permission.
 pub(super) struct TimeSlice {
     background: Background,
     ticket: Ticket,
@@ -44,7 +44,7 @@ pub(super) struct TimeSlice {
 
 /// The number of units of work in a time slice, after which other jobs may run first; a slice takes about 10 ms.
 const SLICE: u64 = 200_000;
-/// The maximum number of changes that are made or wait; each needs a thread.
+/// The maximum number of changes that are being made or waiting; each needs a thread.
 const MOST_CHANGES: usize = 32;
 
 impl Background {
@@ -96,8 +96,8 @@ impl Background {
         })
     }
 
-    /// Runs a change and returns its result. A change that has begun is not interrupted. It does not take turns, because changes
-    /// are made one after the other anyway.
+    /// Runs a change and returns its result. A change that has begun is not interrupted. Changes do not take turns with other
+    /// jobs, because changes are made one after the other anyway.
     pub(super) fn change<'a, T: Send + 'static>(
         &self,
         change: impl FnOnce() -> Result<T, Diagnostic> + Send + 'static,
@@ -143,7 +143,7 @@ fn lost() -> Diagnostic {
 }
 
 impl Queue {
-    /// Lets jobs run, in the order of their turns, as long as the limit permits.
+    /// Starts waiting jobs in the order of their turns, as long as the limit permits.
     fn go_on(&mut self) {
         while let Some(next) = self.turns.next() {
             // Sending fails if the job has been dropped, and a dropped job removes itself from the queue.

@@ -171,8 +171,7 @@ impl MemoryBackendBuilder {
     }
 }
 
-/// The demo catalogue of well-known works in the public domain. Each entry has the name, title, description and records of a
-/// database.
+/// The demo catalogue of well-known works in the public domain: the name, title, description and records of each database.
 const DEMO: [(&str, &str, &str, &str); 2] = [
     (
         "books",

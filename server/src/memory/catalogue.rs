@@ -81,7 +81,7 @@ impl DatabaseFiles {
     }
 }
 
-/// The name that selects all databases, unless a database is called so.
+/// The name that selects all databases, unless a database has this name.
 const ALL: &str = "Default";
 
 impl Catalogue {
@@ -134,12 +134,12 @@ impl Catalogue {
         }
     }
 
-    /// Returns the catalogue with the same records in an index of other segments.
+    /// Returns the catalogue with its records in a different index, whose segments have been merged.
     pub(super) fn merged(&self, index: Index) -> Self {
         self.changed(index, 0, (0, 0, 0))
     }
 
-    /// Returns the numbers of the named databases; `None` stands for all.
+    /// Returns the numbers of the named databases; `None` if all databases are selected.
     ///
     /// # Errors
     /// Condition 235 with the first unknown name.
@@ -194,8 +194,8 @@ impl Catalogue {
         database.map_or("", |database| &database.name)
     }
 
-    /// Returns whether any record is available in the syntax: it is stored in it, or all records can be converted to it. A
-    /// catalogue without records is taken to have USMARC.
+    /// Returns whether any record is available in the syntax, because a record is stored in it or all records can be converted to
+    /// it. A catalogue without records counts as having USMARC records.
     pub(super) fn has_syntax(&self, syntax: &Oid) -> bool {
         forms::SYNTAXES.contains(syntax)
             || self.syntaxes.contains(syntax)
@@ -213,7 +213,7 @@ impl Catalogue {
     }
 }
 
-/// Returns whether both lists have the same files to save to, for the same database numbers.
+/// Returns whether the databases in both lists are saved to the same files, database by database.
 #[cfg(feature = "save")]
 pub(super) fn have_same_saves(before: &[DatabaseFiles], after: &[DatabaseFiles]) -> bool {
     let saves = |databases: &[DatabaseFiles]| -> Vec<_> {

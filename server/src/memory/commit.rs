@@ -1,5 +1,6 @@
-//! Commits changes: they become visible in their order; changes to a saved database, once they are durable. Changes that arrive
-//! during a commit share the next one. Segments are merged concurrently with changes and commits.
+//! Commits changes, which become visible in the order in which they were made. Changes to a saved database become visible once
+//! they are durable. Changes that arrive during a commit share the next one. Segments are merged concurrently with changes and
+//! commits.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, MutexGuard};
@@ -18,8 +19,8 @@ use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::headroom::Headroom;
 use crate::lock::{lock, try_lock};
 
-/// The number of times a quick change yields its processor while it waits for the queue, before it moves to another thread.
-/// Another quick change holds the queue for a few of these times.
+/// The number of times that a quick change yields its processor while it waits for the queue, before it is moved to another
+/// thread. Another quick change holds the queue for only a few of these yields.
 const ATTEMPTS: usize = 32;
 /// The maximum time that a commit waits for further changes.
 const GATHERING: Duration = Duration::from_millis(1);
@@ -51,7 +52,7 @@ pub(super) enum Commit {
     Done,
     /// The change cannot be saved, so it was not made.
     Failed(Diagnostic),
-    /// The catalogue on which the change is based was replaced, so the change must be made again.
+    /// The catalogue that the change was based on has been replaced, so the change must be made again.
     Overtaken,
 }
 
@@ -183,8 +184,8 @@ impl MemoryBackend {
         }
     }
 
-    /// Waits briefly for further changes before a commit: yields the processor as long as each time a new change has arrived. If
-    /// no other thread wants the processor, this takes a microsecond.
+    /// Waits briefly for further changes before a commit: yields the processor until a yield passes in which no new change
+    /// arrives. If no other thread wants the processor, this takes a microsecond.
     fn gather(&self) {
         let begun = Instant::now();
         let mut joined = 0;
@@ -241,7 +242,7 @@ impl MemoryBackend {
         }
     }
 
-    /// Replaces the databases with a catalogue that is not based on the changes made so far; waiting changes are made again.
+    /// Replaces the databases by a catalogue that does not include the changes made so far; waiting changes are made again.
     pub(super) fn overtake(&self, catalogue: Catalogue) {
         let mut queue = lock(&self.0.queue);
         queue.overtake();
@@ -292,7 +293,7 @@ impl Drop for ClearOnPanic<'_> {
     }
 }
 
-/// Runs work on another thread if there is a runtime, or on this thread otherwise.
+/// Runs work on another thread if there is a runtime; otherwise, on this thread.
 fn aside(work: impl FnOnce() + Send + 'static) {
     match Handle::try_current() {
         Ok(runtime) => drop(runtime.spawn_blocking(work)),

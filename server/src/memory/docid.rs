@@ -37,7 +37,7 @@ impl DocidField {
 }
 
 impl DocidField {
-    /// Returns the fields of a record that contain nothing but a docid.
+    /// Returns the fields of a record that contain only a docid.
     pub(super) fn alone<'a>(
         &self,
         record: &'a MarcRecord,
@@ -46,7 +46,7 @@ impl DocidField {
         record.fields_by_tag(self.tag).filter(move |_| is_alone)
     }
 
-    /// Sets the docid of a record that does not have a docid.
+    /// Sets the docid of a record that has none.
     pub(super) fn set(&self, record: &mut MarcRecord, docid: &[u8]) {
         let fields = &mut record.fields;
         // If the docid is a whole field, the existing fields with this tag have no value, so they are removed.

@@ -1,5 +1,5 @@
-//! Evaluates queries: operands with the indexes, operators on sets of records and positions (Z39.50-2003 §3.7.1, §3.7.2). The
-//! query tree is walked with explicit stacks, so that its depth is not limited by the thread's stack.
+//! Evaluates queries: looks up operands in the indexes, and applies operators to sets of records and positions (Z39.50-2003
+//! §3.7.1, §3.7.2). The query tree is walked with explicit stacks, so that its depth is not limited by the thread's stack.
 
 mod proximity;
 
@@ -29,11 +29,11 @@ pub(in crate::memory) struct Evaluated<'a> {
 const MOST_OPERATORS: usize = 20_000;
 /// The number of octets of a term that are folded per unit of work.
 const OCTETS_A_UNIT: usize = 4;
-/// The maximum number of octets of intermediate results: sets and positions that wait for their operator. A query that needs more
-/// fails with condition 31.
+/// The maximum number of octets of intermediate results: sets and positions that are waiting for their operator. A query that
+/// needs more fails with condition 31.
 const MOST_OCTETS: usize = 16 * 1024 * 1024;
 
-/// Evaluates a query. Terms are counted in the given databases; `None` stands for all.
+/// Evaluates a query. Terms are counted in the given databases, or in all databases if this is `None`.
 ///
 /// # Errors
 /// The first unsupported part of the query, from the left; condition 31 for too much work.
@@ -54,7 +54,7 @@ pub(in crate::memory) fn find<'a>(
     })
 }
 
-/// A step of the evaluation.
+/// A step in the evaluation of a query.
 enum Step<'q> {
     /// Find the records of a tree, or its positions in these records.
     Tree {
@@ -73,9 +73,9 @@ struct Evaluation<'a, 'q> {
     search: &'q Search<'q>,
     databases: Option<&'q [u16]>,
     work: &'q mut WorkBudget,
-    /// The results of trees that are waiting for their operator.
+    /// The remaining steps of the evaluation; the next step is the last element.
     steps: Vec<Step<'q>>,
-    /// The results of trees that wait for their operator.
+    /// The results of trees that are waiting for their operator.
     sets: Vec<HitSet<'a>>,
     /// The operands that are waiting for their proximity operator.
     near: Vec<Near<'a>>,
@@ -401,7 +401,7 @@ impl Near<'_> {
     }
 }
 
-/// The positions of an operand. They are looked up once it is known which records matter.
+/// The positions of an operand. They are only looked up when the relevant records are known.
 enum Where {
     Phrase { words: Vec<Pattern>, edges: Edges },
     Spans(Spans),

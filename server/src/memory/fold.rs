@@ -15,7 +15,7 @@ use crate::lock::lock;
 pub struct FoldedFile {
     /// The name of the database.
     pub database: String,
-    /// The file.
+    /// The path of the file.
     pub path: PathBuf,
     /// The number of changes that the journal contained.
     pub changes: u64,

@@ -109,6 +109,8 @@ pub fn of_marc(
     conversion.of(record, || encoded(record))
 }
 
+/// Checks that records stored in the syntax `stored` are available in `syntax`.
+///
 /// # Errors
 /// Condition 238 if the syntax is neither the record's own nor one of [`SYNTAXES`].
 fn check(stored: Oid, syntax: &Oid) -> Result<(), Diagnostic> {
@@ -128,6 +130,8 @@ fn lost(why: &str) -> Diagnostic {
     diagnostic(Condition::SYSTEM_ERROR_PRESENTING, why)
 }
 
+/// Encodes a record in ISO 2709.
+///
 /// # Errors
 /// The record exceeds a limit of ISO 2709.
 fn encoded(record: &MarcRecord) -> Result<Bytes, Diagnostic> {
@@ -186,7 +190,7 @@ impl Conversion<'_> {
     }
 }
 
-/// Returns the record converted to UTF-8.
+/// Returns a copy of the record converted to UTF-8.
 fn readable(record: &MarcRecord) -> MarcRecord {
     charset::to_utf8(record, &charset::Options::default()).record
 }
@@ -201,13 +205,13 @@ const BRIEF: &[&str] = &[
     "001", "003", "005", "008", "020", "022", "100", "110", "111", "130", "245", "250", "260",
     "264", "300",
 ];
-/// The UNIMARC fields of element set B. Field 100 is included because it has the character set.
+/// The UNIMARC fields of element set B. Field 100 is included because it gives the character set.
 const BRIEF_UNIMARC: &[&str] = &[
     "001", "003", "005", "010", "011", "100", "101", "200", "205", "210", "214", "215", "700",
     "710", "720",
 ];
 
-/// Reduces a record to the fields of element set B, including their forms in other scripts.
+/// Reduces a record to the fields of element set B, including the fields that have the same contents in other scripts.
 fn brief(record: &MarcRecord) -> MarcRecord {
     let brief = if marc_syntax(record) == UNIMARC {
         BRIEF_UNIMARC

@@ -1,5 +1,6 @@
-//! Sets of records and their operators. For each segment of the index in which a set has records, it has a part of at most 8 KiB,
-//! so that a query of a thousand operators and a result set of a million records take little memory and time.
+//! Sets of records and the operators on them. A set consists of parts of at most 8 KiB, one for each segment of the index in
+//! which it has records. Therefore, a query with a thousand operators, or a result set of a million records, takes little memory
+//! and time.
 
 mod part;
 
@@ -77,7 +78,7 @@ impl<'a> HitSet<'a> {
         parts.map(|part| HitSet { parts: vec![part] })
     }
 
-    /// Returns the units of work that an operator needs for this set.
+    /// Returns the units of work for applying an operator to this set.
     pub(super) fn units(&self) -> usize {
         self.parts.iter().map(|(_, part)| part.units()).sum()
     }

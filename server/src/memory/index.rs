@@ -35,8 +35,8 @@ use crate::budget::{Account, Charge};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::memory::hits::RecordNumber;
 
-/// The string that marks the boundaries of texts. A boundary precedes each text, in the class of the text, and one follows the
-/// last text of a record, in the class without indexes.
+/// The string that marks the boundaries of texts. A boundary in the class of a text precedes each text, and a boundary in the
+/// class without indexes follows the last text of a record.
 const BOUNDARY: &str = "";
 
 /// The classes of docids, which have a separate lexicon: a single class, with one index.
@@ -47,7 +47,7 @@ const DOCIDS: &[IndexSet] = &[IndexSet::of(IndexId::DOCID)];
 pub enum Terms {
     /// The single words of texts.
     Words(IndexId),
-    /// Complete entries: texts folded, with their words joined by spaces; other entries unchanged.
+    /// Complete entries. Texts are folded, and their words are joined by spaces; other entries are unchanged.
     Keys(IndexId),
 }
 
@@ -69,7 +69,7 @@ pub(super) struct WorkBudget {
     slice: Option<TimeSlice>,
     /// The charge for the memory that the work needs until it is done.
     charge: Charge,
-    /// Whether the work was exhausted.
+    /// Whether the budget has been exhausted.
     pub(super) ran_out: bool,
 }
 
@@ -79,11 +79,11 @@ const UNIT: Duration = Duration::from_nanos(50);
 /// The smallest change in the number of octets kept that is charged.
 const COUNTED: usize = 64 * 1024;
 
-/// The error that the work budget is used up or cancelled, or needs too much memory.
+/// The error that the budget of work is exhausted, that the work was cancelled, or that it needs too much memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Exhausted;
 
-/// Converts to condition 31: too much work.
+/// Converts the error to condition 31, for too much work.
 impl From<Exhausted> for Diagnostic {
     fn from(_: Exhausted) -> Self {
         let words = "more work or memory than a request may take";
@@ -141,7 +141,7 @@ impl WorkBudget {
     /// of work.
     ///
     /// # Errors
-    /// Fewer units are left, or the work was cancelled; in both cases, none are left afterwards.
+    /// Fewer units remain, or the work was cancelled; in both cases, none remain afterwards.
     pub(super) fn spend(&mut self, units: usize) -> Result<(), Exhausted> {
         let units = u64::try_from(units).unwrap_or(u64::MAX);
         let left = self.left.checked_sub(units);
@@ -190,7 +190,7 @@ impl Index {
         }
     }
 
-    /// Returns the index after a change, with some of its segments and with new segments that replace the remaining ones.
+    /// Returns the index after a change: it keeps some of the segments, and the new segments replace the others.
     pub(super) fn changed(
         &self,
         segments: impl IntoIterator<Item = (Arc<Segment>, Arc<Part<'static>>)>,
@@ -245,7 +245,7 @@ impl Index {
         )
     }
 
-    /// Returns those of the records that are not deleted and are in the given databases; `None` stands for all databases.
+    /// Returns the records that are not deleted and are in one of the given databases; `None` means all databases.
     pub(super) fn visible<'a>(&self, hits: HitSet<'a>, databases: Option<&[u16]>) -> HitSet<'a> {
         let within: Vec<_> = hits
             .parts()

@@ -1,5 +1,5 @@
-//! The access points for a backend whose indexes are elsewhere, such as in a search engine: it converts query terms to lookups in
-//! these indexes, and records to their entries. The results agree with [`MemoryBackend`](super::MemoryBackend), which uses the
+//! Access points for a backend whose indexes are kept elsewhere, such as in a search engine. Converts query terms to lookups in
+//! these indexes, and records to index entries. The results agree with [`MemoryBackend`](super::MemoryBackend), which uses the
 //! same code.
 
 use bytes::Bytes;
@@ -73,7 +73,7 @@ impl IndexMap {
         attributes
     }
 
-    /// Returns the index with this name, or with this name in a query language.
+    /// Returns the index with this name, which may also be the index name of a query language.
     pub fn by_name(&self, name: &str) -> Option<IndexId> {
         self.fields.points.by_name(name).map(|(index, _)| index)
     }
@@ -100,7 +100,7 @@ impl IndexMap {
         look(&self.fields, attribute_set, operand)
     }
 
-    /// Returns a term with its attributes, with its text verbatim; `attribute_set` is the default set of the query.
+    /// Returns a term with its attributes and its unchanged text; `attribute_set` is the default set of the query.
     ///
     /// # Errors
     /// The first unsupported attribute, or a term of a type that cannot be compared with entries of the index.
@@ -159,7 +159,8 @@ impl IndexMap {
         self.fields.docid(0).of(record)
     }
 
-    /// Returns the record with this docid, which is added if the record does not have one; also returns the record in ISO 2709.
+    /// Returns the record with this docid, both as a value and encoded in ISO 2709. The docid is added if the record does not
+    /// have one.
     ///
     /// # Errors
     /// The record cannot have this docid.
@@ -195,7 +196,7 @@ pub fn updated_record(external: &External) -> Result<MarcRecord, Diagnostic> {
     update::marc(external)
 }
 
-/// Replaces fields of a record by the fields of `elements` with the same tags.
+/// Replaces the fields of a record by those fields of `elements` that have the same tags.
 pub fn with_elements(whole: MarcRecord, elements: MarcRecord) -> MarcRecord {
     update::with_elements(whole, elements)
 }

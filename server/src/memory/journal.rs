@@ -23,22 +23,23 @@ pub use self::error::JournalError;
 pub(super) use self::fingerprint::{Fingerprint, Hashed};
 use super::catalogue::RecordChange;
 
-/// The changes by number: the docid, and the record unless it is deleted.
+/// The changes by number. Each has the docid, and the new record, or `None` if the record is deleted.
 const CHANGES: TableDefinition<'_, u64, (&[u8], Option<&[u8]>)> = TableDefinition::new("changes");
-/// The facts about the journal, by the names below.
+/// The facts about the journal; the constants below are their names.
 const FACTS: TableDefinition<'_, &str, &str> = TableDefinition::new("facts");
-/// The fact with the version of these tables, [`VERSION`].
+/// The name of the fact that holds the version of these tables, [`VERSION`].
 const FORMAT: &str = "format";
-/// The fact with the docid field of the database.
+/// The name of the fact that holds the docid field of the database.
 const DOCID: &str = "docid";
-/// The fact with the fingerprint of the file to which the changes apply.
+/// The name of the fact that holds the fingerprint of the file to which the changes apply.
 const BASE: &str = "base";
-/// The fact with the fingerprint of a file that already contains some of the changes, and may have replaced the base.
+/// The name of the fact that holds the fingerprint of a file that already contains some of the changes, and may have replaced the
+/// base.
 const FOLDED: &str = "folded";
 
 const VERSION: &str = "1";
 
-/// The memory for cached pages of an open journal, in octets.
+/// The size of the page cache of an open journal, in octets.
 const CACHE: usize = 1 << 20;
 
 /// Returns the path of a file's journal. `file` must be a path without symbolic links.
@@ -130,7 +131,7 @@ impl Journal {
     /// Appends changes after the change with the number `last`, durably and atomically. Returns the number of the last change.
     ///
     /// # Errors
-    /// The changes cannot be written. Even so, some may be in the journal until the next call.
+    /// The changes cannot be written. Even so, the journal may contain some of them until the next call.
     pub(super) fn append<'a>(
         &self,
         last: u64,
@@ -149,8 +150,8 @@ impl Journal {
         })
     }
 
-    /// Records that the current file has the fingerprint `base`, and that a file that already contains some of the changes is
-    /// about to replace it.
+    /// Records that the current file has the fingerprint `base`, and that it is about to be replaced by a file that already
+    /// contains some of the changes.
     ///
     /// # Errors
     /// The journal cannot be written.
@@ -208,7 +209,7 @@ fn unwritable(path: &Path) -> impl Fn(Cause) -> JournalError + use<> {
     }
 }
 
-/// Returns the cause of a redb error; for a system error, this is the system's error.
+/// Returns the cause of a redb error: the error of the operating system if there is one, otherwise the redb error itself.
 fn cause(error: redb::Error) -> Cause {
     match error {
         redb::Error::Io(error) => error.into(),

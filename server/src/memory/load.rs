@@ -111,7 +111,7 @@ impl Note {
     }
 }
 
-/// Returns words for the number of further items after the first: ` and 7 other faults`.
+/// Returns the words for further items after the first, such as ` and 7 other faults`.
 fn others(count: usize, one: &str, several: &str) -> String {
     match count {
         0 => String::new(),
@@ -145,7 +145,7 @@ pub enum LoadError {
     Unreadable {
         /// The path of the file or folder.
         path: PathBuf,
-        /// The error.
+        /// The error of the file system.
         source: io::Error,
     },
     /// A file does not contain any records.
@@ -153,11 +153,11 @@ pub enum LoadError {
     NoRecord {
         /// The path of the file.
         path: PathBuf,
-        /// Notes on its contents.
+        /// Notes on the contents of the file.
         notes: Vec<Note>,
     },
-    /// A file is more damaged than the records being served, so it does not replace them: more records are lost or incomplete, or
-    /// none is intact.
+    /// A file is more damaged than the records being served: more records are lost or incomplete, or no record is intact. It does
+    /// not replace the records being served.
     #[error(
         "{} is damaged, and does not replace what is served{}{}", path.display(), first(.notes), damaged(*.more + .notes.len().saturating_sub(1))
     )]
@@ -166,7 +166,7 @@ pub enum LoadError {
         path: PathBuf,
         /// Notes on the damage, losses first.
         notes: Vec<Note>,
-        /// The number of notes that are not in the list.
+        /// The number of notes that were left out of the list.
         more: usize,
     },
     /// The file to which a database is saved has been removed since it was last read or written.
@@ -178,7 +178,7 @@ pub enum LoadError {
         /// The path of the file.
         path: PathBuf,
     },
-    /// A reload has other databases that are saved, or other files for them.
+    /// A reload would change the set of saved databases, or the files to which they are saved.
     #[cfg(feature = "save")]
     #[error("which databases are saved, their files and their order change at the next start only")]
     OtherSaves,
@@ -224,7 +224,7 @@ impl LoadError {
         }
     }
 
-    /// Returns the single errors of [`Self::Several`], or the error itself.
+    /// Returns the errors combined in [`Self::Several`]; for any other error, the error itself.
     pub fn each(&self) -> Vec<&Self> {
         match self {
             Self::Several(errors) => errors.iter().flat_map(Self::each).collect(),
@@ -249,7 +249,7 @@ pub(super) fn both<A, B, E: Into<LoadError>>(
     }
 }
 
-/// Returns a line for each error, with its causes.
+/// Formats each error, with its causes, on a line of its own.
 fn lines(errors: &[LoadError]) -> String {
     let mut lines = String::new();
     for error in errors {

@@ -12,16 +12,16 @@ use super::hits::{Part, SEGMENT};
 use super::index::{Index, Segment, SegmentBuilder, SegmentFull};
 use crate::headroom::Headroom;
 
-/// The number of segments of about the same size that are merged into one. A record is indexed again each time its segment grows
-/// by this factor.
+/// The number of segments of about the same size that are merged into one. Each record is indexed again whenever its segment has
+/// grown by this factor.
 const ALIKE: usize = 16;
 /// The number of records up to which a segment's texts are indexed on first use, which takes a millisecond or two. Small segments
 /// are soon merged, so indexing them earlier may be wasted.
 const FEW: usize = 64;
 /// The maximum number of octets of records in one merge.
 const MERGED_OCTETS: usize = 64 * 1024 * 1024;
-/// The number of octets of memory that a merge needs per octet of records. For records in which no word occurs twice, nine octets
-/// were measured.
+/// The number of octets of memory that a merge needs per octet of records. The measured maximum was nine octets, for records in
+/// which no word occurs twice.
 const MERGE_FACTOR: u64 = 10;
 
 /// A segment and its deleted records.
@@ -34,7 +34,7 @@ pub(super) struct Merge {
     slices: Vec<Slice>,
 }
 
-/// A segment made by a merge. It has the records that were not deleted when the merge began.
+/// A segment created by a merge. It has the records that were not deleted when the merge began.
 pub(super) struct Merged {
     merge: Merge,
     segment: Segment,

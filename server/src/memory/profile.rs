@@ -30,13 +30,13 @@ pub struct Profile {
     pub other_types: UnsupportedPolicy,
     /// The treatment of attributes from sets other than Bib-1.
     pub other_sets: UnsupportedPolicy,
-    /// Whether a term without a Use attribute is refused (116); otherwise, it is searched in the index `any`.
+    /// Whether a term without a Use attribute is refused (condition 116); otherwise, it is searched in the index `any`.
     pub use_required: bool,
-    /// Whether proximity is supported; otherwise it is refused (110).
+    /// Whether proximity is supported; otherwise, it is refused (condition 110).
     pub proximity: bool,
-    /// Whether result sets can be operands; otherwise they are refused (18).
+    /// Whether result sets can be operands; otherwise, they are refused (condition 18).
     pub result_sets: bool,
-    /// The minimum length of a truncated word; shorter words are refused (9).
+    /// The minimum length of a truncated word, in characters; shorter words are refused (condition 9).
     pub shortest_truncated: usize,
     /// The diagnostic for a term whose type cannot be compared with entries of its index.
     pub term_type: Condition,
@@ -118,7 +118,7 @@ impl Profile {
     /// The names of the predefined profiles: `bib-1` (the default), `zebra` and `yaz-ztest`.
     pub const NAMES: &[&str] = &["bib-1", "zebra", "yaz-ztest"];
 
-    /// Returns a predefined profile.
+    /// Returns the predefined profile with this name; `None` if there is no such profile.
     pub fn by_name(name: &str) -> Option<Self> {
         match name {
             "bib-1" => Some(Self::default()),
@@ -128,8 +128,8 @@ impl Profile {
         }
     }
 
-    /// Returns a profile like Zebra's: unknown values of structure and completeness are ignored, an unknown relation is refused
-    /// without naming its value, and terms that are not text are refused with condition 124.
+    /// Returns a profile that behaves like Zebra: unknown values of structure and completeness are ignored, an unknown relation
+    /// is refused without naming its value, and terms that are not text are refused with condition 124.
     pub fn zebra() -> Self {
         let profile = Self {
             term_type: Condition::TERM_CODED_VALUE,
@@ -145,7 +145,7 @@ impl Profile {
             )
     }
 
-    /// Returns a profile like that of yaz-ztest, which ignores all attributes.
+    /// Returns a profile that behaves like yaz-ztest, which ignores all attributes.
     pub fn yaz_ztest() -> Self {
         let ignoring = Self {
             other_types: UnsupportedPolicy::Ignore,
@@ -186,7 +186,8 @@ impl Profile {
         self.others(attribute_type, UnsupportedPolicy::Ignore)
     }
 
-    /// Sets the default value of an attribute type. For example, structure 1 makes a phrase of a term with several words.
+    /// Sets the default value of an attribute type. For example, the default structure 1 means that a term of several words is
+    /// searched as a phrase.
     #[must_use]
     pub fn suppose(self, attribute_type: i64, value: i64) -> Self {
         self.change(attribute_type, |rules| rules.supposed = Some(value))
@@ -217,7 +218,7 @@ impl Profile {
     }
 }
 
-/// Returns the index of an attribute type in [`Self::types`].
+/// Returns the index of an attribute type in [`Profile::types`].
 pub(super) fn place(attribute_type: i64) -> Option<usize> {
     usize::try_from(attribute_type.checked_sub(1)?)
         .ok()

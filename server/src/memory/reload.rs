@@ -1,4 +1,4 @@
-//! Reloads databases in two steps: first everything is read, and then it replaces the databases being served.
+//! Reloads databases in two steps: first everything is read, and then the new databases replace the ones being served.
 
 use std::sync::{Arc, MutexGuard};
 
@@ -36,8 +36,8 @@ impl PendingReload<'_> {
 }
 
 impl MemoryBackend {
-    /// Returns the databases with changes that exist only in memory, and the number of these changes. They are lost by a reload
-    /// or at the end of the process.
+    /// Returns the names of the databases with changes that exist only in memory, each with the number of these changes. A reload
+    /// or the end of the process discards the changes.
     pub fn unsaved_changes(&self) -> Vec<(String, u64)> {
         let current = self.current();
         let databases = current.databases.iter().zip(&current.changes);
@@ -52,9 +52,9 @@ impl MemoryBackend {
     ///
     /// # Errors
     /// Those of [`MemoryBackendBuilder::load`]; [`LoadError::Damaged`] for a file that has lost or incomplete records, or no
-    /// intact one, unless the records being served are as damaged; [`LoadError::NoRecord`] for a file without records, unless its
-    /// database is empty and saved to this file; [`LoadError::Removed`] if the file to which a database is saved has been
-    /// removed. On errors, nothing changes.
+    /// intact one, unless the records being served have the same damage; [`LoadError::NoRecord`] for a file without records,
+    /// unless its database is empty and saved to this file; [`LoadError::Removed`] if the file to which a database is saved has
+    /// been removed. On errors, nothing changes.
     pub fn reload(&self, progress: &dyn Fn(&Progress)) -> Result<Vec<FileNotes>, LoadError> {
         let current = self.current();
         let (fields, databases) = (&current.fields, &current.databases);
@@ -63,8 +63,8 @@ impl MemoryBackend {
     }
 
     /// Reads the databases of a builder and of files, which replace the current databases when [`PendingReload::finish`] is
-    /// called; otherwise like [`MemoryBackend::reload`]. A saved database must keep its place in the list and its file; other
-    /// databases may be added, changed and removed.
+    /// called. In other respects, this method is like [`MemoryBackend::reload`]. A saved database must keep its place in the list
+    /// and its file; other databases may be added, changed and removed.
     ///
     /// # Errors
     /// Those of [`MemoryBackend::reload`], and `LoadError::OtherSaves` (feature `save`).

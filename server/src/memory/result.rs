@@ -103,8 +103,8 @@ impl HitList for ResultList {
 }
 
 impl Index {
-    /// Returns those records of a result set that still exist, with their numbers in this index; `None` if the set belongs to
-    /// another backend, or is from before a reload.
+    /// Returns the records of a result set that still exist, with their numbers in this index; `None` if the set belongs to
+    /// another backend or was created before a reload.
     ///
     /// # Errors
     /// The work budget is exhausted.
@@ -128,8 +128,8 @@ impl Index {
     }
 }
 
-/// Converts record numbers of one index to those of another index derived from it by changes. Records of common segments keep
-/// their numbers. Other records are identified by the address of their octets, which changes do not move.
+/// Converts record numbers of one index to the record numbers of another index that was derived from it by changes. Records of
+/// common segments keep their numbers. Other records are identified by the address of their octets, which changes do not move.
 fn moved(
     set: HitSet<'static>,
     from: &Index,
@@ -165,7 +165,7 @@ fn moved(
     Ok(HitSet::of_sorted(moved))
 }
 
-/// Returns the records of segments that only the new index has, by the address of their octets.
+/// Returns the numbers of the records in segments that only the new index has, by the address of their octets.
 fn by_octets(from: &Index, to: &Index) -> HashMap<*const u8, RecordNumber> {
     let is_new =
         |segment: &Arc<Segment>| !from.segments().any(|(_, old, _)| Arc::ptr_eq(old, segment));

@@ -1,7 +1,7 @@
 //! Saves databases to files. Changes are appended to a journal next to the file. When the journal reaches a certain size, it is
 //! folded: the file is replaced atomically by one with all changes, and the journal is emptied. If the process ends between these
-//! steps, the file already has changes that are still in the journal. They are applied again when both are read, which does no
-//! harm.
+//! steps, the journal still contains changes that are already in the file. They are applied again when both are read, which has
+//! no effect.
 
 mod draft;
 mod failures;
@@ -24,7 +24,7 @@ use super::journal::tally::JournalTally;
 use super::journal::{self, JournalError};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 
-/// The default size of the changes in a journal at which it is folded into its file, in octets.
+/// The default size of the changes in a journal, in octets, at which the journal is folded into its file.
 pub(super) const JOURNAL_OCTETS: u64 = 16 << 20;
 
 /// The reason why a database cannot be saved.
@@ -54,8 +54,8 @@ pub enum SaveError {
     },
 }
 
-/// The files to which databases are saved. Each is locked as long as the backend exists, and its state when it was last read or
-/// written is remembered.
+/// The files to which databases are saved. Each file is locked while the backend exists, and the state in which it was last read
+/// or written is remembered.
 #[derive(Debug, Default)]
 pub(super) struct SavedFiles(BTreeMap<u16, SavedFile>);
 
@@ -115,7 +115,7 @@ impl SavedFiles {
         removed.map(|file| file.path.as_path())
     }
 
-    /// Sets the states in which the files were read. Returns the changes in their journals, by number of the database.
+    /// Records the states in which the files were read. Returns the changes in their journals, by number of the database.
     pub(super) fn read(&mut self, found: FoundFiles) -> Vec<(u16, Vec<RecordChange>)> {
         let mut all = Vec::new();
         for (number, found) in found.0 {
@@ -130,8 +130,8 @@ impl SavedFiles {
     /// Makes changes durable if their database is saved. `catalogue` already contains them.
     ///
     /// # Errors
-    /// Condition 2 with the reason if the changes cannot be written, such as to a full disk; 1 if another program has changed the
-    /// file.
+    /// Condition 2 with the reason if the changes cannot be written, for example because the disk is full; condition 1 if another
+    /// program has changed the file.
     pub(super) fn commit<'a>(
         &mut self,
         catalogue: &Catalogue,
@@ -153,7 +153,7 @@ impl SavedFiles {
         file.is_some_and(|file| file.octets >= file.due && !file.is_drafting)
     }
 
-    /// Raises the size at which the journal of a database is due to be folded by its limit, after a failure.
+    /// After a failure to fold, raises the size at which the journal of a database is folded, by the configured limit.
     pub(super) fn postpone(&mut self, number: u16) {
         if let Some(file) = self.0.get_mut(&number) {
             file.due = file.octets + file.most;
@@ -240,7 +240,7 @@ impl SavedFiles {
     }
 }
 
-/// Returns the reason as sent to clients: without the path, which clients need not know.
+/// Returns the diagnostic that is sent to clients for an error. It does not contain the path, which clients need not know.
 fn refusal(error: &SaveError) -> Diagnostic {
     if let SaveError::Changed { .. } | SaveError::Journal(JournalError::Foreign { .. }) = error {
         let words = "the file of the database was changed by another program";

@@ -60,7 +60,7 @@ pub(super) fn scan(
 
 /// The maximum number of terms in a facet.
 const MOST_TERMS: usize = 1000;
-/// The maximum number of octets of a facet term in its printed form. A longer term is shown in its folded form.
+/// The maximum length of the printed form of a facet term, in octets. A longer term is shown in its folded form.
 const MAX_TERM: usize = 256;
 
 /// Counts the facets of the given records. Facets of fields without an index are left out.
@@ -112,8 +112,8 @@ pub(super) fn facets(
     Ok(facets)
 }
 
-/// Returns the index of a facet's field. Only the Use attribute is read, because the other attributes of a facet are not from
-/// Bib-1.
+/// Returns the index of the field of a facet. Only the Use attribute is read, because the other attributes of a facet are not
+/// from Bib-1.
 pub(super) fn of(fields: &Fields, attributes: &AttributeList) -> Option<IndexId> {
     let is_field = |attribute: &&AttributeElement| attribute.attribute_type == USE;
     let field = attributes.0.iter().find(is_field)?;

@@ -64,8 +64,8 @@ pub(super) fn prepared(
     })
 }
 
-/// Returns the records of the sets without duplicates, in the order of the sets. If all sets are from the same catalogue, it is
-/// used; otherwise, the records that still exist are taken from the current catalogue.
+/// Returns the records of the sets without duplicates, in the order of the sets. If all sets were found in the same catalogue,
+/// that catalogue is used. Otherwise, the current catalogue is used, and only records that still exist are returned.
 fn merged(
     current: &View,
     inputs: &[Hits],
@@ -104,7 +104,7 @@ fn merged(
 
 /// The number of rows that the first step sorts.
 const FIRST_STEP: usize = 16_384;
-/// The units of work for each value of a row, and for each row in each step.
+/// The units of work for computing each value of a row, and for sorting each row in each step.
 const ROW_UNITS: usize = 4;
 /// The number of records that are listed per unit of work.
 const RECORDS_A_UNIT: usize = 16;

@@ -20,8 +20,8 @@ impl TermOrder {
         Self(index.map_or(Kind::Text, |index| OF_BIB_1.kind(index)))
     }
 
-    /// Returns the form of a term in which it is compared. Forms of the same term at different servers, such as `War` and `war`,
-    /// have the same key.
+    /// Returns the key by which a term is compared. Different forms of the same term at different servers, such as `War` and
+    /// `war`, have the same key.
     pub fn key(self, term: &str) -> String {
         let key = self.0.key(term).unwrap_or_else(|| words(term).join(" "));
         if key.is_empty() {

@@ -18,7 +18,7 @@ use crate::memory::hits::RecordNumber;
 use crate::requests::{now, record_of};
 use crate::testing::record;
 
-/// Searches; returns the numbers of the records found, or `condition addinfo`.
+/// Runs a search; returns the numbers of the records found, or the condition and the additional information of the diagnostic.
 fn found(backend: &dyn Backend, databases: &[&str], query: &RpnQuery) -> Result<Vec<i64>, String> {
     let databases: Vec<_> = databases
         .iter()

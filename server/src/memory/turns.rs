@@ -1,10 +1,10 @@
-//! The order in which jobs run: they share a few places, and run for one slice of work at a time. This module does not use
-//! threads or clocks.
+//! The order in which jobs run: a small number of jobs run at the same time, each in one of a few places, for one slice of work
+//! at a time. This module does not use threads or clocks.
 //!
-//! A job counts as short at first, and as longer after certain numbers of slices. Shorter jobs go first, so that a query of some
-//! milliseconds does not wait for queries of seconds; jobs of the same length go in the order in which they reached that length.
-//! Every few turns, the job that has waited longest goes first, so that long jobs always make progress. A caller can only have
-//! one job in progress at a time.
+//! A job counts as short at first, and as longer after certain numbers of slices. Shorter jobs run first, so that a query of a
+//! few milliseconds does not wait for queries that take seconds. Jobs of the same length run in the order in which they reached
+//! that length. Every few turns, the job that has waited longest runs first, so that long jobs always make progress. A caller can
+//! only have one job in progress at a time.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -18,7 +18,7 @@ pub(super) struct Turns {
     free: usize,
     /// The number of turns given so far.
     given: u64,
-    /// A counter of the times at which jobs begin to wait; it orders the jobs.
+    /// A counter that is incremented each time a job begins to wait; its values order the jobs.
     arrivals: u64,
     /// The jobs in the order of arrival.
     jobs: Vec<Job>,
@@ -61,10 +61,10 @@ pub struct JobCounts {
     pub places: usize,
 }
 
-/// The numbers of slices after which a job counts as longer: about 50 and 200 ms. Among the longest jobs, the one that reached
-/// this length first runs to its end.
+/// The numbers of slices after which a job counts as longer: about 50 and 200 ms. Among the longest jobs, the job that reached
+/// this length first runs until it is finished.
 const LENGTHS: [u64; 2] = [5, 20];
-/// The interval of turns given to the job that has waited longest: one turn out of this many.
+/// The period, in turns, in which one turn is given to the job that has waited longest.
 const TURNS_TO_THE_OLDEST: u64 = 4;
 /// The maximum number of jobs in progress. Each of them has a thread, and keeps its intermediate results.
 const MOST_BEGUN: usize = 128;
@@ -112,7 +112,7 @@ impl Turns {
         ticket
     }
 
-    /// Takes the place from a job, which has done `slices` more slices and waits again.
+    /// Takes the place away from a job, which has done `slices` more slices and now waits again.
     pub(super) fn pause(&mut self, ticket: Ticket, slices: u64) {
         let mut jobs = self.jobs.iter_mut();
         let Some(job) = jobs.find(|job| job.ticket == ticket && job.state == JobState::Working)

@@ -1,4 +1,4 @@
-//! The substitutes for `save` without this feature: databases stay in memory.
+//! Replacements for the module `save` if the feature `save` is disabled: databases are only kept in memory.
 
 use std::path::Path;
 use std::sync::MutexGuard;
@@ -11,11 +11,11 @@ use crate::diagnostic::Diagnostic;
 
 pub(super) const JOURNAL_OCTETS: u64 = 0;
 
-/// The files to which databases are saved: none. The counterpart of the type in `save`.
+/// The replacement for the saved files of `save`; it contains none.
 #[derive(Debug, Default)]
 pub(super) struct SavedFiles {}
 
-/// The states of saved files: none.
+/// The replacement for the states of saved files; it contains none.
 #[derive(Debug)]
 pub(super) struct FoundFiles {}
 

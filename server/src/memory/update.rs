@@ -18,7 +18,7 @@ use crate::backend::{Update, UpdateAction, UpdateRecord};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::headroom::Headroom;
 
-/// The result for each record: its identifier, or a diagnostic.
+/// The result for each record: its identifier or a diagnostic.
 pub(super) type Outcomes = Vec<Result<Bytes, Diagnostic>>;
 
 /// The maximum number of records in a quick change; together, they may have [`QUICK_OCTETS`].
@@ -37,7 +37,7 @@ pub(super) struct Changed {
     pub(super) changes: Vec<RecordChange>,
 }
 
-/// Returns whether a change takes only some microseconds, because it has few and short records.
+/// Returns whether a change takes only a few microseconds, because it has few and short records.
 pub(super) fn is_quick(update: &Update<'_>) -> bool {
     let octets = |record: &UpdateRecord| {
         record
@@ -84,7 +84,8 @@ pub(super) fn changed(
     }))
 }
 
-/// Returns the catalogue with the changes in the journals of databases. Changes that are already in the catalogue have no effect.
+/// Returns the catalogue after applying the changes in the journals of databases. Changes that are already in the catalogue have
+/// no effect.
 pub(super) fn repeated(
     mut catalogue: Catalogue,
     all: impl IntoIterator<Item = (u16, Vec<RecordChange>)>,
@@ -185,7 +186,7 @@ impl<'a> Draft<'a> {
         Ok(id)
     }
 
-    /// Replaces the known records of a docid by a record, or deletes them.
+    /// Replaces the known records with a docid by a new record, or deletes them.
     fn put(&mut self, id: Bytes, known: Option<Known<'a>>, record: Option<(Bytes, MarcRecord)>) {
         self.changes.push(RecordChange {
             id: id.clone(),
@@ -281,7 +282,8 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// Returns the record with this docid, which is added if the record does not have one; also returns the record in ISO 2709.
+/// Returns the record with this docid, both as a value and encoded in ISO 2709. The docid is added if the record does not have
+/// one.
 ///
 /// # Errors
 /// The record cannot have this docid.
@@ -335,7 +337,7 @@ pub(super) fn marc(external: &External) -> Result<MarcRecord, Diagnostic> {
     }
 }
 
-/// Replaces fields of a record by the fields of `elements` with the same tags.
+/// Replaces the fields of a record by those fields of `elements` that have the same tags.
 pub(super) fn with_elements(mut whole: MarcRecord, elements: MarcRecord) -> MarcRecord {
     let mut fields: Vec<Field> = elements.fields;
     fields.sort_by_key(|field| field.tag);

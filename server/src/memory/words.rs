@@ -1,4 +1,4 @@
-//! Splits text into words for searching: words consist of letters and digits, and are folded to lower case without diacritics.
+//! Splits text into words for searching: a word consists of letters and digits, and is folded to lower case without diacritics.
 //! The standard leaves the definition of words to the server (Z39.50-2003 Appendix ATR, structure `word`).
 
 use unicode_normalization::char::{decompose_compatible, is_combining_mark};
@@ -6,7 +6,7 @@ use z3950_marc::fold::{is_written_without_blanks, spelled_out};
 
 /// Returns the words of a text, in order.
 ///
-/// Each ideograph or kana is a word, because they are written without spaces: 紅樓夢 has three words.
+/// Each ideograph or kana is a separate word, because these scripts are written without spaces: 紅樓夢 has three words.
 pub(super) fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     each_word(text, &mut String::new(), |word| words.push(word.to_owned()));
@@ -48,8 +48,8 @@ pub(super) fn each_word(text: &str, buffer: &mut String, mut emit: impl FnMut(&s
     end(buffer);
 }
 
-/// Folds a character: decomposes compatibility forms, removes diacritics, lowers case, and spells out ligatures and letters with
-/// a stroke.
+/// Folds a character: decomposes compatibility forms, removes diacritics, converts to lower case, and spells out ligatures and
+/// letters with a stroke.
 fn fold(character: char, mut emit: impl FnMut(char)) {
     decompose_compatible(character, |part| {
         if is_combining_mark(part) {

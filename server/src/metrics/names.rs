@@ -3,7 +3,7 @@
 use z3950_asn1::apdu::Apdu;
 use z3950_asn1::oid::{DATABASE_UPDATE, DATABASE_UPDATE_1, DATABASE_UPDATE_2, Oid, XML_ES};
 
-/// Defines enumerations whose values have a name, and can index an array.
+/// Defines enumerations whose values have names and can be used as array indexes.
 macro_rules! named {
     ($(#[$about:meta])* $type:ident { $($(#[$meaning:meta])* $variant:ident $name:literal,)+ }) => {
         $(#[$about])*
@@ -94,7 +94,7 @@ named! {
         Refused "refused",
         /// The connection was closed to make room for another one.
         GaveWay "gave-way",
-        /// A fault ended the session on request.
+        /// A scripted fault ended the session.
         Fault "fault",
         /// The upstream server of a recorder closed or broke off the connection, or could not be reached.
         Upstream "upstream",
@@ -110,21 +110,21 @@ named! {
     ConnectionRefusal {
         /// The address already has the maximum number of sessions.
         Address "address",
-        /// All rooms are taken, and the maximum number of connections is already waiting for a room.
+        /// All connection slots are taken, and the maximum number of connections is already waiting for a slot.
         Full "full",
     }
 }
 
 named! {
-    /// The kind of a refusal, with its words in the log.
+    /// The kind of a refusal that is logged, with its description in the log.
     LoggedRefusal {
         /// A connection from an address that already has the maximum number of sessions.
         Address "too many sessions from one address",
-        /// A connection for which the server had no room.
+        /// A connection for which the server had no free slot.
         Full "no room for a further session",
-        /// Init.
+        /// A refused Init.
         Init "Init",
-        /// An update without permission.
+        /// An update that the client is not permitted to make.
         Update "update",
     }
 }

@@ -124,7 +124,7 @@ async fn r_f15_remembered_data_is_limited_and_expires() {
     assert_eq!(checks.recall(&hash, b"password"), None);
 }
 
-/// Verifications wait for one of a limited number of permits, and return it when they end.
+/// A verification waits for one of a limited number of permits, and returns the permit when it ends.
 #[tokio::test]
 async fn r_f15_verifications_wait_for_a_permit() {
     let limits = Limits {

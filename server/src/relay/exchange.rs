@@ -1,4 +1,4 @@
-//! The state of a relayed session: the requests that wait for answers, the faults that strike them, and the sides that have
+//! The state of a relayed session: the requests that have not been answered, the faults that strike them, and the sides that have
 //! closed.
 
 use std::collections::VecDeque;
@@ -51,18 +51,18 @@ struct WaitingRequest {
     timer: Option<OperationTimer>,
 }
 
-/// The maximum number of unanswered requests that are remembered; beyond it, the oldest are forgotten.
+/// The maximum number of unanswered requests that are remembered; if there are more, the oldest are forgotten.
 const MAX_WAITING: usize = 1_000;
 /// The maximum number of octets, other than APDUs, in one report to the observer and in the last piece.
 const MAX_RAW: usize = 4096;
 /// The time for which the server may be silent after the client has closed its sending side.
 const LAST_ANSWERS: Duration = Duration::from_secs(30);
 
-/// The destination of a request.
+/// What to do with a request from the client.
 pub(super) enum Passed {
-    /// To the server, as these octets.
+    /// Pass these octets on to the server.
     On(Bytes),
-    /// Not to the server, because a fault answers the request with this output.
+    /// Do not pass the request on, because a fault answers it with this output.
     Answered(Output),
 }
 
@@ -86,7 +86,7 @@ impl<'a> RelayedSession<'a> {
         }
     }
 
-    /// Handles a request from the client; returns its destination.
+    /// Handles a request from the client; returns what to do with it.
     pub(super) fn request(&self, octets: Bytes) -> Passed {
         let decoded = codec::decode(&octets);
         let number = self.client.number;
@@ -146,7 +146,7 @@ impl<'a> RelayedSession<'a> {
         }
     }
 
-    /// Reports the collected octets that are not an APDU, so that later events follow them.
+    /// Reports the collected octets that are not an APDU to the observer, so that later events are reported after them.
     fn tell_raw(&self, state: &mut RelayState<'_>) {
         let octets = std::mem::take(&mut state.raw);
         if octets.is_empty() {
@@ -240,7 +240,7 @@ impl<'a> RelayedSession<'a> {
         state.heard = Instant::now();
     }
 
-    /// Returns the end of the connection after the server has closed its side.
+    /// Returns how the connection ends after the server has closed its side.
     pub(super) fn server_ended(&self, server: &dyn RecordedServer) -> RelayEnd {
         let state = lock(&self.state);
         let owed = state.waiting.len();
@@ -282,7 +282,7 @@ impl<'a> RelayedSession<'a> {
         }
     }
 
-    /// Converts an end that can come at any time: in the middle of an answer, nothing more can be sent.
+    /// Converts an end that can occur at any time: if an answer is being written, nothing more can be sent.
     pub(super) fn interrupted(&self, end: RelayEnd) -> RelayEnd {
         let state = &mut *lock(&self.state);
         self.tell_raw(state);
@@ -296,7 +296,7 @@ impl<'a> RelayedSession<'a> {
 }
 
 impl RelayState<'_> {
-    /// Removes and returns the request that an answer belongs to.
+    /// Removes and returns the request to which an answer belongs.
     fn answered(&mut self, answer: &Apdu) -> Option<WaitingRequest> {
         let is_close = match answer {
             // These APDUs come before the answer, so the request is still waiting.
@@ -314,7 +314,7 @@ impl RelayState<'_> {
     }
 }
 
-/// The mark that an answer is being written; dropping it ends the writing.
+/// Marks that an answer is being written, until the value is dropped.
 pub(super) struct Writing<'a, 'b>(&'a Mutex<RelayState<'b>>);
 
 impl Drop for Writing<'_, '_> {
@@ -323,7 +323,7 @@ impl Drop for Writing<'_, '_> {
     }
 }
 
-/// Returns whether servers answer this kind of request.
+/// Returns whether servers answer requests of this kind.
 fn is_answered(request: &Apdu) -> bool {
     !matches!(
         request,

@@ -1,4 +1,4 @@
-//! Cuts the octets of one side into APDUs or, if they are not APDUs, into pieces as they arrive.
+//! Splits the octets from one side into APDUs. Octets that are not APDUs are passed on in the pieces in which they arrive.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use z3950_asn1::codec::frame::Scanner;
 
 use crate::budget::Charge;
 
-/// A part of the data sent by one side.
+/// A piece of the data sent by one side.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Piece {
     /// The octets of one BER value with the tag of an APDU. It may still turn out not to be a valid APDU.
@@ -17,17 +17,17 @@ pub(super) enum Piece {
     Raw(Bytes),
 }
 
-/// The octets of one side, cut into pieces. After octets that are not an APDU, or too many for one, everything is raw.
+/// Splits the octets from one side into pieces. Once octets are not an APDU, or an APDU is too long, all further octets are raw.
 pub(super) struct Pieces {
     buffer: BytesMut,
     scanner: Scanner,
     /// Whether all further octets are raw.
     is_raw: bool,
-    /// The charge for the buffer if it is long.
+    /// The charge for the buffer; zero while the buffer is at most [`SMALL`] octets long.
     charge: Charge,
 }
 
-/// The size up to which a buffer is not charged.
+/// The size of a buffer, in octets, up to which it is not charged.
 const SMALL: usize = 8192;
 
 impl Pieces {

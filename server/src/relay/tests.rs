@@ -25,7 +25,7 @@ use crate::testing::{Direction, TestServer, TestServerBuilder, record};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Returns a relay in front of this address.
+/// Returns a relay that passes requests on to this address.
 fn before(address: SocketAddr) -> TestServerBuilder {
     TestServer::builder().passing_to(RecordedHost(address.to_string()))
 }
@@ -61,7 +61,7 @@ fn answers(address: SocketAddr, octets: &[u8]) -> Vec<u8> {
     answers
 }
 
-/// Starts a handwritten server, which passes the first octets of each connection to `serve`.
+/// Starts a server whose answers are written by the test: `serve` gets the first octets of each connection.
 fn by_hand(serve: impl Fn(Vec<u8>, TcpStream) + Send + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("bound");
@@ -150,7 +150,7 @@ fn texts_and_broken_inits_are_not_recorded() {
     }
 }
 
-/// Octets that are not an APDU are one line of the transcript, not one line per packet.
+/// Octets that are not an APDU take one line of the transcript, not one line per packet.
 #[test]
 fn octets_that_are_not_an_apdu_are_reported_together() {
     let server = by_hand(|_, mut stream| {
@@ -285,7 +285,7 @@ async fn an_end_by_the_server_is_distinguished_from_one_by_the_client() {
     }
 }
 
-/// An observer that collects the reasons for the end of sessions.
+/// An observer that collects the reasons why sessions ended.
 #[derive(Default)]
 struct Ends(Mutex<Vec<SessionEnd>>);
 

@@ -1,5 +1,5 @@
-//! Access control (Z39.50-2003 §3.2.5): asks clients without credentials at Init for them before their first operation, in the
-//! simple form or by prompts (prompt-1, Appendix ACC.1).
+//! Access control (Z39.50-2003 §3.2.5): a client that sent no credentials at Init is asked for them before its first operation,
+//! by a simple challenge or by prompts (prompt-1, Appendix ACC.1).
 
 use std::net::IpAddr;
 

@@ -8,7 +8,7 @@ use z3950_asn1::bib1::diagnostics::Condition;
 
 use crate::association::Operation;
 
-/// Deletes the result sets. Returns `None` for an undefined function.
+/// Deletes the result sets. Returns `None` if the standard does not define the requested function.
 ///
 /// If a single set is named, its status is the status of the operation. If several sets are named and one of them does not exist,
 /// the status is notAllRequestedResultSetsDeleted.

@@ -1,5 +1,5 @@
 //! Extended services (Z39.50-2003 §3.2.9, Appendix EXT): updates, orders, persistent result sets and queries, and XML documents.
-//! Updates need permission ([`crate::access`]). A task is performed before it is answered. Its package is then kept in
+//! Updates need permission ([`crate::access`]). A task is performed before the response is sent. Its package is then kept in
 //! IR-Extend-1, except for an update without a package name. Where the standard leaves a choice:
 //!
 //! - the package of a failed task is sent, but not kept in the database;
@@ -92,10 +92,10 @@ pub(super) async fn answer(
     }
 }
 
-/// Returns the authenticated user.
+/// Returns the name of the authenticated user.
 ///
 /// # Errors
-/// Condition 222 if the request is on behalf of another user and users are listed.
+/// Condition 222 if the request is on behalf of another user and the server has a list of users.
 fn user(
     association: &Association,
     request: &ExtendedServicesRequest,
@@ -233,7 +233,7 @@ fn parameters(request: &ExtendedServicesRequest) -> Result<TaskParameters, Diagn
     })
 }
 
-/// Changes those of the contents, permissions and description of a task that are in the request.
+/// Changes the contents, permissions and description of a task as far as the request gives new values.
 fn modify(
     operation: &Operation,
     request: &ExtendedServicesRequest,
@@ -286,7 +286,7 @@ fn delete(
     })
 }
 
-/// Returns the reason why an update failed: the diagnostic of one of its records; `None` if it succeeded.
+/// Returns the reason why an update failed, which is the diagnostic of one of its records; `None` if the update succeeded.
 fn failure_of(outcomes: &[Result<Bytes, Diagnostic>]) -> Option<Diagnostic> {
     let why = outcomes.iter().find_map(|outcome| outcome.as_ref().err())?;
     Some(match why.addinfo.as_bytes() {

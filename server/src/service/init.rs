@@ -82,7 +82,7 @@ pub(crate) fn answer(
     (response.into(), admitted.ok(), penalty)
 }
 
-/// Returns the seat of the client, if it is admitted as a user, and whether it must still authenticate.
+/// Returns the user's seat if the client is admitted as a user, and whether the client must still authenticate.
 fn admit(
     request: &InitializeRequest,
     target: &Arc<Target>,
@@ -145,7 +145,8 @@ fn options(
     Options(granted.fold(Bits::default(), Bits::with))
 }
 
-/// Returns the requested size, but at most the server's limit; zero or less means that the client does not request a limit.
+/// Returns the size requested by the client, limited to the server's maximum `own`. If the requested size is zero or negative,
+/// the client sets no limit.
 fn agreed(asked: i64, own: usize) -> usize {
     match usize::try_from(asked) {
         Ok(asked) if asked > 0 => asked.min(own),

@@ -22,7 +22,7 @@ pub(super) async fn answer(
     Ok(responses(packed, next))
 }
 
-/// Returns the segments and the response, whose number of records includes those in the segments.
+/// Returns the segments and the response. The number of records in the response includes the records in the segments.
 fn responses(packed: Packed, next: i64) -> Vec<Apdu> {
     let other_info = packed.other_info();
     let segments = packed.segments.into_iter().map(|records| {
@@ -43,7 +43,7 @@ fn responses(packed: Packed, next: i64) -> Vec<Apdu> {
     segments.chain([response.into()]).collect()
 }
 
-/// Returns the records, and the position after the last record.
+/// Returns the packed records, and the position after the last record.
 async fn present(
     operation: &Operation,
     request: &PresentRequest,
@@ -105,7 +105,7 @@ fn sizes(association: &Association, request: &PresentRequest) -> Result<Sizes, D
     })
 }
 
-/// The minimum size of a segment, counted in octets of records.
+/// The minimum size of a segment, in octets of records.
 const LEAST_SEGMENT: usize = 64;
 
 /// Returns the positions of a range, counted from 0.
@@ -129,7 +129,7 @@ fn positions(hits: usize, range: &Range) -> Result<std::ops::Range<usize>, Diagn
     Ok(before..behind)
 }
 
-/// Returns the records of the ranges, but at most `most` of them.
+/// Returns the records of the ranges, at most `most` of them.
 ///
 /// # Errors
 /// The same as for [`listed`].

@@ -1,6 +1,6 @@
-//! Packs the records of a response: determines their syntax and elements (Z39.50-2003 §3.2.3.1.5, §3.6), and fits as many as
-//! possible into the agreed sizes, or into segments if these are in effect (§3.3). A record that can never be sent is replaced by
-//! a diagnostic (16, 17).
+//! Packs the records of a response: determines their syntax and elements (Z39.50-2003 §3.2.3.1.5, §3.6), and packs as many as
+//! possible into the agreed message sizes, or into segments if segmentation is in effect (§3.3). A record that can never be sent
+//! is replaced by a diagnostic (16, 17).
 
 use std::ops::Range;
 
@@ -84,7 +84,7 @@ fn known_syntax(backend: &dyn Backend, syntax: Oid) -> Result<Oid, Diagnostic> {
     }
 }
 
-/// Returns the element set with this name, or the full element set: see
+/// Returns the name if the backend has this element set, or the name of the full element set if unknown names are permitted: see
 /// [`Offer::strict_element_sets`](crate::Offer::strict_element_sets).
 fn known_element_set(
     backend: &dyn Backend,
@@ -112,8 +112,8 @@ fn by_database<'a>(
     named.collect()
 }
 
-/// Returns the first syntax in the list that the backend supports. If it supports none of them, selectAlternativeSyntax lets the
-/// backend choose.
+/// Returns the first syntax in the list that the backend supports. If it supports none of them, the backend chooses, provided
+/// that the request sets selectAlternativeSyntax.
 fn specified_syntax(
     backend: &dyn Backend,
     specification: &CompSpec,
@@ -160,12 +160,12 @@ fn specified(
 pub(super) struct Packed {
     /// The segments before the response itself.
     pub(super) segments: Vec<Vec<NamePlusRecord>>,
-    /// The records and surrogate diagnostics of the response, or of the current segment, in the requested order.
+    /// The records and surrogate diagnostics of the response (or, while packing, of the current segment), in the requested order.
     pub(super) last: Vec<NamePlusRecord>,
     /// The total number of records. A record that spans segments counts once.
     pub(super) records: usize,
-    /// Success; partial-2 if not all records fit, partial-3 if the client stopped the operation, partial-4 if the server stopped
-    /// it.
+    /// The status: success, partial-2 if not all records fit, partial-3 if the client stopped the operation, or partial-4 if the
+    /// server stopped it.
     pub(super) status: PresentStatus,
     /// The source databases of records that were merged from several.
     sources: Vec<OtherInformationUnit>,
@@ -201,11 +201,11 @@ impl Sizes {
     }
 }
 
-/// The number of records from which a response counts as large. It is also the number of records packed before other sessions may
-/// run, which takes about half a millisecond.
+/// The number of records from which a response counts as large. Other sessions may also run each time this many records have been
+/// packed, which takes about half a millisecond.
 const RECORDS_AT_ONCE: usize = 64;
 
-/// Returns the maximum number of records in a response plus one, which shows whether there are more.
+/// Returns one more than the maximum number of records in a response, so that the caller can tell whether there are more.
 pub(super) fn most_records(association: &Association) -> usize {
     let most = association.target.limits.records_per_response.max(1);
     most.saturating_add(1)
@@ -219,7 +219,7 @@ fn octets_of(unit: Option<&OtherInformationUnit>) -> usize {
     }
 }
 
-/// The memory of a record in addition to its octets.
+/// The memory that a record takes in addition to its contents, in octets.
 const RECORD: usize = size_of::<NamePlusRecord>();
 
 /// Returns the records at these positions of a result set, counted from 0; the result set must have them.
@@ -332,8 +332,8 @@ pub(super) async fn pack(
     Ok(packed)
 }
 
-/// Returns a record if its XML can safely be part of any answer. Other XML could close the elements around it, and
-/// forge further elements.
+/// Checks that the XML of a record can safely be embedded in any answer, and returns the record. Other XML could close the
+/// surrounding elements, and insert forged elements.
 ///
 /// # Errors
 /// Condition 14 for XML that is not a single well-formed element.
@@ -350,14 +350,14 @@ impl Packed {
         (!self.sources.is_empty()).then(|| OtherInformation(self.sources.clone()))
     }
 
-    /// Returns the source databases of the record to be added next.
+    /// Returns the source databases of the next record to be added.
     fn next_sources(&self, sources: Vec<RecordSource>) -> Option<OtherInformationUnit> {
         let number = u64::try_from(self.records).map(|number| number.saturating_add(1));
         let named = RecordSources::new(number.ok(), sources);
         (!named.sources.is_empty()).then(|| named.to_unit())
     }
 
-    /// Adds a record or its diagnostic, with the information on its sources; returns whether there was room.
+    /// Adds a record or its diagnostic, with the information on its sources; returns whether it fits.
     fn add(
         &mut self,
         database: DatabaseName,
@@ -409,12 +409,12 @@ impl Packed {
         self.sizes.segment.saturating_sub(self.octets)
     }
 
-    /// Returns the number of segments that may still begin.
+    /// Returns the number of segments that can still be started.
     fn left(&self) -> usize {
         self.sizes.segments.saturating_sub(self.segments.len() + 1)
     }
 
-    /// Begins another segment, if one is allowed; returns whether it did.
+    /// Starts another segment if one is allowed; returns whether it did.
     fn turn(&mut self) -> bool {
         if self.left() == 0 {
             return false;

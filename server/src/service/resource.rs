@@ -42,8 +42,8 @@ pub(super) fn ask(request: &SearchRequest, response: SearchResponse) -> (Held, A
     (held, question.into())
 }
 
-/// Returns the answer that was held back if the client wants to continue; otherwise, an answer that failed. In the latter case,
-/// the result set is kept only if the client wants it.
+/// Returns the answer that was held back, if the client wants to continue; otherwise, a failed response. In the latter case, the
+/// result set is kept only if the client wants it.
 pub(crate) fn resume(
     association: &Association,
     held: Held,
@@ -62,7 +62,8 @@ pub(crate) fn resume(
     response
 }
 
-/// Returns a report on the work of the session, always in the same format; reports on single operations are not supported.
+/// Returns a report on the work of the session. The report always has the same format; reports on single operations are not
+/// supported.
 pub(super) fn report(
     association: &Association,
     request: &ResourceReportRequest,

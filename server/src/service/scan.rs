@@ -46,7 +46,7 @@ struct Window {
     before: usize,
     /// The number of terms from the start on.
     after: usize,
-    /// Whether the start is left out, because its position is before the first term of the answer.
+    /// Whether the start is left out, because its position would be before the first term of the answer.
     beyond: bool,
 }
 
@@ -149,7 +149,7 @@ fn packed(terms: impl Iterator<Item = ScanTerm>, most: usize) -> (Vec<Entry>, bo
 
 /// Returns the approximate size of a term in an answer, in octets.
 fn size(term: &ScanTerm) -> usize {
-    /// The octets for tags, lengths and the count of a term.
+    /// The octets that are added to each term for tags, lengths and the count.
     const AROUND: usize = 24;
     let octets = match &term.term {
         Term::General(octets) => octets.len(),

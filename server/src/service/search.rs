@@ -25,9 +25,10 @@ use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::target::Target;
 use crate::units::count;
 
-/// Searches, keeps the result set, and answers.
+/// Runs a search, keeps its result set, and returns the answer.
 ///
-/// A failed search deletes the result set of its name, unless the set exists and must not be replaced.
+/// If the search fails, the result set with the requested name is deleted, unless the set already exists and must not be
+/// replaced.
 pub(super) async fn answer(operation: &Operation, request: &SearchRequest) -> SearchResponse {
     let (response, found) = match search(operation, request).await {
         Ok((set, found)) => (
@@ -114,8 +115,8 @@ async fn evaluate(
     Ok((ResultSet { backend, hits }, found))
 }
 
-/// Returns the answer to a successful search, with the records that it requests. If these cannot be retrieved, only the Present
-/// part of the answer fails. An interrupted search fails with a subset as its result set.
+/// Returns the answer to a successful search, with the records that it requests. If the records cannot be retrieved, only the
+/// Present part of the answer reports a failure. An interrupted search counts as failed, and its result set is a subset.
 async fn response(
     operation: &Operation,
     request: &SearchRequest,
@@ -199,7 +200,7 @@ fn records_wanted(request: &SearchRequest, hits: usize) -> (usize, Option<&Eleme
     }
 }
 
-/// Returns the maximum number of records in the answer, for any number of hits.
+/// Returns the maximum number of records that may be sent with the answer, whatever the number of hits.
 fn first_records_wanted(request: &SearchRequest) -> usize {
     let small = request.small_set_upper_bound;
     // A result set can be of medium size only if there are sizes between the two bounds.
@@ -287,8 +288,8 @@ fn read(language: Language, text: &[u8]) -> Result<Cow<'static, RpnQuery>, Diagn
         .map_err(|error| diagnostic(Condition::MALFORMED_QUERY, error.described(text)))
 }
 
-/// Returns whether to count the records of each term: in version 3, for queries of several terms; or if the client requests it
-/// with an empty report. For a single term, the count would equal that of the result set.
+/// Returns whether to count the records of each term: in version 3, if the query has several terms or the client requests the
+/// counts with an empty report. The count of a single term would equal the size of the result set.
 fn term_counts_wanted(
     association: &Association,
     request: &SearchRequest,
@@ -338,7 +339,8 @@ fn natural(number: i64) -> usize {
     usize::try_from(number).unwrap_or(0)
 }
 
-/// Returns the status of an unusual result set: records of a failed source are missing, or the count is an estimate.
+/// Returns the status of a result set that is incomplete because a source failed, or whose number of records is an estimate;
+/// `None` for other result sets.
 fn status(found: &Found) -> Option<ResultSetStatus> {
     let has_failed = found.sources.iter().any(|source| source.failure.is_some());
     if has_failed {
@@ -390,7 +392,7 @@ fn information(association: &Association, found: &Found) -> Option<OtherInformat
     (!information.0.is_empty()).then_some(information)
 }
 
-/// Returns the number of records from a source, or the reason why it did not answer.
+/// Returns the number of records found at a source, or the reason why the source did not answer.
 fn source(report: &SourceReport) -> SearchSource {
     let records = u64::try_from(report.records).unwrap_or(u64::MAX);
     SearchSource {
@@ -400,7 +402,7 @@ fn source(report: &SourceReport) -> SearchSource {
     }
 }
 
-/// Returns the remark that the records of a source are not counted in the facets.
+/// Returns a remark saying that the records of a source are not included in the facets.
 fn without_facets(source: &SourceReport) -> DiagnosticUnit {
     let service = diagnostic(Condition::SERVICE_NOT_FOR_DATABASE, "facets");
     let message = format!("{}: its records are not counted in facets", source.name);

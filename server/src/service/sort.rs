@@ -13,7 +13,7 @@ use crate::budget::Charge;
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::units::count;
 
-/// Sorts, keeps the set, and answers. A failed sort does not change any set.
+/// Sorts result sets, keeps the sorted set, and returns the answer. A failed sort does not change any result set.
 pub(super) async fn answer(operation: &Operation, request: &SortRequest) -> Apdu {
     let mut response = SortResponse::default();
     let why = match sort(operation, request).await {
@@ -36,11 +36,11 @@ pub(super) async fn answer(operation: &Operation, request: &SortRequest) -> Apdu
     response.into()
 }
 
-/// The octets that a sort needs for each record; each key adds [`OCTETS_A_KEY`].
+/// The memory that a sort needs for each record, in octets; each key adds [`OCTETS_A_KEY`].
 pub(super) const OCTETS_A_RECORD: usize = 64;
 pub(super) const OCTETS_A_KEY: usize = 64;
 
-/// Sorts the sets; returns the number of records.
+/// Sorts the result sets; returns the number of records.
 async fn sort(operation: &Operation, request: &SortRequest) -> Result<usize, Diagnostic> {
     let name = request.sorted_result_set_name.as_bytes();
     operation.check_set_name(name)?;
@@ -97,7 +97,7 @@ fn inputs(operation: &Operation, request: &SortRequest) -> Result<Vec<ResultSet>
     Ok(inputs)
 }
 
-/// Checks those properties of the keys that do not depend on the database.
+/// Checks the keys as far as this does not depend on the database.
 ///
 /// # Errors
 /// Condition 207 without keys, 211 for too many, 212 for a duplicate, 214 and 215 for values that the standard does not define.

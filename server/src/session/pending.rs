@@ -5,8 +5,8 @@ use z3950_asn1::apdu::{Apdu, ReferenceId};
 use crate::budget::Charge;
 use crate::service::resource::Held;
 
-/// The requests and answers that wait for a client's answer (Z39.50-2003 §3.2.5, §3.2.6), oldest first. If there are too many,
-/// the oldest is dropped.
+/// The requests and answers that are held back until the client answers a question (Z39.50-2003 §3.2.5, §3.2.6), oldest first. If
+/// there are too many, the oldest is dropped.
 pub(super) struct Pending {
     /// The waiting requests and answers, with their charges.
     pub(super) waiting: Vec<(Waiting, Charge)>,
@@ -14,9 +14,9 @@ pub(super) struct Pending {
 }
 
 pub(super) enum Waiting {
-    /// A request that waits for credentials.
+    /// A request that is waiting for credentials.
     Request(Box<Apdu>),
-    /// An answer that waits for the client's permission.
+    /// An answer that is waiting for the client's permission.
     Answer(Box<Held>),
 }
 

@@ -26,7 +26,7 @@ impl Reply {
         self.apdus.iter().map(octets_of_records).sum()
     }
 
-    /// Sets the referenceId of the answers to that of the request.
+    /// Sets the referenceId of all answers.
     pub(super) fn bearing(mut self, reference_id: Option<ReferenceId>) -> Self {
         for apdu in &mut self.apdus {
             apdu.set_reference_id(reference_id.clone());

@@ -122,7 +122,8 @@ fn before_init_errors_end_the_connection_without_close() {
     assert_eq!(now(session().receive(b"GET / HTTP/1.1")), Reply::hang_up());
 }
 
-/// Returns a SearchRequest with the referenceId `r` whose query has this many operators, each in the other, of indefinite length.
+/// Returns a SearchRequest with the referenceId `r` whose query has this many operators, nested in each other and encoded with
+/// indefinite length.
 fn nested_search(operators: usize) -> Vec<u8> {
     let operand: &[u8] = &[
         0xa0, 0x80, 0xbf, 0x66, 0x80, 0xbf, 0x2c, 0, 0x9f, 0x2d, 1, b'x', 0, 0, 0, 0,

@@ -1,4 +1,4 @@
-//! Tests of the limits of shared result sets, at each limit and past it.
+//! Tests of the limits of shared result sets, at each limit and one past it.
 
 use std::net::Ipv4Addr;
 

@@ -35,7 +35,8 @@ impl SruSession {
     /// Performs an operation.
     ///
     /// # Errors
-    /// Condition 2 if it takes too long, or the session has ended. A response that reports a failure is not an error.
+    /// Condition 2 if the operation takes too long, or if the session has ended. A response that reports a failure is not an
+    /// error.
     pub(super) async fn exchange(
         &mut self,
         request: Apdu,

@@ -1,4 +1,4 @@
-//! explain: the description of a database (ZeeRex 2.0), based on its backend's description.
+//! Answers explain with the description of a database (ZeeRex 2.0), which is derived from its backend's description.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -208,7 +208,7 @@ fn has(database: &DatabaseInfo, (attribute_type, value): (i64, i64)) -> bool {
     })
 }
 
-/// The names in CQL's properties, sorted for descriptions.
+/// The names in the CQL properties, arranged for descriptions.
 struct CqlIndexes {
     sets: Vec<ContextSet>,
     /// The names of each Use value, as indexes of context sets.

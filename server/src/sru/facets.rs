@@ -12,7 +12,7 @@ use super::query;
 #[derive(Debug, Default)]
 pub(super) struct WantedFacets(Vec<(String, FacetField)>);
 
-/// The indexes whose terms are counted if a request does not name any.
+/// The indexes whose terms are counted if the request names no indexes.
 const CHOICE: [&str; 4] = ["dc.creator", "dc.subject", "dc.date", "dc.language"];
 
 impl WantedFacets {
@@ -102,8 +102,8 @@ impl WantedFacets {
     }
 }
 
-/// Returns whether terms are sorted alphabetically. This is given by the first part of `facetSort`, with the names of the
-/// standard or those of YAZ.
+/// Returns whether terms are sorted alphabetically. This depends on the first part of `facetSort`, for which both the names of
+/// the standard and those of YAZ are accepted.
 fn by_term(sort: Option<&str>) -> Result<bool, SruDiagnostic> {
     let parts: Vec<&str> = sort
         .unwrap_or("recordCount")
@@ -130,7 +130,8 @@ fn by_term(sort: Option<&str>) -> Result<bool, SruDiagnostic> {
     }
 }
 
-/// Parses the positions of the first terms, from 1: a single number, or numbers with the names of their indexes.
+/// Parses the position of the first term of each facet, from 1: a single number for all facets, or numbers with the names of
+/// their indexes.
 fn starts(start: Option<&str>) -> Result<FacetLimit, SruDiagnostic> {
     let refused = || SruDiagnostic::new(SruCondition::PARAMETER_VALUE, "facetStart");
     let starts = FacetLimit::parse(start.unwrap_or_default()).map_err(|_| refused())?;

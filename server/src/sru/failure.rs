@@ -22,7 +22,7 @@ enum FailureCause {
     Credentials,
     /// There were too many wrong credentials from the same address.
     Attempts,
-    /// The client lacks a right that users may have.
+    /// The client lacks a permission that users can have.
     Rights,
 }
 
@@ -38,7 +38,7 @@ impl SruFailure {
         self
     }
 
-    /// Adds an explanation of what the client lacks: credentials or a right.
+    /// Adds an explanation of what the client lacks: credentials or permission.
     pub(super) fn explained(mut self, is_anonymous: bool) -> Self {
         let words = match self.cause {
             FailureCause::Credentials | FailureCause::Rights if is_anonymous => {
@@ -55,7 +55,8 @@ impl SruFailure {
         self
     }
 
-    /// Returns the status of the answer. If a right is missing and the client did not authenticate, it is asked to do so.
+    /// Returns the status of the answer. If permission is missing and the client did not authenticate, the status asks it to
+    /// authenticate.
     pub(super) fn status(&self, is_anonymous: bool) -> SruStatus {
         match self.cause {
             FailureCause::Database => SruStatus::UnknownDatabase,

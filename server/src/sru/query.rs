@@ -49,8 +49,8 @@ pub(super) fn read(
     Ok((query, keys))
 }
 
-/// Replaces `*` as the only term, without an index or in an index of everything, by `cql.allRecords = 1`, which is
-/// its intended meaning.
+/// Replaces a query that consists of the term `*`, without an index or in an index of everything, by `cql.allRecords = 1`, which
+/// is what clients mean by it.
 fn stand_for_all(node: &mut Node) {
     let mut left = vec![node];
     while let Some(node) = left.pop() {
@@ -71,7 +71,7 @@ fn stand_for_all(node: &mut Node) {
     }
 }
 
-/// The index that has all records (CQL 1.2, context set cql).
+/// The index whose term 1 finds all records (CQL 1.2, context set cql).
 const ALL_RECORDS: &str = "cql.allRecords";
 /// The indexes that let the server choose, or that contain everything, in lower case.
 const OF_ALL: [&str; 5] = [
@@ -101,8 +101,8 @@ fn sort_keys(parameter: &str) -> Result<Vec<SortKeySpec>, SruDiagnostic> {
 /// Parses the keys after `sortby`. Records without a key sort last, unless the key has a modifier for them.
 ///
 /// # Errors
-/// Diagnostics for errors in the CQL. 92 for modifiers that Z39.50 cannot express: omitting records without a key, and putting
-/// them first in descending order.
+/// Diagnostics for errors in the CQL. Diagnostic 92 for modifiers that Z39.50 cannot express: those that omit records without a
+/// key, or put them first in descending order.
 fn sort_specs(query: &Cql, text: &str) -> Result<Vec<SortKeySpec>, SruDiagnostic> {
     let mut query = query.clone();
     let mut missing = Vec::with_capacity(query.sort.len());
@@ -144,7 +144,7 @@ fn sort_specs(query: &Cql, text: &str) -> Result<Vec<SortKeySpec>, SruDiagnostic
 /// Returns the start of a scan: the index and the term and, for `exact`, the structure of complete entries.
 ///
 /// # Errors
-/// The same as for [`read`]; 48 for more than one term.
+/// The same as for [`read`]; diagnostic 48 for more than one term.
 pub(super) fn start(scan: &ScanRequest, most: usize) -> Result<AttributesPlusTerm, SruDiagnostic> {
     let text = &*scan.clause;
     check_length(text, most)?;
@@ -172,8 +172,8 @@ pub(super) fn start(scan: &ScanRequest, most: usize) -> Result<AttributesPlusTer
     }
 }
 
-/// Converts a diagnostic so that it refers to the query's text. If the server refused the attribute of a relation modifier, this
-/// is 20 with the name of the modifier.
+/// Converts a diagnostic so that it refers to the query's text. If the server refused the attribute that a relation modifier
+/// corresponds to, the result is diagnostic 20 with the name of the modifier.
 pub(super) fn in_its_terms(search: &SearchRetrieve, why: SruDiagnostic) -> SruDiagnostic {
     let attribute_type = match why.condition() {
         Some(SruCondition::RELATION) => RELATION,
@@ -217,7 +217,7 @@ fn stands_for(modifier: &str, attribute_type: i64, value: &str) -> bool {
 /// Returns the Use value of an index.
 ///
 /// # Errors
-/// Diagnostic 16 for an unknown index, and for an index with attributes other than Use.
+/// Diagnostic 16 for an unknown index, or for an index that also has attributes other than Use.
 pub(super) fn use_of(index: &str) -> Result<i64, SruDiagnostic> {
     let unknown = || SruDiagnostic::new(SruCondition::INDEX, index);
     let query = cql::parse(&format!("{index} = x")).map_err(|_| unknown())?;

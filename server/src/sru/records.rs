@@ -15,8 +15,8 @@ use z3950_marc::xmltext::put_content;
 use super::failure::default_form;
 use super::schema::{RecordForm, SRW_DC, is_of_schema};
 
-/// Converts a record or its surrogate diagnostic. If the record is not from the database searched, or was merged from several,
-/// its extra data has its database and sources.
+/// Converts a record or its surrogate diagnostic. If the record is from a database other than the one searched, or was merged
+/// from several records, its extra data names its database and sources.
 pub(super) fn record(
     one: NamePlusRecord,
     sources: Option<RecordSources>,
@@ -44,7 +44,7 @@ pub(super) fn record(
     record
 }
 
-/// Returns the extra data with the database of a record; `None` if it is the database searched.
+/// Returns the extra data that names the database of a record; `None` if it is the database searched.
 fn of_database(name: &DatabaseName, searched: &str) -> Option<Bytes> {
     let name = name.0.to_string_lossy();
     if searched.is_empty() || name.eq_ignore_ascii_case(searched) {

@@ -1,4 +1,4 @@
-//! scan: terms of an index around a start.
+//! Answers scan with the terms of an index around a start.
 
 use z3950_asn1::apdu::{Apdu, Entry, ScanRequest as Scan, ScanStatus, Term, TermInfo};
 use z3950_asn1::sru::{
@@ -76,8 +76,8 @@ struct TermRange {
 }
 
 impl TermRange {
-    /// Returns the range for a request. At most `limit` terms are requested from the backend; two of these are just outside the
-    /// answer.
+    /// Returns the range for a request. At most `limit` terms are requested from the backend, including the terms just before and
+    /// just after the answer.
     ///
     /// # Errors
     /// Diagnostic 120 for a position that is neither in the list nor next to it.
@@ -101,8 +101,8 @@ impl TermRange {
         Ok(Self { number, position })
     }
 
-    /// Returns whether the terms just before and after the answer are requested too. They show whether the index ends there. For
-    /// a list that begins after its start, the term before it is not known.
+    /// Returns whether the terms just before and after the answer are requested too. They show whether the index ends there. If
+    /// the list begins after the start, the term before the list is not known.
     fn has_margin(&self) -> bool {
         self.position > 0
     }
@@ -115,8 +115,8 @@ impl TermRange {
         self.position + usize::from(self.has_margin())
     }
 
-    /// Selects the terms of the answer from those found; `before` of them are before the start. If `is_cut`, the list found lacks
-    /// its last terms.
+    /// Selects the terms of the answer from those found; `before` of them are before the start. `is_cut` tells whether the last
+    /// terms are missing from the list.
     fn terms(&self, mut terms: Vec<SruTerm>, before: usize, is_cut: bool) -> Vec<SruTerm> {
         let is_first = if self.has_margin() {
             if before < self.asked_position() - 1 {

@@ -9,9 +9,9 @@ use crate::backend::Backend;
 /// A schema that the server supports.
 #[derive(Debug)]
 pub(super) struct KnownSchema {
-    /// The short name.
+    /// The short name of the schema in SRU.
     pub(super) name: &'static str,
-    /// The identifier.
+    /// The identifier of the schema in SRU.
     pub(super) identifier: &'static str,
     pub(super) title: &'static str,
     /// Further names and identifiers that clients use.
@@ -106,8 +106,8 @@ impl RecordForm {
     }
 }
 
-/// Returns whether a well-formed element may be called by the identifier of a schema. Schemas that only a backend
-/// knows are not checked here.
+/// Returns whether a well-formed element can be returned as a record in the schema with this identifier. Schemas that only a
+/// backend knows are not checked here.
 pub(super) fn is_of_schema(element: &[u8], identifier: &str) -> bool {
     let known = SCHEMAS.iter().find(|known| known.identifier == identifier);
     known.is_none_or(|known| {

@@ -1,4 +1,4 @@
-//! searchRetrieve: performed as a Search that returns the first records, or as a Search, a Sort and a Present.
+//! Answers searchRetrieve, either with a Search that returns the first records, or with a Search, a Sort and a Present.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -139,7 +139,7 @@ impl SruSession {
         })
     }
 
-    /// Performs the search.
+    /// Runs a search, and returns its result set.
     async fn search_for(
         &mut self,
         request: SearchRequest,
@@ -209,8 +209,8 @@ impl SruSession {
         }
     }
 
-    /// Shares the result set, if the client wants to use it in later requests; returns its name and lifetime. A set for which
-    /// there is no room is not shared.
+    /// Shares the result set, if the client wants to use it in later requests; returns its name and lifetime. A set that exceeds
+    /// the limits is not shared.
     fn share(&self, context: &Context, seconds: Option<u64>) -> Option<(String, Duration)> {
         let time = seconds
             .filter(|seconds| *seconds > 0)
@@ -241,7 +241,7 @@ impl SruSession {
         }
     }
 
-    /// Returns the records from a position onwards, at least one of which must exist.
+    /// Returns the records from a position onwards, of which at least one must exist.
     async fn present(
         &mut self,
         wanted: &WantedRecords,
@@ -296,7 +296,7 @@ fn search_request(
     }
 }
 
-/// The result set of a request, and what was reported about it.
+/// The result set of a request, with the information that the server returned about it.
 struct FoundSet {
     total: u64,
     /// The last part of `resultCountPrecision`.

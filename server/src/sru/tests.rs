@@ -1,5 +1,5 @@
-//! Tests of requests as parameters, with the answers from the demo catalogue. In a request, `@` is written for the equals sign of
-//! a query.
+//! Tests of requests as parameters, with the answers from the demo catalogue. In the requests of the tests, `@` represents the
+//! equals sign of a query.
 
 mod explaining;
 mod scanning;

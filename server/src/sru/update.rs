@@ -1,4 +1,4 @@
-//! Record Update 1.0: updates one record, by the same rules as the extended service Update (Z39.50-2003 Appendix EXT.1.4).
+//! Record Update 1.0: updates one record by the same rules as the extended service Update (Z39.50-2003 Appendix EXT.1.4).
 
 use bytes::Bytes;
 use z3950_asn1::apdu::{
@@ -85,8 +85,8 @@ fn action(action: UpdateAction) -> backend::UpdateAction {
 /// Returns the change to the record, and the identifier in the record's own field 001.
 ///
 /// # Errors
-/// Diagnostic 55 for a version, because records do not have versions; 22 for a deletion without an identifier; 30, 9 and 12 for a
-/// record in another schema, without data, or in another form.
+/// Diagnostic 55 if the request names a version, because records do not have versions; 22 for a deletion without an identifier;
+/// 30 for a record in another schema, 9 for a record without data, and 12 for a record in another form.
 fn wanted(update: &UpdateRequest) -> Result<(UpdateRecord, Option<Bytes>), SruDiagnostic> {
     if !update.record_versions.is_empty() {
         let refused = SruDiagnostic::update(55, "");
@@ -107,7 +107,7 @@ fn wanted(update: &UpdateRequest) -> Result<(UpdateRecord, Option<Bytes>), SruDi
     Ok((UpdateRecord { id, record }, own))
 }
 
-/// Returns the identifier of a record in MARCXML, from its field 001. The schema may be missing, because yaz-client does not name
+/// Returns the identifier of a record in MARCXML, from its field 001. The schema may be absent, because yaz-client does not name
 /// one.
 ///
 /// # Errors
@@ -150,7 +150,8 @@ async fn exists(
 }
 
 /// Returns the diagnostic of Record Update for a record that cannot be changed. Bib-1 does not have a corresponding condition, so
-/// the diagnostic depends on whether the record `exists`, and whether its own identifier `is_other` than that of the request.
+/// the diagnostic depends on whether the record exists (`exists`), and on whether its own identifier differs from the identifier
+/// in the request (`is_other`).
 fn refused(
     action: UpdateAction,
     is_other: bool,

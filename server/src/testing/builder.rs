@@ -132,32 +132,20 @@ impl TestServerBuilder {
         self
     }
 
-    /// Replays like [`TestServerBuilder::replay`], but a request that was not recorded gets the next answer to a request of its
-    /// kind.
+    /// Replays like [`TestServerBuilder::replay`], except that a request that was not recorded gets the answer to the next
+    /// recorded request of the same kind.
     pub fn replay_in_order(self, replay: impl Into<Replay>) -> Self {
         self.replay(replay.into().in_order())
     }
 
-    /// Passes requests to another server, and its answers back, instead of searching databases. The transcript contains both.
-    ///
-    /// ```
-    /// use z3950_server::recorded::RecordedHost;
-    /// use z3950_server::testing::TestServer;
-    ///
-    /// let library = TestServer::demo();
-    /// let between = TestServer::builder()
-    ///     .passing_to(RecordedHost(library.addr().to_string()))
-    ///     .rule("on search nth=2: delay 500ms")
-    ///     .start();
-    /// // … have a client talk to `between` …
-    /// assert!(between.names().is_empty());
-    /// ```
+    /// Passes requests on to another server and its answers back to the client, instead of searching databases. The transcript
+    /// contains the requests and the answers.
     pub fn passing_to(mut self, server: impl RecordedServer + 'static) -> Self {
         self.recorded = Some(Arc::new(server));
         self
     }
 
-    /// Also writes a recording to a draft.
+    /// Also writes a recording to the given draft.
     pub(super) fn drafting(mut self, draft: RecordingDraft) -> Self {
         self.draft = Some(draft);
         self
@@ -174,24 +162,24 @@ impl TestServerBuilder {
         self
     }
 
-    /// Sets all limits. By default, a test server drains faster than with [`Limits::default`].
+    /// Sets all limits. By default, a test server shuts down faster than with [`Limits::default`].
     pub fn limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
     }
 
-    /// Changes some limits.
+    /// Changes limits with a function, such as `|limits| limits.sessions = 2`.
     pub fn limit(mut self, change: impl FnOnce(&mut Limits)) -> Self {
         change(&mut self.limits);
         self
     }
 
-    /// Adds a fault.
+    /// Adds a fault that strikes the requests matched by `when`.
     pub fn fault(mut self, when: When, fault: Fault) -> Self {
         self.faults = self.faults.on(when, fault);
         self
     }
 
-    /// Adds a fault by a rule: `on search nth=2: delay 500ms`.
+    /// Adds a fault by the text of a rule, such as `on search nth=2: delay 500ms`.
     ///
     /// # Panics
     /// If the rule is invalid.

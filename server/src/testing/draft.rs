@@ -46,7 +46,7 @@ impl RecordingDraft {
         })
     }
 
-    /// Returns the observer that writes the recording, and the observer that finds out whether it succeeds.
+    /// Returns the observer that writes the recording, and the observer that records whether the server answers.
     pub(super) fn observers(&self) -> [Arc<dyn Observer>; 2] {
         [Arc::clone(&self.log) as _, Arc::clone(&self.answered) as _]
     }
@@ -86,7 +86,7 @@ fn unwritten(error: z3950_files::Error) -> io::Error {
     }
 }
 
-/// Finds out whether the recorded server answers.
+/// Records whether the recorded server answers.
 #[derive(Default)]
 struct RecordedAnswers(Mutex<RecordedAnswersState>);
 
@@ -94,7 +94,7 @@ struct RecordedAnswers(Mutex<RecordedAnswersState>);
 struct RecordedAnswersState {
     /// The sessions in which the server has sent something other than Close.
     sessions: HashSet<u64>,
-    /// The reason for the end of the first session that the server's side ended without an answer.
+    /// The reason for the end of the first session in which the recorded server did not answer.
     failure: Option<String>,
 }
 

@@ -10,7 +10,7 @@ use crate::lock::lock;
 use crate::observer::{HttpMessage, Observer, Peer};
 use crate::transcript::{Direction, HttpEntry, TranscriptEntry};
 
-/// The transcript so far.
+/// The observer of a test server, which keeps the transcript so far.
 #[derive(Default)]
 pub(super) struct Recorder {
     pub(super) state: Mutex<RecorderState>,

@@ -206,7 +206,7 @@ fn audit_r_l9_rules_that_never_fire_are_reported() {
     assert_eq!(server.unfired_rules(), [all[2], written]);
 }
 
-/// The report at the end includes rules that strike at the last moment.
+/// The report at the end takes into account rules that strike at the last moment.
 #[test]
 fn issue_48_stopping_a_server_reports_unfired_rules() {
     let rules = [
@@ -233,7 +233,7 @@ fn issue_48_stopping_a_server_reports_unfired_rules() {
     );
 }
 
-/// The habits of an imitated server do not count as rules of the test.
+/// The rules of an imitated server do not count as rules of the test.
 #[test]
 fn audit_r_l9_habits_are_not_reported() {
     let imitated = crate::imitate::Imitated::YazZtest;

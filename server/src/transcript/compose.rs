@@ -1,5 +1,5 @@
-//! Composes answers from recorded records: fits records into the message size, and sets the status if any do not fit (Z39.50-2003
-//! §3.2.2.1.8, §3.3).
+//! Composes answers from recorded records: packs as many as fit into the message size, and sets the status if some do not fit
+//! (Z39.50-2003 §3.2.2.1.8, §3.3).
 
 use std::io;
 
@@ -12,7 +12,7 @@ use super::lines::RecordedOctets;
 use super::replay::RecordPlace;
 use crate::diagnostic::Diagnostic;
 
-/// Records in order, as many as fit into a message.
+/// As many recorded records as fit into a message, in order.
 pub(super) struct Composed(pub(super) Vec<NamePlusRecord>);
 
 impl Composed {
@@ -52,7 +52,7 @@ impl Composed {
     }
 }
 
-/// Returns the answer to a Present that requests `asked` records; `next` is the position after them, as the server reports it.
+/// Returns the answer to a Present that requests `asked` records; `next` is the nextResultSetPosition to report.
 pub(super) fn present(composed: Composed, asked: usize, next: i64) -> PresentResponse {
     let Composed(records) = composed;
     PresentResponse {
@@ -80,7 +80,7 @@ pub(super) fn piggyback(
         .into();
 }
 
-/// Changes the answer so that the search succeeds but its records fail.
+/// Changes the answer so that the search succeeds, but the records are replaced by a diagnostic.
 pub(super) fn without_records(response: &mut SearchResponse, why: Diagnostic) {
     response.number_of_records_returned = 0;
     response.next_result_set_position = 1;
@@ -88,7 +88,8 @@ pub(super) fn without_records(response: &mut SearchResponse, why: Diagnostic) {
     response.records = Some(Records::NonSurrogateDiagnostic(why)).into();
 }
 
-/// Returns the status of the records. If fewer than the requested number are returned, the others did not fit.
+/// Returns the status of the records. If fewer records are returned than were requested, the status says that the others did not
+/// fit.
 fn status(returned: usize, asked: usize) -> PresentStatus {
     if returned < asked {
         PresentStatus::PARTIAL_2

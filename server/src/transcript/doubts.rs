@@ -9,11 +9,11 @@ use super::lines::{Line, LineEvent};
 /// Checks the lines of a transcript as they are read.
 #[derive(Debug, Default)]
 pub(super) struct TranscriptCheck {
-    /// Whether a line with the version of the format has been read.
+    /// Whether a line that gives the version of the format has been read.
     has_version: bool,
     sessions: HashMap<u64, SessionCheck>,
     doubts: Vec<(usize, String)>,
-    /// The number of doubts beyond the maximum, which were not kept.
+    /// The number of doubts that were not kept because of the limit [`MAX_DOUBTS`].
     more: u64,
 }
 
@@ -35,7 +35,7 @@ impl TranscriptCheck {
     /// Checks a line.
     ///
     /// # Errors
-    /// The line comes before the version of the format, or belongs to another transcript than the previous lines.
+    /// The line comes before the version of the format, or belongs to a different transcript than the previous lines.
     pub(super) fn add(&mut self, number: usize, line: &Line) -> Result<(), &'static str> {
         match line {
             Line::Apdu(entry) => self.said(number, entry.session, entry.time),

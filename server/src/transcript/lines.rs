@@ -61,6 +61,8 @@ pub(super) enum LineEvent {
 }
 
 impl Line {
+    /// Parses a line.
+    ///
     /// # Errors
     /// The line is invalid; the message says why.
     pub(super) fn read(text: &str) -> Result<Self, String> {
@@ -111,7 +113,7 @@ const OF_CLIENT: [&str; 3] = [
 /// The maximum number of octets of a line.
 pub(super) const MAX_LINE: u64 = 128 << 20;
 
-/// Reads the lines of a file one by one, with their numbers. If the last line is incomplete, it is left out, and a remark is
+/// Reads the lines of a file one by one, with their numbers. An incomplete last line is skipped, and a remark about it is
 /// returned.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! Observers that write sessions while they run: as lines of JSON, and as listings of APDUs for people.
+//! Observers that write sessions while they are in progress, either as lines of JSON or as readable listings of APDUs.
 
 use std::io::{self, Write};
 use std::sync::Mutex;
@@ -34,7 +34,8 @@ impl<W: Write + Send> JsonLog<W> {
         self
     }
 
-    /// If any lines could not be written, to this writer or an earlier one, returns the name of the log and the reason.
+    /// Returns the name of the log and the reason for the first failure, if any line could not be written to the current writer
+    /// or an earlier one.
     pub fn failure(&self) -> Option<String> {
         self.0.failure()
     }
@@ -49,7 +50,7 @@ impl<W: Write + Send> JsonLog<W> {
         self.0.write_json(&entry.to_json());
     }
 
-    /// Writes a line that the log continues in this file, with the version of the format.
+    /// Writes a line with the version of the format, saying that the log continues in this file.
     pub fn continued(&self) {
         let mut object = Map::new();
         object.insert("time".to_owned(), format_time(SystemTime::now()).into());
@@ -60,8 +61,8 @@ impl<W: Write + Send> JsonLog<W> {
         self.0.write_json(&Value::Object(object));
     }
 
-    /// Changes the writer, for example when log files are rotated. A log that had stopped because it could not be written then
-    /// continues.
+    /// Changes the writer, for example when log files are rotated. A log that stopped because a line could not be written resumes
+    /// with the new writer.
     pub fn change<T>(&self, change: impl FnOnce(&mut W) -> T) -> T {
         self.0.change(change)
     }
@@ -79,7 +80,7 @@ impl<W: Write + Send> ApduLog<W> {
         self
     }
 
-    /// See [`JsonLog::failure`].
+    /// Returns the name of the log and the reason for the first failure, if any; see [`JsonLog::failure`].
     pub fn failure(&self) -> Option<String> {
         self.0.failure()
     }
@@ -102,7 +103,7 @@ impl<W: Write + Send> ApduLog<W> {
         ));
     }
 
-    /// See [`JsonLog::change`].
+    /// Changes the writer; see [`JsonLog::change`].
     pub fn change<T>(&self, change: impl FnOnce(&mut W) -> T) -> T {
         self.0.change(change)
     }
@@ -190,7 +191,7 @@ impl<W: Write + Send> Observer for ApduLog<W> {
 }
 
 /// Writes a line of JSON for each request that a replay cannot answer. It has the format of a transcript, and a member `missing`
-/// that says what is missing in the recording. Equal requests are written only once.
+/// that says what is missing in the recording. If a request is repeated, it is written only once.
 pub struct MissingLog<W>(Lines<W>);
 
 impl<W: Write + Send> MissingLog<W> {
@@ -205,7 +206,7 @@ impl<W: Write + Send> MissingLog<W> {
         self
     }
 
-    /// See [`JsonLog::failure`].
+    /// Returns the name of the log and the reason for the first failure, if any; see [`JsonLog::failure`].
     pub fn failure(&self) -> Option<String> {
         self.0.failure()
     }

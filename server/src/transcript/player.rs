@@ -18,17 +18,18 @@ use crate::service::{fail, refuse};
 
 /// The replay of one session.
 ///
-/// A request gets the answer to the same request: the next one in this session that has not been replayed, otherwise the last
-/// one, otherwise one from another session. A Present that was not recorded gets its records from other answers. A Search that
-/// differs from a recorded one only in the requested records gets its answer, with those records. A request that was not recorded
-/// gets a diagnostic, or Close if the service does not have diagnostics.
+/// A request gets the answer to an equal recorded request: the next one in this session that has not been replayed; if there is
+/// none, the last one in this session; if there is none, one from another session. A Present that was not recorded gets its
+/// records from other answers. A Search that differs from a recorded Search only in the requested records gets the recorded
+/// answer with the records that it requests. Any other request that was not recorded gets a diagnostic, or Close if the service
+/// does not have diagnostics.
 ///
-/// When requests are replayed in order, only octets are compared: a request that equals no recorded one gets the answer to the
-/// next request with the same APDU.
+/// When requests are replayed in order, their octets are compared. A request that equals no recorded request gets the answer to
+/// the next recorded request of the same kind.
 ///
-/// If the recorded server ended the session, the replay ends it at the same point. Until an Init is accepted, only requests of
-/// this session are answered. Any other request ends the session, because servers do not answer requests before Init (Z39.50-2003
-/// §3.2.1.1).
+/// If the recorded server ended the session, the replay ends it at the same point. Until an Init is accepted, only requests that
+/// were recorded in this session are answered. Any other request ends the session, because servers do not answer requests before
+/// Init (Z39.50-2003 §3.2.1.1).
 ///
 /// APDUs that the server sent before the first request are sent together with the first answer.
 pub(crate) struct Player {
@@ -39,40 +40,40 @@ pub(crate) struct Player {
     origins: Origins,
     /// The preferredMessageSize of the client, in octets; 0 for no limit.
     message_size: usize,
-    /// Whether the last Init was accepted.
+    /// Whether any request has been received.
     pub(crate) begun: bool,
     /// Whether the last Init was accepted.
     is_open: bool,
 }
 
-/// An answer.
+/// The answer to a request.
 #[derive(Debug)]
 pub(crate) struct ReplayReply {
     pub(crate) output: Output,
-    /// The reason why the recording does not have an answer, if it is to be reported.
+    /// The reason why the recording has no answer, if the reason is to be reported.
     pub(crate) not_recorded: Option<String>,
 }
 
-/// The way to answer a request.
+/// How to answer a request.
 enum Plan {
-    /// With these recorded APDUs. The flags say whether they already have the request's referenceId, and whether the session ends
-    /// after them.
+    /// Answer with these recorded APDUs. The flags tell whether the APDUs already have the request's referenceId, and whether the
+    /// session ends after them.
     Recorded {
         answers: Vec<Place>,
         is_same: bool,
         hangs_up: bool,
     },
-    /// With a Present response composed of these records.
+    /// Answer with a Present response composed of these records.
     Records(Vec<RecordPlace>, AskedRecords),
-    /// With this answer to a Search, and the records that the request asks for.
+    /// Answer with this recorded answer to a Search, and with the records that the request asks for.
     Found(Vec<Place>, Box<AskedSearch>),
-    /// With a diagnostic, because the result set does not have these records.
+    /// Answer with a diagnostic, because the result set does not have these records.
     OutOfRange,
-    /// With a diagnostic or Close, because the recording does not have an answer, for this reason.
+    /// Answer with a diagnostic or Close, because the recording has no answer for this reason.
     Unknown(String),
 }
 
-/// A request, and the way to answer it.
+/// A request, and how to answer it.
 struct PlannedReply {
     replay: Arc<Replay>,
     request: Option<Apdu>,
@@ -102,7 +103,7 @@ impl Player {
         }
     }
 
-    /// Returns the answer to this request. A file is read on another thread.
+    /// Returns the answer to this request. If the recording is in a file, the file is read on another thread.
     pub(crate) async fn answer(&mut self, octets: &Bytes) -> ReplayReply {
         let planned = self.plan(octets);
         let request = planned.request.clone();
@@ -188,9 +189,9 @@ impl Player {
         last.is_some_and(|last| last.hangs_up) && self.done.iter().all(|done| *done)
     }
 
-    /// Finds an equal request: the next one in this session; or, if requests may be repeated, the last one in this session or the
-    /// first of another session. A request whose answer is missing in the recording is not repeated, because the client would
-    /// wait forever.
+    /// Finds an equal recorded request: the next one in this session or, if requests may be repeated, the last one in this
+    /// session or the first one in another session. A request whose answer is missing in the recording is not repeated, because
+    /// the client would wait forever.
     fn by_identity<'a>(
         &mut self,
         replay: &'a Replay,
@@ -214,8 +215,8 @@ impl Player {
             .or_else(|| all.find(|exchange| same(exchange) && ends(exchange)))
     }
 
-    /// Finds the first request with the same octets that has not been replayed yet or, failing that, the first request with the
-    /// same kind of APDU.
+    /// Finds the first request with the same octets that has not been replayed yet or, if there is none, the first request of the
+    /// same kind that has not been replayed yet.
     fn by_order<'a>(&mut self, replay: &'a Replay, octets: &[u8]) -> Option<&'a RecordedExchange> {
         let (plain, kind) = (Identity::of_octets(octets), tag(octets));
         let own = replay.sessions.get(self.session)?;
@@ -236,7 +237,7 @@ impl Player {
     }
 }
 
-/// Returns the way to answer a Present.
+/// Returns how to answer a Present.
 fn present(replay: &Replay, asked: AskedRecords) -> Plan {
     match (places(replay, &asked), replay.records.hits(asked.set)) {
         (Ok(places), _) if !places.is_empty() => Plan::Records(places, asked),
@@ -333,7 +334,7 @@ impl PlannedReply {
         }
     }
 
-    /// Returns the next position to report after these records.
+    /// Returns the nextResultSetPosition to report after these records.
     fn next(&self, asked: &AskedRecords, composed: &Composed) -> i64 {
         let given = composed.0.len();
         let last = given.checked_sub(1).and_then(|last| asked.position(last));
@@ -374,7 +375,7 @@ impl PlannedReply {
         Ok((Some(Item::Apdu(response).into()), why))
     }
 
-    /// Returns the answer with the referenceId of the request.
+    /// Sets the referenceId of an answer to that of the request, and returns the answer.
     fn bearing(&self, mut answer: Apdu) -> Apdu {
         let id = self.request.as_ref().and_then(Apdu::reference_id);
         answer.set_reference_id(id.cloned());

@@ -1,5 +1,5 @@
-//! Removes secrets from the octets of APDUs (Z39.50-2003 §3.2.1.1.3, §3.2.5). Octets from a client are kept only if their meaning
-//! is known.
+//! Removes secrets from the octets of APDUs (Z39.50-2003 §3.2.1.1.3, §3.2.5). Octets from a client are kept only if it is known
+//! what they mean.
 
 use z3950_asn1::apdu::Apdu;
 use z3950_asn1::codec;
@@ -15,8 +15,8 @@ pub fn redacted_request(octets: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Returns whether an APDU is certainly what the client sent. It may be a damaged Init instead if only servers send such an APDU,
-/// or if it is an Init with a size so large that it may include the octets after it.
+/// Returns whether an APDU is certainly what the client sent. It may be a damaged Init instead, if only servers send this kind of
+/// APDU, or if it is an Init whose size is so large that it may include the octets after it.
 pub(super) fn is_plain(apdu: &Apdu) -> bool {
     let sizes = -i64::from(u32::MAX)..=i64::from(u32::MAX);
     match apdu {
@@ -39,8 +39,9 @@ fn veiled(octets: &[u8]) -> Vec<u8> {
     octets
 }
 
-/// Replaces contents by `*`, keeping tags and lengths. This concerns idAuthentication in Init; its userInformationField, unless
-/// it negotiates character sets; unknown elements of Init; the answer to a challenge; and everything after damage in these APDUs.
+/// Replaces secret contents by `*`, but keeps tags and lengths. Secret contents are idAuthentication in Init; the
+/// userInformationField of Init, unless it negotiates character sets; unknown elements of Init; the answer to a challenge; and
+/// everything after damage in these APDUs.
 pub(crate) fn redacted_answer(octets: &[u8]) -> Vec<u8> {
     let mut octets = octets.to_vec();
     let Ok(Some(apdu)) = Header::read(&octets) else {
@@ -149,7 +150,7 @@ fn value(octets: &[u8], at: usize) -> Option<(Header, usize)> {
     }
 }
 
-/// Overwrites the contents of every primitive value.
+/// Overwrites the contents of every primitive value with `*`.
 fn blot(octets: &mut [u8]) {
     let mut at = 0;
     while let Some(Ok(Some(header))) = octets.get(at..).map(Header::read) {

@@ -18,7 +18,8 @@ use crate::lock::lock;
 #[derive(Debug, Default)]
 pub struct Replay {
     pub(super) sessions: Vec<Vec<RecordedExchange>>,
-    /// Searches by their identity regardless of the requested records, with the numbers of the session and the exchange.
+    /// Searches by their identity, which does not depend on the requested records; each with the numbers of its session and
+    /// exchange.
     pub(super) searches: HashMap<Identity, (usize, usize)>,
     pub(super) records: RecordIndex,
     pub(super) source: RecordedOctets,
@@ -45,11 +46,12 @@ pub(super) struct RecordedExchange {
 /// The places of the records of result sets.
 #[derive(Debug, Default)]
 pub(super) struct RecordIndex {
-    /// The places of records, by result set and form, and by position.
+    /// The places of records: for each result set and form of records, by position.
     sets: HashMap<(Identity, Identity), BTreeMap<i64, RecordPlace>>,
     /// The number of hits of each result set.
     hits: HashMap<Identity, i64>,
-    /// The next position that the server reports after the last record of a result set: the position beyond it, or 0.
+    /// The nextResultSetPosition that the server reports after the last record of a result set: the position after the last
+    /// record, or 0.
     after_last: HashMap<Identity, i64>,
     count: usize,
 }
@@ -64,9 +66,10 @@ pub(super) struct RecordPlace {
 /// The maximum number of requests in a recording. A request takes about 580 octets of memory, including the places of its answers
 /// and records, so the maximum takes 1.2 GB.
 const MAX_EXCHANGES: usize = 2_000_000;
-/// The maximum number of records whose places are kept. Further records are only used in the answers in which they were recorded.
+/// The maximum number of records whose places are remembered. Further records are only used as part of the answers in which they
+/// were recorded.
 const MAX_RECORDS: usize = 10_000_000;
-/// The maximum number of unanswered requests that are searched for the request of an answer.
+/// The maximum number of unanswered requests that are considered when looking for the request that an answer belongs to.
 const MAX_OPEN: usize = 1_000;
 /// The maximum number of requests that are reported as not recorded.
 const MAX_REPORTED: usize = 100_000;
@@ -111,7 +114,8 @@ impl Replay {
         Ok(replay)
     }
 
-    /// Replays in order: a request that was not recorded gets the answer to the next request of the same kind.
+    /// Makes the replay follow the order of the recording: a request that was not recorded gets the answer to the next request of
+    /// the same kind.
     pub fn in_order(mut self) -> Self {
         self.in_order = true;
         self
@@ -129,7 +133,7 @@ impl Replay {
         &self.doubts
     }
 
-    /// Returns whether to report a request that was not recorded; false for one that has been reported before.
+    /// Returns whether to report a request that was not recorded, which is false if the same request has been reported before.
     pub(super) fn reports(&self, request: Identity) -> bool {
         let mut reported = lock(&self.reported);
         reported.len() < MAX_REPORTED && reported.insert(request)
@@ -175,7 +179,7 @@ struct SessionBuilder {
     exchanges: Vec<RecordedExchange>,
     /// The exchanges that are searches.
     searches: Vec<(Identity, usize)>,
-    /// The requests without a final answer.
+    /// The requests that have not been completely answered.
     open: VecDeque<OpenExchange>,
     /// The APDUs that the server sent before the first request.
     early: Vec<Place>,
@@ -194,7 +198,7 @@ struct OpenExchange {
     tag: Option<u32>,
     reference_id: Option<ReferenceId>,
     asked: AskedOfSets,
-    /// The number of records in the segments of the answer so far.
+    /// The number of records that the segments of the answer have contained so far.
     given: usize,
 }
 
@@ -272,8 +276,8 @@ impl ReplayBuilder {
 }
 
 impl SessionBuilder {
-    /// Adds a request. Returns a doubt about an earlier one, with its line, if both lack a referenceId and the earlier one has
-    /// not been answered.
+    /// Adds a request. Returns a doubt about an earlier request, with its line, if that request has not been answered and neither
+    /// request has a referenceId.
     fn request(&mut self, entry: &TranscriptEntry, line: usize) -> Option<(usize, String)> {
         let compared = self.origins.compare(&entry.octets);
         let index = self.exchanges.len();
@@ -359,8 +363,8 @@ impl SessionBuilder {
         }
     }
 
-    /// Returns doubts, with lines, about requests that were not answered although later ones were. Kinds of requests that are
-    /// never answered do not count.
+    /// Returns doubts, with their lines, about requests that were not answered although later requests were. Kinds of requests
+    /// that are never answered are not considered.
     fn unanswered(&self) -> impl Iterator<Item = (usize, String)> {
         let open = self.open.iter();
         let open = open.filter(|open| {
@@ -389,7 +393,7 @@ impl RecordIndex {
         self.hits.get(&set?).copied()
     }
 
-    /// Returns the next position to report after records up to `position`, as the server would.
+    /// Returns the nextResultSetPosition that the recorded server would report after records up to `position`.
     pub(super) fn next(&self, set: Option<Identity>, position: i64) -> i64 {
         let is_after_last = self.hits(set).is_some_and(|hits| position > hits);
         let known = set.and_then(|set| self.after_last.get(&set));
@@ -406,7 +410,7 @@ impl RecordIndex {
         }
     }
 
-    /// Collects from an answer the number of hits and the places of records.
+    /// Takes the number of hits and the places of records from an answer.
     fn learn(&mut self, open: &mut OpenExchange, answer: &Apdu, place: Place) {
         let given = &mut open.given;
         match (&open.asked, answer) {
@@ -448,8 +452,7 @@ impl RecordIndex {
         }
     }
 
-    /// Collects the places of records; `given` records precede the first one. For a record in fragments, only the position is
-    /// counted.
+    /// Remembers the places of records; `given` records precede the first one. A record in fragments only advances the position.
     fn note<'a>(
         &mut self,
         asked: &AskedRecords,
@@ -477,7 +480,8 @@ impl RecordIndex {
     }
 }
 
-/// The context tags of APDUs: the response to Init, Close, Segment, PresentRequest, and the requests sent by servers.
+/// The context tags of APDUs that replays depend on: the response to Init, Close, Segment, PresentRequest, and the requests sent
+/// by servers.
 pub(super) const CLOSE: u32 = 48;
 const SEGMENT: u32 = 45;
 const PRESENT_REQUEST: u32 = 24;

@@ -50,7 +50,7 @@ impl Identity {
     }
 }
 
-/// The parts of a request that are compared for replay.
+/// The parts of a request on which its replayed answer depends.
 #[derive(Debug)]
 pub(super) struct Compared {
     /// The identity of the request; requests with the same identity get the same answer.
@@ -58,11 +58,11 @@ pub(super) struct Compared {
     pub(super) asked: AskedOfSets,
 }
 
-/// The use of result sets by a request.
+/// How a request uses result sets.
 #[derive(Debug)]
 pub(super) enum AskedOfSets {
     Search(Box<AskedSearch>),
-    /// A Sort: the sorted set, and the set from which it was made, if there is only one.
+    /// A Sort: the sorted set and, if it was made from a single set, that set.
     Sort(Identity, Option<Identity>),
     Present(AskedRecords),
     Other,
@@ -73,7 +73,7 @@ pub(super) enum AskedOfSets {
 pub(super) struct AskedSearch {
     /// The result set created by the Search.
     pub(super) set: Identity,
-    /// The identity of the Search regardless of the records that it requests.
+    /// The identity of the Search without the parameters that request records.
     pub(super) loosely: Identity,
     small_set_upper_bound: i64,
     large_set_lower_bound: i64,

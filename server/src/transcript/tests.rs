@@ -20,7 +20,7 @@ use crate::service::extended::tests::changed;
 use crate::session::Session;
 use crate::target::Target;
 
-/// A log in memory.
+/// A writer that collects a log in memory.
 #[derive(Clone, Default)]
 struct Shared(Arc<Mutex<Vec<u8>>>);
 

@@ -1,6 +1,6 @@
-//! Judges clients by Z39.50-2003: an observer compares their messages with rules that each cite a section. For each session, it
-//! reports the rules that were kept and those that were broken, with the octets, and the client's reactions to faults of the
-//! server.
+//! Judges clients by Z39.50-2003. An observer compares the messages of clients with rules, each of which cites a section of the
+//! standard. For each session, it reports the rules that were kept, the rules that were broken with the octets that broke them,
+//! and the client's reactions to faults of the server.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -61,7 +61,7 @@ struct JudgeState {
     open: HashMap<u64, Conversation>,
     /// The judged sessions that have ended, up to the limit.
     ended: Vec<JudgedSession>,
-    /// The number of sessions judged. The counts of each rule are in `counts`.
+    /// The number of sessions judged.
     judged: u64,
     counts: Vec<RuleCount>,
 }
@@ -83,7 +83,7 @@ impl ClientJudge {
         }
     }
 
-    /// Returns the findings so far; open sessions are judged up to the current point.
+    /// Returns the findings so far. Open sessions are judged by what has happened in them so far.
     pub fn report(&self) -> ClientReport {
         let state = self.lock();
         let mut counts = state.counts.clone();

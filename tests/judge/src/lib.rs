@@ -10,14 +10,14 @@ pub mod server;
 
 pub use self::report::{HIDDEN, digits};
 
-/// The level of obligation of a requirement.
+/// How binding a requirement is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// Required by the standard: an implementation that does not meet the requirement does not conform.
     Shall,
     /// Recommended by the standard, or by a clarification or agreement of its maintenance agency.
     Should,
-    /// Left open by the standard, but other programs depend on it, or it saves them work.
+    /// Not required by the standard, but other programs depend on it, or it saves them work.
     Practice,
 }
 
@@ -38,9 +38,9 @@ impl Level {
 pub struct Requirement {
     /// The name of the requirement, `service.subject`, which does not change between versions.
     pub name: &'static str,
-    /// The level of obligation.
+    /// How binding the requirement is.
     pub level: Level,
-    /// The source of the requirement.
+    /// The section of the standard, or another source, that contains the requirement.
     pub section: &'static str,
     /// The requirement, in one sentence.
     pub text: &'static str,

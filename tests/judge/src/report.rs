@@ -1,4 +1,4 @@
-//! What the reports of both judges have in common: how octets are shown, and XML of JUnit, which the viewers of CI services read.
+//! The common parts of the reports of both judges: the display of octets, and JUnit XML, which the viewers of CI services read.
 
 use std::time::{Duration, SystemTime};
 
@@ -10,10 +10,10 @@ use z3950_files::moment::Moment;
 
 use crate::{Level, Requirement};
 
-/// Said in place of octets that are hidden altogether, such as those of an APDU that cannot be read.
+/// The text shown instead of octets that are hidden completely, such as those of an APDU that cannot be decoded.
 pub const HIDDEN: &str = "not shown, since they may hold a password";
 
-/// The octets in hexadecimal; `None` if all of them are hidden: what may hold a password is replaced by asterisks.
+/// Returns the octets in hexadecimal, with asterisks for octets that may contain a password; `None` if all octets are hidden.
 pub fn digits(octets: &[u8]) -> Option<String> {
     let is_hidden = !octets.is_empty() && octets.iter().all(|octet| *octet == b'*');
     (!is_hidden).then(|| hex::digits(octets))
@@ -26,11 +26,11 @@ pub(crate) enum Outcome<'a> {
     /// The requirement is not met.
     NotMet {
         requirement: &'static Requirement,
-        /// The word for this result if the standard does not oblige to meet the requirement.
+        /// The name of this result if the standard does not require the requirement to be met.
         advice: &'static str,
-        /// A description of what came instead, on one line.
+        /// A description of what was received instead, on one line.
         message: String,
-        /// The messages that show it.
+        /// The messages that show the violation.
         evidence: String,
     },
     /// An error prevented a result, for this reason.
@@ -39,22 +39,22 @@ pub(crate) enum Outcome<'a> {
     Skipped(String),
 }
 
-/// A group of results: a test suite in XML of JUnit.
+/// A group of results, which is a test suite in JUnit XML.
 pub(crate) struct Group<'a> {
     pub(crate) name: String,
-    /// The name of the side that is judged.
+    /// The name of the server or client that is judged.
     pub(crate) host: String,
     pub(crate) begun: SystemTime,
     pub(crate) time: Duration,
-    /// Further properties, by name.
+    /// Further properties of the group, as pairs of name and value.
     pub(crate) properties: Vec<(String, String)>,
-    /// The prefix of the classes of test cases; the service follows.
+    /// The prefix of the class name of test cases. The name of the service is appended to it.
     pub(crate) class: &'static str,
-    /// The results by the name of the requirement, with their duration.
+    /// The results: the name of each requirement, the duration of its check, and the outcome.
     pub(crate) results: Vec<(&'static str, Duration, Outcome<'a>)>,
 }
 
-/// Returns a time in UTC, without a time zone: `2026-01-31T23:59:59`.
+/// Formats a time in UTC, without a time zone, such as `2026-01-31T23:59:59`.
 pub(crate) fn timestamp(time: SystemTime) -> String {
     let time = Moment::from(time);
     format!(
@@ -63,12 +63,13 @@ pub(crate) fn timestamp(time: SystemTime) -> String {
     )
 }
 
-/// Returns the service of a requirement: the first part of its name.
+/// Returns the service of a requirement, which is the first part of its name.
 pub(crate) fn service(name: &str) -> &str {
     name.split_once('.').map_or(name, |(service, _)| service)
 }
 
-/// Returns XML of JUnit. Violations of the standard are failures; other requirements that are not met are skipped tests.
+/// Returns the groups as JUnit XML. Violations of the standard are failures; other requirements that are not met are skipped
+/// tests.
 pub(crate) fn to_junit<'a>(
     program: &str,
     time: Duration,
@@ -135,8 +136,8 @@ fn skipped(reason: &str) -> TestCaseStatus {
     status
 }
 
-/// Returns text for XML. `XmlString` would leave out control characters with what follows them, and leaves in U+FFFE and U+FFFF,
-/// which XML 1.0 does not allow (§2.2); all of them become U+FFFD here.
+/// Converts text for XML. `XmlString` alone would drop control characters together with the characters after them, and would keep
+/// U+FFFE and U+FFFF, which XML 1.0 does not allow (§2.2). This function replaces all of them with U+FFFD.
 fn xml_text(text: &str) -> XmlString {
     let shown = text.chars().map(|character| match character {
         '\n' => character,

@@ -1,6 +1,6 @@
-//! Judges a server by Z39.50-2003, or by SRU 1.1, 1.2 and 2.0: each check sends valid requests, including unusual values, in a
-//! session or connection of its own. It compares the answers with the standard, its clarifications, RFC 2056 and the expectations
-//! of clients.
+//! Judges a server by Z39.50-2003, or by SRU 1.1, 1.2 and 2.0. Each check opens its own session or connection, sends valid
+//! requests, some of them with unusual values, and compares the answers with the standard, its clarifications, RFC 2056 and the
+//! expectations of clients.
 //!
 //! ```no_run
 //! use z3950::Client;

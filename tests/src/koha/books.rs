@@ -1,4 +1,4 @@
-//! The records of Koha's index in tests: artificial ones, and those of libraries, with the fields that Koha adds.
+//! The records for Koha's index in tests: artificial records and records of libraries, with the fields that Koha adds.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -49,10 +49,10 @@ pub const NAMES: [&str; 7] = [
     "O'Neill, Eugene,",
 ];
 
-/// Returns artificial records, in which some fields are missing; they are the same for each number.
+/// Returns `number` artificial records, some of which lack some fields. The records are the same in every run.
 ///
 /// # Panics
-/// Does not panic.
+/// Panics if the generated text is not valid MARCMaker text, which would be a bug in this function.
 pub fn made_up(number: usize) -> Vec<MarcRecord> {
     let mut random = Random::new("records of Koha");
     let mut text = String::new();
@@ -136,7 +136,7 @@ fn made_up_one(random: &mut Random, at: usize, text: &mut String) {
     text.push('\n');
 }
 
-/// Returns an ISBN as it occurs in records: with and without hyphens, and with words after it.
+/// Returns an ISBN in one of the forms that occur in records: with or without hyphens, and possibly followed by words.
 fn isbn(random: &mut Random, at: usize) -> String {
     let number = format!("{:09}", 471_000_000 + at * 7);
     let check = Isbn::check_digit_of(&format!("{number}0")).expect("an ISBN");
@@ -162,7 +162,7 @@ fn issn(at: usize) -> String {
     format!("{}-{}{check}", &number[..4], &number[4..])
 }
 
-/// Returns the records of libraries in `../shared/data/marc`; none if the folder does not exist.
+/// Returns the records of libraries in `../shared/data/marc`; empty if the folder does not exist.
 ///
 /// # Panics
 /// Panics if a record cannot be read.
@@ -180,8 +180,8 @@ pub fn of_libraries() -> Vec<MarcRecord> {
         .collect()
 }
 
-/// Returns the record with the fields that Koha adds to a record with this number: the number, the item type, whether it is
-/// suppressed, and up to two items.
+/// Adds the fields that Koha adds to the record with this number: the number, the item type, whether it is suppressed, and up to
+/// two items.
 pub fn with_items(record: &MarcRecord, number: usize) -> MarcRecord {
     let mut record = record.clone();
     record

@@ -12,12 +12,12 @@ use z3950_marc::{Field, MarcRecord, iso2709, marcxml};
 
 use super::fields::{Edition, FIELDS, KohaField, KohaKind};
 
-/// A document: the record from which it was created, and its values.
+/// A document: the record from which it was created, and the values of its fields.
 #[derive(Clone, Debug)]
 pub struct KohaDocument {
     /// The number of the record in Koha, which identifies the document.
     pub number: usize,
-    /// The record.
+    /// The record from which the document was created.
     pub record: MarcRecord,
     /// The form in which the document contains the record.
     pub form: RecordForm,
@@ -147,7 +147,7 @@ impl KohaDocument {
     }
 }
 
-/// A place in a record, as in the table of fields.
+/// A place in a record from which values are taken, as given in the table of fields.
 struct Place<'p> {
     tag: &'p str,
     codes: &'p str,
@@ -237,7 +237,7 @@ fn tag(field: &Field) -> (String, bool) {
     }
 }
 
-/// Returns a title, which is the first part of its field, without the initial article; any other value is returned
+/// Returns a value without its initial article if it is a title, which is the first part of its field; returns any other value
 /// unchanged.
 fn without_article(field: &Field, text: &str) -> String {
     let is_title = field
@@ -269,9 +269,9 @@ fn forms(kind: KohaKind, value: String) -> Vec<String> {
     }
 }
 
-/// Returns the forms of an ISBN: with and without hyphens, of thirteen and of ten digits. The positions of the hyphens do not
-/// matter, because the index removes them. Everything except digits and X is ignored, so a value with an additional digit is not
-/// an ISBN, and is returned unchanged.
+/// Returns the forms of an ISBN: with and without hyphens, of thirteen and of ten digits. The hyphens may be in any position,
+/// because the index removes them. All characters except digits and X are ignored. A value with an additional digit is therefore
+/// not an ISBN, and is returned unchanged.
 fn isbn_forms(value: &str) -> Vec<String> {
     let is_kept = |c: &char| c.is_ascii_digit() || "xX".contains(*c);
     let digits: String = value.chars().filter(is_kept).collect();
@@ -295,7 +295,8 @@ fn hyphened(digits: &str) -> String {
     format!("{number}-{item}-{check}")
 }
 
-/// Returns the years that Koha recognizes: any four digits, `u` or spaces, with zeros in place of the latter two.
+/// Returns the years that Koha recognizes: any four consecutive characters that are digits, `u` or white space, with zeros in
+/// place of `u` and white space.
 fn years(value: &str) -> Vec<String> {
     let is_of_year = |c: char| c.is_ascii_digit() || c == 'u' || c.is_whitespace();
     let (mut years, mut run) = (Vec::new(), String::new());
@@ -320,7 +321,7 @@ fn unique(values: impl IntoIterator<Item = String>) -> Vec<String> {
         .collect()
 }
 
-/// Breaks a text into lines of 76 characters, each with a line end.
+/// Breaks a text into lines of 76 characters, each followed by a line end.
 fn in_lines(text: &str) -> String {
     let characters: Vec<char> = text.chars().collect();
     let lines = characters
@@ -329,7 +330,7 @@ fn in_lines(text: &str) -> String {
     lines.collect()
 }
 
-/// Returns a record in the form that Koha writes for ARRAY.
+/// Returns a record in the form that Koha writes for `ARRAY`.
 fn array(record: &MarcRecord) -> Value {
     let text = |octets: &[u8]| String::from_utf8_lossy(octets).into_owned();
     let fields = record.fields.iter().map(|field| {

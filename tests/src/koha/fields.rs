@@ -1,5 +1,5 @@
-//! The search fields of Koha's index for MARC 21: their names, kinds and the places of their values, from Koha's mappings, for
-//! the access points of Bib-1; and the index settings that Koha creates for them.
+//! The search fields of Koha's index for MARC 21: the names, the kinds and the places of the values of those fields in Koha's
+//! mappings that correspond to access points of Bib-1; and the index settings that Koha creates for them.
 
 use serde_json::{Map, Value, json};
 
@@ -10,9 +10,9 @@ pub struct KohaField {
     pub name: &'static str,
     /// The kind of its values.
     pub kind: KohaKind,
-    /// The places of its values, separated by spaces: `245abp` creates a value from each of these subfields, `245(abp)` one value
-    /// from all of them, `130` one value from every subfield, `008_/35-37` one value from these positions. `!` at the end
-    /// excludes the values from sorting.
+    /// The places of its values, separated by spaces: `245abp` creates a value from each of these subfields, `245(abp)` creates
+    /// one value from all of them, `130` creates one value from all subfields, and `008_/35-37` creates one value from these
+    /// positions. `!` at the end excludes the values from sorting.
     pub places: &'static str,
     /// Whether the field has facets.
     pub has_facet: bool,
@@ -25,15 +25,15 @@ pub enum KohaKind {
     Text,
     /// Call numbers: words, sorted without regard to numeric values.
     CallNumber,
-    /// Numbers such as ISSN and LCCN.
+    /// Numbers such as ISSNs and LCCNs.
     Number,
-    /// ISBN, each in its four forms.
+    /// ISBNs, each in its four forms.
     Isbn,
     /// Integers.
     Integer,
     /// Years that Koha extracts from texts.
     Year,
-    /// Yes or no.
+    /// Boolean values: yes or no.
     Flag,
 }
 
@@ -55,7 +55,7 @@ const fn faceted(name: &'static str, kind: KohaKind, places: &'static str) -> Ko
     }
 }
 
-/// The fields.
+/// The search fields.
 pub const FIELDS: [KohaField; 78] = [
     field("abstract", Text, "520"),
     faceted("author", Text, "100a 110a 111a 245c 700a 710a 711a"),
@@ -170,7 +170,7 @@ pub enum Edition {
     Older,
 }
 
-/// Returns the body of the request that creates the index in this number of shards.
+/// Returns the body of the request that creates an index with this number of shards.
 pub fn index(edition: Edition, shards: usize) -> Value {
     let mut properties = Map::new();
     let stored = json!({ "type": "text", "analyzer": "keyword", "index": false, "store": true });

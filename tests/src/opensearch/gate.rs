@@ -1,5 +1,6 @@
-//! A gate in front of a node, through which requests pass one after the other on each connection. A test decides about each
-//! request, so that it can stop a program at a certain request, or refuse the requests of a wrong user.
+//! A gate, which is a proxy in front of a node. The requests of a connection pass through it one after the other. The test
+//! decides what to do with each request, so that it can stop a program at a certain request, or refuse the requests of a wrong
+//! user.
 
 use std::io::{BufRead, BufReader, Error, ErrorKind, Read, Result, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -12,20 +13,20 @@ use tokio_rustls::rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 use super::PATIENCE;
 
-/// The decision about a request.
+/// What to do with a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passage {
-    /// The node answers it.
+    /// The request is passed to the node, and the client gets the answer.
     Through,
-    /// The node does not get the request, and the client does not get an answer.
+    /// The request is not passed to the node, and the client does not get an answer.
     HeldBefore,
-    /// The node answers the request, but the client does not get the answer.
+    /// The request is passed to the node, but the client does not get the answer.
     HeldAfter,
-    /// The gate refuses it with this status.
+    /// The gate refuses the request with this HTTP status.
     Refused(u16),
 }
 
-/// A gate, which stays open while the program runs.
+/// A gate, which remains open until the program ends.
 #[derive(Debug)]
 pub struct Gate {
     /// The loopback port on which the gate listens.
@@ -33,7 +34,7 @@ pub struct Gate {
     held: Receiver<String>,
 }
 
-/// A request or an answer.
+/// An HTTP request or answer.
 struct Message {
     /// The first line and the header fields, with the empty line after them.
     head: String,
@@ -86,7 +87,7 @@ impl Gate {
         Self { port, held }
     }
 
-    /// Waits until a request or its answer is held; returns the first line of the request.
+    /// Waits until a request or its answer is held back; returns the first line of the request.
     ///
     /// # Panics
     /// Panics if this takes minutes.
@@ -181,7 +182,7 @@ fn chunked(stream: &mut impl BufRead) -> Result<Vec<u8>> {
     }
 }
 
-/// Returns a certificate for a host that is valid until a year, and the PEM of its issuer.
+/// Returns a certificate for a host that is valid until the given year, and the certificate of its issuer in PEM.
 ///
 /// # Panics
 /// Panics if the host is not a name or address.

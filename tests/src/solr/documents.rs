@@ -1,19 +1,19 @@
-//! Converts MARC 21 records to documents in the same way as the indexers of VuFind and Blacklight: it determines the subfields of
-//! each field, with or without the punctuation of the record.
+//! Converts MARC 21 records to documents in the same way as the indexers of VuFind and Blacklight. The tables list the subfields
+//! that each field is filled from; the punctuation of the record is kept or removed, depending on the field.
 
 use serde_json::{Map, Value, json};
 use z3950_marc::{Field, MarcRecord, iso2709, language, marcjson, marcxml};
 
-/// The format of the record in a document.
+/// The format in which a document contains the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordForm {
     /// ISO 2709.
     Iso2709,
-    /// ISO 2709 whose separators are written `#29;`, `#30;` and `#31;`.
+    /// ISO 2709, with separators written as `#29;`, `#30;` and `#31;`.
     Escaped,
     /// MARCXML.
     Xml,
-    /// A collection of one record in MARCXML.
+    /// A MARCXML collection that consists of one record.
     Collection,
     /// MARC-in-JSON.
     Json,
@@ -51,8 +51,8 @@ impl RecordForm {
     }
 }
 
-/// The places of the values of VuFind's fields: a tag and the codes of subfields, which are joined by spaces; without
-/// codes, all subfields.
+/// The places from which VuFind's fields are filled: a tag and the codes of subfields, whose values are joined by spaces. If no
+/// codes are given, all subfields are used.
 const VUFIND: [(&str, &str); 28] = [
     ("author", "100abcd"),
     ("author2", "700abcd"),
@@ -96,7 +96,7 @@ const VUFIND: [(&str, &str); 28] = [
     ("building", "852b"),
 ];
 
-/// Fields that have only one value.
+/// The fields of VuFind that have only one value.
 const OF_VUFIND_ONCE: [(&str, &str); 6] = [
     ("title", "245ab"),
     ("title_short", "245a"),
@@ -106,7 +106,7 @@ const OF_VUFIND_ONCE: [(&str, &str); 6] = [
     ("lccn", "010a"),
 ];
 
-/// The places of the values of Blacklight's fields.
+/// The places from which Blacklight's fields are filled.
 const BLACKLIGHT: [(&str, &str); 7] = [
     (
         "title_addl_tsim",
@@ -235,7 +235,7 @@ fn common(record: &MarcRecord) -> Map<String, Value> {
     document
 }
 
-/// Sets a field; repeated values are left out, as VuFind and Blacklight do.
+/// Sets the values of a field. Repeated values are left out, as VuFind and Blacklight do.
 fn set(document: &mut Map<String, Value>, field: &str, values: Vec<String>) {
     let mut kept: Vec<String> = Vec::new();
     for value in values {
@@ -254,7 +254,7 @@ fn set_first(document: &mut Map<String, Value>, field: &str, values: Vec<String>
     }
 }
 
-/// Returns the values in places such as `245ab 130`, one for each field that has any of the subfields.
+/// Returns the values at places such as `245ab 130`. Each field with any of these subfields has one value.
 fn values(record: &MarcRecord, places: &str) -> Vec<String> {
     let mut found = Vec::new();
     for place in places.split(' ') {
@@ -336,12 +336,12 @@ fn sortable(author: &str) -> String {
     trimmed(author).to_lowercase()
 }
 
-/// Returns a value without the ISBD punctuation after it.
+/// Returns a value without the ISBD punctuation at its end.
 fn trimmed(value: &str) -> &str {
     value.trim_end_matches([' ', ',', '/', ';', ':', '.'])
 }
 
-/// Returns the digits of an ISBN in both lengths, without the text after it.
+/// Returns an ISBN with 10 and with 13 digits, without the text after it.
 fn both_isbns(text: &str) -> Vec<String> {
     let number = text.split(' ').next().unwrap_or_default();
     match z3950_marc::standard_number::Isbn::parse(number) {

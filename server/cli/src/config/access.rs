@@ -1,4 +1,4 @@
-//! The offer and the users: `[offer]` and `[access]`.
+//! The settings for Init and for users: `[offer]` and `[access]`.
 
 use toml::de::DeValue;
 use z3950_asn1::apdu::{Options, ProtocolVersion};
@@ -11,7 +11,7 @@ use super::section::{Value, any_text, flag, number, string, text};
 use super::setting::settings;
 use super::{Config, LISTENERS};
 
-/// What Init grants by default: what the library does, but lenient with clients.
+/// Returns the default offer: that of the library, but more lenient with clients.
 pub(super) fn offer() -> Offer {
     let mut offer = Offer::default();
     offer.strict_element_sets = false;

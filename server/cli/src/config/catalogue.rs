@@ -19,7 +19,7 @@ pub(crate) struct CatalogueSettings {
     pub(crate) ca: Option<PathBuf>,
     /// The file with a name and password, or an API key.
     pub(crate) credentials: Option<PathBuf>,
-    /// The line number of the engine's address in the settings file, for errors about an index that does not fit the map.
+    /// The line of the engine's address in the settings file, from 1, for errors about an index that does not fit the map.
     pub(crate) line: usize,
 }
 
@@ -41,7 +41,7 @@ settings! {
 /// The keys of a `[[database]]` table that are only valid for indexes that this program creates.
 const OWN: [&str; 6] = ["docid", "shards", "replicas", "sort", "facets", "scan"];
 
-/// Reads the setting for the map of a catalogue: the name of a built-in map, or a file.
+/// Reads the setting that names the map of a catalogue: a built-in map or a file.
 fn map(value: &Value<'_>, table: &mut DatabaseTable) {
     let names: Vec<&str> = CatalogueMap::names().collect();
     table.map = value.parse(|text| {
@@ -58,7 +58,7 @@ fn map(value: &Value<'_>, table: &mut DatabaseTable) {
     });
 }
 
-/// Returns the settings of a database with a map, and notes an error for each key that does not belong to it.
+/// Returns the settings of a database with a map. Notes an error for each key that such a database cannot have.
 pub(super) fn read(
     section: &Section<'_>,
     table: &DatabaseTable,

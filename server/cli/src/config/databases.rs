@@ -88,7 +88,7 @@ pub(super) fn read(top: &Section<'_>, config: &mut Config) {
     });
 }
 
-/// The command-line options for databases other than their files; there, a database may also have no name.
+/// The command-line options for databases other than their files; on the command line, a database need not have a name.
 #[derive(Debug, Default)]
 pub(crate) struct GivenDatabases {
     pub(super) saves: Vec<NamedFile>,
@@ -96,8 +96,8 @@ pub(crate) struct GivenDatabases {
 }
 
 impl Config {
-    /// Replaces databases by those with the same names on the command line, whose files are `files`, and applies the other
-    /// options for databases.
+    /// Replaces databases by the databases with the same names on the command line, whose files are `files`, and applies the
+    /// other options for databases.
     pub(crate) fn replace_databases(&mut self, files: Vec<NamedFile>) {
         let given = mem::take(&mut self.given_databases);
         let names = files.iter().map(|named| named.name.to_lowercase());

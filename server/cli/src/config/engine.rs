@@ -44,7 +44,7 @@ settings! {
     }
 }
 
-/// The maximum time limit for an answer that can be set.
+/// The maximum value of the setting for the time limit of an answer.
 const LONGEST: Duration = Duration::from_secs(3600);
 
 /// Notes an error for each number that is too large. The engine does not create an index with more shards.
@@ -61,7 +61,7 @@ fn note_large(section: &Section<'_>, options: &ClusterOptions) {
     }
 }
 
-/// Returns whether the database is in a search engine, and notes an error for each key that does not belong to it.
+/// Returns whether the database is in a search engine. Notes an error for each key that contradicts this.
 pub(super) fn is_chosen(section: &Section<'_>, table: &DatabaseTable) -> bool {
     if !section.has("engine") {
         note_keys_of(section, &ENGINE, "an engine");
@@ -234,7 +234,7 @@ mod tests {
         }
     }
 
-    /// If the address of a database is wrong, no further errors are reported for this database.
+    /// If the address of a database is invalid, no further errors are reported for this database.
     #[test]
     fn audit_r_l1_a_database_without_an_address_is_left_out() {
         for map in ["", "catalogue = \"koha\"\n"] {

@@ -1,4 +1,4 @@
-//! The settings given on the command line. Each setting that declares an option can be given there.
+//! The settings given on the command line. Every setting whose description declares an option can be given there.
 
 use std::mem;
 use std::path::PathBuf;
@@ -101,7 +101,7 @@ impl GivenSettings {
         self.0.value_source(option) == Some(ValueSource::CommandLine)
     }
 
-    /// Returns the databases with their files.
+    /// Returns the databases named by options, with their files.
     pub(crate) fn databases(&self) -> Vec<NamedFile> {
         // The option's parser has already refused invalid text.
         let texts = self.texts("database");
@@ -114,7 +114,7 @@ impl GivenSettings {
         texts.flatten().map(String::as_str)
     }
 
-    /// Sets the fields of the settings that are given on the command line.
+    /// Sets the fields of `config` for the settings that are given on the command line.
     pub(crate) fn apply(&self, config: &mut Config) {
         for setting in settings() {
             self.apply_one(setting, config);

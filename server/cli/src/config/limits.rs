@@ -105,7 +105,7 @@ pub(super) fn read(config: &mut Config, value: &Value<'_>) {
     });
 }
 
-/// Refuses message sizes that are larger than the memory of a session.
+/// Notes an error for each message size that is larger than the memory of a session.
 fn refuse_too_large(section: &Section<'_>, config: &Config) {
     let limits = &config.limits;
     let most = limits.session_octets;

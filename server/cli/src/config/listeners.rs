@@ -1,4 +1,4 @@
-//! Listeners: `listen`, and `[[listener]]` tables for TLS and for those without HTTP.
+//! The listeners: the setting `listen`, and `[[listener]]` tables for listeners with TLS or without HTTP.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -89,7 +89,7 @@ impl From<ListenAddress> for ListenerConfig {
 /// The address to listen on by default.
 const ADDRESS: &str = "127.0.0.1:2100";
 
-/// An address of the command line, with or without TLS.
+/// An address to listen on that is given on the command line, with or without TLS.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Listen {
     place: ListenAddress,

@@ -128,14 +128,14 @@ fn of_type(value: &Value<'_>, profile: &mut Profile, attribute_type: i64) {
     });
 }
 
-/// Chooses the profile with a name.
+/// Sets the profile to the predefined profile with this name.
 pub(super) fn choose(config: &mut Config, name: &str) -> Result<(), String> {
     let known = || format!("known profiles: {}", Profile::NAMES.join(", "));
     config.profile = Profile::by_name(name).ok_or_else(known)?;
     Ok(())
 }
 
-/// Adds the `[[index]]` tables to the default indexes; an index of an existing name is replaced.
+/// Adds the `[[index]]` tables to the default indexes. A table with the name of an existing index replaces this index.
 pub(super) fn indexes(value: &Value<'_>, points: &mut AccessPoints) {
     value.tables(|section| {
         let mut index = (INDEX.default)();

@@ -53,7 +53,8 @@ impl<'a> Section<'a> {
         self.value(key).is_some()
     }
 
-    /// Returns the value of a key that may be given by one of its other names. More than one name is noted as an error.
+    /// Returns the value of a key, which may be given under one of its other names. If more than one of its names is present,
+    /// notes an error.
     pub(super) fn value_of(
         &self,
         key: &'static str,

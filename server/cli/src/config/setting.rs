@@ -1,6 +1,7 @@
-//! The descriptions of settings. A description has the setting's key in the settings file, its explanation, the field for its
-//! value, and its option on the command line, if it has one. Each setting is described once, with [`settings!`]. The descriptions
-//! are used to read the file ([`Section::fill`]), to print the template ([`Printed`]), and to make options ([`GivenSettings`]).
+//! The descriptions of settings. A description consists of the setting's key in the settings file, its explanation, the field for
+//! its value, and its command-line option, if it has one. Each setting is described once, with [`settings!`]. The descriptions
+//! are used to read the file ([`Section::fill`]), to print the template ([`Printed`]), and to create the command-line options
+//! ([`GivenSettings`]).
 //!
 //! [`Section::fill`]: section::Section::fill
 //! [`GivenSettings`]: super::GivenSettings
@@ -33,8 +34,8 @@ pub(super) struct Setting<T: 'static> {
     /// The explanation of the setting, as lines.
     pub(super) lines: &'static [&'static str],
     pub(super) field: SettingField<T>,
-    /// The command-line options of the setting. One that takes the value of the key has the name of the key, or for a flag that sets
-    /// the value to false, the key after `no-`.
+    /// The command-line options of the setting. An option that takes the value of the key has the name of the key. A flag that
+    /// sets the value to false has the name of the key with the prefix `no-`.
     pub(super) options: &'static [SettingOption<T>],
 }
 
@@ -47,15 +48,15 @@ pub(super) struct SettingOption<T: 'static> {
     pub(super) heading: &'static str,
     /// Whether `-h` shows the option.
     pub(super) is_usual: bool,
-    /// Other names, apart from those of the key.
+    /// Other names of the option, in addition to the other names of the key.
     pub(super) aliases: &'static [&'static str],
-    /// The option that has to be given too.
+    /// Another option that must be given together with this one.
     pub(super) requires: Option<&'static str>,
-    /// The help; empty if it is the explanation of the setting.
+    /// The help text; empty to use the explanation of the setting.
     pub(super) help: &'static str,
-    /// The values that are completed.
+    /// The possible values that shell completion offers.
     pub(super) values: &'static [&'static str],
-    /// The field that the option sets, if it is not the value of the key.
+    /// The field that the option sets; `None` for the field of the setting.
     pub(super) own: Option<SettingField<T>>,
 }
 
@@ -94,7 +95,7 @@ pub(super) enum SettingField<T: 'static> {
     Other(fn(&mut T, &Value<'_>)),
     /// A value of any other kind whose key must be present in the table.
     Required(fn(&mut T, &Value<'_>)),
-    /// A table, or a list of tables, with the tables that the template shows for it.
+    /// A table, or a list of tables, and the descriptions of the tables that the template shows for it.
     Tables(&'static [&'static dyn Printed], fn(&mut T, &Value<'_>)),
 }
 
@@ -200,7 +201,7 @@ impl<T> SettingField<T> {
 }
 
 impl<T> Setting<T> {
-    /// Sets the field to a value from the file. Errors in the value are noted.
+    /// Sets the field to a value from the file. Notes errors in the value.
     pub(super) fn read(&self, value: &Value<'_>, into: &mut T) {
         match self.field {
             SettingField::Flag(field) => value.set("true or false", flag, field(into)),
@@ -254,7 +255,7 @@ impl<T> Setting<T> {
 }
 
 impl section::Section<'_> {
-    /// Sets the fields of `into` in the order in which `tables` describe them. A key that several tables describe is read once.
+    /// Sets the fields of `into` in the order of their descriptions in `tables`. A key that several tables describe is read once.
     /// Unknown keys and missing required keys are noted.
     pub(super) fn fill<T>(&self, tables: &[&Table<T>], into: &mut T) {
         let (mut known, mut aliases) = (BTreeSet::new(), BTreeSet::<&str>::new());

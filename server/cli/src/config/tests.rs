@@ -18,7 +18,8 @@ fn parse(text: &str) -> Config {
     Config::parse(text, Path::new("/etc")).unwrap_or_else(|errors| panic!("{text}: {errors:?}"))
 }
 
-/// Returns the template with all commented-out settings enabled. An explanation has a space after the `#`, a setting does not.
+/// Returns the template with all commented-out settings enabled. Explanations begin with `#` and a space; settings begin with `#`
+/// without a space.
 fn uncommented() -> String {
     let template = template();
     let lines = template.lines().map(|line| match line.strip_prefix('#') {
@@ -144,7 +145,7 @@ fn the_template_is_read_with_every_setting() {
 /// Keys by the kind of their table; all `[profile.…]` tables are of one kind.
 type Keys = BTreeMap<String, BTreeSet<String>>;
 
-/// Returns the kind of the table with this header, and the table's key in the table above it.
+/// Returns the kind of the table with this header, the kind of the table above it, and the table's key in the table above it.
 fn kind(header: &str) -> (String, String, String) {
     let name = header.trim_matches(['[', ']']);
     match name.rsplit_once('.') {

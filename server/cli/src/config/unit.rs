@@ -23,7 +23,7 @@ pub(super) enum Unit {
 /// The value that means there is no time limit.
 const NEVER: u64 = u64::MAX;
 
-/// The shortest time that settings may have, in nanoseconds.
+/// The minimum value of most settings for times, in nanoseconds.
 pub(super) const MILLISECOND: u64 = 1_000_000;
 
 impl Unit {
@@ -62,7 +62,7 @@ impl Unit {
         }
     }
 
-    /// Formats a number as in the settings file, in the largest unit that divides it.
+    /// Formats a number in the notation of the settings file, in the largest unit that divides it.
     pub(super) fn shown(self, number: u64) -> String {
         let units: &[(u64, &str)] = match self {
             Self::Count => &[],
@@ -99,7 +99,7 @@ impl Unit {
         }
     }
 
-    /// Returns the sentence on the default of an option for its help.
+    /// Returns the sentence about the default value for the help of an option.
     pub(super) fn help(self, default: Option<u64>) -> String {
         let seconds = Duration::from_nanos(default.unwrap_or_default()).as_secs_f64();
         match (self, default) {

@@ -1,4 +1,4 @@
-//! `z3950d engine-create`: the index of a database, without records.
+//! `z3950d engine-create`: creates the index of a database, without records.
 
 use std::io::{self, Write};
 
@@ -10,7 +10,7 @@ use crate::args::CreateArguments;
 use crate::config::ClusterSettings;
 use crate::failure::{Exit, Failure, note};
 
-/// Creates the index, or prints its description.
+/// Creates the index, or prints the description of the index to be created.
 pub(super) fn run(
     arguments: &CreateArguments,
     index: &ClusterIndex,

@@ -28,7 +28,7 @@ struct LoadRun<'a> {
     /// The docid field that each record must have; `None` if records without docid are loaded too.
     required: Option<DocidField>,
     bar: LoadBar,
-    /// Closed by the first signal to stop; `None` before the load begins.
+    /// A receiver that is closed by the first signal to stop; `None` before the load begins.
     stop: Option<oneshot::Receiver<()>>,
     sums: LoadSums,
 }
@@ -62,8 +62,8 @@ pub(super) fn run(
 }
 
 impl LoadRun<'_> {
-    /// Loads the files, continuing after the part that an earlier load has done. All files are opened before anything is sent, so
-    /// that a missing file is reported at once.
+    /// Loads the files, continuing after the part that an earlier load has completed. All files are opened before anything is
+    /// sent, so that a missing file is reported at once.
     fn whole(&mut self, options: &ClusterOptions, layout: u64) -> Result<(), Failure> {
         let LoadArguments {
             files,
@@ -197,7 +197,8 @@ impl LoadRun<'_> {
         })
     }
 
-    /// Ends a reload: the new index replaces the old one, is kept so that the reload can continue, or is deleted.
+    /// Ends a reload. Depending on the result, the new index replaces the old one, is kept so that the reload can be continued,
+    /// or is deleted.
     fn end_reload(&mut self, load: IndexLoad, is_loaded: bool) -> Result<(), Failure> {
         let can_go_on = self.arguments.state.is_some();
         let mut is_kept = can_go_on && !(load.is_new() && self.sums.loaded == 0);
@@ -290,7 +291,8 @@ impl LoadRun<'_> {
     }
 }
 
-/// Replaces the old index by the one that a reload has filled; `None` if the new index has no records.
+/// Replaces the old index by the one that a reload has filled, and returns the old index; returns `None` if the new index has no
+/// records.
 async fn replace(load: &IndexLoad) -> Result<Option<ReplacedIndex>, IndexError> {
     let count = load.count().await?;
     if count == 0 {
@@ -312,7 +314,7 @@ fn refused(error: &IndexError) -> Failure {
     }
 }
 
-/// Returns the first failure, with the messages of both.
+/// Combines two results. If both failed, returns the first failure with the messages of both.
 fn both(one: Result<(), Failure>, other: Result<(), Failure>) -> Result<(), Failure> {
     match (one, other) {
         (Err(one), Err(other)) => Err(Failure {

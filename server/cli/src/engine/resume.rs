@@ -1,5 +1,5 @@
-//! The file of `--state`. Its first line has the action of the load and the fingerprint of the indexes. A further line for each
-//! input file has the number of loaded records, or `all`, and the file's size, modification time and name.
+//! The file of `--state`. Its first line contains the action of the load and the fingerprint of the indexes. Each input file has
+//! a further line, which contains the number of loaded records, or `all`, and the file's size, modification time and name.
 //!
 //! ```text
 //! load books-1 XpCGMgzNRzCcqWAxkP1sKg indexes 05e1b5c3d4f60718
@@ -21,9 +21,9 @@ use crate::failure::Failure;
 /// The progress of a load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct LoadProgress {
-    /// The number of files that are completely loaded.
+    /// The number of files that have been loaded completely.
     pub(super) files: usize,
-    /// The number of records of the next file that are loaded.
+    /// The number of records of the next file that have been loaded.
     pub(super) records: u64,
 }
 
@@ -38,7 +38,7 @@ impl LoadCourse {
     /// Saves the progress.
     ///
     /// # Errors
-    /// The file cannot be written. It then keeps the progress saved before.
+    /// The file cannot be written. In this case, it keeps the progress that was saved before.
     pub(super) fn note(&mut self, progress: LoadProgress) -> Result<(), Failure> {
         if let Some(file) = &self.file {
             file.write(progress)?;
@@ -48,7 +48,7 @@ impl LoadCourse {
     }
 }
 
-/// The task of a load: action, indexes and files. A saved progress is only valid for an equal task.
+/// The task of a load: its action, indexes and files. Saved progress is only valid for a load with the same task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LoadTask {
     /// The action, such as `load`, with the index.
@@ -58,13 +58,13 @@ pub(super) struct LoadTask {
 }
 
 impl LoadTask {
-    /// Returns the fingerprint of the indexes in its written form.
+    /// Returns the fingerprint of the indexes as text.
     fn indexes(&self) -> String {
         format!("{:016x}", self.layout)
     }
 }
 
-/// The file of `--state`, locked so that only one load at a time uses it, and what it has.
+/// The file of `--state`, locked so that only one load uses it at a time, and its contents.
 #[derive(Debug)]
 pub(super) struct SavedState {
     lock: Lock,
@@ -148,7 +148,7 @@ impl SavedState {
         Some(action)
     }
 
-    /// Forgets the earlier load.
+    /// Discards the progress of the earlier load.
     pub(super) fn clear(&mut self) {
         self.text.clear();
     }
@@ -171,7 +171,7 @@ impl SavedState {
 }
 
 impl ResumeFile {
-    /// Parses the progress, if the file belongs to the same load. The load may have further input files at the end.
+    /// Parses the progress, if the file belongs to the same load. The current load may have additional input files at the end.
     ///
     /// # Errors
     /// The reason why the file belongs to another load.
@@ -235,7 +235,7 @@ impl ResumeFile {
     }
 }
 
-/// Returns the action and the fingerprint in the first line of a file; `None` if it is not that of a load.
+/// Returns the action and the fingerprint in the first line of a file; `None` if the line was not written by a load.
 fn header(text: &str) -> Option<(&str, &str)> {
     let (action, indexes) = text.lines().next()?.rsplit_once(INDEXES)?;
     let (verb, _) = action.split_once(' ')?;

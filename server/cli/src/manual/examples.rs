@@ -1,5 +1,5 @@
-//! Examples for the help and the manual pages. A test creates the files that the examples name, and runs every example that serves or
-//! checks.
+//! Examples for the help and the manual pages. A test creates the files that the examples name, and runs every example that
+//! starts a server or checks settings.
 
 use z3950_help::Examples;
 

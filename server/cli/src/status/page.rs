@@ -193,8 +193,8 @@ impl Status {
         page.single(families::KEPT_LIMIT_BYTES, octets.limit);
     }
 
-    /// Requests the numbers of records in search engines, unless this was done in the last minute, and waits a short
-    /// time for them.
+    /// Requests the numbers of records in search engines, unless they were requested in the last minute, and waits a short time
+    /// for them.
     pub(crate) async fn count_records(&self) {
         let clusters = lock(&self.clusters).clone();
         let catalogues = lock(&self.catalogues).clone();
@@ -207,7 +207,7 @@ impl Status {
         let _ = timeout(COUNT_TIME, counts).await;
     }
 
-    /// Adds the number of records of each database whose number is known.
+    /// Adds the number of records of each database, if the number is known.
     fn of_records(&self, page: &mut Page) {
         let own = self.backend.iter().flat_map(|backend| backend.databases());
         let own = own.filter_map(|one| Some((one.name, u64::try_from(one.records?).ok()?)));
@@ -256,7 +256,7 @@ fn of_jobs(backend: &MemoryBackend, page: &mut Page) {
     of_journals(&backend.journals(), page);
 }
 
-/// Adds the samples of targets. Only the targets in the settings have samples, which limits their number.
+/// Adds the samples of targets. Only targets that are named in the settings have samples, which limits the number of samples.
 fn of_targets(remotes: &[Arc<RemoteDatabase>], page: &mut Page) {
     let counts = remotes.iter().flat_map(|remote| {
         let name = &*remote.options().name;
@@ -284,7 +284,7 @@ fn of_targets(remotes: &[Arc<RemoteDatabase>], page: &mut Page) {
     }
 }
 
-/// Adds the samples of the engines' servers. Only the servers in the settings have samples.
+/// Adds the samples of the engines' servers. Only servers that are named in the settings have samples.
 fn of_engines(
     clusters: &[Arc<ClusterDatabase>],
     catalogues: &[Arc<CatalogueDatabase>],
@@ -354,12 +354,12 @@ fn resident_octets() -> Option<u64> {
     Some(kib * 1024)
 }
 
-/// Lines in Prometheus' text format.
+/// A page in Prometheus' text format.
 #[derive(Default)]
 struct Page(String);
 
 impl Page {
-    /// Begins a family of samples.
+    /// Begins a family of samples, with its help and type.
     fn family(&mut self, family: Family) {
         let Family { name, kind, help } = family;
         // Writing to a String cannot fail.

@@ -1,4 +1,4 @@
-//! Runs `z3950d` for tests: the program, its files, and a simple client.
+//! Runs `z3950d` for tests: starts the program, creates its files, and provides a simple client.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -32,7 +32,7 @@ pub(crate) fn ran(arguments: &[&str]) -> Output {
 /// A running `z3950d`, killed when the value is dropped.
 pub(crate) struct Daemon {
     pub(crate) child: Child,
-    /// The address on which the program says that it listens.
+    /// The address that the program has printed as the address it listens on.
     pub(crate) listening: String,
 }
 
@@ -41,14 +41,14 @@ impl Daemon {
         Self::telling(arguments, Stdio::null())
     }
 
-    /// Like [`Daemon::start`], with another destination for standard error.
+    /// Starts the program like [`Daemon::start`], with another destination for standard error.
     pub(crate) fn telling(arguments: &[&str], stderr: Stdio) -> Self {
         let mut command = program();
         command.args(arguments);
         Self::of(command, stderr)
     }
 
-    /// Starts the program by a given command.
+    /// Starts the program with the given command.
     pub(crate) fn of(mut command: Command, stderr: Stdio) -> Self {
         let mut child = command
             .stdin(Stdio::null())
@@ -66,7 +66,7 @@ impl Daemon {
         }
     }
 
-    /// Starts the program; returns it with the lines that it writes to standard error.
+    /// Starts the program; returns it together with the lines that it writes to standard error.
     pub(crate) fn heard(arguments: &[&str]) -> (Self, Words) {
         let mut daemon = Self::telling(arguments, Stdio::piped());
         let stderr = daemon.child.stderr.take().expect("piped");
@@ -118,7 +118,7 @@ impl Words {
         Self(lines)
     }
 
-    /// Returns the lines up to and including the first that contains `end`.
+    /// Returns the lines up to and including the first line that contains `end`.
     pub(crate) fn until(&self, end: &str) -> Vec<String> {
         let mut lines = Vec::new();
         loop {

@@ -1,5 +1,5 @@
-//! Tests of the texts of `z3950d`: manual page, completions, and the messages if it refuses to start. The examples in its help
-//! are run by `tests/tests/command/examples.rs`.
+//! Tests of the texts of `z3950d`: manual page, completions, and the messages that it prints when it refuses to start. The
+//! examples in its help are run by `tests/tests/command/examples.rs`.
 
 use std::fs;
 

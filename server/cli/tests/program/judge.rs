@@ -85,7 +85,7 @@ fn messages_of_clients_are_judged_at_the_end() {
     );
 }
 
-/// The page searches in a session of the server with itself, which is not a client's session.
+/// The page runs its search in a session of the server with itself, which is not a client's session.
 #[test]
 fn the_sessions_of_the_page_are_not_judged() {
     let folder = Folder::new();
@@ -115,7 +115,7 @@ fn the_sessions_of_the_page_are_not_judged() {
     );
 }
 
-/// The Close arrives after the server has ended the session, and must still be written down.
+/// The Close arrives after the server has ended the session, and must still be recorded.
 #[test]
 fn the_last_close_is_in_the_transcript_and_in_the_report() {
     let folder = Folder::new();
@@ -147,8 +147,8 @@ fn the_last_close_is_in_the_transcript_and_in_the_report() {
     assert!(passed.contains(&"close.answered".into()), "{report:#}");
 }
 
-/// The file of a report is reserved at the start, but only begun when the report is written. Therefore a server that is killed
-/// does not leave part of a report.
+/// The file of a report is reserved at the start, but only begun when the report is written. Therefore, a server that is killed
+/// does not leave an incomplete report.
 #[test]
 fn a_report_that_is_not_written_leaves_nothing() {
     let folder = Folder::new();

@@ -18,7 +18,7 @@ fn limited(limit: u32, database: &str) -> Command {
     command
 }
 
-/// Makes a file `octets` long without writing data (a sparse file).
+/// Extends a file to a length of `octets` without writing data (a sparse file).
 fn lengthen(path: &Path, octets: u64) {
     let file = File::options().write(true).open(path);
     file.and_then(|file| file.set_len(octets)).expect("longer");

@@ -78,7 +78,7 @@ files = \"books.mrk\"
 access = \"access.log\"
 ";
 
-/// Starts a server with TLS, a database and a settings file, all of which a test can damage.
+/// Starts a server with TLS, a database and a settings file. The tests can damage the files of each.
 fn server() -> (Folder, Daemon, Words) {
     let folder = Folder::new();
     folder.write("books.mrk", ONE);
@@ -231,8 +231,8 @@ fn a_reload_applies_all_settings_that_can_change() {
     assert_eq!(daemon.hits("books", "@attr 1=4 one"), 2);
 }
 
-/// Damage that existed at the start prevents neither reloads nor the rotation of logs; a refused reload does not prevent the
-/// rotation of logs either.
+/// Damage that existed when the server started prevents neither reloads nor the rotation of logs. A refused reload does not
+/// prevent the rotation of logs either.
 #[test]
 fn logs_follow_their_files_whatever_a_reload_does() {
     let folder = Folder::new();

@@ -1,4 +1,4 @@
-//! Tests of the start and end of the program, and of its messages to the service manager.
+//! Tests of starting and stopping the program, and of its messages to the service manager.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -100,7 +100,7 @@ fn a_certificate_that_is_not_valid_yet_is_reported() {
     );
 }
 
-/// After the saved file is removed, its updates are not in any file.
+/// After the saved file has been removed, no file contains its updates.
 #[test]
 fn a_removed_saved_file_is_reported_at_the_end() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -158,7 +158,7 @@ fn an_update_on_a_full_disk_is_refused_for_now() {
     assert_eq!(daemon.hits("x", "@attr 1=4 one"), 0);
 }
 
-/// The first update goes to the journal like later ones, so the file stays as it was written at the start.
+/// The first update goes to the journal, like later updates, so the file stays as it was written at the start.
 #[test]
 fn a_new_saved_file_is_written_at_the_start() {
     let folder = Folder::new();
@@ -203,7 +203,7 @@ fn a_new_saved_file_is_written_at_the_start() {
     assert_eq!(daemon.hits("x", "@attr 1=4 one"), 0);
 }
 
-/// Deletes the record `x` of the database `x`; returns the diagnostic if that is refused.
+/// Deletes the record `x` of the database `x`; returns the diagnostic if the server refuses.
 fn updated(daemon: &Daemon) -> Result<(), (i64, String)> {
     let answers = daemon.converse(&[update("x")]);
     let Some(Apdu::ExtendedServicesResponse(answer)) = answers.last() else {
@@ -218,7 +218,7 @@ fn updated(daemon: &Daemon) -> Result<(), (i64, String)> {
     }
 }
 
-/// Tests sockets with a path and abstract sockets.
+/// Tests sockets with a path, and abstract sockets.
 #[test]
 fn the_service_manager_is_notified() {
     let folder = Folder::new();

@@ -1,4 +1,4 @@
-//! Tests of the settings: their check, and the precedence of file and command line.
+//! Tests of settings: the check of settings, and the precedence of the command line over the settings file.
 
 use std::fs;
 
@@ -74,7 +74,7 @@ fn settings_are_checked() {
     assert!(String::from_utf8_lossy(&faults.stdout).contains("delay TIME"));
 }
 
-/// The check at the start matters because otherwise each update would be refused.
+/// The journal is checked at the start, because otherwise each update would be refused later.
 #[test]
 fn a_journal_without_leave_to_write_is_refused_at_the_start() {
     use std::os::unix::fs::PermissionsExt;
@@ -97,7 +97,7 @@ fn a_journal_without_leave_to_write_is_refused_at_the_start() {
     );
 }
 
-/// Covers problems that would make the startup or a later update fail.
+/// Tests problems that would make the startup or a later update fail.
 #[test]
 fn a_check_tries_the_files_to_write() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -203,7 +203,7 @@ fn arguments_take_precedence_over_the_settings_file() {
     assert_eq!(daemon.hits("Default", "@attr 1=1032 b1"), 1);
 }
 
-/// Searches would go to the other server or the engine, so the records in the files could not be found.
+/// Searches would be sent to the other server or the engine, so they would not find the records in the files.
 #[test]
 fn a_database_that_is_elsewhere_has_no_files() {
     let folder = tempfile::tempdir().expect("a folder");

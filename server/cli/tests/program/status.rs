@@ -106,7 +106,7 @@ fn the_status_is_shown_over_http() {
     until("z3950d_kept_bytes 0");
 }
 
-/// Checks that other methods, malformed requests and long heads are refused.
+/// Checks that methods other than GET and HEAD, malformed requests and long heads are refused.
 #[test]
 fn the_status_takes_short_requests_to_read() {
     let arguments = [

@@ -152,7 +152,7 @@ fn a_transcript_is_written_and_replayed() {
     assert_eq!(of_replay.entries[5].octets, recording.entries[5].octets);
 }
 
-/// The check reports the line of everything that is missing or was changed.
+/// The check reports the line of every part that is missing or was changed.
 #[test]
 fn a_check_finds_parts_that_were_cut_out_of_a_recording() {
     let folder = Folder::new();

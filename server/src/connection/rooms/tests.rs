@@ -7,8 +7,8 @@ use super::*;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Returns rooms for this many sessions. A connection is safe for 250 ms without a session, and for a second with an idle
-/// session.
+/// Returns slots for this many sessions. A connection is not closed within its first 250 ms without a session, nor while its
+/// session has been idle for less than a second.
 fn rooms(sessions: usize) -> Rooms {
     Rooms::new(&Limits {
         sessions,
@@ -20,7 +20,7 @@ fn address(text: &str) -> Option<IpAddr> {
     (text != "unix").then(|| text.parse().expect("an address"))
 }
 
-/// Returns the room of a new connection from the address, or the reason for the refusal.
+/// Returns the slot of a new connection from the address, or the reason for the refusal.
 fn enter(rooms: &Rooms, from: &str) -> Result<Room, &'static str> {
     match rooms.enter(address(from)) {
         Entrance::Admitted(room) => Ok(room),

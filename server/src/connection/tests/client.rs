@@ -3,7 +3,7 @@
 use super::*;
 use crate::connection;
 
-/// The client's side of a connection in memory.
+/// A test client that is connected to the server by a pipe in memory.
 pub(super) struct Client {
     pub(super) stream: Framed<DuplexStream, ApduCodec>,
     pub(super) stop: watch::Sender<bool>,

@@ -256,7 +256,7 @@ async fn the_answer_to_a_question_is_a_guess_too() {
     assert_eq!(client.heard().await, "searchResponse");
 }
 
-/// A report would reveal that the search is being performed, and so that the password was right.
+/// A report would reveal that the search is being performed, and therefore that the password is correct.
 #[tokio::test(start_paused = true)]
 async fn no_report_reveals_a_right_password_while_answers_are_withheld() {
     for is_withheld in [false, true] {

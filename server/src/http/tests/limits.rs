@@ -1,4 +1,4 @@
-//! Tests of time limits, rooms, size limits, and the end of the server.
+//! Tests of time limits, connection limits, size limits, and the shutdown of the server.
 
 use z3950_asn1::sru::SruRecord;
 
@@ -265,7 +265,7 @@ async fn octets_are_counted_in_the_budget() {
     }
 }
 
-/// Finds the smallest memory limit of a session with which a request gets this answer.
+/// Checks that `most` is the smallest memory limit of a session, in octets, with which the request succeeds.
 async fn check_octets(target: impl Fn(Limits) -> Target, request: &str, most: usize) {
     for (session_octets, status) in [(most, "200"), (most - 1, "503")] {
         let limits = Limits {

@@ -89,7 +89,7 @@ impl Web for Pages {
     }
 }
 
-/// Searches for `war` in a session of the client's own; returns the result.
+/// Searches for `war` in a session opened by the client, and returns the result.
 async fn found(client: &WebClient) -> String {
     let mut session = Framed::new(client.connect().await, ApduCodec::new(1 << 20));
     let mut answers = Vec::new();

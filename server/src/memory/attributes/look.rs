@@ -40,7 +40,7 @@ pub struct Look<'q> {
 pub enum LookTarget<'q> {
     /// All entries of the index.
     Having(IndexId),
-    /// The exact docid.
+    /// The record with exactly this docid.
     Docid(&'q [u8]),
     /// Entries of a dictionary that match any of the patterns.
     Entries(Terms, Vec<Pattern>),
@@ -61,7 +61,7 @@ impl LookTarget<'_> {
 }
 
 impl Look<'_> {
-    /// Returns the time that compiling a regular expression took; `None` without one.
+    /// Returns the time that compiling a regular expression took; `None` if the lookup has no regular expression.
     pub(in crate::memory) fn compiled_in(&self) -> Option<Duration> {
         match &self.target {
             LookTarget::Entries(_, patterns) => patterns.iter().find_map(Pattern::compiled_in),

@@ -6,7 +6,7 @@ use crate::memory::index::find::{ANY_NUMBER, AT_MOST_ONE, EXACTLY_ONE, MOST_MASK
 use crate::memory::words::words;
 
 impl Pattern {
-    /// Returns the pattern of a word or key, truncated on the left and right if the flags say so.
+    /// Returns the pattern of a word or key; `left` and `right` tell on which sides it is truncated.
     pub(super) fn open(text: String, left: bool, right: bool) -> Self {
         match (left, right) {
             (false, false) => Self::Exact(text),
@@ -51,7 +51,7 @@ pub(super) fn masked_key(text: &str, mask: Mask) -> Option<Pattern> {
     wanted(&words(&stand_ins(text, mask)).concat())
 }
 
-/// Returns a text with placeholders for its masks.
+/// Returns a text in which the mask characters are replaced by placeholders.
 pub(super) fn stand_ins(text: &str, mask: Mask) -> String {
     let mut replaced = String::with_capacity(text.len());
     let mut characters = text.chars().peekable();

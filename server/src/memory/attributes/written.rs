@@ -59,7 +59,7 @@ impl<'q> WrittenTerm<'q> {
         })
     }
 
-    /// Returns the index.
+    /// Returns the index that the Use attribute selects.
     pub fn index(&self) -> IndexId {
         self.attributes.index
     }
@@ -99,10 +99,10 @@ impl<'q> WrittenTerm<'q> {
         }
     }
 
-    /// Returns the order of the words of a text, and the edges of an entry that they touch.
+    /// Returns the order of the words of a text, and the edges of the entry at which they must be.
     ///
     /// # Errors
-    /// 123 for a list of words that has to touch an edge.
+    /// Condition 123 for a list of words that must be at an edge of the entry.
     pub fn order(&self) -> Result<WordOrder, Diagnostic> {
         Ok(match (self.edges(), self.attributes.structure) {
             (Some(_), Some(DOCUMENT_TEXT)) => return Err(self.contradiction(bib1::STRUCTURE)),
@@ -115,8 +115,8 @@ impl<'q> WrittenTerm<'q> {
         })
     }
 
-    /// Returns the edges of the entry that the phrase must touch, as required by position, structure or completeness; `None` if
-    /// the words need not be a phrase. A truncated end of the term does not touch an edge.
+    /// Returns the edges of the entry at which the phrase must begin or end, as required by position, structure or completeness;
+    /// `None` if the words need not be a phrase. A truncated end of the term need not be at an edge.
     pub fn edges(&self) -> Option<Edges> {
         let TermAttributes {
             position,
@@ -176,7 +176,7 @@ impl<'q> WrittenTerm<'q> {
     /// Returns the relation if it is an order relation, such as less than; it cannot be combined with truncation.
     ///
     /// # Errors
-    /// 123 with truncation.
+    /// Condition 123 if the term is also truncated.
     pub(super) fn comparison(&self) -> Result<Option<i64>, Diagnostic> {
         let relation = self.attributes.relation;
         if !matches!(relation, LESS | LESS_OR_EQUAL | GREATER_OR_EQUAL | GREATER) {
@@ -192,7 +192,7 @@ impl<'q> WrittenTerm<'q> {
     /// after the last entry that equals the bound, if several entries do.
     ///
     /// # Errors
-    /// 123 with truncation.
+    /// Condition 123 if the term is also truncated.
     pub fn range(&self, bound: &str, end: Option<&str>) -> Result<Option<TextRange>, Diagnostic> {
         let relation = self.comparison()?;
         Ok(relation.map(|relation| range(relation, bound.to_owned(), end.map(str::to_owned))))
@@ -201,7 +201,7 @@ impl<'q> WrittenTerm<'q> {
     /// Checks that the term has the form that its structure requires.
     ///
     /// # Errors
-    /// 126 if it has another form.
+    /// Condition 126 if it has another form.
     pub fn check_structure(&self) -> Result<(), Diagnostic> {
         if self.attributes.truncation != bib1::TRUNCATION_NONE {
             return Ok(());
@@ -221,7 +221,7 @@ impl<'q> WrittenTerm<'q> {
         if suits { Ok(()) } else { Err(self.illegal()) }
     }
 
-    /// Returns the key of a number, code or date; `None` if the text is not one.
+    /// Returns the key of a number, code or date; `None` if the text cannot be read as one.
     pub fn key(&self) -> Option<String> {
         self.attributes.kind.key(&self.text)
     }

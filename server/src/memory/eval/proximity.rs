@@ -1,4 +1,4 @@
-//! Proximity: words and phrases at some distance in one field (Z39.50-2003 §3.7.2). The unit is the word.
+//! Proximity: words and phrases at a given distance from each other in one field (Z39.50-2003 §3.7.2). The unit is the word.
 //!
 //! Adjacent words have the distance 1. The distance from a phrase is counted from its nearer end; overlapping operands are not in
 //! proximity. Both operands must be in the same occurrence of a field. With the exclusion flag, the result is the records that
@@ -73,8 +73,8 @@ impl Proximity {
 
 /// The number of pairs compared per unit of work.
 const PAIRS_A_UNIT: usize = 16;
-/// The maximum number of spans of an operand, and of all pairs in proximity, which take 12 MiB; a query that needs more fails
-/// with condition 31.
+/// The maximum number of spans of an operand, and of pairs in proximity; this number of spans takes 12 MiB. A query that needs
+/// more fails with condition 31.
 const MOST_SPANS: usize = 1 << 20;
 
 /// A phrase in a record: the positions of its first and last words.
@@ -90,7 +90,7 @@ struct Span {
 pub(super) struct Spans(Vec<Span>);
 
 impl Spans {
-    /// Adds a span for each pair in proximity, from the beginning to the end of the pair; or only one span for each record. Calls
+    /// Adds a span for each pair in proximity, from the beginning to the end of the pair, or a single span for each record. Calls
     /// must be in ascending order of records.
     ///
     /// # Errors
@@ -153,8 +153,8 @@ impl Spans {
         )
     }
 
-    /// Returns the spans of a record, searching from index `from`, which is moved past them. Calls must be in ascending order of
-    /// records.
+    /// Returns the spans of a record, searching from the index `from`, which is advanced past them. Calls must be in ascending
+    /// order of records.
     fn of_record(&self, from: &mut usize, record: RecordNumber) -> &[Span] {
         let rest = self.0.get(*from..).unwrap_or_default();
         let before = rest.iter().take_while(|span| span.record < record).count();
@@ -193,7 +193,7 @@ pub(super) struct Entries<'a> {
 type OfEntry<'f> =
     &'f mut dyn FnMut(RecordNumber, &[Span], &[Span], &mut WorkBudget) -> Result<(), Exhausted>;
 
-/// The number of entry boundaries passed per unit of work.
+/// The number of entry boundaries that are passed per unit of work.
 const BOUNDARIES_A_UNIT: usize = 8;
 
 impl Entries<'_> {

@@ -18,8 +18,8 @@ use crate::memory::profile::Profile;
 pub(in crate::memory) const SUBFIELD_MARK: char = '\u{1f}';
 
 /// The mark before nonfiling characters, such as an article; [`FILED`] is the mark after them. They are NON-SORT BEGIN and END of
-/// ISO 6630, which UNIMARC records contain. In MARC 21, where an indicator has the number of nonfiling characters, the marks are
-/// added.
+/// ISO 6630, which UNIMARC records contain. In MARC 21 records, an indicator gives the number of nonfiling characters, and the
+/// marks are added from it.
 pub(in crate::memory) const NOT_FILED: char = '\u{98}';
 /// The mark after nonfiling characters; see [`NOT_FILED`].
 pub(in crate::memory) const FILED: char = '\u{9c}';
@@ -33,7 +33,7 @@ pub enum EntryKind {
     Key,
 }
 
-/// The rules by which records are indexed and searched: the access points, by number and by field.
+/// The rules by which records are indexed and searched: the access points, and the sources of each.
 #[derive(Debug)]
 pub(in crate::memory) struct Fields {
     pub(in crate::memory) points: AccessPoints,
@@ -113,12 +113,12 @@ impl Fields {
         self.with_keys.contains(index)
     }
 
-    /// Returns those of the given indexes that have complete entries.
+    /// Returns the subset of the given indexes that have complete entries.
     pub(in crate::memory) fn of_keys(&self, indexes: IndexSet) -> IndexSet {
         indexes.intersection(self.with_keys)
     }
 
-    /// Emits every entry of a record with its indexes. The docid comes first, followed by the fields in their order.
+    /// Emits every entry of a record with its indexes. The docid comes first, followed by the fields in the order of the record.
     pub(in crate::memory) fn entries(
         &self,
         record: &MarcRecord,
@@ -302,7 +302,7 @@ impl<'r> Reader<'r, '_> {
         }
     }
 
-    /// Emits the parts of a field. If an index takes several parts, they are joined.
+    /// Emits the parts of a field. If several parts feed the same index, they are joined.
     fn give_parts(&mut self) {
         let parts = std::mem::take(&mut self.parts);
         let mut left = parts
@@ -326,7 +326,7 @@ impl<'r> Reader<'r, '_> {
         self.parts = parts;
     }
 
-    /// Emits texts for indexes that each take all of these texts.
+    /// Emits several texts, each for all of the given indexes.
     fn give_alike<'p>(&mut self, indexes: IndexSet, texts: impl Iterator<Item = &'p str> + Clone) {
         let of_texts = indexes.intersection(self.fields.texts);
         if !of_texts.is_empty() {

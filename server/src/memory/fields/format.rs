@@ -1,4 +1,4 @@
-//! The inverted access points: which subfields of each tag feed which indexes.
+//! The access points arranged by tag: which subfields of each field feed which indexes.
 
 use z3950_marc::Tag;
 
@@ -8,7 +8,7 @@ use super::{AccessPoint, AccessPoints, IndexId, IndexSet, Sources};
 /// The first and the last position, counted from 0.
 pub(super) type Positions = (usize, usize);
 
-/// The rules of one format.
+/// The rules of a MARC format.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Format {
     pub(super) leader: Vec<(Positions, IndexSet)>,
@@ -152,7 +152,7 @@ impl Format {
     }
 }
 
-/// Returns the tags, as numbers, that match a pattern in which X represents any digit.
+/// Returns the tags that match a pattern in which X represents any digit, as numbers.
 fn tags(pattern: [u8; 3]) -> Vec<usize> {
     pattern.iter().fold(vec![0], |tags, digit| {
         let digits = match digit {

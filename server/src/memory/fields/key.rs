@@ -27,7 +27,7 @@ pub enum Kind {
     Code,
     /// Codes of languages, three letters each; several may be concatenated.
     Language,
-    /// Years (`1999`) and days (`19990131`).
+    /// Years (`1999`) and complete dates (`19990131`).
     Date,
     /// Octets that are compared without any conversion: the docid.
     Octets,
@@ -71,8 +71,8 @@ impl Kind {
         }
     }
 
-    /// Emits the keys of a text in a record: the text's words, joined by single spaces; every year in a date; a number with and
-    /// without its prefix. Text that does not fit the kind has no keys.
+    /// Emits the keys of a text in a record: for example every year in a date, or a number with and without its prefix; the key
+    /// of a text is its words, joined by single spaces. Text that does not fit the kind has no keys.
     pub(in crate::memory) fn keys(self, text: &str, emit: &mut dyn FnMut(&str)) {
         match self {
             Self::Date => dates(text, emit),
@@ -128,7 +128,7 @@ fn alphanumeric(text: &str) -> String {
     words(text).concat()
 }
 
-/// Emits every number of a kind in a text; if there is none, emits the fallback for the text.
+/// Emits every number of the given kind in a text; if there is none, emits the fallback key of the text.
 fn every(
     text: &str,
     kind: NumberKind,
@@ -178,8 +178,8 @@ const KNOWN: [NumberKind; 5] = [
     NumberKind::Lccn,
 ];
 
-/// Emits every standard number in a text in its own form, and the letters and digits of the text, with and without a
-/// parenthesized prefix.
+/// Emits every standard number in a text, each in the normal form of its kind, and the letters and digits of the text, with and
+/// without a parenthesized prefix.
 fn standard_keys(text: &str, emit: &mut dyn FnMut(&str)) {
     Kind::Number.keys(text, emit);
     for kind in KNOWN {
@@ -281,8 +281,8 @@ fn dates(text: &str, emit: &mut dyn FnMut(&str)) {
     }
 }
 
-/// Returns the first ISBN in a text (ISO 2108), in its form of 13 digits. An ISBN with a wrong check digit keeps its digits, and
-/// so does a partial ISBN at the beginning of a text. Returns `None` if the text has none.
+/// Returns the first ISBN in a text (ISO 2108), in its form of 13 digits. The digits of an ISBN with a wrong check digit are not
+/// changed, nor are those of a partial ISBN at the beginning of a text. Returns `None` if the text contains no ISBN.
 fn isbn(text: &str) -> Option<String> {
     if let Some(known) = first(NumberKind::Isbn, text) {
         return Some(known);

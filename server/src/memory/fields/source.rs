@@ -40,14 +40,14 @@ pub(super) enum Codes {
     Except(Vec<u8>),
 }
 
-/// The tag that stands for the leader.
+/// The tag that denotes the leader.
 pub(super) const LEADER: [u8; 3] = *b"LDR";
 
 /// The reason why a string does not name a part of a record.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a part of a MARC record such as 245$^ch, 6XX, 650(i2=0)$a or 008/07-10")]
 pub struct SourceError(
-    /// The string.
+    /// The invalid string.
     pub String,
 );
 

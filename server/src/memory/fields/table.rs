@@ -73,7 +73,7 @@ impl Default for AccessPoints {
 }
 
 impl AccessPoints {
-    /// Creates the access points of an index that another program keeps: only `docid` and `any`, without Use values.
+    /// Creates the access points for an index that another program maintains: only `docid` and `any`, without Use values.
     pub fn bare() -> Self {
         let mut points = Self::default();
         points.0.truncate(2);
@@ -116,7 +116,7 @@ impl AccessPoints {
         self.find(|row| row.uses.contains(&value))
     }
 
-    /// Returns the row with this name, or with this name in a query language; case is ignored.
+    /// Returns the row with this name, which may also be the index name of a query language; case is ignored.
     pub fn by_name(&self, name: &str) -> Option<(IndexId, &AccessPoint)> {
         let name = name.to_lowercase();
         self.find(|row| row.name == name).or_else(|| {

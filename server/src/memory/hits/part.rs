@@ -67,7 +67,7 @@ impl<'a> Part<'a> {
         self.len() == 0
     }
 
-    /// Returns the units of work that an operator needs for this part.
+    /// Returns the units of work for applying an operator to this part.
     pub(in crate::memory) fn units(&self) -> usize {
         match self {
             Self::List(list) => 1 + list.len() / RECORDS_A_UNIT,
@@ -99,7 +99,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Returns the records at these positions, from 0.
+    /// Returns the records at these positions, counted from 0.
     pub(in crate::memory) fn at(&self, places: Range<usize>) -> Box<dyn Iterator<Item = u16> + '_> {
         match self {
             Self::List(list) => {
@@ -166,7 +166,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Returns the number of records in both parts.
+    /// Returns the number of records that are in both parts.
     pub(in crate::memory) fn count_in(&self, other: &Part<'_>) -> usize {
         match (self, other) {
             (Self::List(list), other) => list
@@ -365,10 +365,10 @@ fn filtered(list: &[u16], keep: impl Fn(u16) -> bool) -> Vec<u16> {
         .collect()
 }
 
-/// The ratio of lengths from which the longer list is searched instead of scanned.
+/// The ratio of the lengths of two lists from which the longer list is searched instead of scanned.
 const FAR_LONGER: usize = 16;
 
-/// Returns the common elements of two ascending lists.
+/// Returns the elements that two ascending lists have in common.
 pub(in crate::memory) fn common<T: Copy + Ord>(left: &[T], right: &[T]) -> Vec<T> {
     let (short, mut long) = if left.len() <= right.len() {
         (left, right)

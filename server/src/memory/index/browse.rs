@@ -11,10 +11,10 @@ use super::{Exhausted, Index, STRINGS_A_UNIT, Terms, WorkBudget};
 use crate::backend::{ScanTerm, Scanned};
 use crate::memory::hits::{HitSet, Part};
 
-/// A range of terms.
+/// The range of terms to return.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::memory) struct Browse<'a> {
-    /// The index.
+    /// The index whose terms are returned.
     pub(in crate::memory) terms: Terms,
     /// The start term, which need not exist.
     pub(in crate::memory) start: &'a [u8],
@@ -29,7 +29,7 @@ pub(in crate::memory) struct Browse<'a> {
 }
 
 impl Index {
-    /// Returns the terms in this range that occur in any record.
+    /// Returns the terms in this range that occur in at least one of the records.
     ///
     /// # Errors
     /// The work budget is exhausted.
@@ -88,7 +88,7 @@ struct Cursor<'a> {
     dictionary: Dictionary<'a>,
     /// The records in which terms are counted; `None` for all.
     within: Option<&'a Part<'a>>,
-    /// The range of strings not visited yet.
+    /// The range of strings that have not been visited yet.
     left: Range<u32>,
     /// Whether the cursor moves backwards through the strings.
     backwards: bool,
@@ -145,7 +145,7 @@ fn taken(
     Ok(terms)
 }
 
-/// Returns the next term, of all cursors, that occurs in any record, and moves the cursors past it.
+/// Returns the next term, over all cursors, that occurs in at least one record, and moves the cursors past it.
 fn next(cursors: &mut [Cursor<'_>], work: &mut WorkBudget) -> Result<Option<ScanTerm>, Exhausted> {
     let backwards = cursors.first().is_some_and(|cursor| cursor.backwards);
     loop {

@@ -70,7 +70,7 @@ impl Lexicon {
     }
 }
 
-/// Returns the indexes whose texts have any of the lists.
+/// Returns the indexes whose texts contribute to any of the lists.
 fn indexes_of<'a>(lists: impl Iterator<Item = List<'a>>, classes: &[IndexSet]) -> IndexSet {
     let indexes = lists.filter_map(|list| classes.get(usize::from(list.class)));
     indexes.fold(IndexSet::default(), |all, indexes| all.union(*indexes))
@@ -203,7 +203,7 @@ impl<'a> Dictionary<'a> {
         }
     }
 
-    /// Returns how many of the given records have a term.
+    /// Returns the number of the given records that have a term.
     pub(super) fn count_in(&self, term: u32, records: &Part<'_>) -> usize {
         self.part(term).count_in(records)
     }

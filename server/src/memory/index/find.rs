@@ -278,7 +278,7 @@ pub(in crate::memory) fn fits(mask: &str, entry: &str) -> bool {
     reached >> mask.chars().count() == 1
 }
 
-/// Adds to the positions reached in a mask those that can be reached by placeholders for no characters.
+/// Adds the positions of a mask that can be reached from the given positions by letting placeholders match no characters.
 fn past_optional(mask: &str, mut reached: u128) -> u128 {
     for (position, wanted) in mask.chars().enumerate() {
         if matches!(wanted, ANY_NUMBER | AT_MOST_ONE) {

@@ -50,7 +50,7 @@ impl Index {
         self.parts(|segment| records_in(segment, index, words, edges, work))
     }
 
-    /// Returns the positions of a phrase, as those of its first word, in the given records; `None` stands for all records.
+    /// Returns the positions of the first words of a phrase in the given records; `None` means all records.
     ///
     /// # Errors
     /// The work budget is exhausted.
@@ -294,7 +294,8 @@ fn in_class(
     Ok(starts.unwrap_or_default())
 }
 
-/// Returns the positions in several lists, restricted to some records, minus `before`; in ascending order.
+/// Returns the positions in several lists, restricted to the given records, in ascending order; `before` is subtracted from each
+/// position.
 fn places_of<'a>(
     lists: impl Iterator<Item = List<'a>>,
     records: &Part<'_>,
@@ -342,7 +343,7 @@ fn boundaries(
     places_of(lists, records, before, work)
 }
 
-/// Keeps those starts of phrases that have an edge `behind` words later; 0 means an edge before the phrase.
+/// Keeps only the starts of phrases for which an edge is `behind` words later; 0 means an edge before the phrase.
 fn at_edge(
     starts: &mut Vec<u32>,
     dictionary: &Dictionary<'_>,
@@ -379,8 +380,9 @@ fn at_edge(
 
 /// The position of a word.
 ///
-/// Words are numbered from 1 through all texts of a record. If indexes have different parts of a field, each part is a separate
-/// text. Positions are comparable only within a text, where they are consecutive. One position is left out between two texts.
+/// Words are numbered from 1 through all texts of a record. If different parts of a field are in different indexes, each part is
+/// a separate text. Positions are consecutive within a text and can only be compared within a text. One position is skipped
+/// between two texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::memory) struct WordPlace {
     pub(in crate::memory) record: RecordNumber,

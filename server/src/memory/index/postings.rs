@@ -1,5 +1,5 @@
-//! The packed records and positions of terms. A term has a list for each class of texts in which it occurs; a class is a set of
-//! indexes that share texts.
+//! The packed records and positions of terms. A term has a list for each class of texts in which it occurs. The class of a text
+//! is the set of indexes that contain the text.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -239,7 +239,7 @@ fn deltas(octets: &[u8]) -> impl Iterator<Item = u16> {
     })
 }
 
-/// Returns a function that tests whether a record is in a list; it must be called in ascending order of records.
+/// Returns a function that tests whether a record is in a list; the function must be called with records in ascending order.
 fn among(mut list: &[u16]) -> impl FnMut(u16) -> bool {
     move |record| {
         while let Some((first, rest)) = list.split_first().filter(|(first, _)| **first <= record) {

@@ -1,5 +1,6 @@
-//! Segments, each of which has some of a backend's records with their own indexes, and their builder. Docids are indexed
-//! immediately, texts possibly on first use. A segment is not changed after it has been built.
+//! Segments and their builder. Each segment contains some of a backend's records, with indexes of these records. Docids are
+//! indexed immediately; the indexing of texts can be deferred to their first use. A segment is not changed after it has been
+//! built.
 
 use std::mem::take;
 use std::ops::Range;
@@ -28,7 +29,7 @@ pub(in crate::memory) struct Segment {
     pub(super) fields: Arc<Fields>,
     /// The indexes of texts; built from the records on first use if they were deferred.
     pub(super) texts: OnceLock<Texts>,
-    /// For each index, the first key of each record; computed when records are first sorted by the index.
+    /// For each index, the first key of each record; computed when a result set is first sorted by the index.
     pub(super) first_keys: Box<[OnceLock<Box<[FirstKey]>>]>,
 }
 
@@ -105,8 +106,8 @@ impl Segment {
         term.is_some_and(|term| texts.frequent.binary_search(&term).is_ok())
     }
 
-    /// Returns the first key of a record in an index, by which records are sorted. It does not include nonfiling characters,
-    /// unless there are no others.
+    /// Returns the first key of a record in an index, by which records are sorted. The key does not include nonfiling characters,
+    /// unless it consists of nothing else.
     pub(in crate::memory) fn first_key(&self, index: IndexId, number: u16) -> Option<&[u8]> {
         let dictionary = self.dictionary(Terms::Keys(index));
         let column = self.first_keys.get(usize::from(index.0))?;
@@ -175,7 +176,7 @@ fn texts(fields: &Fields, records: &[Stored]) -> Texts {
 
 /// A builder of segments.
 ///
-/// The total size of a segment's records must not exceed some hundred MiB, so that numbers within a segment fit into 32 bits.
+/// The total size of a segment's records must not exceed a few hundred MiB, so that numbers within a segment fit into 32 bits.
 #[derive(Debug)]
 pub(in crate::memory) struct SegmentBuilder {
     fields: Arc<Fields>,

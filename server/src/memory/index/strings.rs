@@ -5,7 +5,7 @@ use std::ops::{Bound, Range};
 
 use hashbrown::HashTable;
 
-/// Sorted strings without duplicates, identified by their index.
+/// Sorted strings without duplicates. A string is identified by its index, from 0.
 #[derive(Debug, Default)]
 pub(super) struct Strings {
     /// The strings, each followed by a zero octet.
@@ -107,7 +107,7 @@ pub(super) struct Interner {
     ends: Vec<u32>,
     table: HashTable<Slot>,
     seed: u64,
-    /// The first octets and the number of each string, sorted. The memory is reused.
+    /// The first octets of each string with its number, sorted; kept to reuse the memory.
     order: Vec<(u64, u32)>,
     /// For each number, the index of its string in the sorted strings.
     places: Vec<u32>,
@@ -224,7 +224,7 @@ fn numbered<'a>(octets: &'a [u8], ends: &[u32], number: u32) -> &'a [u8] {
     octets.get(start as usize..end as usize).unwrap_or_default()
 }
 
-/// Returns the first eight octets, padded with zeros, as a number that sorts in the same order.
+/// Returns the first eight octets, padded with zeros, as a number. Numbers sort in the same order as the octets.
 #[inline]
 pub(super) fn first_octets(string: &[u8]) -> u64 {
     if let Some(octets) = string.first_chunk() {

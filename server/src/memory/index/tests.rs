@@ -44,7 +44,7 @@ const TEXTS: &[&str] = &[
     "and peace and peace",
 ];
 
-/// Returns the numbers in TEXTS of the records found.
+/// Returns the indexes in [`TEXTS`] of the records found.
 fn numbers(index: &Index, hits: &HitSet<'_>) -> Vec<usize> {
     let number = |record| {
         let (segment, number) = index.segment(record).expect("a record");
@@ -54,8 +54,8 @@ fn numbers(index: &Index, hits: &HitSet<'_>) -> Vec<usize> {
     hits.iter().map(number).collect()
 }
 
-/// Returns more work than a query needs, because a regular expression is charged for elapsed time, during which other tests
-/// run too.
+/// Returns a budget of more work than any query needs. A regular expression is charged by elapsed time, during which other tests
+/// also run.
 fn work() -> WorkBudget {
     WorkBudget::new(1_000_000_000)
 }
@@ -289,7 +289,7 @@ fn terms_are_browsed_and_tallied() {
     }
 }
 
-/// Checks some thousand texts made from few words, so that lists are long and many words are frequent pairs.
+/// Checks several thousand texts of few distinct words, so that lists are long and many pairs of words are frequent.
 #[test]
 fn phrases_of_frequent_words_are_found() {
     let mut state = 1_u64;

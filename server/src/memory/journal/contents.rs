@@ -56,7 +56,7 @@ pub(in crate::memory) struct JournalContents {
     pub(in crate::memory) changes: Vec<RecordChange>,
     /// The number of the last change; 0 if there are no changes.
     pub(in crate::memory) last: u64,
-    /// The docid field of the database when the journal began.
+    /// The docid field of the database when the journal was created.
     pub(in crate::memory) docid: String,
     /// The state in which the journal ends.
     pub(in crate::memory) end: JournalEnd,
@@ -257,8 +257,8 @@ fn was_interrupted(octets: &[u8]) -> bool {
         .is_some_and(|flags| flags & RECOVERY_REQUIRED != 0)
 }
 
-/// Returns whether the slot that is not current has a later transaction with other data. The process ended, or the file was
-/// damaged, before that slot became current.
+/// Returns whether the commit slot that is not current has a later transaction with other data. This means that the process
+/// ended, or the file was damaged, before that slot became current.
 fn has_unfinished(octets: &[u8]) -> bool {
     const CURRENT: u8 = 1;
     const ROOT: std::ops::Range<usize> = 8..40;

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum JournalError {
-    /// The file system refuses to read the journal.
+    /// The file system reports an error when the journal is read.
     #[error("cannot read {}", path.display())]
     Unreadable {
         /// The path of the journal.

@@ -5,15 +5,15 @@ use std::time::SystemTime;
 
 use crate::lock::lock;
 
-/// The totals of the journal of a saved database since the start.
+/// The totals of the journal of a saved database since the server started.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct JournalTotals {
     /// The name of the database.
     pub database: String,
-    /// The octets of the changes that have not been folded into the file.
+    /// The size of the changes that have not been folded into the file, in octets.
     pub octets: u64,
-    /// The number of octets at which the changes are folded into the file.
+    /// The size at which the changes are folded into the file, in octets.
     pub limit: u64,
     /// The number of commits; changes that arrive at the same time share a commit.
     pub commits: u64,
@@ -44,7 +44,7 @@ impl JournalTally {
         }
     }
 
-    /// Sets the number of octets that have not been folded into the file.
+    /// Sets the size of the changes that have not been folded into the file, in octets.
     pub(in crate::memory) fn holds(&self, octets: u64) {
         lock(&self.0).octets = octets;
     }

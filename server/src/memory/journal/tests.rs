@@ -127,8 +127,8 @@ impl Disk {
         lock(&self.0).octets.clone()
     }
 
-    /// Returns possible contents of the disk if the power fails now: some of the unsynced writes are applied, and some sectors of
-    /// one of them.
+    /// Returns a possible state of the disk after a power failure now: each of the unsynced writes is lost, applied completely,
+    /// or applied in only some of its sectors.
     fn cut_off(&self, mut random: impl FnMut(usize) -> usize) -> Vec<u8> {
         const SECTOR: usize = 512;
         let state = lock(&self.0);
@@ -159,7 +159,7 @@ fn base() -> Fingerprint {
     Fingerprint("0 base".to_owned())
 }
 
-/// Returns a change: a record for even numbers, a deletion for odd ones.
+/// Returns a change: the insertion of a record for even numbers, or a deletion for odd numbers.
 fn change(number: u64) -> RecordChange {
     let id = format!("id{number}");
     let record = record(&id, &format!("Title {number}"));
@@ -258,7 +258,7 @@ fn a_fingerprint_is_that_of_the_octets() {
     }
 }
 
-/// Returns a journal with three commits, as left by a killed process and as left when closed.
+/// Returns a journal with three commits in two states: as left by a killed process, and as left when closed.
 fn three_commits() -> [Vec<u8>; 2] {
     let (disk, journal) = Disk::begun();
     for number in 1..=3 {
@@ -269,7 +269,7 @@ fn three_commits() -> [Vec<u8>; 2] {
     [killed, disk.killed()]
 }
 
-/// Checks that a damaged journal is refused, or is read completely, or that a missing commit is reported.
+/// Checks that a damaged journal is either refused, or read completely, or read without a commit that is reported as missing.
 fn check_damaged(octets: &[u8], what: &str) -> Result<(), String> {
     let contents = read(octets).map_err(|error| error.to_string())?;
     let whole = contents.changes == changes(1..=3);

@@ -81,8 +81,8 @@ fn form_of(path: &Path) -> Option<InputForm> {
     InputForm::by_extension(path.extension()?.to_str()?)
 }
 
-/// Reads a file and calls `give` for each record, and before it for notes on the record's damage. ISO 2709 records are not parsed
-/// yet, so their damage is not known.
+/// Reads a file and calls `give` for each record. Notes on the damage of a record are passed to `give` before the record. ISO
+/// 2709 records are not parsed yet, so their damage is not known.
 ///
 /// # Errors
 /// The file cannot be read, or `give` fails.
@@ -168,7 +168,7 @@ pub(super) fn read(
     Ok(())
 }
 
-/// A parsed record, and the octets that will be served.
+/// A parsed record, with the octets that will be served.
 pub(super) struct ParsedRecord {
     pub(super) octets: Bytes,
     pub(super) record: MarcRecord,
@@ -178,7 +178,7 @@ pub(super) struct ParsedRecord {
     pub(super) repairs: Vec<Repair>,
     /// The damage found while reading and parsing.
     pub(super) damage: Option<Damage>,
-    /// Whether only numbers were repaired, without loss.
+    /// Whether the only repairs are to numbers, without loss of data.
     pub(super) is_whole: bool,
 }
 

@@ -20,19 +20,20 @@ use crate::memory::fields::Fields;
 use crate::memory::hits::{Part, SEGMENT};
 use crate::memory::index::{Index, Segment, SegmentBuilder};
 
-/// The number of octets below which a second thread is not worthwhile.
+/// The total size of the files, in octets, below which a second thread is not worthwhile.
 const SMALL: u64 = 4 * 1024 * 1024;
-/// The number of octets up to which texts are indexed on first use, which then takes a few hundredths of a second.
+/// The total size of the records, in octets, up to which texts are indexed on first use. This indexing takes a few hundredths of
+/// a second.
 const FEW: u64 = 512 * 1024;
-/// The number of octets of files per segment, chosen so that the working memory of building a segment fits into the processor's
-/// cache.
+/// The size of the files for each segment, in octets, chosen so that the working memory for building a segment fits into the
+/// processor's cache.
 const OCTETS: u64 = 20 * 1024 * 1024;
-/// The number of segments above which larger segments are built, because every search examines each segment.
+/// The number of segments above which segments are made larger, because every search examines each segment.
 const SEGMENTS: u64 = 64;
-/// The maximum number of octets of a segment if larger segments are built.
+/// The maximum size of a segment in octets, when segments are made larger.
 const MOST_OCTETS: u64 = 64 * 1024 * 1024;
-/// The peak memory of loading, in quarters of the octets of the files. Measurements gave 2.8 times the octets of the files, and
-/// 3.15 times in address space.
+/// The peak memory of loading, in quarters of the size of the files. The measured peak was 2.8 times the size of the files in
+/// memory, and 3.15 times in address space.
 const PEAK_QUARTERS: u64 = 13;
 /// The number of records between two calls of `progress`.
 const TELL: u64 = 4096;
@@ -43,15 +44,15 @@ struct Batch {
     number: usize,
     octets: u64,
     records: usize,
-    /// Records with the numbers of their database and input. A list has at most [`LIST`] records, because allocators may not
-    /// release the memory of longer lists.
+    /// Records, each with the numbers of its database and its input. A list has at most [`LIST`] records, because allocators may
+    /// not release the memory of longer lists.
     lists: Vec<Vec<(u16, usize, RawRecord)>>,
 }
 
 /// The maximum number of records in one list.
 const LIST: usize = 1024;
 
-/// The result of a batch.
+/// The result of indexing a batch.
 struct Indexed {
     number: usize,
     segment: Segment,
@@ -64,7 +65,7 @@ struct Indexed {
 struct InputResult {
     /// The number of records that will be served.
     records: u64,
-    /// The number of these records that are complete.
+    /// The number of those records that are complete.
     whole: u64,
     notes: Vec<Note>,
 }
@@ -135,8 +136,8 @@ impl LoadInput<'_> {
         }
     }
 
-    /// Returns whether the file is damaged: records are lost or incomplete, or no record is intact. An empty file is only damaged
-    /// if it must not be empty.
+    /// Returns whether the file is damaged: records are lost or incomplete, or no record is intact. An empty file counts as
+    /// damaged only if it must not be empty.
     fn is_damaged(&self) -> bool {
         let is_empty = self.state.records == 0 && self.may_be_empty;
         self.loss.is_some() || (self.state.whole == 0 && !is_empty)
@@ -379,7 +380,7 @@ impl Batcher {
     }
 }
 
-/// Builds segments until there are no more batches.
+/// Builds segments from batches until no more batches arrive.
 fn work_off(batches: &Mutex<Receiver<Batch>>, fields: &Arc<Fields>, done: &Sender<Indexed>) {
     let mut builder = SegmentBuilder::new(Arc::clone(fields));
     loop {
@@ -428,8 +429,8 @@ fn indexed(batch: Batch, builder: &mut SegmentBuilder) -> Indexed {
 mod tests {
     use super::*;
 
-    /// Up to a certain number of segments, each has the size that fits into the cache; with more data, segments are larger, up to
-    /// a limit.
+    /// Up to a certain number of segments, each segment has the size that fits into the cache; for more data, segments are
+    /// larger, up to a limit.
     #[test]
     fn segments_have_a_size_limit() {
         let all = SEGMENTS * MOST_OCTETS;

@@ -6,10 +6,10 @@ use std::time::Instant;
 use super::SaveError;
 use crate::metrics::PERIOD;
 
-/// The log of failures to save changes. As long as the cause is the same, it is logged at most once in [`PERIOD`].
+/// The log of failures to save changes. Failures with the same cause are logged at most once in [`PERIOD`].
 #[derive(Debug, Default)]
 pub(super) struct SaveFailures {
-    /// The last failure that was logged, and its time.
+    /// The last failure that was logged, and the time at which it was logged.
     logged: Option<(String, Instant)>,
     /// The number of failures since the last one that was logged.
     more: u64,

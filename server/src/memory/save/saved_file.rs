@@ -14,7 +14,7 @@ use crate::memory::index::Index;
 use crate::memory::journal::tally::JournalTally;
 use crate::memory::journal::{self, Fingerprint, Journal, JournalContents, JournalError};
 
-/// The octets of a change in a journal in addition to its docid and record.
+/// The size of a change in a journal, in octets, without its docid and record.
 const ROW: u64 = 32;
 
 /// A saved file, which is locked, and its journal.
@@ -33,10 +33,10 @@ pub(super) struct SavedFile {
     /// The number of the last change that is durable; [`Self::folded`] is the number of the last change in the file.
     pub(super) last: u64,
     pub(super) folded: u64,
-    /// The octets of the changes in the journal; at [`Self::due`] octets, it is folded.
+    /// The size of the changes in the journal, in octets. At [`Self::due`] octets, the journal is folded.
     pub(super) octets: u64,
     pub(super) due: u64,
-    /// The number of octets by which `due` is raised if folding fails.
+    /// The number of octets by which `due` is raised after folding has failed.
     pub(super) most: u64,
     /// Whether another thread is rewriting the file.
     pub(super) is_drafting: bool,
@@ -53,7 +53,7 @@ pub(super) struct FoundFile {
     journal: Option<JournalContents>,
 }
 
-/// The last change that a file being written contains.
+/// The last change that is included when a file is rewritten.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::memory) struct FoldPoint {
     pub(super) last: u64,
@@ -231,7 +231,7 @@ impl SavedFile {
     /// Replaces the file by a draft that contains the changes up to a point, and removes these changes from the journal.
     ///
     /// # Errors
-    /// The file cannot be written, or another program has changed it. A removed file is not an error: it is written again.
+    /// The file cannot be written, or another program has changed it. A removed file is not an error; the file is written again.
     pub(super) fn settle(
         &mut self,
         drafted: DraftedFile,

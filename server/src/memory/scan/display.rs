@@ -1,6 +1,6 @@
-//! The display forms of complete entries in scans and facets: as printed in the first record that has the entry (displayTerm of
-//! TermInfo, Z39.50-2003 §3.2.8.1). The indexes only have folded terms, so the record is read again. Words do not have a display
-//! form, because the capitals of a word depend on its place in the sentence.
+//! The display forms of complete entries in scans and facets (displayTerm of TermInfo, Z39.50-2003 §3.2.8.1). The display form is
+//! the text in the first record that has the entry. The record is read again, because the indexes only have folded terms. Words
+//! do not have a display form, because the capitals of a word depend on its place in the sentence.
 
 use bytes::Bytes;
 use z3950_asn1::apdu::Term;
@@ -49,7 +49,7 @@ pub(super) struct PrintedEntries<'a> {
     terms: Terms,
     id: IndexId,
     within: Option<&'a HitSet<'a>>,
-    /// The texts of the record that was read last, because adjacent terms often are from the same record.
+    /// The record that was read last, with its texts; kept because adjacent terms are often in the same record.
     last: Option<(&'a Bytes, Vec<String>)>,
 }
 
@@ -114,8 +114,8 @@ fn texts_of(record: &Bytes, fields: &Fields, index: IndexId) -> Vec<String> {
     texts
 }
 
-/// Returns the text of a field if it folds to this complete entry, without marks and without the punctuation before a further
-/// element.
+/// Returns the text of a field without marks and without the punctuation that precedes a further element, if its folded form is
+/// this complete entry.
 fn whole_of(text: &str, term: &str) -> Option<String> {
     // Most texts already differ in the first letter, so it is compared before the whole text.
     let first = text.trim_start().chars().next();

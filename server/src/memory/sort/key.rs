@@ -34,7 +34,7 @@ impl SortValues {
     }
 }
 
-/// The maximum number of octets of a value that [`RecordOrder`] compares, which is more than a heading has.
+/// The maximum size of a value that [`RecordOrder`] compares, in octets. Headings are shorter.
 const MAX_VALUE: usize = 512;
 
 impl RecordOrder {
@@ -94,7 +94,7 @@ pub(super) fn compared<V: Ord>(keys: &[Key], left: &[Option<V>], right: &[Option
 /// A sort key.
 #[derive(Debug)]
 pub(super) struct Key {
-    /// The source of the key's values, for a particular database or for all (`None`).
+    /// The source of the key's values, for a particular database or for all databases (`None`).
     pub(super) by: Vec<(Option<u16>, By)>,
     descending: bool,
     pub(super) case_sensitive: bool,
@@ -112,7 +112,7 @@ pub(super) enum By {
 /// The treatment of records without a value for the key.
 #[derive(Debug)]
 pub(super) enum Missing {
-    /// Records without a value sort last in either direction, because the client does not request anything else.
+    /// Records without a value sort last in either direction; this is the default if the client requests no other treatment.
     Last,
     /// The sort fails if a record does not have a value.
     Abort,
@@ -197,7 +197,7 @@ impl By {
         sort_index(fields, key).map(Self::Index)
     }
 
-    /// Returns the text of a record that is compared.
+    /// Returns the text of a record that a sort compares.
     fn text(&self, fields: &Fields, record: &MarcRecord) -> Option<String> {
         match self {
             Self::Index(IndexId::DOCID) => {
@@ -238,7 +238,7 @@ impl By {
     }
 }
 
-/// Parses `245` or `245$a`.
+/// Parses a field name such as `245` or `245$a`.
 fn field(name: &[u8]) -> Option<(Tag, Option<u8>)> {
     let (tag, code) = name.split_first_chunk::<3>()?;
     let code = match code {
@@ -251,7 +251,7 @@ fn field(name: &[u8]) -> Option<(Tag, Option<u8>)> {
         .then_some((Tag(*tag), code))
 }
 
-/// Removes the nonfiling characters from a text. If nothing would be left, only their marks are removed.
+/// Removes the nonfiling characters from a text. If the text consists of nothing else, only the marks are removed.
 pub(in crate::memory) fn filed(text: &str) -> String {
     let rest = text
         .strip_prefix(NOT_FILED)

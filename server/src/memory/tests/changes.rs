@@ -13,7 +13,8 @@ use crate::memory::*;
 use crate::requests::now;
 use crate::testing::record;
 
-/// Makes changes to the database `cat`; returns the results as identifiers or `condition addinfo`.
+/// Makes changes to the database `cat`. The result for each record is its identifier, or the condition and additional information
+/// of its diagnostic.
 pub(super) fn change(
     backend: &MemoryBackend,
     action: UpdateAction,
@@ -52,7 +53,7 @@ pub(super) fn id(id: &'static str) -> UpdateRecord {
     }
 }
 
-/// Searches; returns the titles of the records found, in order.
+/// Runs a search; returns the titles of the records found, in order.
 pub(super) fn titles(backend: &MemoryBackend, query: &str) -> Vec<String> {
     let hits = hits(backend, query);
     let ids = hits.ids(0..hits.len());
@@ -332,7 +333,7 @@ fn many_changes_give_the_expected_records() {
     assert!(segments < 20, "{segments} segments");
 }
 
-/// Small changes are made immediately; larger ones, on another thread.
+/// Small changes are made immediately; larger changes are made on another thread.
 #[test]
 fn small_changes_are_quick() {
     let of = |octets: usize| UpdateRecord {

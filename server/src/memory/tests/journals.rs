@@ -41,7 +41,8 @@ impl SavedCat {
         loaded.map(|(backend, _)| backend)
     }
 
-    /// Loads the file, once a dropped backend has released it after its last commit.
+    /// Loads the file. Waits until the previous backend, which has been dropped, has finished its last commit and released the
+    /// file.
     fn open(&self) -> MemoryBackend {
         let deadline = Instant::now() + Duration::from_secs(10);
         loop {
@@ -124,7 +125,7 @@ fn changes_are_in_the_journal_until_it_is_folded() {
     assert_eq!(cat.in_file().len(), 4);
 }
 
-/// Interrupts folding at each step; after the next start, all changes must have been made once and in order.
+/// Interrupts folding at each step. After the next start, all changes must have been made exactly once and in order.
 #[test]
 fn interrupted_folding_does_no_harm() {
     let cat = SavedCat::new();
@@ -245,7 +246,8 @@ fn operations_on_a_journal_are_counted() {
     assert_eq!(totals(&backend), (33, (1, 1, 2), true));
 }
 
-/// The changes have docids of the old field, so they must be folded before the records are read with the new field.
+/// The changes have docids from the old field, so they must be folded into the file before its records are read with the new
+/// field.
 #[test]
 fn a_reload_with_another_docid_field_keeps_the_changes() {
     let cat = SavedCat::new();
@@ -265,7 +267,7 @@ fn a_reload_with_another_docid_field_keeps_the_changes() {
     assert_eq!(titles(&backend, ALL), CHANGED[1..]);
 }
 
-/// An edited file must neither be read, nor written, nor mixed with changes, as long as its journal has any.
+/// An edited file must not be read, written or combined with changes, as long as its journal contains any.
 #[test]
 fn a_hand_edit_beside_a_journal_is_refused() {
     let cat = SavedCat::new();

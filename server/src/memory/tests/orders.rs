@@ -36,7 +36,7 @@ fn catalogue() -> MemoryBackend {
     databases.expect("valid").build()
 }
 
-/// Scans; returns `before | after`, with an `=` if the start is in the index, or the condition.
+/// Runs a scan; returns `before | after`, with an `=` if the start is in the index, or the condition of the diagnostic.
 fn scan(
     backend: &MemoryBackend,
     databases: &[&str],
@@ -198,7 +198,7 @@ fn key(element: SortElement) -> SortKeySpec {
     }
 }
 
-/// Sorts; returns the docids in order, or the condition.
+/// Runs a sort; returns the docids in order, or the condition of the diagnostic.
 fn sorted(backend: &MemoryBackend, inputs: &[Hits], keys: &[SortKeySpec]) -> String {
     let caller = Caller::new();
     match now(backend.sort(Sort {

@@ -1,5 +1,5 @@
-//! Item Order (Z39.50-2003 Appendix EXT.4): records an order, which people have to fulfil. An order by a position in a result set
-//! is kept with the record itself, because the result set ends with the session.
+//! Item Order (Z39.50-2003 Appendix EXT.4): records an order, which people have to fulfil. If the item is ordered by its position
+//! in a result set, the record is kept with the order, because the result set is deleted at the end of the session.
 
 use z3950_asn1::apdu::External;
 use z3950_asn1::es::TaskStatus;

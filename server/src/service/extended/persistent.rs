@@ -1,5 +1,5 @@
-//! Persistent result sets and queries (Z39.50-2003 Appendices EXT.1 and EXT.2), kept in their state at the creation of the task.
-//! A result set keeps its records, because it has its own snapshot of the database.
+//! Persistent result sets and queries (Z39.50-2003 Appendices EXT.1 and EXT.2), which are kept as they were when the task was
+//! created. A persistent result set keeps its records, because it has its own snapshot of the database.
 
 use z3950_asn1::es::persistent_query::{self, PersistentQuery};
 use z3950_asn1::es::persistent_result_set::{
@@ -17,8 +17,8 @@ use crate::units::count;
 /// Keeps a result set of the session.
 ///
 /// # Errors
-/// Condition 1008 if no set is named, 30 or 27 if it does not exist. 1057 for `append`, because the records of two result sets
-/// may belong to different snapshots, which one set cannot combine.
+/// Condition 1008 if no set is named, 30 or 27 if the set does not exist, 1057 for `append`, because the records of two result
+/// sets may belong to different snapshots, which one set cannot combine.
 pub(super) fn result_set(
     association: &Association,
     parameters: &PersistentResultSet,

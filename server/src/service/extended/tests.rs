@@ -266,7 +266,7 @@ fn package(response: &ExtendedServicesResponse) -> TaskPackage {
     TaskPackage::from_external(external).expect("a package")
 }
 
-/// Searches a database into the result set of this name; returns the number of hits.
+/// Searches a database, and keeps the result set under this name; returns the number of hits.
 fn search_in(session: &mut Session, database: &str, set: &str, pqf: &str) -> i64 {
     let request = SearchRequest {
         database_names: vec![DatabaseName::from(database)],

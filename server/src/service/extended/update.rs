@@ -1,5 +1,5 @@
-//! Database Update in its three versions (Z39.50-2003 Appendix EXT.5): updates either all records of a task or none. If any
-//! record cannot be updated, the package has its diagnostic, and condition 224 for each of the remaining records.
+//! Database Update in its three versions (Z39.50-2003 Appendix EXT.5): a task updates either all its records or none. If a record
+//! cannot be updated, the package contains its diagnostic, and condition 224 for each of the other records.
 
 use bytes::Bytes;
 use z3950_asn1::apdu::{
@@ -86,8 +86,9 @@ pub(super) async fn answer(
     Ok(Outcome::of_update(failure, package))
 }
 
-/// Returns the record element for a client that does not request the record. The first version does not have this element. In
-/// later versions it is an empty list of diagnostics, because yaz-client 5.34 reads the element even if it is absent.
+/// Returns the value of the record element if the client does not request the record. The first version of the service does not
+/// have this element. In later versions, it is an empty list of diagnostics, because yaz-client 5.34 reads the element even if it
+/// is absent.
 fn nothing_to_say(version: Oid) -> Option<RecordOrSurDiag> {
     let is_first = version == oid::DATABASE_UPDATE_1;
     (!is_first).then(|| RecordOrSurDiag::SurrogateDiagnostics(Vec::new()))
@@ -145,8 +146,8 @@ fn check(backend: &dyn Backend, request: &EsRequest) -> Result<(), Diagnostic> {
     }
 }
 
-/// Converts a record of the request for the backend. For a deletion by identifier, the contents are ignored, because clients send
-/// arbitrary contents.
+/// Converts a record of the request for the backend. If a record is deleted by its identifier, the contents are ignored, because
+/// clients send arbitrary contents.
 fn wanted(action: UpdateAction, supplied: &SuppliedRecord) -> Result<UpdateRecord, Diagnostic> {
     if supplied.supplemental_id.is_some() {
         // Records do not have versions, so the server cannot detect concurrent changes by them.

@@ -15,7 +15,7 @@ use crate::requests::{init_of, scan_request, sort_request};
 use crate::service::extended::tests as extended;
 use crate::target::Target;
 
-/// Keeps the methods that were called, each with the user.
+/// Records the methods that were called, each with the user.
 #[derive(Default)]
 struct Recorder(Mutex<Vec<String>>);
 
@@ -77,7 +77,7 @@ impl Backend for Recorder {
     }
 }
 
-/// Admits everybody under the name that they give.
+/// Admits every client under the name that it gives.
 struct Everybody;
 
 impl Authenticate for Everybody {
@@ -94,7 +94,7 @@ fn login(user: &str) -> IdAuthentication {
     })
 }
 
-/// Sends requests for every method of a backend.
+/// Sends requests that call every method of a backend.
 fn ask_for_all(session: &mut Session) {
     let requests: [Apdu; 5] = [
         search_request("war").into(),
@@ -131,7 +131,7 @@ fn audit_r_l10_every_call_names_the_user() {
     }
 }
 
-/// A client that authenticates during its first operation is named in that operation.
+/// If a client authenticates during its first operation, the backend gets the user's name in that operation.
 #[test]
 fn audit_r_l10_a_user_who_is_challenged_is_named() {
     let told = Arc::new(Recorder::default());
@@ -254,7 +254,7 @@ fn audit_r_l10_a_backend_that_panics_fails_the_request_alone() {
 
 type Positions = std::ops::Range<usize>;
 
-/// A list that does not have the records that it counts.
+/// A list of hits whose records do not match its count.
 struct Lying(fn(Positions) -> Vec<RecordId>);
 
 impl HitList for Lying {

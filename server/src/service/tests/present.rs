@@ -83,7 +83,8 @@ fn a_long_present_lets_others_go_first() {
     }
 }
 
-/// Opens a session with this memory limit, and searches; returns `None` if there is not enough memory for the result set.
+/// Opens a session with this memory limit in octets, and runs a search; returns `None` if there is not enough memory for the
+/// result set.
 fn found_within(session_octets: usize, sizes: &[usize]) -> Option<Session> {
     let limits = Limits {
         session_octets,
@@ -315,7 +316,7 @@ fn records_are_packed_to_the_sizes_agreed_on() {
     }
 }
 
-/// Records of [`Sizes`], each of which is merged from the records of two databases.
+/// A backend like [`Sizes`], whose records are each merged from records of two databases.
 struct Named(Sizes);
 
 impl Backend for Named {

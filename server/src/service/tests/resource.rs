@@ -162,7 +162,7 @@ fn a_trigger_gets_a_report_of_the_operation_in_progress() {
     }
 }
 
-/// Opens a session in which the server asks before it answers a search with more than four hits.
+/// Opens a session in which the server asks the client whether to continue before it answers a search with more than four hits.
 fn asking() -> Session {
     let offer = Offer {
         ask_above: Some(4),

@@ -11,7 +11,7 @@ use crate::session::Session;
 use crate::target::Target;
 
 /// Returns the answer to a Present: each APDU in brackets, with its count and the sizes of its records. Fragments are written
-/// `a(`, `)b(` and `)c`; a diagnostic is written as its condition.
+/// `a(`, `)b(` and `)c`; a diagnostic is written as the number of its condition.
 fn sent(sizes: &[usize], level: Options, change: &dyn Fn(&mut PresentRequest)) -> String {
     let limits = Limits {
         preferred_message_size: 100,

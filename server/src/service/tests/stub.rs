@@ -10,9 +10,9 @@ use crate::backend::{
 };
 use crate::diagnostic::{Condition, diagnostic};
 
-/// A backend whose number of hits is the first term of the query. A search for `never` does not end; one for `estimate` returns
-/// an estimate; one for `interrupted` is interrupted. The index has the terms `b` to `k`, sorting reverses the order, and the
-/// third record is never returned.
+/// A backend whose number of hits is the first term of the query. A search for `never` does not end, a search for `estimate`
+/// returns an estimated number, and a search for `interrupted` is interrupted. The index has the terms `b` to `k`, sorting
+/// reverses the order, and the third record is never returned.
 pub(super) struct Stub;
 
 impl Backend for Stub {

@@ -84,7 +84,7 @@ async fn every_index_of_the_description_can_be_searched_scanned_and_sorted_by() 
     }
 }
 
-/// A database whose indexes do not all serve the same services.
+/// A database whose indexes do not all support the same services.
 struct Partial {
     scan: bool,
     sort: bool,

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use super::*;
 
-/// Searches; returns the name of the shared result set.
+/// Runs a search; returns the name of the shared result set.
 async fn shared(session: &mut SruSession, query: &str) -> String {
     let response = search_of(session, &format!("query={query}&resultSetTTL=60")).await;
     assert_eq!(response.result_set_ttl, Some(60));
     response.result_set_id.expect("a name")
 }
 
-/// Searches; returns the number of hits, and the diagnostics without the name of the set.
+/// Runs a search; returns the number of hits, and the diagnostics without the name of the set.
 async fn found(session: &mut SruSession, parameters: &str) -> (Option<u64>, String) {
     let response = search_of(session, parameters).await;
     let diagnostics = shown(&response.diagnostics);
@@ -110,7 +110,7 @@ async fn a_set_is_kept_only_if_the_client_wants_it() {
     }
 }
 
-/// Searches; returns the facets as `index: term count, …`, separated by semicolons.
+/// Runs a search; returns the facets as `index: term count, …`, separated by semicolons.
 async fn facets(session: &mut SruSession, parameters: &str) -> String {
     let response = search_of(session, &format!("query=title@war&{parameters}")).await;
     if !response.diagnostics.is_empty() {

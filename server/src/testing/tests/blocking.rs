@@ -7,7 +7,8 @@ use super::*;
 use crate::backend::{Hits, RecordId, blocking};
 use crate::requests::search as search_for;
 
-/// Blocks the thread of a search for `blocks` until a message comes, and panics there in a search for `panics`.
+/// A backend that blocks the thread in a search for `blocks` until it receives a message, and that panics in a search for
+/// `panics`.
 struct Blocking(Arc<Mutex<Receiver<()>>>);
 
 impl Backend for Blocking {
@@ -36,7 +37,7 @@ fn start() -> (TestServer, Sender<()>) {
     (builder.limit(limits).start(), open)
 }
 
-/// Returns whether a search found something; otherwise, the condition.
+/// Returns the number of hits of a search, or the condition of its diagnostic.
 fn outcome(entry: &TranscriptEntry) -> Result<i64, i64> {
     use z3950_asn1::apdu::Records;
     match &entry.apdu {

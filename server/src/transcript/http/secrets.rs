@@ -9,7 +9,7 @@ use crate::observer::HttpMessage;
 
 /// The text that replaces a secret.
 const REDACTED: &str = "*";
-/// Parts of the names of headers that contain secrets; the URL of a referring page may contain any secret.
+/// Parts of the names of headers that may contain secrets. Referer is included, because its URL may contain any secret.
 const SECRET_HEADERS: [&str; 7] = [
     "auth", "cookie", "key", "password", "referer", "secret", "token",
 ];
@@ -83,8 +83,8 @@ pub(super) fn plain_body(message: &HttpMessage, is_request: bool) -> PlainBody {
     }
 }
 
-/// Returns whether the format of a request's body is known, and so where it may have secrets. Text in UTF-16 is excluded, because
-/// it may be valid UTF-8 with zeros.
+/// Returns whether the format of a request's body is known, so that the places of possible secrets are known too. Text in UTF-16
+/// is excluded, because it may also be valid UTF-8 that contains zero octets.
 fn is_known(head: &str, body: &str) -> bool {
     let kind = head.lines().find_map(|line| {
         let (name, value) = line.split_once(':')?;
@@ -164,7 +164,7 @@ fn local_name(tag: &str) -> &str {
 }
 
 /// Replaces the userinfo of all URLs in a text, even of URLs that are percent-encoded, once or several times. If the end of a URL
-/// is misjudged, too much may be replaced, but never too little.
+/// is not recognized, too much may be replaced, but never too little.
 fn without_userinfo(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut copied = 0;
@@ -270,7 +270,7 @@ fn characters(text: &str) -> impl Iterator<Item = Character> {
     })
 }
 
-/// Returns the octet given by the two hexadecimal digits at the beginning.
+/// Returns the octet that the first two hexadecimal digits represent; `None` if they are not hexadecimal digits.
 fn escape(digits: &[u8]) -> Option<u8> {
     let digits = std::str::from_utf8(digits.get(..2)?).ok()?;
     let are_digits = digits.bytes().all(|digit| digit.is_ascii_hexdigit());

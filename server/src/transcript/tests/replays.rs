@@ -42,7 +42,7 @@ fn marc(first: i64, number: i64) -> Apdu {
     (*request).into()
 }
 
-/// Returns the records in an output, or the words of its diagnostic.
+/// Returns the records in an output, or the text of its diagnostic.
 fn given(output: &Output) -> Vec<String> {
     let answers = apdus(output);
     let records = answers.iter().map(|answer| match answer {
@@ -208,7 +208,7 @@ fn a_search_is_found_even_if_its_records_are_not() {
     assert!(played.not_recorded.is_some());
 }
 
-/// Any server would give this answer, so it does not depend on the recording.
+/// Any server would give this answer, so the answer does not depend on the recording.
 #[test]
 fn presents_beyond_the_result_set_are_out_of_range() {
     let recorded = recording(&[&[init(), search_for(WAR, [0, 1, 0]), marc(1, 3)]]);
@@ -322,7 +322,7 @@ fn after_a_rejected_init_only_its_own_session_is_replayed() {
     }
 }
 
-/// Covers a server that dies, and one that closes the connection after rejecting Init.
+/// Tests a server that ends without warning, and a server that closes the connection after rejecting Init.
 #[test]
 fn sessions_end_as_the_server_ended_them() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -418,7 +418,7 @@ fn answers_fit_the_message_size_of_the_client() {
     }
 }
 
-/// Returns the octets of the second and third record of the search, each with its external wrapper.
+/// Returns the total size in octets of the second and third record of the search, including their external wrappers.
 fn size_of_last_two() -> i64 {
     let mut session = Session::new(Arc::new(Target::new(catalogue(), Limits::default())));
     for request in [init(), search_for(WAR, [0, 1, 0])] {
@@ -474,7 +474,7 @@ fn missing_requests_are_listed_without_secrets() {
     assert!(Recording::parse(&text).is_ok());
 }
 
-/// Runs a future that needs a runtime.
+/// Runs a future in a runtime that the test creates.
 fn blocking<T>(future: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     runtime.expect("a runtime").block_on(future)

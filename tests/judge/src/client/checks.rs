@@ -1,4 +1,4 @@
-//! The rules for single requests, in one file per group of services.
+//! The rules for single requests, with one file per group of services.
 
 mod agreed;
 mod init;
@@ -15,7 +15,7 @@ use super::knowledge::Knowledge;
 use super::rules::RuleId;
 use super::sheet::{Message, SessionResults};
 
-/// Judges a request by its own contents and by the state of the session.
+/// Judges a request by its contents and by the state of the session.
 pub(super) fn check(
     sheet: &mut SessionResults,
     known: &mut Knowledge,

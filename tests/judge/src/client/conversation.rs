@@ -19,17 +19,19 @@ use z3950_server::metrics::SessionEnd;
 /// The maximum number of characters of a client's name.
 const MAX_NAME: usize = 200;
 
-/// Limits on the data that a judge keeps about sessions. Beyond them, sessions and findings are only counted.
+/// Limits on the data that a judge keeps about sessions. When a limit has been reached, further sessions and findings are only
+/// counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct JudgeLimits {
-    /// The number of sessions that are reported individually: 500.
+    /// The maximum number of sessions that are reported individually; by default, 500.
     pub sessions: usize,
-    /// The number of octets that are kept of the message with which a session first breaks a rule: 1024.
+    /// The maximum number of octets that are stored of the message with which a session first breaks a rule; by default, 1024.
     pub octets: usize,
-    /// The number of faults and reactions that are kept for a session: 100.
+    /// The maximum number of faults and reactions that are stored for a session; by default, 100.
     pub faults: usize,
-    /// The number of result sets, of requests in progress, and of earlier requests that are remembered for a session: 256 each.
+    /// The maximum number of result sets, of requests in progress and of earlier requests that are remembered for a session; by
+    /// default, 256 each.
     pub remembered: usize,
 }
 
@@ -180,7 +182,7 @@ impl Conversation {
     }
 
     /// Judges octets that arrived after the server had ended the session. A Close is the answer to the server's Close; requests
-    /// that the client had sent before the end are not errors.
+    /// that the client sent before the end are not errors.
     pub(super) fn discarded(&mut self, octets: &[u8], apdu: Result<&Apdu, &DecodeError>) {
         match apdu {
             Ok(apdu) if self.known.client_closed || matches!(apdu, Apdu::Close(_)) => {
@@ -263,7 +265,7 @@ impl Conversation {
         self.known.granted.contains(concurrent)
     }
 
-    /// Checks the order of requests: those in progress at the same time, and their referenceIds (Z39.50-2003 §3.1.2, §3.4, §3.5).
+    /// Checks which requests are in progress at the same time, and their referenceIds (Z39.50-2003 §3.1.2, §3.4, §3.5).
     fn in_order(&mut self, message: Message<'_>, request: &Apdu) {
         if self.known.client_closed || may_overtake(message.octets) {
             return;
@@ -322,7 +324,7 @@ impl Conversation {
     }
 }
 
-/// Returns the tag of octets that begin like an APDU, if the standard does not define an APDU with this tag.
+/// Returns the tag of octets that begin like an APDU but whose tag the standard does not define; otherwise, `None`.
 fn unknown_tag(octets: &[u8]) -> Option<u32> {
     let header = Header::read(octets).ok()??;
     Apdu::name_of_tag(header.tag)
@@ -330,7 +332,8 @@ fn unknown_tag(octets: &[u8]) -> Option<u32> {
         .then_some(header.tag)
 }
 
-/// Returns whether a request may be sent while another one is in progress: a Close, or a request about the one in progress.
+/// Returns whether a request may be sent while another request is in progress: a Close, or a request that refers to the request
+/// in progress.
 fn may_overtake(octets: &[u8]) -> bool {
     let header = Header::read(octets).ok().flatten();
     header.is_some_and(|header| [29, 31, 32, 48].contains(&header.tag))

@@ -47,12 +47,12 @@ pub(super) struct Knowledge {
     remembered: usize,
 }
 
-/// A result set.
+/// A result set that the server has created.
 #[derive(Debug, Clone, Copy, Default)]
 struct KnownSet {
     /// The number of records in the set; `None` if it is not known.
     hits: Option<i64>,
-    /// The [`key`] of the search that created it.
+    /// The [`search_key`] of the search that created the set; `None` if it is not known.
     search: Option<u64>,
     /// The number of the set in the order of creation.
     number: u64,
@@ -81,7 +81,7 @@ enum Change {
     },
     Delete(Vec<u64>),
     DeleteAll,
-    /// The request may create sets with any name.
+    /// The request may create result sets with any name.
     Any,
 }
 
@@ -131,7 +131,7 @@ impl Knowledge {
         self.sets.values().any(|set| set.search == search)
     }
 
-    /// Remembers a request and the result set that it uses, if any; returns whether the same request was made before.
+    /// Remembers a request and the result set that it uses, if any; returns whether the same request has been made before.
     pub(super) fn asks_again(&mut self, request: &Apdu, set: Option<&[u8]>) -> bool {
         let known = set.and_then(|name| self.sets.get(&hash(name)));
         let request = hash(&(key(request), known.map(|set| set.number)));
@@ -144,7 +144,7 @@ impl Knowledge {
         false
     }
 
-    /// Adds a request to those in progress.
+    /// Adds a request to the requests in progress.
     pub(super) fn begin(&mut self, request: &Apdu) {
         let change = match request {
             Apdu::SearchRequest(search) => Change::Make {
@@ -283,7 +283,7 @@ impl Knowledge {
     }
 }
 
-/// Returns the hash of a request without its referenceId, by which a repeated request is recognized.
+/// Returns the hash of a request without its referenceId, by which repeated requests are recognized.
 pub(super) fn key(request: &Apdu) -> u64 {
     let mut request = request.clone();
     request.set_reference_id(None);
@@ -291,7 +291,7 @@ pub(super) fn key(request: &Apdu) -> u64 {
     hash(&*codec::encode(&request).unwrap_or_default())
 }
 
-/// Returns the hash of a search, ignoring the name of its result set and the requested records.
+/// Returns the hash of a search without the name of its result set and without the parameters that request records.
 fn search_key(request: &Apdu) -> u64 {
     match request {
         Apdu::SearchRequest(search) => {

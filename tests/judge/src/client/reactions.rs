@@ -31,7 +31,7 @@ pub(super) struct Reactions {
     /// The faults to which the client has not reacted yet.
     open: Vec<Struck>,
     done: Vec<Reaction>,
-    /// The number of faults beyond the limit, which were not kept.
+    /// The number of faults that were not stored because of the limit.
     pub(super) left_out: u64,
     last: Option<(&'static str, u64)>,
     /// The time of the last message from either side.

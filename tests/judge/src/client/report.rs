@@ -1,4 +1,4 @@
-//! The findings of a judge, as values, JSON and XML of JUnit.
+//! The findings of a judge, as values, as JSON and as JUnit XML.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
@@ -26,7 +26,8 @@ pub struct ClientReport {
     pub time: Duration,
     /// The number of sessions judged, including those that are not in [`Self::sessions`].
     pub judged: u64,
-    /// The sessions that were kept: first those that have ended, in the order of their ends, and then the open ones.
+    /// The sessions that are reported individually: first the sessions that have ended, in the order in which they ended, and
+    /// then the open sessions.
     pub sessions: Vec<JudgedSession>,
     /// The counts for each of the [`rules`].
     pub counts: Vec<RuleCount>,
@@ -40,7 +41,7 @@ pub struct RuleCount {
     pub pass: u64,
     /// The number of sessions that did not meet the rule, if it is a requirement of the standard.
     pub fail: u64,
-    /// The number of sessions that did not follow the rule, if it is a recommendation or good practice.
+    /// The number of sessions that did not follow the rule, if it is a recommendation or a good practice.
     pub hint: u64,
 }
 
@@ -60,7 +61,7 @@ pub struct JudgedSession {
     pub implementation: Option<String>,
     /// The version in force; 0 if no Init was accepted.
     pub version: u8,
-    /// The number of messages received, by name; `octets` stands for octets that are not an APDU.
+    /// The number of messages received, by name. Octets that are not an APDU are counted under the name `octets`.
     pub requests: BTreeMap<&'static str, u64>,
     /// The reason for the end of the session; `None` if it is open.
     pub end: Option<SessionEnd>,
@@ -72,7 +73,7 @@ pub struct JudgedSession {
     pub not_seen: Vec<&'static str>,
     /// The client's reactions to faults of the server.
     pub reactions: Vec<Reaction>,
-    /// The number of faults beyond the limit, which are not listed.
+    /// The number of faults that are not listed because of the limit.
     pub reactions_left_out: u64,
 }
 
@@ -84,7 +85,7 @@ pub struct ClientFinding {
     pub rule: &'static Requirement,
     /// The number of times the rule was broken.
     pub times: u64,
-    /// The number of times the rule applied, including those in which it was broken.
+    /// The number of times the rule applied, including the times it was broken.
     pub of: u64,
     /// The standard's name of the APDU that first broke the rule, or `octets`.
     pub message: &'static str,
@@ -288,7 +289,7 @@ impl ClientReport {
         })
     }
 
-    /// Returns the report as XML of JUnit: a test suite for each session, and a test case for each rule.
+    /// Returns the report as JUnit XML, with a test suite for each session and a test case for each rule.
     pub fn to_junit(&self) -> String {
         let sessions = self.sessions.iter().map(JudgedSession::group);
         to_junit("z3950d --judge", self.time, sessions)

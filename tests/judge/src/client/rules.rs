@@ -7,7 +7,8 @@ pub fn rules() -> &'static [Requirement] {
     RULES
 }
 
-/// Defines the list of rules, and an enum variant for each of them, whose value is the rule's position in the list.
+/// Defines the list of rules, and an enum with a variant for each rule. The value of a variant is the position of its rule in the
+/// list.
 macro_rules! rules {
     ($($id:ident $name:literal $level:ident $section:literal: $requirement:literal;)*) => {
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -154,7 +155,7 @@ rules! {
 }
 
 impl RuleId {
-    /// Returns the position of the rule in the list.
+    /// Returns the position of the rule in the list, from 0.
     pub(super) fn place(self) -> usize {
         self as usize
     }

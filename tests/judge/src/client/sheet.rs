@@ -1,4 +1,4 @@
-//! The results of a session for each rule: the number of times that it applied and was broken, and the octets that first broke
+//! The results of a session for each rule: how often the rule applied, how often it was broken, and the octets that first broke
 //! it.
 
 use super::report::{ClientFinding, RuleCount};
@@ -6,7 +6,7 @@ use super::rules::{RuleId, rules};
 use crate::Level;
 use z3950_server::transcript::redacted_request;
 
-/// The maximum number of characters in the description of a finding.
+/// The maximum length of the description of a finding, in characters.
 const MAX_WORDS: usize = 200;
 
 /// The results of a session, in the order of the rules.
@@ -35,7 +35,7 @@ pub(super) struct Message<'a> {
     /// The standard's name of the APDU, or `octets`.
     pub(super) name: &'static str,
     pub(super) octets: &'a [u8],
-    /// The maximum number of octets of the message that are kept.
+    /// The maximum number of octets of the message that are stored.
     pub(super) kept: usize,
 }
 
@@ -73,7 +73,7 @@ impl SessionResults {
         }
     }
 
-    /// Returns the names of the rules that were kept, and the names of those that did not apply.
+    /// Returns the names of the rules that were kept, and the names of the rules that did not apply.
     pub(super) fn names(&self) -> (Vec<&'static str>, Vec<&'static str>) {
         let (mut kept, mut unseen) = (Vec::new(), Vec::new());
         for (place, rule) in rules().iter().enumerate() {

@@ -1,4 +1,5 @@
-//! Tests of the judge with conversations over a socket: one conversation breaks each rule, and another does not break any.
+//! Tests of the judge with conversations over a socket. For each rule, there is a conversation that breaks it; one conversation
+//! does not break any rule.
 
 mod breaches;
 mod faults;
@@ -59,8 +60,8 @@ fn octets(request: impl Into<Apdu>) -> Vec<u8> {
     codec::encode(&request.into()).expect("encodes")
 }
 
-/// Runs a server with a judge; returns the report on conversations, each on a connection of its own. At its end, the client
-/// closes its sending side and reads until the connection ends.
+/// Runs a server with a judge; returns the report on conversations, each on a connection of its own. At the end of a
+/// conversation, the client closes its sending side and reads until the connection ends.
 async fn judged(
     limits: JudgeLimits,
     faults: Faults,
@@ -273,8 +274,8 @@ fn totals(end: SessionEnd, client_left: bool) -> SessionTotals {
     totals
 }
 
-/// Each case has the side that ended a session of version 3 without Close, or after the server's Close, and the expected finding
-/// about the client.
+/// Each case has the way in which a session of version 3 ended without Close, or after the server's Close, and the expected
+/// finding about the client.
 #[test]
 fn clients_are_judged_only_for_ends_that_they_cause() {
     let init = Apdu::from(good_init(ProtocolVersion::UP_TO_3, Options::default()));

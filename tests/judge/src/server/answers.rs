@@ -1,4 +1,4 @@
-//! Common parts of answers: diagnostics, records, and numbers that must agree.
+//! Common parts of answers: diagnostics, records, and numbers that must be consistent.
 
 use z3950_asn1::apdu::{
     Apdu, DefaultDiagFormat, DiagRec, External, NamePlusRecord, PresentResponse, PresentStatus,
@@ -18,7 +18,7 @@ pub(super) enum Reaction {
 
 /// A response with a status and diagnostics.
 pub(super) trait Refusable: Clone + Into<Apdu> {
-    /// Returns whether the service succeeded, by its status.
+    /// Returns whether the service succeeded according to its status.
     fn succeeded(&self) -> bool;
 
     /// Returns the diagnostics that are sent instead of a result.
@@ -155,7 +155,7 @@ pub(super) trait WithRecords: Refusable {
         )
     }
 
-    /// Fails unless exactly this many records were returned, and the numbers agree.
+    /// Fails unless exactly this many records were returned, and the numbers in the answer are consistent.
     fn has_records(&self, number: i64) -> Checked {
         let wanted = match number {
             0 => "no records".to_owned(),
@@ -166,7 +166,7 @@ pub(super) trait WithRecords: Refusable {
         self.counted()
     }
 
-    /// Returns the first record; fails if it is missing or a surrogate diagnostic.
+    /// Returns the first record; fails if there is none, or if it is a surrogate diagnostic.
     fn first_record(&self) -> Checked<&External> {
         match self.records().first().map(|first| &first.record) {
             Some(Record::RetrievalRecord(external)) => Ok(external),

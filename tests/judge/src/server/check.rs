@@ -16,7 +16,7 @@ pub struct Check {
     pub(super) run: Procedure,
 }
 
-/// The procedure of a check: in a Z39.50 session, or with SRU requests.
+/// The procedure of a check, which uses either a Z39.50 session or SRU requests.
 pub(super) enum Procedure {
     Z3950(for<'a> fn(&'a mut Trial) -> BoxFuture<'a, Checked>),
     Sru(for<'a> fn(&'a mut SruTrial) -> BoxFuture<'a, Checked>),
@@ -24,7 +24,8 @@ pub(super) enum Procedure {
 
 #[cfg(test)]
 impl Check {
-    /// Returns whether the requirement can be understood without the preceding ones, which reports may not show.
+    /// Returns whether the text of the requirement can be understood without the requirements before it, which a report may not
+    /// contain.
     pub(super) fn stands_alone(&self) -> bool {
         let leans = [
             "So ",
@@ -52,7 +53,7 @@ impl fmt::Debug for Check {
     }
 }
 
-/// Defines a table of checks: name, level, source, requirement and function, with the arguments that follow the trial.
+/// Defines a table of checks: name, level, source, requirement, and a function with its arguments after the trial.
 macro_rules! checks {
     ($($name:literal $level:ident $section:tt: $requirement:literal => $run:ident $(($($argument:expr),*))?;)*) => {
         &[$($crate::server::check::Check {

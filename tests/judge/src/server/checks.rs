@@ -1,4 +1,4 @@
-//! The checks, in one file per service.
+//! The checks, with one file per service.
 
 mod close;
 mod delete;
@@ -25,12 +25,12 @@ pub(super) mod updates;
 
 use super::check::Check;
 
-/// The permission of the user that a check needs.
+/// The permission that a check needs from the user of the judge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Permission {
-    /// No permission, because the check only sends what any client may send.
+    /// No permission is needed, because the check only sends what any client may send.
     None,
-    /// Permission to send what the standard forbids.
+    /// Permission to send octets that the standard forbids.
     Hostile,
     /// Permission to store and delete records.
     Update,

@@ -8,7 +8,7 @@ use z3950_asn1::apdu::{
     SortResponse,
 };
 
-/// A request with a response, and the type of the response.
+/// A request that is answered by a response of the type [`HasAnswer::Answer`].
 pub(super) trait HasAnswer: Into<Apdu> {
     /// The type of the response.
     type Answer: TryFrom<Apdu, Error = Apdu>;

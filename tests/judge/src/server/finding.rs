@@ -17,8 +17,8 @@ pub struct Finding {
     pub requirement: &'static Requirement,
     /// The verdict on the server.
     pub verdict: Verdict,
-    /// Whether an error prevented the check: no session could be opened, or the judgement ended early. If an error prevents
-    /// several checks, it is reported only for the first one.
+    /// Whether an error prevented the check: no session could be opened, or the judgement was ended early. An error that prevents
+    /// several checks is marked only in the first finding.
     pub is_error: bool,
     /// The duration of the check.
     pub time: Duration,
@@ -27,7 +27,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Returns whether a requirement of the standard is not met: `fail`, at the level `shall`.
+    /// Returns whether a requirement of the standard is not met, which is the verdict `fail` at the level `shall`.
     pub fn is_violation(&self) -> bool {
         self.requirement.level == Level::Shall && matches!(self.verdict, Verdict::Fail { .. })
     }

@@ -1,5 +1,5 @@
-//! A judgement, which first determines the server's offer and then runs the checks. Its limits hold even if the server hangs,
-//! lies or floods.
+//! A judgement, which first determines the server's offer and then runs the checks. Its limits apply even if the server hangs,
+//! gives wrong numbers, or sends too much.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -37,7 +37,7 @@ pub struct Judge {
 }
 
 /// The options that sessions propose. Options that let the server ask questions are left out, as are encapsulation and
-/// negotiation, which change the meaning of other APDUs. Checks of one of these options propose it themselves.
+/// negotiation, which change the meaning of other APDUs. Checks of an option that is left out propose it themselves.
 const PROPOSED: [Options; 13] = [
     Options::SEARCH,
     Options::PRESENT,
@@ -57,7 +57,7 @@ const PROPOSED: [Options; 13] = [
 const SIZE: i64 = 1 << 20;
 
 impl Judge {
-    /// Prepares a judgement of a Z39.50 server, which the connector reaches, without sending anything yet.
+    /// Prepares a judgement of a Z39.50 server, to which the connector connects. Nothing is sent yet.
     pub fn new(
         connector: Arc<dyn Connect>,
         host: Host,
@@ -162,7 +162,8 @@ impl Judge {
         self.schedule.note_answer(ledger);
     }
 
-    /// Returns the useful number of sessions: with more, none would have anything to do while one of them waits for silence.
+    /// Returns the maximum number of sessions that is useful. With more sessions, none would have anything to do while one of
+    /// them waits for silence.
     fn useful_sessions(&self) -> usize {
         let options = &self.server.options;
         let useful = QUIET.div_duration_f64(options.pause);
@@ -182,7 +183,7 @@ impl Judge {
         self.findings.last()
     }
 
-    /// Ends the judgement: the checks without a result are reported as not judged, for this reason.
+    /// Ends the judgement. Checks without a result are reported as not judged, for this reason.
     pub fn stop(&mut self, reason: &str) {
         for result in self.schedule.stop(reason) {
             self.add(result);

@@ -26,7 +26,7 @@ const MOST_LISTED: i64 = 10;
 /// The record syntaxes that are tried.
 pub(super) const SYNTAXES: [Oid; 6] = [USMARC, UNIMARC, XML, SUTRS, GRS_1, OPAC];
 
-/// Determines the server's offer within a time limit. Also returns the cost.
+/// Determines the server's offer within a time limit. Also returns the ledger, which contains the cost.
 pub(super) async fn learn(target: &Arc<JudgedServer>, limit: Duration) -> (Offer, Ledger) {
     let named = &target.options.databases;
     let mut offer = Offer {
@@ -89,8 +89,8 @@ async fn fill(offer: &mut Offer, trial: &mut Trial) -> Checked {
 /// The conditions that mean that a database does not exist.
 const NO_DATABASE: [i64; 3] = [109, 235, 236];
 
-/// Finds a query with hits, preferably few: the given query or, without one, words in any field, in the title, or without
-/// attributes.
+/// Finds a query with hits, preferably only a few. Uses the given query if there is one; otherwise, tries words in any field, in
+/// the title, and without attributes.
 async fn find_query(offer: &mut Offer, trial: &mut Trial) -> Checked {
     let (given, terms) = (trial.options().query.clone(), trial.options().terms.clone());
     if let Some(query) = given {
@@ -189,7 +189,7 @@ async fn first_listed(trial: &mut Trial) -> Option<DatabaseName> {
     None
 }
 
-/// Tries whether a record can be stored and deleted, if the user has permitted this.
+/// Tests whether a record can be stored and deleted, if the user has permitted this.
 async fn find_updates(offer: &mut Offer, trial: &mut Trial) -> Checked {
     let Some(database) = trial.options().may_update.clone() else {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Records the messages and the cost of a check in either protocol, and limits its rate of requests.
+//! Records the messages and the cost of a check in either protocol, and limits the rate of its requests.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -37,14 +37,14 @@ pub(super) struct Ledger {
     pub(super) paused: Duration,
     /// Whether the server could not be reached, or did not begin a session.
     pub(super) is_unreachable: bool,
-    /// Whether a request was not answered in time.
+    /// Whether the server did not answer a request in time.
     pub(super) is_silent: bool,
     /// Whether the server ended a connection or rejected a session.
     pub(super) is_ended: bool,
     next_request: Option<Instant>,
 }
 
-/// The earliest time at which any of the sessions may send the next request.
+/// Limits the rate of requests: stores the earliest time at which any of the sessions may send the next request.
 #[derive(Debug, Default)]
 pub(super) struct Pacer(Mutex<Option<Instant>>);
 
@@ -59,8 +59,8 @@ impl Pacer {
 }
 
 impl Ledger {
-    /// Returns whether the server refused, ignored or ended the connection, for which the number of open connections may be the
-    /// reason.
+    /// Returns whether the server refused or ended the connection or did not answer, possibly because of the number of open
+    /// connections.
     pub(super) fn is_cut_off(&self) -> bool {
         self.is_unreachable || self.is_silent || self.is_ended
     }
@@ -83,7 +83,7 @@ impl Ledger {
         self.requests += 1;
     }
 
-    /// Adds a message to the report; `octets` are its first octets.
+    /// Adds a message to the ledger; `octets` are the first octets of the message.
     pub(super) fn note(
         &mut self,
         is_sent: bool,

@@ -1,5 +1,5 @@
-//! The offer of a server, determined before it is judged: a database, a query with hits, and what else the checks need in the
-//! protocol.
+//! The offer of a server, which is determined before the server is judged: a database, a query with hits, and other values that
+//! the checks of the protocol need.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ pub(super) const WORDS: [&str; 14] = [
     "history", "war", "water", "the", "of", "a", "de", "la", "und", "computer", "book", "test",
     "peace", "1",
 ];
-/// The preferred numbers of hits, with which a set can be fetched completely.
+/// The preferred range of numbers of hits, which are small enough to fetch all records.
 pub(super) const FEW: std::ops::RangeInclusive<i64> = 3..=20;
 /// The message if the server did not answer while its offer was being determined.
 pub(super) const TOO_LATE: &str = "the server did not answer in time";
@@ -80,7 +80,7 @@ impl ServerOffer {
     }
 }
 
-/// The features that a Z39.50 server offers, as determined before it is judged.
+/// The features that a Z39.50 server offers, as determined before the server is judged.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Offer {
@@ -92,7 +92,7 @@ pub struct Offer {
     pub granted: Options,
     /// The databases that are judged.
     pub databases: Vec<DatabaseName>,
-    /// Whether the database is the default one, because the user did not name any.
+    /// Whether the databases are the default ones, because the user did not name any.
     pub is_default: bool,
     /// A query with hits or, if none was found, the first query tried.
     pub query: Option<RpnQuery>,
@@ -141,7 +141,7 @@ impl Offer {
     }
 }
 
-/// The features that an SRU server offers, as determined before it is judged.
+/// The features that an SRU server offers, as determined before the server is judged.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct SruOffer {
@@ -159,9 +159,9 @@ pub struct SruOffer {
     pub query: Option<String>,
     /// The number of hits of the query.
     pub hits: u64,
-    /// Whether the server really searches: it has no hits for a word that does not occur anywhere.
+    /// Whether the server really searches, which is shown by no hits for a word that does not occur anywhere.
     pub has_index: bool,
-    /// A clause for scanning an index with terms.
+    /// A clause for scanning an index that contains terms.
     pub scan_clause: Option<String>,
     /// The preconditions of the judgement that the server does not meet.
     pub missing: Vec<MissingPrerequisite>,
@@ -199,8 +199,8 @@ impl SruOffer {
         .into()
     }
 
-    /// Returns the CQL names, with prefixes, of the indexes in the description for which `keeps` returns true; one name per
-    /// index.
+    /// Returns the CQL names, with prefixes, of the indexes in the description for which `keeps` returns true. Each index is
+    /// listed under one name.
     pub(super) fn indexes(&self, keeps: impl Fn(&ZeeRexIndex) -> bool) -> Vec<String> {
         let indexes = self.description.iter().flat_map(|one| &one.indexes);
         let names = indexes.filter(|index| keeps(index)).filter_map(|index| {
@@ -221,8 +221,8 @@ impl SruOffer {
     }
 }
 
-/// Returns whether a number of hits is better suited for the checks than another. Numbers in [`FEW`] are best, then the smallest
-/// above this range, then the largest below it.
+/// Returns whether one number of hits suits the checks better than another. Numbers in [`FEW`] are best, followed by the smallest
+/// number above this range, and then by the largest number below it.
 pub(super) fn is_better(hits: i64, than: i64) -> bool {
     match (hits, than) {
         _ if hits <= 0 || FEW.contains(&than) => false,

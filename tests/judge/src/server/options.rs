@@ -1,4 +1,4 @@
-//! The options for judging a server, and the limits on the cost.
+//! The options for judging a server, and the limits on the cost of a judgement.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,9 +17,10 @@ pub struct JudgeOptions {
     /// The databases to search. If empty, this is `Default` or, if the Z39.50 server does not have it, the first database listed
     /// in Explain.
     pub databases: Vec<DatabaseName>,
-    /// A query with hits, preferably 3 to 20. If it is given, no other query is tried; with `None`, common words are tried.
+    /// A query with hits, preferably 3 to 20. If it is given, no other query is tried; if it is `None`, queries for common words
+    /// are tried.
     pub query: Option<RpnQuery>,
-    /// The query in CQL for SRU servers.
+    /// A query in CQL, for SRU servers.
     pub cql: Option<String>,
     /// The form of requests to an SRU server: additional parameters, and the place of the credentials.
     pub sru: SruOptions,
@@ -33,15 +34,15 @@ pub struct JudgeOptions {
     /// of a check.
     pub pause: Duration,
     /// The maximum number of concurrent sessions or connections; by default, 16. Fewer are used if the server does not accept
-    /// more, or if the pause would leave some of them idle.
+    /// more, or if the pause between requests would leave some sessions idle.
     pub sessions: usize,
     /// Whether to send octets that the standard forbids.
     pub is_hostile: bool,
     /// The database in which records may be stored and deleted; `None` for no updates.
     pub may_update: Option<DatabaseName>,
-    /// The beginnings of the names of checks to run; all checks if the list is empty.
+    /// The prefixes of the names of the checks to run; all checks if the list is empty.
     pub only: Vec<String>,
-    /// The limits on the cost of the judgement for the server.
+    /// The limits on the cost that the judgement causes at the server.
     pub limits: JudgeLimits,
 }
 
@@ -49,8 +50,8 @@ pub struct JudgeOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct JudgeLimits {
-    /// The maximum number of requests in total; by default, 3000. Checks that are running when a limit on the total is reached
-    /// may exceed it.
+    /// The maximum number of requests in total; by default, 3000. Checks that are running when a total limit is reached may
+    /// exceed it.
     pub requests: u32,
     /// The maximum number of octets received in total; by default, 256 MiB.
     pub octets: u64,

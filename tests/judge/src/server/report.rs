@@ -1,4 +1,4 @@
-//! The findings of a judgement, as values, JSON and XML of JUnit.
+//! The findings of a judgement, as values, as JSON and as JUnit XML.
 
 use std::time::{Duration, SystemTime};
 
@@ -42,7 +42,7 @@ pub struct Count {
     pub pass: usize,
     /// The number of checks that failed because of a requirement of the standard.
     pub fail: usize,
-    /// The number of checks that failed because of a recommendation, or a feature on which clients depend.
+    /// The number of checks that failed because of a recommendation, or because of a feature on which clients depend.
     pub advice: usize,
     /// The number of checks of features that the server does not offer.
     pub not_offered: usize,
@@ -109,7 +109,7 @@ impl Report<'_> {
         used
     }
 
-    /// Returns the report as XML of JUnit: a test suite for each service, and a test case for each check.
+    /// Returns the report as JUnit XML, with a test suite for each service and a test case for each check.
     pub fn to_junit(&self) -> String {
         let services = self
             .findings

@@ -11,11 +11,11 @@ use z3950_asn1::oid::BIB_1;
 use super::trial::Trial;
 use super::verdict::{Checked, Preparation, Verdict, counted};
 
-/// The result set of most checks, which even servers without named result sets support (Z39.50-2003 §3.2.2.1.3).
+/// The name of the result set in most checks, which even servers without named result sets support (Z39.50-2003 §3.2.2.1.3).
 pub(super) const DEFAULT: &str = "default";
 /// A term that does not occur in any record.
 pub(super) const NOWHERE: &str = "zqxjkvzzqwv";
-/// The largest number that every implementation supports.
+/// The largest integer that every implementation supports.
 pub(super) const MAX: i64 = i32::MAX as i64;
 
 impl Trial {
@@ -30,7 +30,7 @@ impl Trial {
         query.ok_or_else(|| Verdict::not_judged("no session began in which to search"))
     }
 
-    /// Returns the query with hits; the check ends if it has fewer hits than this.
+    /// Returns the query with hits. Ends the check if the query has fewer hits than this number.
     pub(super) fn query_with(&self, hits: i64) -> Checked<RpnQuery> {
         match self.offer.hits {
             found if found >= hits => self.query(),
@@ -83,8 +83,8 @@ impl Trial {
         self.offer.databases.clone()
     }
 
-    /// Returns a search into the default result set that does not request records. Its preferred syntax is one that the server
-    /// supports.
+    /// Returns a search that creates the default result set and does not request records. Its preferred syntax is one that the
+    /// server supports.
     pub(super) fn search(&self, query: RpnQuery) -> SearchRequest {
         SearchRequest {
             preferred_record_syntax: self.offer.syntaxes.first().copied(),
@@ -105,8 +105,8 @@ impl Trial {
         Ok(self.search(self.query()?))
     }
 
-    /// Creates the default result set from the query with hits, opening a session if necessary. Returns its number of records;
-    /// the check ends if there are fewer than `least`.
+    /// Creates the default result set from the query with hits, opening a session if necessary. Returns the number of records in
+    /// the result set. Ends the check if there are fewer than `least`.
     pub(super) async fn hits(&mut self, least: i64) -> Checked<i64> {
         let query = self.query_with(least)?;
         if self.version == 0 {
@@ -116,7 +116,7 @@ impl Trial {
         self.found(request, least).await
     }
 
-    /// Creates a result set of at least `least` records as a precondition; if this fails, the check ends.
+    /// Creates a result set of at least `least` records as a precondition. Ends the check if this fails.
     pub(super) async fn found(&mut self, request: SearchRequest, least: i64) -> Checked<i64> {
         let response = self.ask(request).await.given()?;
         match response.result_count {
@@ -151,7 +151,7 @@ impl Trial {
     }
 }
 
-/// Returns a search into the default result set that does not request records.
+/// Returns a search that creates the default result set and does not request records.
 pub(super) fn search(databases: Vec<DatabaseName>, query: Query) -> SearchRequest {
     SearchRequest {
         reference_id: None,

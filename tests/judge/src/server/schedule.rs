@@ -1,7 +1,7 @@
 //! The schedule of a judgement. Checks that only read run in parallel, so that a check that waits for silence does not delay
-//! others. Checks that store records or send forbidden octets run alone. If the server ended, refused or ignored a check's
-//! connection while others were open, the check is repeated alone, because the other connections may have been the reason.
-//! Results are returned in the order of the checks.
+//! others. Checks that store records or send forbidden octets run alone. If the server ended, refused or ignored the connection
+//! of a check while other connections were open, the check is repeated alone, because the other connections may have been the
+//! reason. Results are returned in the order of the checks.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ pub(super) struct Schedule {
     running: FuturesUnordered<BoxFuture<'static, CheckResult>>,
     /// Whether the running check must be the only one.
     is_alone: bool,
-    /// Results that cannot be returned before those of earlier checks.
+    /// Results that cannot be returned yet, because earlier checks have not ended.
     ended: BTreeMap<usize, CheckResult>,
     /// The check that must be repeated alone.
     repeated: Option<usize>,
@@ -54,7 +54,7 @@ pub(super) struct Schedule {
     cost: Cost,
     /// The number of consecutive checks without an answer.
     unanswered: u32,
-    /// The reason why the remaining checks are left out; `None` if they are not.
+    /// The reason why the remaining checks are left out; `None` if they are not left out.
     stopped: Option<String>,
 }
 
@@ -120,7 +120,7 @@ impl Schedule {
     }
 
     /// Determines the number of concurrent sessions that the server accepts, up to `most`, and sets the number of parallel checks
-    /// accordingly. If the server has a limit, only half of it is used, which leaves room for other clients.
+    /// accordingly. If the server has a limit, only half of the limit is used, to leave sessions for other clients.
     pub(super) async fn find_sessions(&mut self, offer: &ServerOffer, most: usize) {
         if most < 2 {
             return;
@@ -162,12 +162,12 @@ impl Schedule {
         self.cost
     }
 
-    /// Returns the reason why checks are left out; `None` if they are not.
+    /// Returns the reason why checks are left out; `None` if no checks are left out.
     pub(super) fn stopped(&self) -> Option<&str> {
         self.stopped.as_deref()
     }
 
-    /// Leaves out the checks that have not begun. Checks that are running are not stopped.
+    /// Leaves out the checks that have not begun. Checks that are in progress continue.
     pub(super) fn leave_out(&mut self, reason: &str) {
         self.stopped.get_or_insert_with(|| reason.to_owned());
     }
@@ -222,7 +222,8 @@ impl Schedule {
         }
     }
 
-    /// Removes the verdict of a doubtful result that cannot be checked again because the remaining checks are left out.
+    /// Replaces the verdict of a doubtful result by `not judged`, if the check cannot be repeated because the remaining checks
+    /// are left out.
     fn without_doubt(&self, result: CheckResult) -> CheckResult {
         let is_judged = !matches!(result.verdict, Verdict::NotJudged { .. });
         match &self.stopped {
@@ -291,7 +292,7 @@ impl Schedule {
         }
     }
 
-    /// Returns the reason why a check must not run; `None` if it may.
+    /// Returns the reason why a check must not run; `None` if it may run.
     fn obstacle(&self, permission: Permission) -> Option<String> {
         let options = &self.server.options;
         match permission {
@@ -305,7 +306,7 @@ impl Schedule {
         }
     }
 
-    /// Adds the cost of a check or a preparation. If this reaches a limit, the remaining checks are left out.
+    /// Adds the cost of a check or a preparation. If a limit is reached, the remaining checks are left out.
     pub(super) fn count(&mut self, ledger: &Ledger, time: Duration) {
         let limits = self.server.options.limits;
         let cost = &mut self.cost;

@@ -1,4 +1,4 @@
-//! Hides credentials that a server sent back: in reports, each of their octets is replaced by `*`.
+//! Hides credentials that a server sends back: each of their octets is replaced by `*` in reports.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -11,13 +11,13 @@ use super::sru::parameters::escaped;
 use super::verdict::Verdict;
 use z3950::sru::login;
 
-/// The minimum length of names that are hidden. Shorter names of users and groups often are parts of other words, so they are not
-/// hidden.
+/// The minimum length of user and group names that are hidden, in octets. Shorter names are not hidden, because they are often
+/// parts of other words.
 const MIN_NAME: usize = 4;
 /// The headers whose values are hidden.
 const HEADERS: [&[u8]; 3] = [b"cookie", b"set-cookie", b"proxy-authorization"];
 
-/// The octets to hide in reports: the credentials in every form in which requests contain or messages quote them.
+/// The octets to hide in reports: the credentials in every form in which requests contain them or messages quote them.
 #[derive(Debug, Default)]
 pub(super) struct Secrets(Vec<Vec<u8>>);
 
@@ -69,7 +69,7 @@ impl Secrets {
         }
     }
 
-    /// Hides the secrets in a text that may be cut off with `…`.
+    /// Hides the secrets in a text. The text may have been cut off, in which case it ends with `…`.
     pub(super) fn hide_in(&self, text: &mut String) {
         const CUT: &str = "…";
         let mut octets = std::mem::take(text).into_bytes();
@@ -98,7 +98,7 @@ impl Secrets {
         hide_headers(octets);
     }
 
-    /// Hides the beginning of a secret at the end of octets that are cut off.
+    /// Hides the beginning of a secret at the end of octets that were cut off.
     fn hide_beginning(&self, octets: &mut [u8]) {
         let longest = |form: &Vec<u8>| {
             let lengths = (1..form.len()).rev();

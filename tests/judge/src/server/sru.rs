@@ -3,14 +3,14 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `checks` | the checks, in one file per subject |
+//! | `checks` | the checks, with one file per subject |
 //! | `learn` | determines what the server offers |
 //! | `trial` | a check in progress: requests and their answers |
 //! | `answer` | an answer: its numbers, records, terms and diagnostics |
 //! | `model` | the children of each element, and their order |
 //! | `parameters` | a request as names and values |
 //! | `tree` | XML as a tree with namespaces, within limits |
-//! | `tap` | the octets of a connection, counted, limited and kept for the report |
+//! | `tap` | counts and limits the octets of a connection, and keeps them for the report |
 
 mod answer;
 pub(super) mod checks;
@@ -21,7 +21,7 @@ mod tap;
 mod tree;
 pub(super) mod trial;
 
-/// The maximum number of requests in a check, which is high because the checks of explain search each index.
+/// The maximum number of requests in a check. It is high because the checks of explain search each index.
 pub(super) const MAX_REQUESTS: u32 = 300;
 
 #[cfg(test)]

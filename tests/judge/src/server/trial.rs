@@ -1,4 +1,4 @@
-//! A check in progress: a connection on which arbitrary octets can be sent, with limits on the cost to the server.
+//! A check in progress. It has a connection on which it can send arbitrary octets, and limits on the cost to the server.
 
 use std::fmt;
 use std::sync::Arc;
@@ -30,8 +30,8 @@ use z3950::transport::{BoxStream, Connect};
 
 /// The maximum number of characters of an APDU that are quoted in a message.
 const MAX_SUMMARY: usize = 400;
-/// The number of unexpected APDUs, sent instead of Close at the end of a session, after which the server is considered not to
-/// stop.
+/// The number of unexpected APDUs at the end of a session, sent instead of Close, after which the judge assumes that the server
+/// does not stop.
 pub(super) const MAX_UNASKED: usize = 100;
 /// The time for which the judge listens when the server should not send anything.
 pub(super) const QUIET: Duration = Duration::from_secs(1);
@@ -77,7 +77,7 @@ impl Trial {
         &self.target.options
     }
 
-    /// Returns whether a connection is open, as far as the judge knows.
+    /// Returns whether the connection is open, as far as the judge has noticed.
     pub(super) fn is_connected(&self) -> bool {
         self.stream.is_some()
     }
@@ -103,18 +103,19 @@ impl Trial {
         Ok(())
     }
 
-    /// Returns the Init of ordinary sessions, with all versions and options, and the credentials for the target.
+    /// Returns the Init of ordinary sessions. It proposes all versions and the usual options, and contains the credentials for
+    /// the server.
     pub(super) fn base_init(&self) -> InitializeRequest {
         self.target.options.init.clone()
     }
 
-    /// Opens a session as a precondition; if this fails, the check ends.
+    /// Opens a session as a precondition. Ends the check if this fails.
     pub(super) async fn session(&mut self) -> Checked<InitializeResponse> {
         let init = self.base_init();
         self.session_with(init).await
     }
 
-    /// Opens a session with another Init as a precondition; if this fails, the check ends.
+    /// Opens a session with the given Init as a precondition. Ends the check if this fails.
     pub(super) async fn session_with(
         &mut self,
         init: InitializeRequest,
@@ -129,7 +130,7 @@ impl Trial {
         }
     }
 
-    /// Connects and sends Init. The version and options in the answer apply to the session.
+    /// Connects and sends Init. Afterwards, the version and the options in the answer are in force.
     pub(super) async fn opened(&mut self, init: InitializeRequest) -> Checked<InitializeResponse> {
         self.connect().await?;
         self.init(init).await
@@ -167,14 +168,14 @@ impl Trial {
         }
     }
 
-    /// Sends a request; fails unless its answer is received next.
+    /// Sends a request. Fails unless the next APDU received is its answer.
     pub(super) async fn ask<R: HasAnswer>(&mut self, request: R) -> Checked<R::Answer> {
         self.send(&request.into()).await?;
         self.answer_to::<R>().await
     }
 
-    /// Sends a request that may end the session; fails unless its answer or the end of the session is received next. Returns
-    /// `None` for the end.
+    /// Sends a request that may end the session. Fails unless its answer is received next or the session ends. Returns `None` if
+    /// the session ended.
     pub(super) async fn ask_or_end<R: HasAnswer>(
         &mut self,
         request: R,
@@ -188,7 +189,7 @@ impl Trial {
         received.into_answer::<R>(wanted).map(Some)
     }
 
-    /// Waits for the answer to a request of this kind.
+    /// Waits for the answer to a request of the type `R`.
     pub(super) async fn answer_to<R: HasAnswer>(&mut self) -> Checked<R::Answer> {
         let received = self.receive().await;
         received.into_answer::<R>(|| R::ANSWER.to_owned())
@@ -287,7 +288,7 @@ impl Trial {
         }
     }
 
-    /// Returns what the server sends unasked within a second.
+    /// Returns what the server sends within a second without being asked.
     pub(super) async fn unasked(&mut self) -> Received {
         self.receive_within(QUIET).await
     }
@@ -326,8 +327,8 @@ impl Trial {
         }
     }
 
-    /// Closes the connection like a client that is done, and waits a moment for the server to do the same, so that the server
-    /// never has two connections of the check. Returns whether the server stopped sending.
+    /// Closes the connection like a client that has finished, and waits a moment for the server to close its side too, so that a
+    /// check never has two connections at the same time. Returns whether the server stopped sending.
     pub(super) async fn leave(&mut self) -> bool {
         let Some(mut stream) = self.stream.take() else {
             return true;
@@ -406,7 +407,7 @@ impl fmt::Display for Received {
     }
 }
 
-/// Encodes an APDU of the judge.
+/// Encodes an APDU that the judge is going to send.
 pub(super) fn encoded(apdu: &Apdu) -> Checked<Vec<u8>> {
     codec::encode(apdu).map_err(|error| Verdict::not_judged(error.to_string()))
 }
@@ -427,7 +428,7 @@ fn summary_of(octets: &[u8]) -> String {
     }
 }
 
-/// Returns the octets of a request for the report. In Init, credentials are replaced by others of the same length.
+/// Returns the octets of a request for the report. In Init, the credentials are replaced by `*`.
 fn without_credentials(octets: &Bytes) -> Bytes {
     let Ok(Apdu::InitializeRequest(mut init)) = codec::decode(octets) else {
         return octets.clone();
@@ -464,7 +465,7 @@ pub(super) fn tagged(tag: u8, contents: &[u8]) -> Vec<u8> {
     [&[tag][..], &length, contents].concat()
 }
 
-/// Replaces the contents of the first element with this one-octet tag in an APDU.
+/// Replaces the contents of the first element of an APDU that has this one-octet tag.
 pub(super) fn replaced(octets: &[u8], tag: u8, other: &[u8]) -> Vec<u8> {
     let mut rest = contents(octets);
     let mut changed = Vec::new();

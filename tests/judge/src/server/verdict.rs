@@ -1,20 +1,20 @@
 //! The verdict of a check. Any verdict other than a pass is an error, so that `?` ends the check.
 
-/// The result of a check.
+/// The verdict on a requirement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// The server does what the requirement says.
     Pass,
     /// The server does not do what the requirement says.
     Fail {
-        /// The expected answer.
+        /// A description of the expected answer.
         wanted: String,
-        /// The actual answer.
+        /// A description of the actual answer.
         came: String,
     },
     /// The server does not have the optional feature of the requirement.
     NotOffered {
-        /// The answer that shows this.
+        /// The answer that shows that the feature does not exist.
         reason: String,
     },
     /// The check does not allow a verdict on the server.
@@ -35,7 +35,7 @@ impl Verdict {
         }
     }
 
-    /// Returns the details of the verdict without its name.
+    /// Returns the details of the verdict as text, without its name.
     pub(super) fn into_words(self) -> String {
         match self {
             Self::Pass => String::new(),
@@ -67,7 +67,7 @@ impl Verdict {
 /// The result of a check or of a part of it. Any verdict other than [`Verdict::Pass`] is an error, so that `?` ends the check.
 pub(super) type Checked<T = ()> = Result<T, Verdict>;
 
-/// A part of a check that only prepares it.
+/// A result of a part of a check that only prepares the actual check.
 pub(super) trait Preparation {
     /// Converts a failure to "not judged", because another check tests this part.
     fn given(self) -> Self;
@@ -84,10 +84,10 @@ impl<T> Preparation for Checked<T> {
     }
 }
 
-/// The reason for not judging the hits of a query if their number is not constant.
+/// The reason for not judging the number of hits of a query that is not constant.
 pub(super) const CHANGING: &str = "the number of hits changes from search to search";
 
-/// Formats a number with its noun: `1 record`, `2 records`.
+/// Formats a number with its noun, such as `1 record` or `2 records`.
 pub(super) fn counted(number: impl TryInto<i128>, thing: &str) -> String {
     let number = number.try_into().unwrap_or(i128::MAX);
     let ending = if number == 1 { "" } else { "s" };

@@ -1,4 +1,4 @@
-//! The values of a `[[database]]` table while it is read, for each kind of database.
+//! The values of a `[[database]]` table of any kind, as collected while the table is read.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -11,7 +11,8 @@ use z3950_server::memory::{AccessPoints, DatabaseFiles, DocidField};
 use crate::config::section::{Section, Value};
 use crate::config::setting::Table;
 
-/// The settings of a `[[database]]` table, for each kind of database that it may turn out to be.
+/// The settings of a `[[database]]` table. It collects the settings of every kind of database, because the kind is only known
+/// when the whole table has been read.
 pub(in crate::config) struct DatabaseTable {
     pub(in crate::config) files: DatabaseFiles,
     pub(in crate::config) remote: RemoteOptions,
@@ -47,7 +48,7 @@ pub(crate) struct ClusterSettings {
     pub(crate) docid: Option<DocidField>,
     /// The indexes that are used for sorting, facets or scans.
     pub(crate) uses: IndexUses,
-    /// The line number of the engine's address in the settings file, for errors about an index that does not match the settings.
+    /// The line of the engine's address in the settings file, from 1, for errors about an index that does not match the settings.
     pub(crate) line: usize,
 }
 
@@ -83,7 +84,8 @@ impl fmt::Display for MapSource {
     }
 }
 
-/// Reads the addresses of an engine's servers. The line holds a position in the text until all of it has been read.
+/// Reads the addresses of an engine's servers. The field for the line holds a position in the text until the complete text has
+/// been read.
 pub(in crate::config) fn addresses(value: &Value<'_>, table: &mut DatabaseTable) {
     let items = value.items();
     if items.is_empty() {
@@ -106,7 +108,8 @@ pub(in crate::config) fn addresses(value: &Value<'_>, table: &mut DatabaseTable)
     }
 }
 
-/// Notes an error for each key of `table` that is present, because such keys are only valid for databases with `what`.
+/// Notes an error for each key of `table` that is present. The error says that such keys are only valid for databases with
+/// `what`.
 pub(in crate::config) fn note_keys_of(
     section: &Section<'_>,
     table: &Table<DatabaseTable>,

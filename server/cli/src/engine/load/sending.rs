@@ -1,4 +1,5 @@
-//! Sends the records of a load: files are read one after the other, and the index is at most one part behind.
+//! Sends the records of a load: files are read one after the other, and at most one part is sent before the index has confirmed
+//! the previous part.
 
 use std::collections::VecDeque;
 use std::io;
@@ -14,12 +15,12 @@ use crate::engine::records::{Input, Prepared, prepare};
 use crate::engine::resume::{LoadCourse, LoadProgress};
 use crate::failure::{Exit, Failure};
 
-/// The number of records after which the progress is noted.
+/// The number of records in a part, after which the progress is saved.
 const PART: u64 = 50_000;
-/// The number of records that a thread prepares in one go.
+/// The number of records that a thread prepares at a time.
 const CHUNK: usize = 250;
 
-/// A part of the load that has been sent, and the progress to note once the index has it.
+/// A part of the load that has been sent, and the progress to save once the index has stored it.
 #[derive(Debug)]
 struct SentPart {
     mark: IndexLoadMark,
@@ -27,7 +28,7 @@ struct SentPart {
 }
 
 impl LoadRun<'_> {
-    /// Loads the records that are not loaded yet.
+    /// Loads the records that have not been loaded yet, and waits until the index has stored them.
     pub(super) fn rest(
         &mut self,
         course: &mut LoadCourse,
@@ -46,7 +47,8 @@ impl LoadRun<'_> {
         }
     }
 
-    /// Sends the records that are not loaded yet. The index is at most one part behind: `sent` is the part that it may not have yet.
+    /// Sends the records that have not been loaded yet. `sent` is the last part that was sent, which the index may not have
+    /// stored yet.
     fn send(
         &mut self,
         course: &mut LoadCourse,
@@ -89,7 +91,7 @@ impl LoadRun<'_> {
         Ok(())
     }
 
-    /// Waits until the index has a part, and notes the progress.
+    /// Waits until the index has stored a part, and then saves the progress.
     fn settle(
         &mut self,
         course: &mut LoadCourse,
@@ -154,7 +156,7 @@ impl LoadRun<'_> {
     }
 }
 
-/// Returns the result of a task; if it panicked, a failure.
+/// Returns the result of a task.
 ///
 /// # Errors
 /// The task panicked; the panic has already been printed.

@@ -1,4 +1,4 @@
-//! Counts the records of a load, and reports them.
+//! Counts the records of a load, and reports the counts.
 
 use std::fmt;
 use std::path::Path;
@@ -15,20 +15,20 @@ const MOST_NAMED: u64 = 100;
 /// The number of records after which the progress is reported if there is no progress line.
 const REPORTED: u64 = 50_000;
 
-/// The number of records of each kind.
+/// The numbers of records by result.
 #[derive(Debug, Default)]
 pub(super) struct LoadSums {
-    /// The records that were stored or deleted.
+    /// The number of records that were stored or deleted.
     pub(super) loaded: u64,
-    /// The records that replaced earlier ones.
+    /// The number of records that replaced earlier records.
     replaced: u64,
-    /// The records that were to be deleted but do not exist.
+    /// The number of records that were to be deleted but do not exist.
     absent: u64,
-    /// The records that were repaired; only the first of these are named in messages.
+    /// The number of records that were repaired; only the first ones are named in messages.
     repaired: u64,
-    /// The records that were left out; each of them is named in a message.
+    /// The number of records that were left out; each of them is named in a message.
     pub(super) left_out: u64,
-    /// The number in the last progress message.
+    /// The number of records in the last progress message.
     told: u64,
 }
 
@@ -59,7 +59,7 @@ impl LoadSums {
         }
     }
 
-    /// Reports all sums. If there are no records, the first sum is only reported if the load is complete.
+    /// Reports all sums. If no records were loaded, the number of loaded records is only reported if the load is complete.
     pub(super) fn tell_all(&self, is_deletion: bool, is_complete: bool) {
         let say = |number, what: &dyn fmt::Display| {
             note(&format_args!("{} {what}", counted(number, "record")));

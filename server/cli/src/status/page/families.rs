@@ -1,4 +1,4 @@
-//! The families of samples on the page `/metrics`: their names, kinds and help.
+//! The families of samples on the page `/metrics`: their names, types and help texts.
 
 /// The description of a family of samples.
 #[derive(Clone, Copy)]

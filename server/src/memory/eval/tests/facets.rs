@@ -166,7 +166,7 @@ fn many_words() -> (Catalogue, usize, FacetRequest) {
     (catalogue, 2 * step, request)
 }
 
-/// Returns the number of facets, or `None` if the work budget is exhausted, and the units of work that are left.
+/// Returns the number of facets, or `None` if the work budget is exhausted; and the number of units of work that remain.
 fn facets_with(
     catalogue: &Catalogue,
     requests: &[FacetRequest],

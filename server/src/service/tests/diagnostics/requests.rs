@@ -248,7 +248,7 @@ pub(super) const ROWS: &[Row] = &[
     }),
 ];
 
-/// A backend that only has the default methods of the trait.
+/// A backend with only the default methods of the trait.
 struct Nothing;
 
 impl Backend for Nothing {}

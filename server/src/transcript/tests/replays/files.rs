@@ -60,7 +60,7 @@ fn files_are_refused_with_the_line() {
     assert!(Replay::open(folder.path()).is_err());
 }
 
-/// Deleted or moved lines are detected by the gaps that they leave.
+/// Deleted or moved lines are detected, because they leave gaps.
 #[test]
 fn doubtful_lines_are_reported() {
     let folder = tempfile::tempdir().expect("a folder");

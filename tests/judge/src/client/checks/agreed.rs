@@ -1,4 +1,4 @@
-//! Rules about what was agreed on at Init: services, versions, sizes (Z39.50-2003 §3.2.1.1, §4.1).
+//! Rules about what was agreed on at Init: services, versions and sizes (Z39.50-2003 §3.2.1.1, §4.1).
 
 use z3950_asn1::apdu::{
     Apdu, AttributeElement, AttributeValue, Operand, Options, PresentRequest, Query,
@@ -77,7 +77,8 @@ fn made(request: &Apdu) -> Option<&[u8]> {
     }
 }
 
-/// Returns an element of a request that exists only in version 3, according to the comments in the ASN.1.
+/// Returns the name of an element of the request that exists only in version 3 according to the comments in the ASN.1; `None` if
+/// there is none.
 fn of_version_3(request: &Apdu) -> Option<&'static str> {
     match request {
         Apdu::SearchRequest(search) => match &search.query {

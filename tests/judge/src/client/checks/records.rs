@@ -64,8 +64,8 @@ impl Judged<'_> {
         });
     }
 
-    /// Checks that maxSegmentCount is used only with level 1 of segmentation, and the sizes only with level 2 (Z39.50-2003
-    /// §3.2.3.1.4, §3.3).
+    /// Checks that maxSegmentCount is used only with level 1 of segmentation, and that the segment and record sizes are used only
+    /// with level 2 (Z39.50-2003 §3.2.3.1.4, §3.3).
     fn segments(&mut self, present: &PresentRequest) {
         let level_2 = self.known.granted.contains(Options::SEGMENTATION_2);
         let level_1 = level_2 || self.known.granted.contains(Options::SEGMENTATION_1);

@@ -38,14 +38,14 @@ fn trigger(action: RequestedAction) -> TriggerResourceControlRequest {
     }
 }
 
-/// Replaces some octets by others.
+/// Replaces the first occurrence of `from` by `to`.
 fn replaced(octets: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
     let at = octets.windows(from.len()).position(|part| part == from);
     let at = at.expect("present");
     [&octets[..at], to, &octets[at + from.len()..]].concat()
 }
 
-/// Returns the conversations, each with the rule that it breaks.
+/// Returns conversations, each with the name of the rule that it breaks.
 #[expect(clippy::too_many_lines, reason = "a table")]
 fn breaches() -> Vec<(&'static str, Vec<Step>)> {
     let mut overlapping = present_request(1, 1);
@@ -328,7 +328,7 @@ async fn each_rule_can_be_broken() {
     }
 }
 
-/// A conversation that breaks a rule must not break any other requirement, apart from the consequences.
+/// A conversation that breaks a rule must not break any other requirement, apart from rules that are broken as a consequence.
 #[tokio::test]
 async fn a_breach_breaks_no_other_demand() {
     for (name, steps) in breaches() {

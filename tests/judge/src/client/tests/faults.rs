@@ -3,7 +3,7 @@
 use super::*;
 use z3950_server::fault::{Fault, Rule, When};
 
-/// Runs a client that searches and then performs these steps, at a server with the rule; returns its reactions.
+/// Runs a client that searches and then performs these steps, at a server with the rule; returns the client's reactions.
 async fn reactions(
     rule: &str,
     steps: Vec<Step>,

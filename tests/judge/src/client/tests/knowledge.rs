@@ -123,7 +123,8 @@ fn which_result_sets_exist_follows_from_the_answers() {
     }
 }
 
-/// A set that a request in progress creates may be named, because the answer may arrive before.
+/// A result set that a request in progress creates may be named, because the answer may arrive before the server handles the
+/// later request.
 #[test]
 fn a_result_set_that_is_being_made_may_be_named() {
     let mut known = Knowledge::new(10);

@@ -1,4 +1,4 @@
-//! Close: the end of a session from the client's side, with and without a message (Z39.50-2003 §3.2.11.1).
+//! Close: the end of a session, initiated by the client, with and without a message (Z39.50-2003 §3.2.11.1).
 
 use z3950_asn1::apdu::{Apdu, Close, CloseReason, ProtocolVersion};
 use z3950_asn1::oid::Oid;
@@ -111,7 +111,7 @@ async fn after_search(trial: &mut Trial) -> Checked {
         .map(drop)
 }
 
-/// Reads until the session ends; `answers` searches may be answered before.
+/// Reads until the session ends. Before that, `answers` searches may be answered.
 async fn ends(trial: &mut Trial, answers: usize) -> Checked {
     for _ in 0..=answers {
         match trial.receive().await {

@@ -1,4 +1,4 @@
-//! Delete: result sets by name, and all of them (Z39.50-2003 §3.2.4.1).
+//! Delete: result sets by name, and all result sets (Z39.50-2003 §3.2.4.1).
 
 use z3950_asn1::apdu::{
     DeleteFunction, DeleteResultSetRequest, DeleteResultSetResponse, DeleteSetStatus, Options,
@@ -54,7 +54,7 @@ pub(super) const CHECKS: &[Check] = checks! {
         => unknown_function;
 };
 
-/// Creates the default result set; the check ends if Delete was not granted.
+/// Creates the default result set. Ends the check if Delete was not granted.
 async fn ready(trial: &mut Trial) -> Checked {
     trial.session().await?;
     trial.needs(Options::DELETE)?;

@@ -41,7 +41,7 @@ pub(super) const CHECKS: &[Check] = checks! {
         => named_sets;
 };
 
-/// Searches the Explain database; the check ends if the server does not have this database.
+/// Searches the Explain database. Ends the check if the server does not have this database.
 async fn explained(
     trial: &mut Trial,
     category: &str,

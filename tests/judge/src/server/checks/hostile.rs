@@ -97,7 +97,7 @@ pub(super) const CHECKS: &[Check] = checks! {
         => connections;
 };
 
-/// The tag of the query, which is the last element of the searches here.
+/// The tag of the query, which is the last element of the searches in this file.
 const QUERY: u8 = 0xb5;
 
 /// Fails unless a new session can be opened and a search in it has the same result as before.
@@ -121,7 +121,8 @@ async fn still_serves(trial: &mut Trial) -> Checked {
     }
 }
 
-/// Sends octets on a new connection. The server may answer or end the connection, but must not open a session.
+/// Sends octets as the first octets of a new connection. The server may answer or end the connection, but must not open a
+/// session.
 async fn first(trial: &mut Trial, octets: &'static [u8]) -> Checked {
     trial.connect().await?;
     trial.send_octets(octets).await?;
@@ -141,7 +142,7 @@ async fn first(trial: &mut Trial, octets: &'static [u8]) -> Checked {
     still_serves(trial).await
 }
 
-/// Sends octets on a new connection. The server has to end it.
+/// Sends octets as the first octets of a new connection. The server has to end the connection.
 async fn first_ends(trial: &mut Trial, octets: &'static [u8]) -> Checked {
     trial.connect().await?;
     trial.send_octets(octets).await?;
@@ -185,7 +186,7 @@ async fn truncated(trial: &mut Trial, in_session: bool) -> Checked {
     still_serves(trial).await
 }
 
-/// Sends octets in a session. The server has to end it, with Close or by ending the connection.
+/// Sends octets in a session. The server has to end the session, either with Close or by ending the connection.
 async fn ends(trial: &mut Trial, octets: Vec<u8>) -> Checked {
     trial.session().await?;
     trial.send_octets(octets).await?;
@@ -292,7 +293,7 @@ async fn long_integer(trial: &mut Trial) -> Checked {
     still_serves(trial).await
 }
 
-/// Returns the octets of a search whose preferredRecordSyntax, which other searches omit, has these octets.
+/// Returns the octets of a search with a preferredRecordSyntax, which other searches omit, that consists of these octets.
 fn with_syntax(trial: &Trial, oid: &[u8]) -> Checked<Vec<u8>> {
     let search = SearchRequest {
         preferred_record_syntax: None,

@@ -196,7 +196,7 @@ async fn named(trial: &mut Trial, name: Option<&str>) -> Checked {
     accepted(trial, init).await
 }
 
-/// Fails unless the server accepts this Init as it accepts one without the unusual value.
+/// Fails unless the server accepts this Init. Ends the check if the server does not accept an Init without the unusual value.
 async fn accepted(trial: &mut Trial, init: InitializeRequest) -> Checked {
     trial.session().await?;
     let response = trial.opened(init).await?;

@@ -80,7 +80,7 @@ pub(super) const CHECKS: &[Check] = checks! {
 /// The conditions that mean that the server does not return records with a search.
 const NO_PIGGYBACK: [i64; 2] = [1005, 1006];
 
-/// Searches with other bounds. The check ends as not offered if the server never returns records with a search.
+/// Searches with the given bounds. Ends the check as not offered if the server never returns records with a search.
 async fn bounded(
     trial: &mut Trial,
     small: i64,
@@ -100,7 +100,7 @@ async fn asked(trial: &mut Trial, search: SearchRequest) -> Checked<SearchRespon
     Ok(response)
 }
 
-/// Returns the number of hits of the query. The check ends if the number has changed, or is not between `least` and `most`.
+/// Returns the number of hits of the query. Ends the check if the number has changed, or is not between `least` and `most`.
 async fn hits(trial: &mut Trial, least: i64, most: i64) -> Checked<i64> {
     let hits = trial.hits(least).await?;
     if hits != trial.offer.hits {
@@ -114,10 +114,10 @@ async fn hits(trial: &mut Trial, least: i64, most: i64) -> Checked<i64> {
     }
 }
 
-/// The maximum number of records fetched at once.
+/// The maximum number of records that are fetched at once.
 const MOST: i64 = 20;
 
-/// Fails unless this number of records was returned, or fewer with a presentStatus that says so.
+/// Fails unless this number of records was returned, or fewer records with a presentStatus that reports this.
 fn came(response: &SearchResponse, number: i64) -> Checked {
     let is_partial = matches!(
         response.present_status,

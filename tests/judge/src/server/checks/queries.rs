@@ -142,7 +142,7 @@ enum Side {
     Nothing,
 }
 
-/// The expected share of the good query's hits.
+/// The expected result, as a share of the hits of the query that has hits.
 #[derive(Clone, Copy)]
 enum Share {
     All,
@@ -166,7 +166,7 @@ async fn searched(trial: &mut Trial, rpn: RpnStructure) -> Checked<SearchRespons
     trial.ask(search).await
 }
 
-/// Checks that the term for no records does not find any on this server; otherwise the check ends.
+/// Checks that this server finds no records for the term that should not occur in any record. Ends the check if it finds any.
 async fn nothing_is_found(trial: &mut Trial) -> Checked {
     let query = trial.query_without_hits()?;
     let search = trial.search(query);
@@ -199,7 +199,7 @@ async fn combined(
     has_hits(&response, wanted)
 }
 
-/// Opens a session, and checks that the query has the same number of hits twice.
+/// Opens a session, runs the query twice, and checks that the number of hits is the same; returns the number.
 async fn stable_hits(trial: &mut Trial) -> Checked<i64> {
     let hits = trial.hits(1).await?;
     if hits == trial.offer.hits {
@@ -214,8 +214,8 @@ fn has_hits(response: &SearchResponse, hits: i64) -> Checked {
     want(holds, counted(hits, "hit"), || response.summary())
 }
 
-/// Checks (A and-not A) or A, which must find A, and A and-not (nothing or A), which must find nothing. The other grouping of
-/// each query has the opposite result.
+/// Checks one of two nested queries: (A and-not A) or A must find A, and A and-not (nothing or A) must find nothing. If the
+/// server grouped the operands differently, each query would have the opposite result.
 async fn nested(trial: &mut Trial, is_left: bool) -> Checked {
     let hits = stable_hits(trial).await?;
     nothing_is_found(trial).await?;
@@ -268,10 +268,10 @@ async fn proximity(trial: &mut Trial) -> Checked {
     evaluated(&response, 0)
 }
 
-/// The conditions that mean that result sets are not supported as operands, or not in this way.
+/// The conditions that mean that result sets are not supported as operands, or not in this combination.
 const NO_OPERANDS: [i64; 4] = [3, 18, 19, 20];
 
-/// Creates a named result set with the good query, to which a search into another set will refer.
+/// Creates a named result set with the query that has hits, so that a later search can use it as an operand.
 async fn named_set(trial: &mut Trial) -> Checked<(i64, RpnStructure)> {
     let hits = stable_hits(trial).await?;
     trial.needs(Options::NAMED_RESULT_SETS)?;

@@ -98,14 +98,14 @@ async fn first(trial: &mut Trial, name: &str) -> Checked<PresentResponse> {
     trial.ask(first_of(trial, name.as_bytes())).await
 }
 
-/// Opens a session in which named result sets are granted; otherwise the check ends.
+/// Opens a session in which named result sets are granted. Ends the check if they are not.
 async fn with_names(trial: &mut Trial) -> Checked {
     trial.session().await?;
     trial.needs(Options::NAMED_RESULT_SETS)?;
     trial.query_with(1).map(drop)
 }
 
-/// Creates a result set as a precondition; if this fails, the check ends.
+/// Creates a result set as a precondition. Ends the check if this fails.
 async fn given_set(trial: &mut Trial, name: &str) -> Checked {
     let made = search_into(trial, name, true).await.given()?;
     if made.search_status && made.result_count > 0 {
@@ -158,7 +158,7 @@ async fn replaced(trial: &mut Trial) -> Checked {
     first(trial, "judge-d").await?.has_records(1)
 }
 
-/// Searches into a set that exists and must not be replaced.
+/// Runs a search whose result set name already exists, without permission to replace the set.
 async fn into_existing(trial: &mut Trial) -> Checked<SearchResponse> {
     with_names(trial).await?;
     given_set(trial, "judge-e").await?;

@@ -18,7 +18,7 @@ const POSITION: &str = "Z39.50 clarification Scan: Values of Position-in-respons
 /// A term that sorts after all others: U+10FFFF, followed by letters.
 const LAST: &[u8] = b"\xf4\x8f\xbf\xbfzzzz";
 
-/// Metaproxy 1.22 crashes on such a scan.
+/// A check that is hostile because Metaproxy 1.22 crashes on a scan of this kind.
 pub(super) const HOSTILE: &[Check] = checks! {
     "scan.position.omitted" Should SCAN:
         "In a scan without preferredPositionInResponse, the server chooses a position."
@@ -128,7 +128,7 @@ async fn scanned(
     trial.ask(request).await
 }
 
-/// Returns at least `least` terms of the index as a precondition; if this fails, the check ends.
+/// Returns at least `least` terms of the index as a precondition. Ends the check if this fails.
 async fn terms_given(trial: &mut Trial, least: usize) -> Checked<Vec<Term>> {
     let response = scanned(trial, |_| {}).await.given()?;
     let terms = terms(&response);
@@ -254,8 +254,8 @@ async fn position_of(trial: &mut Trial, position: i64) -> Checked {
     })
 }
 
-/// Requests four terms around the fourth term of a list, with another preferred position. The server may choose a different
-/// position, but has to state it.
+/// Requests four terms around the fourth term of a list, with the given preferred position. The server may choose a different
+/// position, but must report it.
 async fn around_fourth(trial: &mut Trial, position: i64) -> Checked<(Vec<Term>, ScanResponse)> {
     let list = scanned(trial, |scan| scan.number_of_terms_requested = 6)
         .await

@@ -129,7 +129,7 @@ async fn same_count_later(trial: &mut Trial) -> Checked {
     same(count, &response)
 }
 
-/// Fails unless a search has this number of hits, or says that the number is an estimate.
+/// Fails unless a search has this number of hits, or reports that the number is an estimate.
 fn same(count: i64, response: &SearchResponse) -> Checked {
     if response.result_set_status == Some(ResultSetStatus::ESTIMATE) {
         return Err(Verdict::not_judged(

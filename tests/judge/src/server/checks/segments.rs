@@ -54,12 +54,12 @@ pub(super) const CHECKS: &[Check] = checks! {
         => reference_id;
 };
 
-/// The maximum number of segments in an answer.
+/// The maximum number of segments that are read of an answer.
 const MAX_SEGMENTS: usize = 1000;
-/// The number of octets of a record in an APDU in addition to its own.
+/// The size that a record takes in an APDU in addition to its contents, in octets.
 const ROOM: usize = 64;
 
-/// Returns the sizes of the first records in an answer without size limits.
+/// Returns the sizes of the first records, in octets, in an answer without size limits.
 async fn record_sizes(trial: &mut Trial, number: i64) -> Checked<Vec<usize>> {
     let hits = trial.hits(number).await?;
     let response = trial
@@ -87,7 +87,7 @@ fn request(trial: &Trial, number: i64) -> PresentRequest {
     trial.present(1, number)
 }
 
-/// Opens a session with these sizes and additional options. The check ends if the server does not agree to these sizes.
+/// Opens a session with these message sizes and additional options. Ends the check if the server does not agree to the sizes.
 async fn sized(trial: &mut Trial, preferred: usize, exceptional: usize, more: Options) -> Checked {
     let as_sent = |size: usize| i64::try_from(size).unwrap_or(i64::MAX);
     let mut init = trial.base_init();
@@ -205,7 +205,7 @@ async fn not_granted(trial: &mut Trial) -> Checked {
 
 /// A segmented answer.
 struct Segmented {
-    /// The segments: the number of records that each states, and its records.
+    /// The segments, each with the number of records that it states and its records.
     segments: Vec<(i64, Vec<NamePlusRecord>)>,
     /// Whether all segments have the referenceId of the request.
     is_referenced: bool,
@@ -220,7 +220,7 @@ impl Segmented {
     }
 }
 
-/// Presents records in a session with segmentation, and reads all parts of the answer.
+/// Requests records in a session with segmentation, and reads all parts of the answer.
 async fn segmented(
     trial: &mut Trial,
     level: Options,
@@ -271,7 +271,7 @@ async fn segmented(
     }
 }
 
-/// Checks that segmentation of level 1 returns complete records, and all the requested ones.
+/// Checks that segmentation of level 1 returns complete records, and that it returns all requested records.
 async fn level_1(trial: &mut Trial) -> Checked {
     let answer = segmented(trial, Options::SEGMENTATION_1, 1, None).await?;
     answer.response.reaction()?;

@@ -72,7 +72,7 @@ pub(super) const CHECKS: &[Check] = checks! {
         => set_after_failure;
 };
 
-/// Returns the key of most checks: the title, ascending.
+/// Returns the sort key that most checks use: the title, ascending.
 pub(in crate::server) fn by_title() -> Vec<SortKeySpec> {
     vec![title(SortRelation::ASCENDING)]
 }
@@ -87,7 +87,7 @@ async fn sorted(trial: &mut Trial, keys: Vec<SortKeySpec>) -> Checked<SortRespon
     trial.ask(SortRequest::in_place(DEFAULT, keys)).await
 }
 
-/// Creates a result set of at least this many records; the check ends if this or Sort is not possible.
+/// Creates a result set of at least this many records. Ends the check if this is not possible, or if Sort is not granted.
 async fn ready(trial: &mut Trial, least: i64) -> Checked<i64> {
     trial.session().await?;
     trial.needs(Options::SORT)?;
@@ -98,7 +98,7 @@ async fn answered(trial: &mut Trial) -> Checked {
     sorted(trial, by_title()).await?.reaction().map(drop)
 }
 
-/// Sorts as a precondition; if this fails, the check ends.
+/// Sorts as a precondition. Ends the check if this fails.
 async fn given_sort(trial: &mut Trial, keys: Vec<SortKeySpec>) -> Checked {
     let response = trial
         .ask(SortRequest::in_place(DEFAULT, keys))
@@ -111,7 +111,7 @@ async fn given_sort(trial: &mut Trial, keys: Vec<SortKeySpec>) -> Checked {
     }
 }
 
-/// Returns the records of the default set, in order. The check ends if there are too many.
+/// Returns the records of the default result set, in order. Ends the check if there are too many records.
 async fn records(trial: &mut Trial, hits: i64) -> Checked<Vec<Vec<u8>>> {
     if hits > 20 {
         return Err(Verdict::not_judged("needs a query with 20 hits at most"));

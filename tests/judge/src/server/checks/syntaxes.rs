@@ -218,7 +218,7 @@ async fn after_refusal(trial: &mut Trial) -> Checked {
     trial.ask(trial.present(1, 1)).await?.has_records(1)
 }
 
-/// Requests the first record by a compSpec with these syntaxes; returns the answer.
+/// Requests the first record with a compSpec that lists these syntaxes; returns the answer.
 async fn composed(trial: &mut Trial, syntaxes: &[Oid]) -> Checked<PresentResponse> {
     trial.hits(1).await?;
     trial.needs_version_3()?;

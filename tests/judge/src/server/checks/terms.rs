@@ -74,7 +74,7 @@ fn quantity() -> IntUnit {
     }
 }
 
-/// Searches for a term with the attributes of the good query.
+/// Searches for a term with the attributes of the query that has hits.
 async fn searched(trial: &mut Trial, term: Term) -> Checked<SearchResponse> {
     let attributes = trial.attributes()?;
     if trial.version == 0 {

@@ -1,5 +1,5 @@
-//! Database Update: stores, finds and deletes a record of the judge (Z39.50-2003 §3.2.9.1.5). These checks run only in a database
-//! that the user has named for them.
+//! Database Update: stores, finds and deletes a test record (Z39.50-2003 §3.2.9.1.5). These checks only run in a database that
+//! the user has named for this purpose.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -47,7 +47,7 @@ pub(super) const CHECKS: &[Check] = checks! {
         => damaged;
 };
 
-/// A record of the judge, with a unique number and title.
+/// A test record with a unique number and title.
 struct Own {
     title: String,
     octets: Vec<u8>,
@@ -114,7 +114,7 @@ fn outcome(response: &ExtendedServicesResponse) -> Checked<bool> {
     Ok(false)
 }
 
-/// Returns the reason for refusing an update: its first diagnostic.
+/// Returns the reason why an update was refused, which is its first diagnostic.
 fn refusal(response: ExtendedServicesResponse) -> String {
     let listed = in_default_format(response.diagnostics.as_deref().unwrap_or_default());
     listed.first().map_or_else(String::new, ToString::to_string)
@@ -145,7 +145,7 @@ async fn remove(trial: &mut Trial, own: &Own) -> Checked<ExtendedServicesRespons
     updated(trial, Action::RECORD_DELETE, target, &own.octets).await
 }
 
-/// Returns the number of records with the title of the judge's record.
+/// Returns the number of records with the title of the test record.
 async fn hits(trial: &mut Trial, own: &Own) -> Checked<i64> {
     let database = database(trial)?;
     let attributes = trial.attributes()?;

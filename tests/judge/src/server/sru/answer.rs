@@ -1,4 +1,4 @@
-//! An SRU answer as it was received: its status and headers, and the content of its XML.
+//! An SRU answer as it was received: its status, its headers, and the contents of its XML.
 
 use bytes::Bytes;
 use hyper::HeaderMap;
@@ -23,7 +23,7 @@ pub(super) struct JudgedReply {
     pub(super) tree: XmlTree,
 }
 
-/// An HTTP answer that cannot be read as XML, with the reason.
+/// An HTTP answer that cannot be parsed as XML, with the reason.
 #[derive(Debug)]
 pub(super) struct Unread {
     pub(super) http: HttpReply,
@@ -68,7 +68,7 @@ impl HttpReply {
         essence.trim().to_ascii_lowercase()
     }
 
-    /// Returns the HTTP status and the type for messages.
+    /// Returns the HTTP status and the media type, for messages.
     pub(super) fn summary(&self) -> String {
         format!(
             "status {}, {:?}, {}",
@@ -108,8 +108,8 @@ impl JudgedReply {
         self.root().name == response
     }
 
-    /// Returns whether the answer has this version, judging by namespaces and the element `version`. An answer without any
-    /// version is taken to have the requested one, because other checks test this.
+    /// Returns whether the namespaces and the element `version` of the answer are those of this version. An answer without a
+    /// version is assumed to have the requested version, because other checks test this.
     pub(super) fn is_in(&self, version: Version) -> bool {
         let root = self.root();
         let is_new = root.namespace.contains("search-ws");
@@ -152,7 +152,7 @@ impl JudgedReply {
         listed.map(reported).collect()
     }
 
-    /// Returns whether any of the diagnostics has one of these numbers.
+    /// Returns whether the answer contains a diagnostic with one of these numbers.
     pub(super) fn has_diagnostic(&self, numbers: &[u16]) -> bool {
         let mut found = self.diagnostics().into_iter();
         found.any(|one| one.number().is_some_and(|number| numbers.contains(&number)))

@@ -1,5 +1,5 @@
-//! The checks of SRU, in one file per subject. Most checks run in each version that the server supports, and have the version at
-//! the end of their names.
+//! The checks of SRU, with one file per subject. Most checks run in each version that the server supports; their names end with
+//! the version.
 
 mod diagnostics;
 mod echo;
@@ -74,9 +74,9 @@ macro_rules! source {
     };
 }
 
-/// Defines a table of checks: name, level, versions, source, requirement and function, with the arguments that follow trial and
-/// version. `all`, `old` (1.1 and 1.2), `first` (1.1) and `new` (2.0) define a check for each version; `any` defines one check,
-/// in the latest version that the server supports.
+/// Defines a table of checks: name, level, versions, source, requirement, and a function with its arguments after the trial and
+/// the version. `all`, `old` (1.1 and 1.2), `first` (1.1) and `new` (2.0) define a check for each version; `any` defines one
+/// check, in the latest version that the server supports.
 macro_rules! sru_checks {
     ($($name:literal $level:ident $versions:ident $kind:ident $what:literal: $requirement:literal
         => $run:ident $(($($argument:expr),*))?;)*) => {

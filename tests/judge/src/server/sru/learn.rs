@@ -19,7 +19,7 @@ use crate::server::verdict::{Checked, Verdict};
 /// The versions of SRU, earliest first.
 const VERSIONS: [Version; 3] = [Version::V1_1, Version::V1_2, Version::V2_0];
 
-/// Determines the server's offer within a time limit. Also returns the cost.
+/// Determines the server's offer within a time limit. Also returns the ledger, which contains the cost.
 pub(in crate::server) async fn learn(
     server: &Arc<JudgedServer>,
     limit: Duration,
@@ -75,8 +75,8 @@ async fn fill(offer: &mut SruOffer, trial: &mut SruTrial) -> Checked {
 /// The diagnostic that means that a database does not exist.
 const NO_DATABASE: u16 = 235;
 
-/// Tries a search in a version. 2.0 is tried again with the parameter `version`, which some servers require. Returns whether the
-/// answer is that the database does not exist.
+/// Tries a search in a version. Version 2.0 is tried a second time with the parameter `version`, which some servers require.
+/// Returns whether the server answers that the database does not exist.
 async fn find_version(
     offer: &mut SruOffer,
     trial: &mut SruTrial,
@@ -149,7 +149,8 @@ async fn describe(offer: &mut SruOffer, trial: &mut SruTrial, main: Version) -> 
     Ok(())
 }
 
-/// Finds a query with hits, preferably few: the given query or, without one, words without an index and in titles.
+/// Finds a query with hits, preferably only a few. Uses the given query if there is one; otherwise, tries words without an index
+/// and in titles.
 async fn find_query(
     offer: &mut SruOffer,
     trial: &mut SruTrial,

@@ -5,7 +5,7 @@ use z3950_asn1::sru::Version;
 
 use super::tree::XmlNode;
 
-/// The namespace of 1.1 and 1.2, which also is the beginning of the namespace of diagnostics.
+/// The namespace of 1.1 and 1.2, with which the namespace of diagnostics also begins.
 pub(super) const OLD: &str = "http://www.loc.gov/zing/srw/";
 const OLD_DIAGNOSTIC: &str = "http://www.loc.gov/zing/srw/diagnostic/";
 /// The common prefix of the namespaces of 2.0.
@@ -15,8 +15,8 @@ const NEW_DIAGNOSTIC: &str = "http://docs.oasis-open.org/ns/search-ws/diagnostic
 /// The namespace of descriptions (ZeeRex 2.0).
 pub(super) const ZEEREX: &str = "http://explain.z3950.org/dtd/2.0/";
 
-/// The elements of 1.1 with their children. `?` marks children that may be missing, `*` and `+` those that may be repeated; `...`
-/// stands for elements of other namespaces.
+/// The elements of 1.1 with their children. `?` marks children that may be absent, `*` and `+` mark children that may be
+/// repeated, and `...` represents elements of other namespaces.
 const MODELS_1_1: &[(&str, &str)] = &[
     (
         "searchRetrieveResponse",
@@ -54,7 +54,7 @@ const MODELS_1_1: &[(&str, &str)] = &[
     ),
 ];
 
-/// The elements of 1.2 that differ from 1.1.
+/// The elements of 1.2 whose children differ from 1.1.
 const MODELS_1_2: &[(&str, &str)] = &[(
     "record",
     "recordSchema recordPacking recordData recordIdentifier? recordPosition? extraRecordData?",
@@ -93,7 +93,7 @@ const MODELS_2_0: &[(&str, &str)] = &[
     ),
 ];
 
-/// The elements that are the same in all versions.
+/// The elements whose children are the same in all versions.
 const DIAGNOSTICS: &[(&str, &str)] = &[
     ("diagnostics", "diagnostic+"),
     ("diagnostic", "uri details? message?"),
@@ -132,8 +132,8 @@ fn model(version: Version, name: &str) -> Option<&'static str> {
         .map(|(_, children)| *children)
 }
 
-/// Returns the expected and the actual children of the first element below a node with children that are misplaced, missing or
-/// repeated. With `only`, only elements of this name are checked.
+/// Finds the first element below a node whose children are misplaced, missing or repeated; returns its expected and its actual
+/// children. If `only` is given, only elements with this name are checked.
 pub(super) fn order_fault(
     version: Version,
     node: &XmlNode,
@@ -198,7 +198,7 @@ fn list(node: &XmlNode) -> String {
 /// The maximum number of names in a list for a message.
 const MAX_NAMES: usize = 24;
 
-/// Returns the expected and the actual namespace of the first SRU element below a node that has a wrong one.
+/// Finds the first SRU element below a node that has a wrong namespace; returns the expected and the actual namespace.
 pub(super) fn namespace_fault(
     node: &XmlNode,
     (own, of_diagnostics): (&str, &str),

@@ -1,5 +1,5 @@
-//! A request as names and values, in the order in which they are sent (SRU 1.1 and 1.2 "Request Parameters", and the same in
-//! SRU 2.0).
+//! A request as names and values, in the order in which they are sent (SRU 1.1 and 1.2 "Request Parameters", and the
+//! corresponding section of SRU 2.0).
 
 use std::fmt::Write as _;
 
@@ -52,7 +52,7 @@ impl SruParameters {
         self
     }
 
-    /// Adds a parameter, even if one of this name exists.
+    /// Adds a parameter, even if there already is one with this name.
     pub(super) fn adding(mut self, name: &str, value: &str) -> Self {
         self.pairs.push((name.to_owned(), value.to_owned()));
         self

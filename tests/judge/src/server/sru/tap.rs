@@ -1,4 +1,4 @@
-//! Logs the octets of a connection: counts and limits them, and keeps their beginning for the report.
+//! Logs the octets of a connection: counts them, enforces a limit, and keeps the first octets for the report.
 
 use std::io;
 use std::pin::Pin;
@@ -10,7 +10,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use crate::server::ledger::MAX_KEPT;
 use z3950::transport::BoxStream;
 
-/// The octets that passed in one direction since the last call of [`SharedLog::take`].
+/// The octets that were transferred in one direction since the last call of [`SharedLog::take`].
 #[derive(Debug, Default)]
 pub(super) struct PassedOctets {
     /// The first octets, for the report.
@@ -28,7 +28,7 @@ impl PassedOctets {
     }
 }
 
-/// The octets that passed in both directions, and the limit.
+/// The octets that were transferred in both directions, and the limit.
 #[derive(Debug, Default)]
 pub(super) struct Log {
     pub(super) sent: PassedOctets,
@@ -37,7 +37,7 @@ pub(super) struct Log {
     pub(super) left: u64,
 }
 
-/// A log, written by a stream and read by a check.
+/// A log of octets that is written by a stream and read by a check.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SharedLog(Arc<Mutex<Log>>);
 
@@ -50,7 +50,7 @@ impl SharedLog {
         })))
     }
 
-    /// Removes and returns the octets that passed since the last call, with a flag that says whether the limit was reached.
+    /// Removes and returns the octets sent and received since the last call, and a flag that tells whether the limit was reached.
     pub(super) fn take(&self) -> (PassedOctets, PassedOctets, bool) {
         self.with(|log| {
             let passed = (

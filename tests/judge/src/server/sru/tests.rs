@@ -1,5 +1,5 @@
-//! Tests of the SRU judge with a server in the same process. Between them, a peer breaks one rule at a time, to show that each
-//! check can fail.
+//! Tests of the SRU judge with a server in the same process. A peer between the judge and the server breaks one rule at a time,
+//! to show that each check can fail.
 
 mod rules;
 
@@ -18,7 +18,7 @@ use crate::server::{Judge, JudgeOptions, MissingPrerequisite, Verdict};
 use z3950::transport::Tcp;
 use z3950::url::{Host, Mode};
 
-/// The changes that a peer makes to requests or answers.
+/// The changes that the peer makes to requests or answers.
 #[derive(Clone, Copy, Debug)]
 enum Rule {
     /// Changes nothing.
@@ -198,7 +198,8 @@ async fn the_server_of_this_project_passes_all() {
     }
 }
 
-/// Returns the names of the checks in a row of the tables: of one version if the row names it, otherwise of all versions.
+/// Returns the full names of the check in a row of the tables: the check in one version if the row names a version, otherwise in
+/// all versions.
 fn named(name: &str) -> BTreeSet<&'static str> {
     let all = all().map(|(_, check)| check.requirement.name);
     let found: BTreeSet<_> = all

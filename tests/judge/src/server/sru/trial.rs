@@ -1,5 +1,4 @@
-//! A check in progress: sends HTTP requests within limits, on a connection of its own that stays open as long as the server keeps
-//! it.
+//! A check in progress. It sends HTTP requests within limits, on its own connection, which is used until the server closes it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,11 +41,11 @@ pub(in crate::server) struct SruTrial {
     pub(super) offer: Arc<SruOffer>,
     server: Arc<JudgedServer>,
     connection: Option<TappedConnection>,
-    /// The messages of the check and their cost.
+    /// The messages of the check, and their cost.
     pub(in crate::server) ledger: Ledger,
 }
 
-/// An open connection, whose task ends when the value is dropped.
+/// An open connection. The task that serves it ends when the value is dropped.
 struct TappedConnection {
     sender: http1::SendRequest<Full<Bytes>>,
     task: AbortHandle,
@@ -90,11 +89,11 @@ impl SentRequest {
     }
 }
 
-/// The reason why a request has no answer.
+/// The reason why a request was not answered.
 enum NoReply {
-    /// The connection ended before the beginning of the answer.
+    /// The connection ended before any part of the answer arrived.
     Lost(String),
-    /// Another reason, which is a verdict.
+    /// Another reason, which determines the verdict of the check.
     Other(Verdict),
 }
 
@@ -134,13 +133,13 @@ impl SruTrial {
         }
     }
 
-    /// Returns the version for checks that do not depend on it: the latest one that the server supports.
+    /// Returns the version in which to run checks that do not depend on the version: the latest one that the server supports.
     pub(super) fn main(&self) -> Checked<Version> {
         let version = self.offer.versions.last().copied();
         version.ok_or_else(|| Verdict::not_judged("no answer of SRU came"))
     }
 
-    /// Returns the query with hits; the check ends if it has fewer than this number.
+    /// Returns the query with hits. Ends the check if the query has fewer hits than this number.
     pub(super) fn query(&self, hits: u64) -> Checked<String> {
         if self.offer.missing.contains(&MissingPrerequisite::Query) {
             return Err(Verdict::not_judged("the query that was given is refused"));
@@ -154,7 +153,7 @@ impl SruTrial {
         }
     }
 
-    /// Ends the check if the server finds records for any word, as test servers do.
+    /// Ends the check if the server finds records for any word, as some test servers do.
     pub(super) fn indexed(&self) -> Checked {
         if self.offer.has_index {
             Ok(())
@@ -190,13 +189,13 @@ impl SruTrial {
         SruParameters::explain(version, self.offer.names_version)
     }
 
-    /// Sends a request by GET; fails unless there is an SRU answer.
+    /// Sends a request by GET. Fails unless the answer is an SRU answer.
     pub(super) async fn ask(&mut self, parameters: &SruParameters) -> Checked<JudgedReply> {
         let message = SentRequest::get(self.path_of(parameters));
         self.ask_by(message).await
     }
 
-    /// Sends a request by GET as a precondition; if it fails, the check ends.
+    /// Sends a request by GET as a precondition. Ends the check if the request fails.
     pub(super) async fn given(&mut self, parameters: &SruParameters) -> Checked<JudgedReply> {
         self.ask(parameters)
             .await
@@ -204,7 +203,7 @@ impl SruTrial {
             .given()
     }
 
-    /// Sends a request by any method; fails unless there is an SRU answer.
+    /// Sends a request by any method. Fails unless the answer is an SRU answer.
     pub(super) async fn ask_by(&mut self, message: SentRequest) -> Checked<JudgedReply> {
         let reply = self.exchange(message).await?;
         Ok(JudgedReply::read(reply)?)
@@ -221,7 +220,7 @@ impl SruTrial {
         }
     }
 
-    /// Adds the parameters that the options require for this server.
+    /// Adds the parameters that the options specify for this server.
     pub(super) fn whole(&self, parameters: &SruParameters) -> SruParameters {
         let mut whole = parameters.clone();
         let options = &self.options().sru;
@@ -277,7 +276,7 @@ impl SruTrial {
         reply
     }
 
-    /// Returns whether a search gets an HTTP answer.
+    /// Returns whether the server sends an HTTP answer to a search.
     pub(in crate::server) async fn is_answered(&mut self) -> bool {
         let version = self.main().unwrap_or(Version::V1_2);
         let query = self.query(0).unwrap_or_else(|_| "a".to_owned());
@@ -286,7 +285,7 @@ impl SruTrial {
         self.exchange(message).await.is_ok()
     }
 
-    /// Returns whether the connection is still open after an answer.
+    /// Returns whether the connection is still open after it has been used for a request.
     pub(in crate::server) async fn is_kept(&mut self) -> bool {
         match &mut self.connection {
             Some(open) => open.sender.ready().await.is_ok(),
@@ -321,7 +320,7 @@ impl SruTrial {
         }
     }
 
-    /// Sends arbitrary octets on a new connection, and closes it.
+    /// Sends arbitrary octets on a new connection, and then closes the connection.
     pub(super) async fn send_and_hang_up(&mut self, octets: &[u8]) -> Checked {
         let (mut tap, log) = self.send_on_new(octets).await?;
         // An error means that the server has already closed the connection.
@@ -481,7 +480,7 @@ impl SruTrial {
         self.connection.as_ref().map(|open| open.log.take())
     }
 
-    /// Adds the messages to the report.
+    /// Adds the messages to the ledger, for the report.
     fn note(&mut self, sent: &PassedOctets, received: &PassedOctets, reply: Option<&HttpReply>) {
         self.ledger.octets = self.ledger.octets.saturating_add(received.length);
         for (is_sent, passed) in [(true, sent), (false, received)] {
@@ -511,7 +510,7 @@ fn first_line(octets: &[u8]) -> String {
     }
 }
 
-/// Formats an answer on one line: its SRU contents or, if it has none, its status and type.
+/// Formats an answer on one line: its SRU contents or, if it has none, its status and media type.
 fn reply_summary(reply: &HttpReply) -> String {
     let root = XmlTree::read(&reply.body).ok().map(|tree| tree.root.name);
     match root {

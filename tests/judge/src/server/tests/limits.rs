@@ -1,5 +1,5 @@
-//! Tests with servers that die, hang, flood or close connections. The judgement must end, say what is missing, and must not pass
-//! checks that depend on it.
+//! Tests with servers that die, hang, flood or close connections. The judgement must end, must report what is missing, and must
+//! not pass checks that depend on what is missing.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -142,7 +142,7 @@ async fn results_come_in_the_order_of_the_checks() {
     assert!(side_by_side.1 * 2 < alone.1, "{side_by_side:?}");
 }
 
-/// With a pause, the requests of all sessions take turns, apart from the first request of each session.
+/// If a pause is configured, it separates the requests of all sessions, apart from the first request of each session.
 #[tokio::test(start_paused = true)]
 async fn a_pause_lies_between_the_requests_of_all_sessions() {
     let pause = Duration::from_millis(400);
@@ -207,7 +207,7 @@ async fn a_service_that_is_silent_does_not_end_the_judgement() {
     }
 }
 
-/// Checks that end while the judge waits for an earlier one must keep their results.
+/// Checks that end while the judge is waiting for an earlier check must keep their results.
 #[tokio::test(start_paused = true)]
 async fn a_stop_loses_no_result() {
     let mut judge = judged(
@@ -280,10 +280,10 @@ async fn a_trigger_arrives_alone() {
     }
 }
 
-/// Returns whether an APDU is specific to a check, not common to all sessions.
+/// Returns whether an APDU is specific to a check and not common to all sessions.
 type Meant = fn(&Apdu) -> bool;
 
-/// Checks that accept the end of a session, with the request that causes it.
+/// The checks that accept the end of the session, each with the request that may cause it.
 const ENDING: &[(&str, Meant)] = &[
     (
         "init.version.none",

@@ -1,4 +1,5 @@
-//! A scripted server in the test's own task. It answers Init, Search and Close, unless the test's rule says otherwise.
+//! A scripted server that runs in the task of the test. It answers Init, Search and Close, unless the rule of the test determines
+//! another reaction.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -35,12 +36,12 @@ pub(super) enum Does {
     HangsUp,
     /// Closes the connection, and refuses all further connections.
     Dies,
-    /// Does not send anything, and overlooks the next APDU if it arrives immediately, like servers that handle only one APDU each
+    /// Does not send anything, and ignores the next APDU if it arrives immediately, like servers that handle only one APDU each
     /// time they read.
     Overlooks,
 }
 
-/// A server whose reactions are given by a rule.
+/// A server whose reactions are determined by a function of the test.
 pub(super) struct Scripted<R> {
     rule: Arc<R>,
     is_dead: Arc<AtomicBool>,
@@ -100,7 +101,7 @@ async fn serve(
     Some(())
 }
 
-/// Returns the answer of a server that grants all options and finds four records, without sending any of them.
+/// Returns the answer of a server that grants all options, and that finds four records but does not send any of them.
 fn usual(apdu: &Apdu) -> Option<Apdu> {
     Some(match apdu {
         Apdu::InitializeRequest(init) => granting(init.options).into(),
@@ -119,7 +120,7 @@ pub(super) fn granting(options: z3950_asn1::apdu::Options) -> InitializeResponse
     }
 }
 
-/// Prepares a judgement of a scripted server, with the checks whose names begin with one of these.
+/// Prepares a judgement of a scripted server, limited to the checks whose names begin with one of these prefixes.
 pub(super) fn judged(
     only: &[&str],
     change: impl FnOnce(&mut JudgeOptions),

@@ -1,4 +1,4 @@
-//! Checks of refusals: the parameters that must be refused, and the contents of an answer with diagnostics.
+//! Checks of refusals: parameters that must be refused, and the contents of an answer with diagnostics.
 
 use z3950_asn1::sru::Version;
 

@@ -1,4 +1,4 @@
-//! Checks of the echo of a request in its answer.
+//! Checks that an answer echoes its request.
 
 use z3950_asn1::sru::Version;
 
@@ -34,7 +34,7 @@ pub(super) const CHECKS: &[&[Check]] = sru_checks! {
         => echoed_secret;
 };
 
-/// Returns the echo of the request in an answer; the check ends if it is missing.
+/// Returns the echo of the request in an answer. Ends the check if there is none.
 fn echo<'a>(reply: &'a JudgedReply, name: &str) -> Checked<&'a XmlNode> {
     let found = reply.root().child(name);
     found.ok_or_else(|| Verdict::not_offered("requests are not echoed"))
@@ -42,7 +42,7 @@ fn echo<'a>(reply: &'a JudgedReply, name: &str) -> Checked<&'a XmlNode> {
 
 const OF_SEARCH: &str = "echoedSearchRetrieveRequest";
 
-/// Fails if one of these parameters is echoed with a different value.
+/// Fails if one of these parameters is echoed with a value that differs from the value sent.
 fn compare(echo: &XmlNode, sent: &SruParameters, names: &[&str]) -> Checked {
     for (name, value) in sent.pairs() {
         if !names.contains(&&**name) {

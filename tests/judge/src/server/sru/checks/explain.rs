@@ -205,7 +205,7 @@ async fn context_sets(trial: &mut SruTrial, _: Version) -> Checked {
 /// The maximum number of indexes for which a check sends requests.
 const MAX_INDEXES: usize = MAX_REQUESTS as usize - 20;
 
-/// Tests each name in a request of its own, and fails if any is refused.
+/// Sends a request for each name, and fails if any request is refused.
 async fn refused(
     trial: &mut SruTrial,
     names: Vec<String>,
@@ -234,8 +234,8 @@ async fn refused(
     })
 }
 
-/// The diagnostics that concern the term, which may have to be a number, a date or a word that is not a stop word, or the
-/// relation `=`, which the index may not support.
+/// The diagnostics that are about the term or the relation `=`: the index may require a number, a date, or a word that is not a
+/// stop word, or may not support the relation.
 const OF_TERM: [u16; 6] = [24, 35, 36, 19, 22, 31];
 
 async fn searched(trial: &mut SruTrial, version: Version) -> Checked {

@@ -1,5 +1,5 @@
-//! Checks with requests that the standards forbid. Afterwards, the server must still answer, and must not have been misled by
-//! them. They need the user's permission.
+//! Checks with requests that the standards forbid. Afterwards, the server must still answer, and the requests must not have had
+//! an effect. These checks need the user's permission.
 
 use hyper::Method;
 use z3950_asn1::sru::Version;
@@ -90,7 +90,7 @@ async fn goes_on(trial: &mut SruTrial, version: Version) -> Checked {
     }
 }
 
-/// The maximum number of octets of an answer that are read if the request is not a valid one.
+/// The maximum number of octets that are read of the answer to a request that is not valid.
 const MOST: usize = 64 << 10;
 
 async fn octets(trial: &mut SruTrial, version: Version, octets: &[u8]) -> Checked {
@@ -142,7 +142,7 @@ async fn many_booleans(trial: &mut SruTrial, version: Version) -> Checked {
     in_form(trial, version, &vec!["a"; 5000].join(" or ")).await
 }
 
-/// Sends the text of a query without encoding it, because no encoding would produce this text.
+/// Sends the text of a query without percent-encoding, because no encoding would produce this text.
 async fn raw_query(trial: &mut SruTrial, version: Version, query: &str) -> Checked {
     goes_on(trial, version).await.given()?;
     let search = trial.search_for(version, "Z3950CONFORMANCE");

@@ -1,4 +1,5 @@
-//! The transport of requests and answers: methods, status, types, character sets, connections (RFC 9110, RFC 9112), SOAP.
+//! The transport of requests and answers: methods, status codes, media types, character sets and connections (RFC 9110, RFC
+//! 9112), and SOAP.
 
 use hyper::Method;
 use hyper::header::CONTENT_ENCODING;
@@ -99,7 +100,7 @@ async fn content_type(trial: &mut SruTrial, version: Version) -> Checked {
     want(holds, known.join(" or "), || reply.http.summary())
 }
 
-/// Returns the character set named in the header, in lower case.
+/// Returns the character set given in the Content-Type header, in lower case; `None` if there is none.
 fn of_header(http: &HttpReply) -> Option<String> {
     let value = http.content_type().to_ascii_lowercase();
     let (_, name) = value.split_once("charset=")?;
@@ -285,7 +286,7 @@ async fn empty_parameter(trial: &mut SruTrial, version: Version) -> Checked {
     want(holds, "a record, or a diagnostic", || reply.summary())
 }
 
-/// Fails unless the HTTP status is an error.
+/// Fails unless the HTTP status reports an error.
 fn refused(reply: &HttpReply, wanted: &str) -> Checked {
     want(reply.status >= 400, wanted, || reply.summary())
 }

@@ -61,7 +61,7 @@ pub(super) const CHECKS: &[&[Check]] = sru_checks! {
         => uri;
 };
 
-/// A request whose answer's form is checked.
+/// A request whose answer is checked for its form.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sample {
     Search,
@@ -88,7 +88,7 @@ fn request(trial: &SruTrial, version: Version, asked: Sample) -> Checked<SruPara
     })
 }
 
-/// Returns the answer to a request; the check ends if the server does not offer scan or explain.
+/// Returns the answer to a request. Ends the check if the server does not offer scan or explain.
 async fn reply_to(trial: &mut SruTrial, version: Version, asked: Sample) -> Checked<JudgedReply> {
     let request = request(trial, version, asked)?;
     let reply = trial.ask(&request).await?;

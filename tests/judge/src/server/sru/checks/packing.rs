@@ -1,4 +1,4 @@
-//! Checks of the embedding of records: `recordPacking` in 1.1 and 1.2, `recordXMLEscaping` in 2.0.
+//! Checks of the ways in which records are embedded in an answer: `recordPacking` in 1.1 and 1.2, `recordXMLEscaping` in 2.0.
 
 use z3950_asn1::sru::Version;
 

@@ -136,8 +136,8 @@ pub(super) const CHECKS: &[&[Check]] = sru_checks! {
         => refused("a and/z3950none b", &[]);
 };
 
-/// Fails unless the query in another form finds the same number of records. `form` makes it from the query with hits and a query
-/// without hits.
+/// Fails unless a query that is written in another way finds the same number of records. `form` creates this query from the query
+/// with hits and a query without hits.
 async fn same(trial: &mut SruTrial, version: Version, form: fn(&str, &str) -> String) -> Checked {
     let query = trial.query(1)?;
     let nowhere = super::search::nowhere(trial)?;
@@ -161,7 +161,7 @@ async fn counts(trial: &mut SruTrial, version: Version, query: &str) -> Checked 
     })
 }
 
-/// Returns the query with its word in another form.
+/// Returns the query with hits, in which `form` rewrites the word.
 fn rewritten(trial: &SruTrial, form: impl Fn(&str) -> String) -> Checked<String> {
     let query = trial.query(1)?;
     let term = trial.offer.term();
@@ -234,7 +234,7 @@ async fn all_records(trial: &mut SruTrial, version: Version) -> Checked {
     )
 }
 
-/// Fails unless the query finds at least `least` records, or is refused with one of the diagnostics, which mean that a feature is
+/// Fails unless the query finds at least `least` records, or is refused with one of the diagnostics that mean that a feature is
 /// not offered.
 async fn at_least(
     trial: &mut SruTrial,
@@ -293,7 +293,7 @@ async fn proximity(trial: &mut SruTrial, version: Version) -> Checked {
     reply.counted().map(drop)
 }
 
-/// Returns the index and the term of the query; without an index, cql.serverChoice.
+/// Returns the index and the term of the query. If the query has no index, the index is cql.serverChoice.
 fn index_and_term(trial: &SruTrial) -> (String, String) {
     let query = trial.offer.query.as_deref().unwrap_or_default();
     let index = match query.split_once('=') {
@@ -303,7 +303,7 @@ fn index_and_term(trial: &SruTrial) -> (String, String) {
     (index.to_owned(), trial.offer.term().to_owned())
 }
 
-/// Fails unless the answer is XML and has a number of records or a diagnostic.
+/// Fails unless the answer is XML and contains a number of records or a diagnostic.
 async fn harmless(trial: &mut SruTrial, version: Version, query: &str) -> Checked {
     let reply = trial.ask(&trial.search_for(version, query)).await?;
     let holds = reply.hits().is_some() || !reply.diagnostics().is_empty();

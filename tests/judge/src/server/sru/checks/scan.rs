@@ -98,7 +98,7 @@ async fn listed(trial: &mut SruTrial, version: Version, maximum: usize) -> Check
     Ok(reply)
 }
 
-/// Returns at least `least` terms as a precondition; if this fails, the check ends.
+/// Returns at least `least` terms of the index as a precondition. Ends the check if this fails.
 async fn terms(trial: &mut SruTrial, version: Version, least: usize) -> Checked<Vec<String>> {
     let reply = listed(trial, version, least).await.given()?;
     let found: Vec<String> = reply.values().into_iter().map(str::to_owned).collect();
@@ -112,7 +112,7 @@ async fn terms(trial: &mut SruTrial, version: Version, least: usize) -> Checked<
     }
 }
 
-/// Returns a scan clause with the scanned index and another term.
+/// Returns a scan clause for the scanned index, starting with another term.
 fn from(trial: &SruTrial, term: &str) -> Checked<String> {
     let clause = trial.offer.scan_clause.as_deref().unwrap_or_default();
     let (index, _) = clause
@@ -205,7 +205,7 @@ async fn position_one(trial: &mut SruTrial, version: Version) -> Checked {
     )
 }
 
-/// Requests three terms around the fourth term of a list, with another position, and compares them with the list.
+/// Requests three terms around the fourth term of a list, with the given response position, and compares them with the list.
 async fn shifted(trial: &mut SruTrial, version: Version, position: usize) -> Checked {
     let list = terms(trial, version, 7).await?;
     let fourth = list.get(3).map(String::as_str).unwrap_or_default();

@@ -1,4 +1,5 @@
-//! Checks of the choice of records: startRecord, maximumRecords, numberOfRecords, recordPosition and nextRecordPosition.
+//! Checks of the selection and numbering of records: startRecord, maximumRecords, numberOfRecords, recordPosition and
+//! nextRecordPosition.
 
 use z3950_asn1::sru::Version;
 
@@ -172,7 +173,7 @@ async fn maximum_omitted(trial: &mut SruTrial, version: Version) -> Checked {
     fits(&reply, u64::MAX)
 }
 
-/// Fails if there are more records than requested or found.
+/// Fails if the answer has more records than requested, or more than were found.
 fn fits(reply: &JudgedReply, most: u64) -> Checked {
     let most = reply.counted()?.min(most);
     let records = u64::try_from(reply.records().len()).unwrap_or(u64::MAX);
@@ -205,7 +206,7 @@ async fn beyond(trial: &mut SruTrial, version: Version, more: u64, numbers: &[u1
     }
 }
 
-/// Requests some records; fails unless at least one is returned.
+/// Requests some records. Fails unless at least one record is returned.
 async fn some(
     trial: &mut SruTrial,
     version: Version,

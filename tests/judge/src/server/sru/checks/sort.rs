@@ -35,12 +35,12 @@ pub(super) const CHECKS: &[&[Check]] = sru_checks! {
         => unknown_key;
 };
 
-/// The diagnostics that mean that the server does not sort, or not in this way.
+/// The diagnostics that mean that the server does not sort, or does not support this way of sorting.
 const NOT_SORTED: [u16; 15] = [15, 16, 48, 80, 81, 82, 83, 84, 86, 87, 88, 89, 90, 91, 92];
 /// The maximum number of records in a result whose order is compared.
 const MOST: u64 = 50;
 
-/// Returns the index to sort by: the first sortable one in the description, or dc.title.
+/// Returns the index to sort by: the first index that can be sorted according to the description, or dc.title.
 fn index(trial: &SruTrial) -> String {
     let named = trial.offer.indexes(|index| index.sort == Some(true));
     let title = named.iter().find(|name| name.ends_with("title"));

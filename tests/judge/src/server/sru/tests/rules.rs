@@ -1,17 +1,18 @@
-//! Breaks each rule once. A row has the change that the peer makes to requests or answers, and the checks that must fail.
+//! A table that breaks each rule once. A row has the change that the peer makes to requests or answers, and the checks that must
+//! fail.
 
 mod services;
 
 pub(super) use self::services::SERVICES;
 use super::Rule::{self, Answered, AnsweredTo, Asked};
 
-/// The end of the URL of a search for one record without additional parameters.
+/// The end of the URL of a search for one record, if no further parameters follow.
 const PLAIN: &str = "maximumRecords=1 ";
 pub(super) const RECORD: &str = "<leader>";
 pub(super) const NINE: &str = "numberOfRecords>9<";
 pub(super) const EIGHT: &str = "numberOfRecords>8<";
 
-/// Rules about searches. A check without a version stands for this check in all versions.
+/// Rules about searches. A name without a version means the check in all versions.
 pub(super) const SEARCHING: &[(Rule, &[&str])] = &[
     // Rules about the form of answers.
     (
@@ -487,8 +488,8 @@ pub(super) const SEARCHING: &[(Rule, &[&str])] = &[
     ),
 ];
 
-/// Checks that none of the changes can make fail, because the server would have to change its answers, or end when a connection
-/// is cut.
+/// Checks that none of the changes can make fail, because they only fail if the server changes its answers, or ends when a
+/// connection is cut.
 pub(super) const NEVER: &[&str] = &[
     "scan.answered.2-0",
     "sort.repeated",

@@ -1,9 +1,9 @@
-//! Breaks each rule about scan, explain, result sets, the echo and HTTP once.
+//! A table that breaks each rule about scan, explain, result sets, the echo and HTTP once.
 
 use super::super::Rule::{self, Answered, AnsweredTo, Asked, Dies};
 use super::{EIGHT, NINE, RECORD};
 
-/// Rules about services. A check without a version stands for this check in all versions.
+/// Rules about services. A name without a version means the check in all versions.
 pub(in super::super) const SERVICES: &[(Rule, &[&str])] = &[
     // Rules about Scan.
     (Answered("zs:value>", "zs:word>"), &["scan.terms"]),
