@@ -1,4 +1,4 @@
-//! Finds records by a query or identifiers, at one or more targets, with fallbacks and the choice of the best record.
+//! Finds records by a query or identifiers, at one or more targets, with fallbacks, and can choose the best record.
 //! Events report the progress of the search.
 //!
 //! | file | holds |
