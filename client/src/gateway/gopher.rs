@@ -1,4 +1,4 @@
-//! Fetches Gopher items through a gateway, which returns the reply of their server unchanged.
+//! Fetches Gopher items through a gateway, which returns the Gopher server's reply unchanged.
 
 use hyper::StatusCode;
 

@@ -1,5 +1,5 @@
-//! Attributes of items in Gopher+, which are blocks of a line `+NAME:` and indented lines. Blocks, views and questions
-//! are defined by the Gopher+ protocol (1993), the names of attributes by the Gopher URL draft §2.6–§3.1.
+//! Attributes of items in Gopher+, each of which is a block: a line `+NAME:`, followed by indented lines. Blocks, views
+//! and questions are defined by the Gopher+ protocol (1993), the names of attributes by the Gopher URL draft §2.6–§3.1.
 
 use super::is_wanted;
 use super::menu::MenuItem;
@@ -19,7 +19,7 @@ pub struct Attributes {
 pub struct Block {
     /// The name of the attribute with its `+`, in upper case, such as `+ABSTRACT`.
     pub name: String,
-    /// The text after the colon, and the lines after it without their indentation.
+    /// The text after the colon, and the lines that follow, without their indentation.
     pub lines: Vec<String>,
 }
 
@@ -43,7 +43,7 @@ pub struct Question {
     pub kind: QuestionKind,
     /// The text of the question.
     pub prompt: String,
-    /// The default answer or the choices, separated by tabs on the line.
+    /// The default answer or the choices. On the line, they are separated by tabs.
     pub options: Vec<String>,
 }
 
@@ -152,7 +152,7 @@ impl Question {
     }
 }
 
-/// Parses the attributes of one or more items, each of which begins with `+INFO`. Lines before the first block are
+/// Parses the attributes of one or more items. Those of each item begin with `+INFO`. Lines before the first block are
 /// ignored.
 pub(super) fn read(text: &[u8]) -> Vec<Attributes> {
     let mut items: Vec<Attributes> = Vec::new();
