@@ -1,5 +1,5 @@
-//! Sends one SRU request (with GET, as a form, or in SOAP) and reads its answer. Interprets the HTTP status if the
-//! answer is not from SRU.
+//! Sends one SRU request (with GET, as a form, or in SOAP) and reads its answer. If the answer is not an SRU response,
+//! interprets the HTTP status.
 
 use std::borrow::Cow;
 
@@ -43,7 +43,7 @@ impl SruServer {
         }
     }
 
-    /// Sets the credentials for further requests. They are those of Init (Z39.50-2003 §3.2.1.1.2).
+    /// Sets the credentials for all further requests, as given in Init (Z39.50-2003 §3.2.1.1.2).
     pub(super) fn log_in(&mut self, identity: Option<&IdAuthentication>) {
         let login = identity.and_then(login);
         let (in_url, in_header) = if self.options.login_in_url {
@@ -61,7 +61,7 @@ impl SruServer {
     /// versions have no facets.
     ///
     /// # Errors
-    /// [`Refused`], also if only the HTTP status gives the reason.
+    /// [`Refused`] with the server's diagnostics, or with the reason given by the HTTP status.
     pub(super) async fn ask(
         &mut self,
         phase: Phase,
