@@ -20,9 +20,9 @@
 //! Output and report always agree, even after the process is killed: a line of the report is written when its records
 //! are complete in the output, and it contains the length of the output at that point. To resume a run, an incomplete
 //! last line is cut from the report, the output is cut to the length in the line before it, and the inputs after this
-//! line are asked again. After a power cut, the report may be ahead of the output, and is then cut to the part that the
-//! output contains. Report and output are in the order of the inputs, so the lines of the report show which inputs are
-//! done. When an input that had no answer is asked again, its answer is inserted before those of later inputs.
+//! line are processed again. After a power cut, the report may be ahead of the output, and is then cut to the part that
+//! the output contains. Report and output are in the order of the inputs, so the lines of the report show which inputs
+//! are done. When an input without an answer is processed again, its answer is inserted before those of later inputs.
 
 mod arguments;
 mod column;
