@@ -1,4 +1,4 @@
-//! Tries each feature with the smallest request that shows whether it works. Nothing is changed that other users can
+//! Tries each feature with the smallest request that shows whether it works. It changes nothing that other users can
 //! see.
 
 use std::sync::Arc;
@@ -63,7 +63,7 @@ const TERM: &str = "a";
 /// The name of a result set in addition to the default one.
 pub(super) const OTHER_SET: &str = "probe1";
 
-/// The trials at one target.
+/// The trials of the features of one target.
 pub(super) struct Attempts<'a> {
     pub(super) arguments: &'a Probe,
     pub(super) reach: &'a TargetClient,
@@ -73,12 +73,12 @@ pub(super) struct Attempts<'a> {
     pub(super) found: Option<(RpnQuery, u64)>,
     /// The numbers of trials by result.
     pub(super) tally: Tally,
-    /// The size of the largest record received, in octets.
+    /// The size in octets of the largest record received so far.
     pub(super) record_size: usize,
     pub(super) noticed: Arc<Noticed>,
 }
 
-/// The numbers of requests that the server has sent, by kind.
+/// The number of requests of each kind that the server has sent.
 #[derive(Default)]
 pub(super) struct Noticed {
     pub(super) challenges: AtomicU64,
@@ -89,7 +89,7 @@ pub(super) struct Noticed {
 pub(super) enum NoResult {
     /// The server did not grant this option in Init, so the feature was not tried.
     NotGranted(&'static str),
-    /// The trial could not be made, because something that it needs is missing.
+    /// The trial could not be made, because a precondition is not fulfilled.
     NotTried(&'static str),
     Failed(Unanswered),
 }
@@ -130,7 +130,7 @@ impl Attempts<'_> {
         }));
     }
 
-    /// Waits between requests, to avoid a burden on the server.
+    /// Pauses between requests, to limit the load on the server.
     pub(super) async fn pause(&self) {
         sleep(self.arguments.pause_at(self.place)).await;
     }
@@ -282,8 +282,8 @@ impl Attempts<'_> {
     }
 }
 
-/// Returns a well-formed number for an index of numbers. Servers refuse other terms there, which would look as if they
-/// lacked the index.
+/// Returns a well-formed number for an index of numbers; `None` for other indexes. Servers refuse other terms in such
+/// an index, and would therefore seem not to support the index.
 fn number_for(pairs: &[(i64, i64)]) -> Option<&'static str> {
     let (_, index) = pairs.iter().find(|(kind, _)| *kind == USE)?;
     NUMBERS
@@ -352,7 +352,7 @@ pub(super) enum Trial {
     Sort,
     TwoSets,
     Delete,
-    /// A single use of an option of Init.
+    /// A single use of an Init option.
     Use(Options),
 }
 
