@@ -1,6 +1,6 @@
 #![forbid(unsafe_code)]
-//! The native half of the Python package `z3950`: the library `z3950` as values for Python's classes, and requests whose
-//! results these await. The public classes are in `python/z3950`, which also documents their purposes.
+//! The native part of the Python package `z3950`. It provides the library's values, and requests whose results the
+//! Python classes await. The public classes are defined and documented in `python/z3950`.
 //!
 //! | file | holds |
 //! |---|---|
