@@ -296,7 +296,7 @@ impl Client {
         }
     }
 
-    /// Plans the requests for a URL , and reports an error if a part of it would have no effect.
+    /// Plans the requests for a URL, and reports an error if a part of it would have no effect.
     ///
     /// # Errors
     /// See [`PlanError`].

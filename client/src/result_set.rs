@@ -128,7 +128,7 @@ impl ResultSet {
         self.stream()
     }
 
-    /// Returns the records in a range of 1-based positions. The stream ends early if the set ends.
+    /// Returns the records in a range of 1-based positions. The stream ends early if the set has fewer records.
     ///
     /// ```no_run
     /// # async fn example(hits: z3950::ResultSet) -> Result<(), z3950::Error> {

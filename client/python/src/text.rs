@@ -77,10 +77,10 @@ pub(crate) fn tag_of(tag: &Bound<'_, PyAny>) -> PyResult<Tag> {
     })
 }
 
-/// Reads a tag to look for, in which an `X`, in either case, stands for any character.
+/// Parses a pattern for tags, in which an `X` or `x` matches any character.
 ///
 /// # Errors
-/// Those of [`tag_of`].
+/// The errors of [`tag_of`].
 pub(crate) fn pattern_of(tag: &Bound<'_, PyAny>) -> PyResult<TagPattern> {
     Ok(tag_of(tag)?.into())
 }

@@ -78,7 +78,7 @@ impl ResultSet {
         self.range(..)
     }
 
-    /// Returns the records in a range of 1-based positions. The iterator ends early if the set ends.
+    /// Returns the records in a range of 1-based positions. The iterator ends early if the set has fewer records.
     pub fn range(&self, positions: impl RangeBounds<u64>) -> Records {
         Records {
             records: self.set.range(positions),

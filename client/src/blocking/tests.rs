@@ -64,7 +64,7 @@ fn audit_r_l13_one_connection_serves_several_threads() {
     cat.close().expect("was open");
 }
 
-/// Makes more requests than a tokio task may make without yielding.
+/// Tests a call that makes more requests than a tokio task may make without yielding.
 fn many_requests() {
     const MANY: usize = 300;
     let one_each = std::iter::repeat_with(|| one(marc())).take(MANY);

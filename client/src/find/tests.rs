@@ -233,7 +233,8 @@ fn answer(request: &Apdu, hits: i64) -> Apdu {
     answer
 }
 
-/// The server waits until it has received both searches, then answers the second, and then the first.
+/// Checks that concurrent searches in one session are not confused. The server waits until it has received both
+/// searches, then answers the second, and then the first.
 #[tokio::test(start_paused = true)]
 async fn searches_at_the_same_time_in_one_session_are_kept_apart() {
     let options = SessionOptions::default();

@@ -291,7 +291,7 @@ impl Pager {
         record.ok_or_else(|| refused(Diagnostics::default()))
     }
 
-    /// Returns the records at `count` positions from the 1-based position `start`, or up to the end of the set.
+    /// Returns `count` records from the 1-based position `start`, or fewer if the set ends before.
     ///
     /// # Errors
     /// The errors of [`Session::present`]. [`stream_range`](Self::stream_range) also returns the records before an
@@ -300,8 +300,8 @@ impl Pager {
         self.stream_range(start, count).try_collect().await
     }
 
-    /// Streams the records at `count` positions from the 1-based position `start`, or up to the end of the set. The
-    /// stream ends after an error.
+    /// Streams `count` records from the 1-based position `start`, or fewer if the set ends before. The stream ends
+    /// after an error.
     pub fn stream_range(
         &mut self,
         start: u64,

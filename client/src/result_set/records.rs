@@ -38,7 +38,7 @@ pub struct Records {
 type Fetched = (Cursor, Result<Option<ResultRecord>, Error>);
 
 impl Records {
-    /// Creates a stream of `count` records from the 1-based position `first`, or up to the end of the set.
+    /// Creates a stream of `count` records from the 1-based position `first`, or fewer if the set ends before.
     pub(super) fn new(set: &Arc<SharedSet>, first: u64, count: u64) -> Self {
         Self {
             fetching: None,

@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     /// A command for tests. An input consists of the number of seconds to wait and the number of records to send. The
-    /// command waits, sends the records,, and counts the jobs in progress.
+    /// command waits, sends the records, and counts the jobs in progress.
     struct Sleeper {
         busy: watch::Sender<(usize, usize)>,
     }

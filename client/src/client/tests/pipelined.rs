@@ -118,7 +118,7 @@ async fn retrievals_are_pipelined_if_the_profile_says_so() {
     assert_eq!(names, ["1", "2", "default"]);
 }
 
-/// After a server has lost requests for the first time, the client sends it one request at a time.
+/// Checks that after a server has lost requests for the first time, the client sends it one request at a time.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_loses_requests_is_asked_one_at_a_time() {
     let seen = retrieve("pipelined = 3", true).await;
@@ -233,7 +233,7 @@ const NUMBERS: [&str; 4] = [
     "9780141439600",
 ];
 
-/// Each lookup returns the record with its own number, even if a server confuses answers.
+/// Checks that each lookup returns the record with its own number, even if a server confuses answers.
 #[tokio::test(start_paused = true)]
 async fn no_record_comes_under_the_identifier_of_another_lookup() {
     for habit in [Confusion::Swaps, Confusion::Forgets, Confusion::Errs] {
@@ -285,7 +285,7 @@ async fn no_record_comes_under_the_identifier_of_another_lookup() {
     }
 }
 
-/// Each retrieval in a shared session returns the record with its own docid.
+/// Checks that each retrieval in a shared session returns the record with its own docid.
 #[tokio::test(start_paused = true)]
 async fn no_record_comes_under_the_url_of_another_retrieval() {
     for habit in [Confusion::Swaps, Confusion::Forgets, Confusion::Errs] {
