@@ -34,7 +34,7 @@ use crate::transport::timeouts::Limit;
 use crate::transport::{Resolve, Routes, Timeouts};
 use crate::url::{Kind, Mode, Z3950Url};
 
-/// The options of a client.
+/// The options of a [`Client`].
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ClientOptions {
@@ -80,7 +80,7 @@ impl Default for ClientOptions {
 }
 
 impl ClientOptions {
-    /// Sets the timeouts.
+    /// Sets the time limits for connections and answers.
     #[must_use]
     pub fn with_timeouts(mut self, timeouts: Timeouts) -> Self {
         self.timeouts = timeouts;

@@ -44,7 +44,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All kinds.
+    /// All kinds of identifiers.
     pub const ALL: [Self; 6] = [
         Self::Isbn,
         Self::Issn,

@@ -9,7 +9,7 @@ use crate::retrieve::{KnownItemSearch, Outcome, Step};
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Opened {
-    /// The open session.
+    /// The session, which stays open until it is closed or all its handles are dropped.
     pub session: Session,
     /// Whether the session was open before, so that no Init was sent.
     pub reused: bool,

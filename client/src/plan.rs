@@ -47,7 +47,7 @@ pub struct PlanOptions {
     pub allow_url_credentials: bool,
     /// The fallbacks after the server has refused a request.
     pub fallback: Fallback,
-    /// The Init request.
+    /// The Init request, to which the credentials of the URL or the profile may be added.
     pub init: InitializeRequest,
 }
 
@@ -142,7 +142,7 @@ pub enum IdentitySource {
     Url,
     /// The options, in [`InitializeRequest::id_authentication`].
     Options,
-    /// The profile of the server.
+    /// The credentials in the profile of the server.
     Profile,
 }
 

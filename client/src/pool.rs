@@ -152,7 +152,7 @@ impl Pool {
         lock(&self.secrets).get(credentials).cloned()
     }
 
-    /// Stores a password.
+    /// Stores a password, so that it need not be obtained again.
     pub(crate) fn keep_secret(&self, credentials: &Credentials, secret: &IdAuthentication) {
         lock(&self.secrets).insert(credentials.clone(), secret.clone());
     }
@@ -181,7 +181,7 @@ pub(crate) enum Sharing {
 pub(crate) struct Key {
     endpoint: Endpoint,
     proxy: Option<String>,
-    /// The encoded Init request.
+    /// The encoded Init request, including credentials.
     init: Vec<u8>,
     max_operations: usize,
     max_pipelined: usize,
@@ -212,7 +212,7 @@ impl Key {
     }
 }
 
-/// The sessions with one server.
+/// The sessions with one server, and the state that they share.
 pub(crate) struct Server {
     pub(crate) clock: Arc<Clock>,
     idle: Arc<IdleSessions>,

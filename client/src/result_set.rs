@@ -46,7 +46,7 @@ pub enum SortKeyError {
     /// No index has the given name.
     #[error("no index is called {name}{}", hint(.nearest))]
     Index {
-        /// The given name.
+        /// The name that was given.
         name: String,
         /// The most similar known name, if there is one.
         nearest: Option<String>,

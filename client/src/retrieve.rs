@@ -23,11 +23,11 @@ use crate::record::Record;
 pub use name::{OutcomeName, UnknownOutcome};
 pub use outcome::{DeliveredRecord, Outcome};
 
-/// The result of a retrieval.
+/// The result of a retrieval, with its steps.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Retrieval {
-    /// The outcome of the retrieval.
+    /// The record, or the reason why there is none.
     pub outcome: Outcome,
     /// The requests in the order in which they were sent, with the server's diagnostics.
     pub steps: Vec<Step>,

@@ -35,7 +35,7 @@ pub(crate) enum Turn {
     HangUp,
 }
 
-/// A server for one connection.
+/// The script of a server for one connection.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Script {
     pub(crate) turns: Vec<Turn>,

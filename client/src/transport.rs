@@ -237,7 +237,7 @@ impl<R: Resolve + ?Sized> Resolve for Arc<R> {
     }
 }
 
-/// The future of a lookup.
+/// The future that [`Resolve::resolve`] returns.
 pub type Resolving<'a> = BoxFuture<'a, io::Result<Vec<SocketAddr>>>;
 
 /// The resolver of the operating system.

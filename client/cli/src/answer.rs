@@ -43,7 +43,7 @@ pub(crate) const OR: &str = " or ";
 pub(crate) struct Ask {
     /// The 1-based number of the input. Inputs with the same text have different numbers.
     pub(crate) position: u64,
-    /// The index of the target.
+    /// The index of the target in the list of targets.
     pub(crate) target: usize,
     /// The input, shared by all targets.
     pub(crate) input: Arc<[u8]>,
@@ -100,7 +100,7 @@ impl fmt::Display for Ask {
 /// A part of an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Piece {
-    /// Messages for standard error.
+    /// The messages for standard error.
     pub(crate) words: Vec<Words>,
     /// The heading to write before the octets on a terminal, if the octets are a record in a format for people.
     pub(crate) heading: Option<String>,

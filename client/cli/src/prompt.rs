@@ -175,7 +175,7 @@ struct Input {
 enum CommandSource {
     /// A user, with line editing and history.
     Terminal(Box<Terminal>),
-    /// A file or another program.
+    /// A file, or a pipe from another program.
     Pipe(Lines),
 }
 
@@ -434,7 +434,7 @@ impl Prompt {
         Ok(exit)
     }
 
-    /// Runs the command on a line.
+    /// Runs the command on a line, and returns its exit code.
     async fn line(&mut self, line: &str, output: &mut Output) -> Result<Exit, Failure> {
         let Some((name, arguments)) = command::split(line) else {
             return Ok(Exit::Delivered);

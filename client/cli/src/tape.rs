@@ -33,7 +33,7 @@ pub(crate) struct Recorded {
     pub(crate) ber_file: Option<Growing>,
 }
 
-/// A recorded APDU.
+/// An APDU as recorded on the tape.
 #[derive(Debug, Clone)]
 pub(crate) struct Noted {
     pub(crate) direction: Direction,

@@ -28,7 +28,7 @@ struct State {
 static CALLS: Mutex<Option<Local<Arc<Calls>>>> = Mutex::new(None);
 
 impl Calls {
-    /// Returns the calls of this process.
+    /// Returns the calls in this process.
     pub(crate) fn here(_: Python<'_>) -> Arc<Self> {
         let mut slot = CALLS.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(calls) = slot.as_ref().and_then(Local::here) {

@@ -30,7 +30,7 @@ pub(crate) struct Event {
     reason: Option<String>,
     /// Which of several records was chosen, and why.
     choice: Option<String>,
-    /// The record.
+    /// The record, for `record`.
     record: Option<Py<PyAny>>,
     /// The exception in place of a record, or the reason why a target did not answer.
     error: Option<Py<PyAny>>,

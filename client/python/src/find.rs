@@ -20,7 +20,7 @@ use crate::query::Query;
 use crate::request::Request;
 use crate::text::text_of;
 
-/// The events of a search.
+/// The events of a search, as an object from which Python requests one event after the other.
 #[pyclass(frozen, module = "z3950._z3950")]
 pub(crate) struct Events(Local<Arc<Mutex<Option<Finding>>>>);
 

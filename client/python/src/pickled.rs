@@ -44,7 +44,7 @@ static KINDS: OnceLock<HashMap<String, Restore>> = OnceLock::new();
 pub(crate) struct Kinds(HashMap<String, Restore>);
 
 impl Kinds {
-    /// Adds a class.
+    /// Adds a class of the module.
     pub(crate) fn with<T: Pickled>(mut self, py: Python<'_>) -> PyResult<Self> {
         self.0.insert(name_of::<T>(py)?, T::restored);
         Ok(self)

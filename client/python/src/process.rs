@@ -150,7 +150,7 @@ pub(crate) fn register(py: Python<'_>) -> PyResult<()> {
 pub(crate) struct Process(u32);
 
 impl Process {
-    /// Returns the current process.
+    /// Returns the number of the current process.
     pub(crate) fn current() -> Self {
         Self(process::id())
     }

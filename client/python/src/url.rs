@@ -93,7 +93,7 @@ impl Url {
         })
     }
 
-    /// The fragment, which is never sent.
+    /// The decoded fragment, which is never sent to a server.
     #[getter]
     fn fragment(&self) -> Option<String> {
         self.0.fragment().map(text)

@@ -14,7 +14,7 @@ use crate::pickled::{OwnState, Reduced, reduced};
 #[pyclass(frozen, get_all, eq, hash, module = "z3950")]
 #[derive(Deserialize, Hash, PartialEq, Serialize)]
 pub(crate) struct ScanTerm {
-    /// The term to search for.
+    /// The term in the form for searching.
     pub(crate) term: String,
     /// The term in the form for display.
     pub(crate) display: String,

@@ -164,7 +164,7 @@ impl ConnectOptions {
         self
     }
 
-    /// Sets the time limits.
+    /// Sets the time limits for the connection and its answers.
     #[must_use]
     pub fn with_timeouts(mut self, timeouts: Timeouts) -> Self {
         self.timeouts = Some(timeouts);

@@ -92,7 +92,7 @@ impl fmt::Display for Caution {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Warning {
-    /// A warning issued by the parser.
+    /// A warning that the URL parser issued.
     Url(url::Caution),
     /// A hint in the URL is ignored, because it cannot be followed.
     HintIgnored {

@@ -39,11 +39,11 @@ pub struct ProxyError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TlsError {
-    /// A file cannot be read.
+    /// A file with certificates or a key cannot be read.
     #[error("cannot use {pem}")]
     #[non_exhaustive]
     Read {
-        /// The file.
+        /// The file that cannot be read.
         pem: PemPlace,
         /// The error of the file system.
         source: std::io::Error,
@@ -89,7 +89,7 @@ pub enum TlsError {
         pem: PemPlace,
         /// The number of the certificate in the PEM, 1-based.
         number: usize,
-        /// The reason why it cannot be used.
+        /// The reason why the certificate cannot be used.
         source: Box<dyn StdError + Send + Sync>,
     },
     /// Neither the system nor the options contain trusted certificates.

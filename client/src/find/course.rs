@@ -101,7 +101,7 @@ pub(super) enum Next {
     Search,
     /// Search in another way, for this reason.
     Again(String),
-    /// Stop, because no search remains.
+    /// Stop, because no further search can be made.
     End,
 }
 

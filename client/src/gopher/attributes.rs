@@ -6,14 +6,14 @@ use super::menu::MenuItem;
 use super::text::{decoded, lines};
 use crate::url::{GopherType, Octets, same_attribute};
 
-/// The attributes of an item.
+/// The attributes of an item of Gopher+.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Attributes {
     /// The blocks, one for each attribute, in order.
     pub blocks: Vec<Block>,
 }
 
-/// An attribute of an item.
+/// One attribute of an item, with its lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Block {
@@ -41,7 +41,7 @@ pub struct View {
 pub struct Question {
     /// The expected kind of answer.
     pub kind: QuestionKind,
-    /// The text of the question.
+    /// The text of the question to show to the user.
     pub prompt: String,
     /// The default answer or the choices. On the line, they are separated by tabs.
     pub options: Vec<String>,

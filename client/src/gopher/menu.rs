@@ -6,7 +6,7 @@ use std::num::NonZeroU16;
 use super::text::{decoded, lines};
 use crate::url::{GopherPlus, GopherType, GopherUrl, Host, Mode, Octets};
 
-/// A line of a menu.
+/// A line of a menu, which describes an item or is a text for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MenuItem {

@@ -17,7 +17,7 @@ pub struct GopherPlan {
     pub host: Host,
     /// The port to connect to.
     pub port: u16,
-    /// The octets to send.
+    /// The octets of the request.
     pub request: Vec<u8>,
     /// How to parse the reply.
     pub reading: Reading,
@@ -30,11 +30,11 @@ pub struct GopherPlan {
 pub enum Reading {
     /// Lines of text, with or without a lone dot at the end.
     Text,
-    /// A menu.
+    /// A menu, with one item per line.
     Menu,
-    /// Any octets.
+    /// Octets of any kind, which are not parsed.
     Binary,
-    /// Attributes of items.
+    /// Attributes of one or more items.
     Attributes,
 }
 

@@ -10,13 +10,13 @@ use super::menu::{self, MenuItem};
 use super::plan::{GopherPlan, Reading};
 use super::text;
 
-/// A reply.
+/// The reply to a Gopher request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Reply {
     /// The octets as received, including the header and the lone dot.
     pub octets: Bytes,
-    /// The parsed body.
+    /// The body of the reply, parsed according to the plan.
     pub body: Body,
     /// Notes on deviations from the protocol.
     pub notes: Vec<Note>,

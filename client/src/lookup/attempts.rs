@@ -13,7 +13,7 @@ use z3950_marc::standard_number::{Isbn, Issn, lccn, oclc_number};
 use crate::identifier::{Identifier, Kind};
 use crate::target::profile::Attributes;
 
-/// One search of a lookup.
+/// One of the searches of a lookup.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Attempt {
     /// The attributes of each part of the query: one part for an identifier, several parts for a publication.

@@ -22,7 +22,7 @@ pub struct Match {
     pub tag: &'static str,
     /// The code of the subfield; `None` in a control field.
     pub code: Option<&'static str>,
-    /// The text found at this place.
+    /// The text of the subfield or control field that contains the identifier.
     pub text: String,
     /// Whether the number is cancelled, wrong, or belongs to another form of the publication.
     pub is_cancelled: bool,

@@ -70,7 +70,7 @@ impl<'a> DocidRequests<'a> {
         })
     }
 
-    /// Returns the current search.
+    /// Returns the request for the current search.
     pub(crate) fn search(&self) -> SearchRequest {
         let names = self.plan.defaults.databases.iter().enumerate();
         let database = self.order.database;
@@ -105,7 +105,7 @@ impl<'a> DocidRequests<'a> {
         present(position, self.element_set(), self.record_syntax())
     }
 
-    /// Returns the current record syntax.
+    /// Returns the record syntax to request in the current step; `None` leaves the choice to the server.
     pub(crate) fn record_syntax(&self) -> Option<Oid> {
         if let Some(SubstituteForm::Syntax(syntax)) = self.substitute {
             return syntax;

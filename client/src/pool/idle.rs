@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep_until};
 use super::{Key, lock};
 use crate::protocol::session::Session;
 
-/// The idle sessions with a server.
+/// The sessions with a server that are not in use.
 #[derive(Default)]
 pub(super) struct IdleSessions(Mutex<IdleState>);
 

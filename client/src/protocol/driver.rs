@@ -62,7 +62,7 @@ impl End {
     }
 }
 
-/// The state of a session.
+/// Whether a session is open, has ended, or is closed completely.
 #[derive(Debug, Clone)]
 pub(crate) enum State {
     Open,

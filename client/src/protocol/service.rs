@@ -35,7 +35,7 @@ pub enum ResultRecord {
     Record {
         /// The database that contains the record, if the server names it.
         database: Option<InternationalString>,
-        /// The record in its record syntax.
+        /// The record, in an EXTERNAL that states its record syntax.
         external: External,
         /// The form in which the record was sent, if it differs from the requested form.
         substitute: Option<Box<SubstituteForm>>,
@@ -55,9 +55,9 @@ pub enum ResultRecord {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SubstituteForm {
-    /// Another element set.
+    /// The record was sent in this element set.
     ElementSet(InternationalString),
-    /// Another record syntax.
+    /// The record was sent in this record syntax; `None` is the one chosen by the server.
     Syntax(Option<Oid>),
 }
 

@@ -14,7 +14,7 @@ macro_rules! names {
         }
 
         impl OutcomeName {
-            /// All outcomes.
+            /// The names of all outcomes.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
 
             /// Returns the name as text, such as `no match`.

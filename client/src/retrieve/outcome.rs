@@ -13,7 +13,7 @@ use crate::plan::PlanError;
 use crate::protocol::service::{ResultRecord, SubstituteForm};
 use crate::record::Record;
 
-/// The outcome of a retrieval.
+/// The record of a retrieval, or the reason why there is none.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Outcome {
@@ -39,7 +39,7 @@ pub struct DeliveredRecord {
     pub database: Option<InternationalString>,
     /// The syntax of the record, if the server names it.
     pub syntax: Option<Oid>,
-    /// The requested syntax.
+    /// The record syntax that was requested; `None` if it was left to the server.
     pub requested: Option<Oid>,
     /// Whether the syntax of the record differs from the requested one. The standard allows servers to do this.
     pub mismatch: bool,

@@ -11,7 +11,7 @@ use crate::error::{Diagnostics, Error, Phase, SruFault};
 use crate::target::profile::{Profile, sru_version};
 use crate::transport::timeouts::Timeouts;
 
-/// The description of a database.
+/// An SRU server's description of a database.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct SruDescription {

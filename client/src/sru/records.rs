@@ -12,7 +12,7 @@ use z3950_asn1::types::InternationalString;
 
 use super::Refused;
 
-/// The requested form of records.
+/// The form of records that a search or Present requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Form {
     pub(super) schema: AskedSchema,
@@ -20,7 +20,7 @@ pub(super) struct Form {
     is_xml: bool,
 }
 
-/// The requested schema.
+/// The schema that a search or Present requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum AskedSchema {
     /// The schema of the profile, or MARCXML.

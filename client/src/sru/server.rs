@@ -24,7 +24,7 @@ const SOAP: &str = "text/xml; charset=utf-8";
 /// The accepted media types. Servers differ in the media type of their answers (RFC 6207), so every type is accepted.
 const ACCEPTED: &str = "application/sru+xml, text/xml, application/xml, */*;q=0.5";
 
-/// The connection to an SRU server.
+/// The HTTP connection to an SRU server, and the options for requests.
 pub(super) struct SruServer {
     pub(super) http: HttpClient,
     pub(super) options: SruOptions,

@@ -46,7 +46,7 @@ pub(super) struct StoredSearch {
     pub(super) facets: FacetParameters,
     /// The position of the last record that can be reached; `None` if there is no such limit.
     pub(super) end: Option<u64>,
-    /// The records of the last answer.
+    /// The records of the last answer, to detect repeated answers.
     pub(super) last: LastPage,
 }
 
@@ -55,7 +55,7 @@ pub(super) struct StoredSearch {
 pub(super) struct LastPage {
     /// The position of the first record.
     pub(super) start: u64,
-    /// A hash of each record.
+    /// A hash of each record, in order.
     records: Vec<u64>,
     /// The number of immediately preceding answers with the same single record.
     same: u32,

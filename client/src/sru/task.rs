@@ -42,7 +42,7 @@ enum Assignment {
     Description(DescriptionRequest),
 }
 
-/// The state of the task.
+/// The task of a session with an SRU server.
 pub(crate) struct SruTask {
     /// The state, which is the first field, so that callers see the end of the session if the task is dropped.
     state: StateSender,

@@ -67,7 +67,7 @@ pub const MAX_PIPELINED: usize = 64;
 #[serde(deny_unknown_fields, remote = "Self")]
 #[non_exhaustive]
 pub struct Profile {
-    /// The title of the target.
+    /// The title of the target, for people.
     pub title: Option<String>,
     /// The host of the server.
     #[serde(deserialize_with = "host")]
@@ -78,13 +78,13 @@ pub struct Profile {
     /// Whether the server uses TLS.
     #[serde(default)]
     pub tls: bool,
-    /// The default databases.
+    /// The databases to search if a target names none.
     #[serde(default)]
     pub databases: Vec<String>,
-    /// The record syntax to request.
+    /// The record syntax to request by default.
     #[serde(default, deserialize_with = "record_syntax")]
     pub record_syntax: Option<Oid>,
-    /// The element set to request.
+    /// The element set to request by default.
     pub element_set: Option<String>,
     /// The character set of the records, which overrides the one declared by them.
     #[serde(default, deserialize_with = "charset")]

@@ -76,7 +76,7 @@ pub(crate) struct HttpRequest {
     pub(crate) is_repeatable: bool,
 }
 
-/// A response to an HTTP request.
+/// The response to an HTTP request, with its complete body.
 #[derive(Debug)]
 pub(crate) struct HttpAnswer {
     pub(crate) status: StatusCode,

@@ -7,7 +7,7 @@ use super::error::{MAX_URL_LENGTH, UrlError, UrlErrorKind};
 use super::octets::Octets;
 use super::span::Span;
 
-/// The strictness of parsing.
+/// How strictly a URL is parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mode {
     /// Accepts exactly what RFC 2056 and RFC 1738 allow.

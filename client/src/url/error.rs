@@ -123,7 +123,7 @@ pub enum UrlErrorKind {
     UnsupportedScheme,
     /// The text after the colon of the scheme does not begin with `//`.
     MissingDoubleSlash,
-    /// The host is empty.
+    /// The host is missing.
     MissingHost,
     /// The text is not a host name, a dotted quad or (in lenient mode) a bracketed IPv6 address.
     InvalidHost,
@@ -173,7 +173,7 @@ pub enum UrlErrorKind {
     BadTypeCode,
     /// The article number is not a number.
     InvalidNumber,
-    /// The gopher type is invalid.
+    /// The Gopher item type is not allowed.
     InvalidGopherType,
     /// The partial form begins with more slashes than the longest sequence of slashes in the base (RFC 1630).
     NoMatchingSlashRun,

@@ -97,7 +97,7 @@ pub struct Z3950Url {
     warnings: Vec<Caution>,
 }
 
-/// The parts of the canonical form.
+/// The parts of a URL that its canonical form contains.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Parts {
     kind: Kind,

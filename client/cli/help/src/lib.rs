@@ -33,7 +33,7 @@ pub struct Program {
     pub name: &'static str,
     /// The definition of its command line.
     pub definition: fn() -> Command,
-    /// The examples of each command.
+    /// The examples for each command, shown in help and manual pages.
     pub examples: &'static [Examples],
     /// The rarely used commands, which the program's `-h` does not list.
     pub rare: &'static [&'static str],
@@ -55,7 +55,7 @@ pub struct Manual {
     pub see_also: &'static [Entry],
     /// The texts that replace the help of options on a topic page, by the identifier of the option.
     pub elsewhere: &'static [(&'static str, &'static str)],
-    /// The pages on topics.
+    /// The manual pages about topics.
     pub topics: &'static [Topic],
 }
 
@@ -63,7 +63,7 @@ pub struct Manual {
 pub struct Entry {
     /// The subject of the line, such as the name of a file.
     pub term: &'static str,
-    /// The explanation of the term.
+    /// The text that explains the term.
     pub text: &'static str,
     /// The commands whose pages contain the line. The page of the program contains all lines.
     pub commands: CommandGroup,
@@ -89,7 +89,7 @@ pub struct Topic {
     pub section: u8,
     /// The subject of the page, on one line.
     pub summary: &'static str,
-    /// The sections of the page.
+    /// A function that returns the sections of the page.
     pub sections: fn() -> Vec<Section>,
 }
 

@@ -54,12 +54,12 @@ pub enum ManualError {
         /// The names of all pages.
         known: String,
     },
-    /// A file cannot be written.
+    /// A file or folder cannot be written.
     #[error("cannot write {}: {error}", path.display())]
     Unwritten {
         /// The path of the file or folder.
         path: PathBuf,
-        /// The error of the system.
+        /// The error of the file system.
         error: io::Error,
     },
     /// The file to write exists already.

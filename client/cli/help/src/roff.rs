@@ -7,10 +7,10 @@ use crate::text::{Block, Section, wrapped};
 /// The width of lines in the roff source. Formatters reflow them.
 const WIDTH: usize = 78;
 
-/// A manual page.
+/// The source of a manual page.
 pub(crate) struct Roff(String);
 
-/// A part of a line.
+/// A part of a line, in one font.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Inline {
     Roman(String),

@@ -7,20 +7,20 @@ use std::fmt::Write as _;
 pub struct Section {
     /// The title; empty for text without a title.
     pub title: String,
-    /// The contents.
+    /// The contents of the section, in order.
     pub blocks: Vec<Block>,
 }
 
 /// A part of a section.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Block {
-    /// Words that are wrapped.
+    /// A paragraph, whose lines are wrapped.
     Paragraph(String),
     /// A term and its description, which is wrapped in a separate column.
     Row {
-        /// The term.
+        /// The term, in the left column.
         term: String,
-        /// The description.
+        /// The description of the term, in the right column.
         text: String,
     },
     /// Lines that are not wrapped.
@@ -43,7 +43,7 @@ impl Block {
         Self::Paragraph(words.into())
     }
 
-    /// Creates a row.
+    /// Creates a row from a term and its description.
     pub fn row(term: impl Into<String>, text: impl Into<String>) -> Self {
         Self::Row {
             term: term.into(),

@@ -22,7 +22,7 @@ const HELD: u64 = 32;
 /// The number of events that an ask may hold: its records, a few pieces before and after them, and the answer.
 const ROOM: usize = HELD as usize + 8;
 
-/// An event of an ask.
+/// What an ask sends to its recipient.
 #[derive(Debug)]
 pub(crate) enum AskEvent {
     Piece(Piece),

@@ -110,7 +110,7 @@ impl EarlierAnswers {
         }
     }
 
-    /// Remembers an answer from a report.
+    /// Remembers an answer of an earlier run, read from its report.
     pub(super) fn read(&mut self, ask: &Ask, line: &ParsedLine, outcome: OutcomeName) {
         let names = [line.target.as_deref(), line.step.as_deref()];
         self.keep(ask, names, |[target, step]| EarlierAnswer {

@@ -28,7 +28,7 @@ use crate::answer::Ask;
 use crate::console::output::{Failure, Output};
 use crate::render::{named, shown};
 
-/// An open report.
+/// A report to which lines are added.
 pub(super) struct Report {
     file: Growing,
     form: ReportForm,

@@ -26,7 +26,7 @@ pub(crate) struct RowReader<R> {
     has_mark: bool,
 }
 
-/// The cells of a row.
+/// A row, as the contents of its cells.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Row {
     pub(crate) cells: Vec<Vec<u8>>,
@@ -221,7 +221,7 @@ pub(crate) fn is_workbook(begin: &[u8]) -> bool {
     begin.starts_with(ZIP)
 }
 
-/// The message about a workbook.
+/// The error message for a workbook.
 pub(crate) const WORKBOOK: &str = "it is a workbook (.xlsx, .ods) or another zip file; save the sheet as CSV in a spreadsheet program";
 
 /// Returns the text of a table in UTF-8. The table may be in UTF-8 or UTF-16.

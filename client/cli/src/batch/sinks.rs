@@ -332,7 +332,7 @@ impl FolderSink {
         length == 0 || path.metadata().is_ok_and(|data| data.len() == length)
     }
 
-    /// Adds a record of the current ask.
+    /// Adds a record to the file of the current ask.
     pub(crate) fn record(&mut self, octets: &[u8]) -> Result<(), z3950_files::Error> {
         let target = self.folder.join(NAME);
         let part = match &mut self.part {

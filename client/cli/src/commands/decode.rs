@@ -259,11 +259,11 @@ struct Said {
 /// The decoded content of a transcript line.
 #[derive(Debug, PartialEq, Eq)]
 enum Spoken {
-    /// The octets of an APDU.
+    /// The octets of an APDU that was sent or received.
     Apdu(Vec<u8>),
     /// An HTTP message: its start line, and the number of octets in its body.
     Http { start: String, octets: usize },
-    /// Any other event.
+    /// Any other event, which is skipped.
     Nothing,
 }
 

@@ -292,7 +292,7 @@ impl Retriever {
         self.writing.end_with(answer, || envelope(url, plan), words)
     }
 
-    /// Writes the retrieved record.
+    /// Writes the retrieved record, and returns the answer.
     fn delivered(
         &self,
         url: &Z3950Url,

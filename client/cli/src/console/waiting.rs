@@ -27,7 +27,7 @@ pub(crate) struct WaitingLine(Option<Rc<LineState>>);
 struct LineState {
     /// The visible line; `None` while it is not shown.
     bar: RefCell<Option<ProgressBar>>,
-    /// The time of the last output.
+    /// The time of the last output, from which [`PATIENCE`] is counted.
     since: Cell<Instant>,
     /// The number of guards that currently hide the line.
     held: Cell<u32>,

@@ -56,7 +56,7 @@ pub(crate) struct Prompt {
     pub(super) history: Vec<String>,
     /// The command that an empty line continues.
     pub(super) goes_on: Option<&'static str>,
-    /// Whether `quit` was entered.
+    /// Whether `quit` was entered, so that no further command is read.
     pub(super) is_leaving: bool,
     /// Whether to print a message that names the server when a session is opened.
     pub(super) greets: bool,
@@ -207,7 +207,7 @@ impl Prompt {
             .collect()
     }
 
-    /// Adds a line to `history`.
+    /// Adds a line to the list that `history` shows.
     pub(super) fn remember(&mut self, line: &str) {
         if self.history.len() >= MAX_HISTORY {
             self.history.remove(0);
@@ -332,7 +332,7 @@ impl Prompt {
         }
     }
 
-    /// Returns the databases to search.
+    /// Returns the databases to search: those of the current session, or else those of the settings.
     pub(super) fn searched(&self) -> Vec<DatabaseName> {
         match self.place() {
             Some(place) => place.way.target.databases(),
@@ -364,7 +364,7 @@ pub(super) fn unopened() -> Refusal {
     Refusal::wrong("no session is open; use open TARGET")
 }
 
-/// The state shared by all sessions.
+/// The client, the recorded APDUs and the user, which all sessions share.
 pub(crate) struct SessionContext {
     pub(crate) client: Client,
     pub(crate) tape: Tape,
@@ -400,7 +400,7 @@ impl ConnectInfo {
         }
     }
 
-    /// Selects other databases.
+    /// Selects other databases for the session.
     pub(super) fn select(&mut self, databases: Vec<DatabaseName>) {
         self.url = None;
         self.target.databases = databases;

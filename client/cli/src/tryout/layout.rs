@@ -21,7 +21,7 @@ pub(super) struct Entry {
     head: String,
     /// The section of the standard; empty for a state.
     section: &'static str,
-    /// One sentence about the contents.
+    /// One sentence about the contents of the APDU, or about the state.
     words: String,
 }
 

@@ -72,7 +72,7 @@ impl Field {
         self.read(pairs)
     }
 
-    /// Replaces the subfields.
+    /// Replaces all subfields of the field.
     fn put(&self, subfields: &[(String, String)]) -> PyResult<()> {
         self.change(|field, code_length| {
             if field.is_control() {

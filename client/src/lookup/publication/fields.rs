@@ -4,7 +4,7 @@
 use z3950_marc::crosswalk::is_unimarc;
 use z3950_marc::{Field, MarcRecord};
 
-/// A part of a title.
+/// A part of a title, by the kind of its subfield.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     /// The title proper.

@@ -25,7 +25,7 @@ enum MaterialMatch {
     Other,
 }
 
-/// The difference between two years.
+/// How much two years of publication differ, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum YearMatch {
     Same,

@@ -12,7 +12,7 @@ const MOST_OF_HEADING: usize = 200;
 const MOST_OF_RESPONSIBILITY: usize = 2_000;
 const MOST_OF_TERM: usize = 60;
 
-/// The names in a record.
+/// The names of those responsible for a publication, as recorded in a record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Authors {
     /// The main entries, in each script, followed by the added entries.
@@ -27,7 +27,7 @@ struct Name {
     shown: String,
     /// The surname of a person, or the name of a body, in the form that is searched for.
     term: String,
-    /// The same text, folded.
+    /// The text of `term`, folded.
     surname: String,
     /// The first letter of the forename.
     initial: Option<char>,
@@ -104,7 +104,7 @@ impl Authors {
     }
 }
 
-/// The result of comparing two names.
+/// The result of comparing one name with another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Comparison {
     Same(AuthorMatch),

@@ -28,7 +28,7 @@ pub(super) struct Title {
     whole: Words,
 }
 
-/// The words of a title.
+/// The folded words of a title, with its leading article.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Words {
     folded: String,
@@ -39,7 +39,7 @@ struct Words {
 /// The degree to which two titles agree, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum TitleMatch {
-    /// All words are the same.
+    /// All words are the same, including the article.
     Whole,
     /// One title lacks the article, or has another article.
     WithoutArticle,

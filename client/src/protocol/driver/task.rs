@@ -73,7 +73,7 @@ pub(super) struct Verdict {
     pub(super) is_refusal: bool,
 }
 
-/// The state of a session's task.
+/// The task that owns the stream of a session, with its state.
 pub(in crate::protocol) struct Driver<S> {
     /// The state, which is the first field, so that callers see the end of the session if the task is dropped.
     state: StateSender,

@@ -12,7 +12,7 @@ use crate::error::ProtocolFault;
 use crate::error::{Diagnostics, Error, Phase};
 use crate::protocol::session::Session;
 
-/// A choice of result sets to delete.
+/// Which result sets to delete.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Delete {
     /// The sets with these names.
@@ -42,7 +42,7 @@ pub struct DeleteResult {
     pub sets: Vec<ListStatus>,
     /// The number of sets that were not deleted; only for a request to delete all sets.
     pub not_deleted: Option<i64>,
-    /// A message from the server.
+    /// The server's message about the deletion, if any.
     pub message: Option<String>,
     /// The server's diagnostics, in `other_info`.
     pub diagnostics: Diagnostics,

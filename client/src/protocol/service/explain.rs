@@ -101,7 +101,7 @@ fn operand(index: ExplainUse, term: &str) -> RpnStructure {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ExplainResult {
-    /// The number of matching records.
+    /// The number of records that match the category and the terms.
     pub hits: u64,
     /// The records in the Explain syntax.
     pub records: Vec<ExplainRecord>,

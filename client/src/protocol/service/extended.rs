@@ -64,11 +64,11 @@ pub struct Order {
     pub item: Option<(InternationalString, i64)>,
     /// A request, such as an ILL-Request of ISO 10161.
     pub request: Option<External>,
-    /// The contact person.
+    /// The person whom the supplier can contact about the order.
     pub contact: Option<Contact>,
-    /// The billing information.
+    /// How the order is paid for.
     pub billing: Option<Billing>,
-    /// A supplementary description.
+    /// Further information about the item, for the supplier.
     pub description: Option<External>,
 }
 
@@ -97,7 +97,7 @@ impl Order {
     }
 }
 
-/// The result of a task.
+/// The server's response to a task.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct TaskResult {

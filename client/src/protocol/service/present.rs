@@ -16,7 +16,7 @@ use crate::protocol::session::Session;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct PresentOptions {
-    /// The name of the result set.
+    /// The name of the result set that contains the records.
     pub result_set: InternationalString,
     /// The element set name of the records.
     pub element_set: Option<InternationalString>,

@@ -23,9 +23,9 @@ use super::command::run;
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Credentials {
-    /// The user name, if any.
+    /// The user name; `None` if the server needs none.
     pub user: Option<String>,
-    /// The group, if any.
+    /// The group of the user; `None` if the server needs none.
     pub group: Option<String>,
     /// The password, if the program supplied it. A targets file cannot contain it.
     #[serde(skip)]
@@ -76,7 +76,7 @@ impl Credentials {
         }
     }
 
-    /// Sets the group of the user.
+    /// Sets the group to which the user belongs (`groupId`).
     #[must_use]
     pub fn with_group(mut self, group: impl Into<String>) -> Self {
         self.group = Some(group.into());

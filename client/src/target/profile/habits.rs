@@ -8,7 +8,7 @@ use serde::Deserialize;
 use z3950_asn1::apdu::{AttributeElement, AttributeValue, RpnQuery, StringOrNumeric};
 use z3950_asn1::query::{attribute_set, attribute_set_name};
 
-/// A list of attributes.
+/// A list of attributes, each with its type and value.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(try_from = "Written")]
 pub struct Attributes(pub Vec<AttributeElement>);

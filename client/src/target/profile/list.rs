@@ -35,7 +35,7 @@ const FILE: &str = "z3950/targets.toml";
 #[cfg(feature = "profiles")]
 const MAX_FILE: u64 = 4 << 20;
 
-/// A list of profiles with names.
+/// A set of profiles, each with a name.
 #[derive(Clone, Debug, Default)]
 pub struct Profiles {
     /// The profiles from the user's files and from the program.
@@ -54,13 +54,13 @@ type Entries = BTreeMap<String, ProfileEntry>;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ProfileEntry {
-    /// The profile.
+    /// The profile itself.
     pub profile: Profile,
-    /// The origin of the profile.
+    /// Where the profile comes from.
     pub origin: Origin,
 }
 
-/// The origin of a profile.
+/// Where a profile comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Origin {
@@ -336,7 +336,7 @@ impl Profiles {
         Ok(self.resolve_target(target))
     }
 
-    /// Resolves a parsed target.
+    /// Resolves a parsed target: adds the profile of its server.
     pub fn resolve_target(&self, target: Target) -> Resolved {
         match self.at(&target.endpoint, &target.databases) {
             Some((name, entry)) => self.resolved(Some(name), target, entry.profile.clone()),

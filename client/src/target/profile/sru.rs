@@ -50,7 +50,7 @@ pub enum SruMethod {
 }
 
 impl SruMethod {
-    /// All methods.
+    /// All methods of sending requests.
     pub const ALL: [Self; 3] = [Self::Get, Self::Post, Self::Soap];
 
     /// Returns the name of the method in lower case, such as `get`.

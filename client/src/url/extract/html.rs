@@ -27,7 +27,7 @@ const ATTRIBUTES: [&str; 13] = [
     "usemap",
 ];
 
-/// A URL found in a document.
+/// A URL found in an HTML document, with its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HtmlUrl {

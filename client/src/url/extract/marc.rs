@@ -19,7 +19,7 @@ const PLACES: [(&str, u8, bool); 3] = [
     ("035", b'a', false),
 ];
 
-/// A URL found in a record.
+/// A URL found in a MARC record, with its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RecordUrl {
@@ -44,7 +44,7 @@ pub struct RecordUrls {
     pub skipped: Vec<SkippedLink>,
 }
 
-/// A value that was left out.
+/// A value that is intended for a URL but was left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SkippedLink {
@@ -56,7 +56,7 @@ pub struct SkippedLink {
     pub occurrence: usize,
     /// The value as written.
     pub written: String,
-    /// The reason.
+    /// The reason why the value was left out.
     pub reason: SkipReason,
 }
 

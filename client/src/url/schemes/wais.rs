@@ -23,7 +23,7 @@ pub struct WaisUrl {
     target: WaisTarget,
 }
 
-/// The target of a [`WaisUrl`].
+/// What a [`WaisUrl`] refers to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum WaisTarget {
     /// The database itself.

@@ -45,7 +45,7 @@ pub(super) const COLUMNS: [&str; 14] = [
     "length",
 ];
 
-/// The columns that hold numbers.
+/// The columns whose values are numbers.
 pub(super) const NUMBERS: [&str; 5] = ["position", "exit", "hits", "milliseconds", "length"];
 
 /// The maximum number of characters of a message or diagnostic in a line.
@@ -59,7 +59,7 @@ pub(crate) enum ReportForm {
     /// The same table for spreadsheet programs: with a byte order mark, commas and quotation marks (RFC 4180, although
     /// lines end in LF), and with texts in the form that [`for_spreadsheets`] returns.
     Csv,
-    /// A JSON object per line.
+    /// JSON, with one object per line.
     Json,
 }
 
@@ -106,7 +106,7 @@ impl ReportForm {
         }
     }
 
-    /// Returns the header line.
+    /// Returns the header line, with the names of the columns.
     pub(crate) fn header(self) -> String {
         match self {
             Self::Table => COLUMNS.join("\t") + "\n",

@@ -15,7 +15,7 @@ use crate::answer::Ask;
 /// The lines of a report from the first line without an answer to the last line with an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct LaterLines {
-    /// The number of lines.
+    /// The number of these lines.
     pub(crate) count: u64,
     /// The length of the report up to the end of these lines, in octets; the next field is that of the output.
     pub(crate) report_end: u64,

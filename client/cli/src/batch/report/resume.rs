@@ -17,7 +17,7 @@ use crate::console::output::Failure;
 /// The maximum length of a report line in octets. The program never writes a longer line.
 pub(super) const MAX_LINE: u64 = 1 << 20;
 
-/// The state of an interrupted batch.
+/// How much of an interrupted batch is complete.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Resumed {
     /// The number of answers in the report.
@@ -41,7 +41,7 @@ pub(crate) struct Resumed {
 pub(crate) struct Tally(BTreeMap<(Exit, &'static str), u64>);
 
 impl Tally {
-    /// Counts an answer.
+    /// Adds one answer with this exit code and outcome.
     pub(crate) fn add(&mut self, exit: Exit, outcome: OutcomeName) {
         *self.0.entry((exit, outcome.as_str())).or_default() += 1;
     }
@@ -51,7 +51,7 @@ impl Tally {
         self.0.keys().map(|(exit, _)| *exit)
     }
 
-    /// Returns the number of answers.
+    /// Returns the total number of answers.
     pub(crate) fn total(&self) -> u64 {
         self.0.values().sum()
     }

@@ -38,7 +38,7 @@ impl<'a> Revision<'a> {
         is_selected
     }
 
-    /// Deletes and adds fields.
+    /// Deletes fields from a record and adds fields to it, as the arguments request.
     pub(super) fn revise(&mut self, record: &mut MarcRecord) -> Result<(), EditError> {
         for (deletion, has_deleted) in self.arguments.delete.iter().zip(&mut self.has_deleted) {
             *has_deleted |= deletion.apply(record);

@@ -52,7 +52,7 @@ pub(super) struct Run<'a> {
     left_out: u64,
     /// The number of records left out because an earlier record has the same key.
     repeated: u64,
-    /// The messages about records.
+    /// The messages about records, of which only the first ones are printed.
     messages: FewMessages,
 }
 

@@ -13,7 +13,7 @@ use crate::batch::rows::{Row, RowReader, WORKBOOK, is_workbook, text_of_table};
 use crate::console::input::open;
 use crate::console::output::Failure;
 
-/// An open input.
+/// An input file that has been opened, or standard input.
 pub(super) struct Source {
     name: Arc<str>,
     contents: Contents,
@@ -194,7 +194,7 @@ impl RowSource {
     }
 }
 
-/// Reads the headings of a table.
+/// Parses the headings of a table, and assigns fields to its columns.
 fn headings(name: &str, row: &Row, arguments: &Convert) -> Result<Headings, Failure> {
     let names = row
         .cells

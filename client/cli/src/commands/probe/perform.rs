@@ -42,7 +42,7 @@ use crate::render::counted;
 const PAUSE: Duration = Duration::from_millis(500);
 
 impl Probe {
-    /// Returns the word to search for.
+    /// Returns the word to search for: that of the user, or the default.
     pub(super) fn word(&self) -> &str {
         self.term.as_deref().unwrap_or(TERM)
     }
@@ -135,7 +135,7 @@ impl Attempts<'_> {
         sleep(self.arguments.pause_at(self.place)).await;
     }
 
-    /// Makes a trial.
+    /// Tries one feature, and returns the result.
     pub(super) async fn perform(&mut self, session: &Session, trial: &Trial) -> Tried {
         match trial {
             Trial::Search(pairs) => {
@@ -340,7 +340,7 @@ const SYNTAXES: [Oid; 9] = [
     USMARC, UNIMARC, UKMARC, SUTRS, OPAC, SUMMARY, GRS_1, XML, HTML,
 ];
 
-/// A feature to try.
+/// A trial of one feature of the server.
 pub(super) enum Trial {
     /// A search with a Use attribute and one other attribute.
     Search([(i64, i64); 2]),

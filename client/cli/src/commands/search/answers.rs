@@ -63,7 +63,7 @@ struct ShownRecords {
     /// The answer as it was before the first record.
     found: Answer,
     is_estimate: bool,
-    /// The answer so far.
+    /// The answer, including the records shown so far.
     answer: Answer,
     position: u64,
     written: u64,

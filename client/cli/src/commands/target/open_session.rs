@@ -116,7 +116,7 @@ impl Seen {
         written.map_err(|error| format!("{path}: {error}"))
     }
 
-    /// Returns the last record shown.
+    /// Returns the record that was shown last; `None` if no record has been shown.
     pub(crate) fn last(&self) -> Option<External> {
         self.kept().last.clone()
     }

@@ -22,7 +22,7 @@ use crate::console::input::{readable, watched};
 use crate::console::output::Failure;
 use crate::render::shown;
 
-/// A record to send.
+/// A record to be sent to the server.
 pub(super) struct UpdateRecord {
     /// The origin of the record: a file and the record's number in it, or `--id`.
     pub(super) origin: String,
