@@ -39,7 +39,7 @@ impl Calls {
         calls
     }
 
-    /// Records the begin of a call; `None` if Python is exiting.
+    /// Records the start of a call. Returns `None` if Python is exiting.
     pub(crate) fn enter(self: &Arc<Self>) -> Option<Call> {
         let mut state = self.state();
         if state.is_closed {

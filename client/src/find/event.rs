@@ -33,8 +33,8 @@ pub enum Event {
         /// The differences between the next search and the original one: `@attr 1=1016 war;database=books;esn=none`.
         step: String,
     },
-    /// A search by title found records, but none of them has the same title and a matching author. Another search may
-    /// follow.
+    /// A search by title found records, but none of them has the same title and no conflicting author. Another search
+    /// may follow.
     Unlike {
         /// The index of the target.
         target: usize,
