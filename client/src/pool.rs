@@ -86,8 +86,8 @@ impl Pool {
         connector.map_err(|error| Error::Route(Arc::new(error)))
     }
 
-    /// Lends a session: an idle session that was opened with the same options, or a new session, which is opened
-    /// through `proxy` if it is given.
+    /// Leases a session to the caller: an idle session that was opened with the same options, or a new session, which
+    /// is opened through `proxy` if it is given.
     ///
     /// If the maximum number of sessions, `limits.sessions`, is in use, waits until one is returned, first come, first
     /// served, within the limits `session` and `deadline` of `options.timeouts`. If sessions may be shared, the wait
@@ -355,7 +355,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PoolStatus {
-    /// The sessions lent to connections and requests, including sessions that are still being opened.
+    /// The sessions leased to connections and requests, including sessions that are still being opened.
     pub in_use: usize,
     /// The open sessions that are kept for the next user.
     pub idle: usize,

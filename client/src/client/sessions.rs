@@ -16,7 +16,7 @@ use crate::target::{Endpoint, TargetError};
 use crate::transport::Connect;
 
 impl Client {
-    /// Lends a session with a target for exclusive use, within the limits of the target's profile. The credentials are
+    /// Leases a session with a target for exclusive use, within the limits of the target's profile. The credentials are
     /// those of `init`, or those of the profile if it has none. If the maximum number of sessions is in use, the method
     /// waits until a session is returned. Holding a lease while waiting for another one may deadlock.
     ///
@@ -27,7 +27,7 @@ impl Client {
         self.in_time(self.lend(target, init, Sharing::Alone)).await
     }
 
-    /// Lends a session with a target for shared use. If the limits of the target's profile allow another session, no
+    /// Leases a session with a target for shared use. If the limits of the target's profile allow another session, no
     /// other user has the returned session. If they do not, the caller shares a session that is in use, provided that
     /// its server performs operations concurrently.
     ///

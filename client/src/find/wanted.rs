@@ -118,7 +118,7 @@ impl Wanted {
         Self { fallback, ..self }
     }
 
-    /// Sets that only the best record is returned, chosen by these preferences.
+    /// Requests only the best record, chosen by these preferences.
     #[must_use]
     pub fn best(self, preferences: Preferences) -> Self {
         Self {
@@ -133,7 +133,7 @@ impl Wanted {
         Self { count, ..self }
     }
 
-    /// Sets that all targets are searched at the same time.
+    /// Requests that all targets be searched at the same time.
     #[must_use]
     pub fn all_targets(self) -> Self {
         Self {

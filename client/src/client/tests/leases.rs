@@ -1,5 +1,5 @@
-//! Tests of leases: a session is lent to one user at a time, first come, first served, and never while another user may
-//! still use it.
+//! Tests of leases: a session is leased to one user at a time, first come, first served, and never while another user
+//! may still use it.
 
 use std::time::Duration;
 
