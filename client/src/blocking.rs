@@ -1,4 +1,4 @@
-//! The same client without `async`: each call waits until its answer has come.
+//! The same client without `async`: each call blocks until the answer has arrived.
 //!
 //! ```no_run
 //! use z3950::Query;
@@ -15,17 +15,17 @@
 //! # }
 //! ```
 //!
-//! The types have the same names as the asynchronous types, whose pages have the details; [`ResultSet`], [`Records`] and
-//! [`Events`] are read by iterators. To create a client with credentials, profiles, TLS options or routes, build the
-//! asynchronous client and convert it: `Client::from(z3950::Client::builder().…build()?)`.
+//! The types have the same names as the asynchronous types, whose documentation has the details; [`ResultSet`],
+//! [`Records`] and [`Events`] are read by iterators. To create a client with credentials, profiles, TLS options or
+//! routes, build the asynchronous client and convert it: `Client::from(z3950::Client::builder().…build()?)`.
 //!
-//! Each client has one thread, which starts with its first request, is shared by its clones, connections and result
-//! sets, and ends with the last of them. Between calls, this thread answers servers and closes sessions. Calls can be
-//! made from several threads at the same time.
+//! Each client has one thread, which its clones, connections and result sets share. The thread starts with the first
+//! request, and ends when the last of these handles is dropped. Between calls, this thread answers servers and closes
+//! sessions. Calls can be made from several threads at the same time.
 //!
-//! A client does not survive a fork: in the child process, its thread does not exist, so calls never return, and its sockets
-//! belong to the parent. Create the client after the fork. In the child process, neither use nor drop a client from before the
-//! fork.
+//! A client does not survive a fork: in the child process, its thread does not exist, so calls never return, and its
+//! sockets belong to the parent. Create the client after the fork. In the child process, neither use nor drop a client
+//! that was created before the fork.
 //!
 //! A call from asynchronous code works, but also blocks the other tasks of its thread. Use the asynchronous
 //! [`Client`](crate::Client) there, or `tokio::task::spawn_blocking`.

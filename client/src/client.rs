@@ -34,7 +34,7 @@ use crate::transport::timeouts::Limit;
 use crate::transport::{Resolve, Routes, Timeouts};
 use crate::url::{Kind, Mode, Z3950Url};
 
-/// The options of a client.
+/// The options of a [`Client`].
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ClientOptions {
@@ -42,23 +42,24 @@ pub struct ClientOptions {
     pub plan: PlanOptions,
     /// The time limits for connections and answers.
     pub timeouts: Timeouts,
-    /// Whether the sessions of retrievals stay open for the next retrieval, until [`Client::close_all`].
+    /// Whether sessions opened for retrievals are kept open for further retrievals, until [`Client::close_all`].
     pub keep_open: bool,
-    /// The time for which unused sessions are kept, such as those of dropped connections. With `None`, they are kept
-    /// until the server ends them, or until [`Client::close_all`].
+    /// How long unused sessions are kept open, for example after their connection was dropped. With `None`, they are
+    /// kept until the server ends them, or until [`Client::close_all`].
     pub idle_time: Option<Duration>,
-    /// The maximum number of sessions in use with each server whose profile sets none; 16 with `None`.
+    /// The maximum number of sessions in use with each server whose profile sets no maximum; with `None`, it is 16.
     pub max_sessions: Option<usize>,
     /// Whether retrievals and [`Client::close_all`] wait for the server's answer to Close, which costs a round trip.
     pub awaits_close: bool,
-    /// Whether dropping the future of an operation cancels the operation, at a server that grants triggerResourceCtrl. See
+    /// Whether dropping the future of an operation cancels the operation, if the server grants triggerResourceCtrl. See
     /// [`SessionOptions::cancels_dropped`].
     pub cancels_dropped: bool,
-    /// The number of times that a request is sent again after its session was lost, 1 by default, and only where the
-    /// server had answered other requests in that session. See [`SessionOptions::max_repeats`].
+    /// The maximum number of times that a request is sent again after its session was lost; 1 by default. A request is
+    /// sent again only if the server had answered other requests in the lost session. See
+    /// [`SessionOptions::max_repeats`].
     pub max_repeats: usize,
-    /// The servers that requests have passed through; empty for requests made by people. They are sent at the end of
-    /// implementationVersion, or in the header Via, so that loops can be detected.
+    /// The servers through which the requests have passed; empty if the client makes the requests for a person. They
+    /// are sent at the end of implementationVersion, or in the header Via, so that servers can detect loops.
     pub via: Via,
 }
 
@@ -79,7 +80,7 @@ impl Default for ClientOptions {
 }
 
 impl ClientOptions {
-    /// Sets the timeouts.
+    /// Sets the time limits for connections and answers.
     #[must_use]
     pub fn with_timeouts(mut self, timeouts: Timeouts) -> Self {
         self.timeouts = timeouts;
@@ -114,8 +115,8 @@ impl Client {
     }
 
     /// Creates a client with the user's configuration: it accepts the names of built-in targets and of targets in the
-    /// user's `targets.toml`, and with the feature `proxy` it uses the proxy set in the environment. When a target
-    /// needs a password, it is obtained from the source named in `targets.toml`.
+    /// user's `targets.toml`, and with the feature `proxy` it uses the proxy set in the environment. If a target needs
+    /// a password, the client obtains it from the source named in `targets.toml`.
     ///
     /// # Errors
     /// [`Error::Target`] for an invalid `targets.toml`, [`Error::Route`] for an invalid proxy.
@@ -141,7 +142,7 @@ impl Client {
         Self::with_routes(options, Routes::default())
     }
 
-    /// Creates a client that connects by TCP to the addresses that `resolver` finds.
+    /// Creates a client that resolves host names with `resolver` and connects by TCP.
     pub fn with_resolver(options: ClientOptions, resolver: impl Resolve + 'static) -> Self {
         Self::with_routes(options, Routes::with_resolver(resolver))
     }
@@ -157,7 +158,7 @@ impl Client {
         }
     }
 
-    /// Returns the options.
+    /// Returns the options of the client.
     pub fn options(&self) -> &ClientOptions {
         &self.options
     }
@@ -190,7 +191,8 @@ impl Client {
         self.with_options(options)
     }
 
-    /// Runs a call within its limit. The call is in a box, because limits would enlarge every future.
+    /// Runs a call within the limit set by [`within`](Self::within). The call is boxed, because the limit would
+    /// otherwise enlarge every future.
     pub(crate) async fn in_time<T>(
         &self,
         call: impl Future<Output = Result<T, Error>>,
@@ -235,9 +237,9 @@ impl Client {
         &self.profiles
     }
 
-    /// Returns the value for Init with these credentials. The environment is read or the command is run only once for
-    /// all handles of the client, and again after a server has rejected Init. A command that is still running at the
-    /// deadline in the client's options is killed.
+    /// Returns the credentials in the form of Init's idAuthentication. The environment variable is read, or the command
+    /// is run, only once for all handles of the client, and again after a server has rejected Init. A command that is
+    /// still running at the deadline in the client's options is killed.
     ///
     /// # Errors
     /// See [`CredentialsError`].
@@ -294,7 +296,7 @@ impl Client {
         }
     }
 
-    /// Plans the requests for a URL without leaving any part of it out silently.
+    /// Plans the requests for a URL, and reports an error if a part of it would have no effect.
     ///
     /// # Errors
     /// See [`PlanError`].
@@ -316,7 +318,7 @@ impl Client {
         self.retrieve_until(&limit, plan, None).await
     }
 
-    /// Retrieves the record of a plan, and reports each request before it is sent.
+    /// Retrieves the record of a plan, and sends each request to `next_steps` before it is sent to the server.
     ///
     /// # Errors
     /// The errors of [`retrieve_plan`](Self::retrieve_plan).
@@ -450,8 +452,8 @@ impl Client {
     ///
     /// The user name and password of a URL replace those of the profile, and are sent only with
     /// [`PlanOptions::allow_url_credentials`]. The element set and the record syntax of a URL are those of the
-    /// connection (RFC 2056 §3). The profile limits the number of sessions in use, to 16 by default. If the limit is
-    /// reached, the method waits until a session is returned, at most for [`Timeouts::session`].
+    /// connection (RFC 2056 §3). The profile limits the number of sessions in use, to 16 by default. If this maximum is
+    /// reached, the method waits for up to [`Timeouts::session`] until another user returns a session.
     ///
     /// # Errors
     /// [`Error::Target`], also for a URL with a docid, which requires [`get`](Self::get) or [`open`](Self::open), and
@@ -495,7 +497,7 @@ impl Client {
     /// Resolves a target, and returns it with an Init request that contains the credentials of its URL.
     ///
     /// # Errors
-    /// [`Error::Target`] for text that is not a target, or has a part without effect.
+    /// [`Error::Target`] for text that is not a target, or for a target with a part that would have no effect.
     pub(crate) fn resolve(&self, text: &str) -> Result<(Resolved, InitializeRequest), Error> {
         let target = self.server(text)?;
         let mut init = self.options.plan.init.clone();
@@ -528,7 +530,7 @@ impl Client {
         Ok(record.with_charset(charset))
     }
 
-    /// Returns the limits for the sessions with a server.
+    /// Returns the session limits for a server: those of its profile, or the defaults in the client's options.
     fn limits(&self, profile: Option<&Profile>) -> TargetLimits {
         let mut limits = profile.map_or_else(TargetLimits::default, TargetLimits::from);
         let has_own = profile.is_some_and(|profile| profile.sessions.is_some());

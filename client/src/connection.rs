@@ -37,11 +37,11 @@ use crate::url::{Kind, Octets, Z3950Url};
 
 /// A connection to a target. Cloning it creates another handle to the same session.
 ///
-/// [`Client::connect`] opens the session. If the server has dropped the session, an operation that changes nothing is
-/// repeated once in a new session, unless it was the first one in its session. If the session ended during an operation, for example because no answer came in
-/// time, the next operation opens another session, unless the server had closed it because of cost or security. When
-/// the last handle and the last result set are dropped, the session goes back to the client's pool until
-/// [`Client::close_all`]; [`close`](Self::close) ends it.
+/// [`Client::connect`] opens the session. If the server has dropped the session, an operation that changes nothing at
+/// the server is repeated once in a new session, unless it was the first operation in its session. If the session ended
+/// during an operation, for example because no answer came in time, the next operation opens another session; it does
+/// not if the server closed the session because of cost or security. When the last handle and the last result set are
+/// dropped, the session goes back to the client's pool until [`Client::close_all`]; [`close`](Self::close) ends it.
 ///
 /// A session ends with the tokio runtime in which it was opened. A connection that is used in another runtime continues
 /// with that session while the session's runtime runs, and opens another session after that.
@@ -56,7 +56,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Creates a connection whose calls take at most `limit` each, if it is given.
+    /// Creates a connection. If `limit` is given, each of its calls takes at most that long.
     pub(crate) fn new(
         plan: PlanOptions,
         target: Resolved,
@@ -133,7 +133,7 @@ impl Connection {
         Ok(ResultSet::new(Arc::clone(&self.inner), name, pager))
     }
 
-    /// Lists twenty terms of an index, beginning with the term of the query.
+    /// Lists twenty terms of an index, beginning with the query's term.
     ///
     /// # Errors
     /// The errors of [`search`](Self::search), and [`Error::NotOneTerm`] for a query of several terms.
@@ -172,7 +172,8 @@ impl Connection {
         Ok(ScanSet::new(result.await?))
     }
 
-    /// Retrieves the record with a docid (RFC 2056 §4), in the form set by [`with_form`](Self::with_form), if any.
+    /// Retrieves the record with this docid (RFC 2056 §4). If [`with_form`](Self::with_form) has set a form, the record
+    /// is requested in it.
     ///
     /// # Errors
     /// [`Error::NoMatch`], [`Error::Incomplete`], [`Error::Ambiguous`], [`Error::Refused`], or another error if the
@@ -280,8 +281,8 @@ impl Connection {
         self.inner.run(Repeat::IfUnsent, perform).await
     }
 
-    /// Returns the Z39.50 session, for services without a method of the connection. The session must not be used after
-    /// the connection is dropped.
+    /// Returns the Z39.50 session, for services that have no method here. The session must not be used after the
+    /// connection is dropped.
     ///
     /// Returns `None` after the connection is closed, and for an SRU server.
     pub async fn as_z3950(&self) -> Option<Session> {
@@ -299,7 +300,7 @@ impl Connection {
 
     /// Returns a handle to the same connection whose calls take at most `limit` each. The limit also applies to the
     /// calls of its result sets. A call that takes longer fails with [`Error::Unavailable`] in the phase
-    /// [`Phase::Call`](crate::Phase::Call); the session stays open if its answer still comes within
+    /// [`Phase::Call`](crate::Phase::Call); the session stays open if the server still answers within
     /// [`Timeouts::abandoned`](crate::Timeouts::abandoned).
     #[must_use]
     pub fn within(&self, limit: Duration) -> Self {

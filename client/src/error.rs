@@ -43,7 +43,7 @@ pub use sru::SruFault;
 /// writes both on one line, and a `main` that returns [`Report`] prints them. Text from the server is not escaped, so
 /// escape it before it reaches a terminal.
 ///
-/// To decide what to do, call these methods rather than match variants: [`is_timeout`](Self::is_timeout),
+/// To decide how to react, call these methods instead of matching on variants: [`is_timeout`](Self::is_timeout),
 /// [`is_connect`](Self::is_connect), [`is_transient`](Self::is_transient),
 /// [`is_connection_lost`](Self::is_connection_lost), [`diagnostics`](Self::diagnostics), [`code`](Self::code).
 ///
@@ -100,7 +100,7 @@ pub enum Error {
     ProtocolClosed {
         /// The phase in which the server sent the Close.
         phase: Phase,
-        /// The reason in the Close, which may be unknown to the standard.
+        /// The reason in the Close, which may be a value that the standard does not define.
         reason: CloseReason,
         /// The message in the Close (`diagnosticInformation`), if any.
         info: Option<String>,
@@ -115,7 +115,8 @@ pub enum Error {
     /// No record matches, so the locator is invalid at this server (RFC 1736 §3).
     #[error("no record matches")]
     NoMatch,
-    /// No record matches in the sources that answered, but other sources failed and may have matching records.
+    /// No record matches in the sources of the database that answered, but other sources, which may have matching
+    /// records, failed.
     #[error("no record matches, but not all sources answered: {0}")]
     Incomplete(FailedSources),
     /// The docid matches several records.
@@ -140,7 +141,7 @@ pub enum Error {
     /// The URL is malformed.
     #[error(transparent)]
     Url(#[from] UrlError),
-    /// The given parts cannot be combined to a URL.
+    /// The given parts cannot be combined into a URL.
     #[error(transparent)]
     Build(#[from] BuildError),
     /// The URL cannot be followed.
@@ -178,7 +179,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Creates the error for a server that cannot be reached or a connection that was lost, as a connector returns it.
+    /// Creates the error that a connector returns if the server cannot be reached or the connection was lost.
     pub fn unavailable(phase: Phase, cause: Cause) -> Self {
         Self::Unavailable { phase, cause }
     }
@@ -220,8 +221,8 @@ impl Error {
         }
     }
 
-    /// Returns whether a session was lost for a reason other than the request: nothing was sent, or the session ended
-    /// with its runtime.
+    /// Returns whether the session was lost for a reason that has nothing to do with the request: nothing was sent, or
+    /// the tokio runtime of the session ended.
     pub(crate) fn is_not_by_request(&self) -> bool {
         let cause = match self {
             Self::Ended { .. } => return true,
@@ -296,12 +297,12 @@ pub enum Phase {
     ExtendedServices,
     /// Closing the session.
     Close,
-    /// A call as a whole, which has a separate limit ([`Timeouts::call`](crate::Timeouts::call)).
+    /// A call as a whole, which has its own limit ([`Timeouts::call`](crate::Timeouts::call)).
     Call,
 }
 
 impl Phase {
-    /// Returns the phase to which a request belongs.
+    /// Returns the phase in which this request is sent.
     pub(crate) fn of(request: &Apdu) -> Self {
         match request {
             Apdu::InitializeRequest(_) => Self::Init,
@@ -365,13 +366,13 @@ pub enum Cause {
     /// The server closed the connection.
     #[error("connection closed by the server")]
     Disconnected,
-    /// The server closed the connection after this many octets of an APDU.
+    /// The server closed the connection in the middle of an APDU, after this many of its octets.
     #[error("connection closed {0} octets into an APDU")]
     CutOff(usize),
-    /// The session ended with an answer that may belong to another request, while several requests were in progress.
+    /// An answer that may belong to another request ended the session, while several requests were in progress.
     #[error("the session ended with an answer to one of several requests")]
     AnotherAnswer(#[source] Arc<Error>),
-    /// The tokio runtime in which the session was opened has ended, or does not run. The server is not the reason.
+    /// The tokio runtime in which the session was opened has ended, or is not running. The server is not at fault.
     #[error("the runtime of the session has ended")]
     RuntimeEnded,
     /// The server's certificate is not trusted.
@@ -403,7 +404,7 @@ fn asked_to_wait(wait: Option<Duration>) -> String {
     })
 }
 
-/// The hint to show if a server rejects a client without giving a reason.
+/// The hint that is shown if a server rejects a client without giving a reason.
 const REJECTION_HINT: &str = "check credentials, address allow-list or database";
 
 fn unavailable(phase: Phase, cause: &Cause) -> String {

@@ -1,4 +1,4 @@
-//! Finds records by a query or identifiers, at one or more targets, with fallbacks and the choice of the best record.
+//! Finds records by a query or identifiers, at one or more targets, with fallbacks, and can choose the best record.
 //! Events report the progress of the search.
 //!
 //! | file | holds |
@@ -8,7 +8,7 @@
 //! | `ways` | the searches that a [`Fallback`](crate::plan::Fallback) allows, in order |
 //! | `at_target` | makes the searches of a course in a session |
 //! | `by_title` | compares what a search by title found, and chooses |
-//! | `lending` | the session lent for a course, and the result set found in it |
+//! | `lending` | the session leased for a course, and the result set found in it |
 //! | `events` | runs the courses at all targets; the stream of events |
 //! | `event` | the events, and the end of a search |
 //! | `best` | the choice of one of several records, and the reason |

@@ -24,14 +24,14 @@ use crate::transport::http::{HttpAnswer, HttpClient, HttpRequest};
 use crate::transport::{Routes, Timeouts};
 use crate::url::Userinfo;
 
-/// The accepted media types, with MARC as the most preferred (RFC 2220). MARCXML is for the record syntax XML (RFC
-/// 6207), text for SUTRS. The last type is that of the description of a failure (RFC 9457).
+/// The accepted media types, with MARC as the most preferred (RFC 2220). MARCXML (RFC 6207) is accepted for the record
+/// syntax XML, and text for SUTRS. The last type is that of a problem description (RFC 9457).
 const MARC_FIRST: &str = "application/marc, application/marcxml+xml;q=0.9, text/xml;q=0.8, application/xml;q=0.8, text/plain;q=0.5, application/problem+json;q=0.1";
 const XML_FIRST: &str = "application/marcxml+xml, text/xml, application/xml, application/marc;q=0.9, text/plain;q=0.5, application/problem+json;q=0.1";
 const TEXT_FIRST: &str = "text/plain, application/marc;q=0.9, application/marcxml+xml;q=0.8, text/xml;q=0.8, application/xml;q=0.8, application/problem+json;q=0.1";
 
-/// The address of a gateway, such as `http://gateway.example/` or `https://user:password@lib.example/z/`. The user name
-/// and password are sent to it with each request. `Display` shows neither of them.
+/// The address of a gateway, such as `http://gateway.example/` or `https://user:password@lib.example/z/`. The client
+/// sends the user name and password with each request. `Display` shows neither of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gateway {
     endpoint: Endpoint,
@@ -87,7 +87,7 @@ impl fmt::Display for Gateway {
     }
 }
 
-/// A gateway, with the connections kept for further requests.
+/// A client for a gateway, which keeps connections open for further requests.
 pub(crate) struct GatewayClient {
     gateway: Gateway,
     routes: Routes,
@@ -95,7 +95,7 @@ pub(crate) struct GatewayClient {
 }
 
 impl GatewayClient {
-    /// Creates a client without opening a connection.
+    /// Creates a client. No connection is made yet.
     pub(crate) fn new(gateway: Gateway, routes: Routes) -> Self {
         Self {
             gateway,
@@ -126,7 +126,7 @@ impl GatewayClient {
         }
     }
 
-    /// Makes a request on a kept connection or a new one. The connection is kept unless the request fails.
+    /// Makes a request on a kept connection or a new one. After a successful request, the connection is kept.
     async fn ask(&self, request: &HttpRequest, timeouts: &Timeouts) -> Result<HttpAnswer, Error> {
         let kept = self.idle().pop();
         let mut http = kept.unwrap_or_else(|| self.http());
@@ -136,7 +136,8 @@ impl GatewayClient {
         Ok(answer)
     }
 
-    /// Converts an error of the connection to an error that says that the gateway, not the server, cannot be reached.
+    /// Converts an error of the connection to [`GatewayError::Unreachable`], which says that the gateway, not the
+    /// server, cannot be reached.
     fn unreachable(&self, error: Error) -> Error {
         match error {
             Error::Unavailable {
@@ -167,7 +168,8 @@ impl GatewayClient {
     }
 }
 
-/// Returns the value of a parameter with escapes for all characters except the unreserved characters of RFC 3986 §2.3.
+/// Percent-encodes the value of a URL parameter: all characters except the unreserved characters of RFC 3986 §2.3 are
+/// escaped.
 fn parameter(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len() * 2);
     for octet in text.bytes() {

@@ -1,5 +1,5 @@
-//! Gopher: fetches the item named by a URL, by the rules for its type (RFC 1436; Gopher+ as used in the Gopher URL
-//! draft). Each fetch has one connection, one request and one reply, within limits of time and size.
+//! Gopher: fetches the item named by a URL, according to its type (RFC 1436; Gopher+ as used in the Gopher URL draft).
+//! Each fetch has one connection, one request and one reply, within limits of time and size.
 //!
 //! | file | holds |
 //! |---|---|
@@ -34,17 +34,17 @@ pub use reply::{Body, Note, Reply};
 /// The default maximum size of a reply: 64 MiB.
 pub const MAX_REPLY: usize = 64 * 1024 * 1024;
 
-/// The maximum number of lines in a menu or in attributes. It is more than a person reads, and bounds the use of
-/// memory.
+/// The maximum number of lines in a menu or in attributes. It is more than a person reads, and limits the memory in
+/// use.
 pub const MAX_LINES: usize = 100_000;
 
 /// The options of a retrieval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GopherOptions {
-    /// The time limits. Within `answer`, the next 1024 octets or the end of the reply must arrive.
+    /// The time limits. [`Timeouts::answer`] limits the wait for the next 1024 octets or the end of the reply.
     pub timeouts: Timeouts,
-    /// The encoding of a Gopher+ string if there is no search string.
+    /// The encoding of the Gopher+ string in a request without a search string.
     pub wire: PlusWire,
     /// The maximum number of octets in a reply, including its header.
     pub max_octets: usize,
@@ -100,8 +100,8 @@ pub(crate) fn read(
     reply::read(&plan(url, options)?, octets, false)
 }
 
-/// Returns the URL of an item's form (draft §3.1), whose reply has the [questions](Reply::questions); `None` if it would be
-/// too long.
+/// Returns the URL that requests an item's form (draft §3.1); the reply contains the [questions](Reply::questions);
+/// `None` if it would be too long.
 pub fn form_of(url: &GopherUrl) -> Option<GopherUrl> {
     let ask = GopherPlus::attributes(AttributeScope::Item, &["+ASK"])?;
     with_plus(url, ask)
@@ -134,8 +134,8 @@ async fn fetch(
     reply::read(&plan, octets.into(), is_open)
 }
 
-/// Returns the same URL for all attributes, and the names of the attributes that it requests; `None` if it does not
-/// request attributes by name.
+/// If the URL requests attributes by name, returns the URL that requests all attributes, and these names; otherwise
+/// `None`.
 fn named_attributes(url: &GopherUrl) -> Option<(GopherUrl, Vec<Octets>)> {
     let plus = url.plus()?;
     let PlusRequest::Attributes { names, .. } = plus.request() else {

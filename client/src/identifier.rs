@@ -21,7 +21,7 @@ pub struct Identifier {
     pub text: String,
     /// Whether the kind was given by a prefix, and not guessed from the form.
     pub is_certain: bool,
-    /// Whether the identifier comes from a record that contains it only as a cancelled or invalid number.
+    /// Whether the identifier was taken from a record that marks it as cancelled or invalid.
     pub is_cancelled: bool,
 }
 
@@ -44,7 +44,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All kinds.
+    /// All kinds of identifiers.
     pub const ALL: [Self; 6] = [
         Self::Isbn,
         Self::Issn,
@@ -66,7 +66,8 @@ impl Kind {
         }
     }
 
-    /// Returns the kind of a number without a prefix. Eight digits without a hyphen are more likely to be an LCCN than an ISSN.
+    /// Guesses the kind of a number without a prefix. Eight digits without a hyphen are more likely to be an LCCN than
+    /// an ISSN.
     fn of_shape(text: &str) -> Self {
         match text {
             _ if Isbn::parse(text).is_some() => Self::Isbn,
@@ -118,9 +119,9 @@ impl Identifier {
         }
     }
 
-    /// Parses all identifiers in a text with several numbers, such as a cell of a table: `0306406152 (hbk.) | 0141439513
-    /// (pbk.)`, `isbn:0306406152 OR isbn:0141439513`. Different forms of one number count as one. A text without several
-    /// numbers gives the same identifier as [`read`](Self::read).
+    /// Parses all identifiers in a text with several numbers, such as a cell of a table: `0306406152 (hbk.) |
+    /// 0141439513 (pbk.)`, `isbn:0306406152 OR isbn:0141439513`. Different forms of one number count as one. For a text
+    /// with a single number, the result is the same as that of [`read`](Self::read).
     ///
     /// # Errors
     /// The errors of [`read`](Self::read).
@@ -183,13 +184,13 @@ impl Identifier {
             .collect()
     }
 
-    /// Returns the form that is the same for all spellings of the number, such as `isbn:9780306406157`.
+    /// Returns a canonical form, which is the same for all notations of the number, such as `isbn:9780306406157`.
     pub fn normalized(&self) -> String {
         format!("{}:{}", self.kind.name(), normal(self.kind, &self.text))
     }
 
-    /// Returns a hint for the case that no record is found: the identifier begins with an unknown prefix, or may be
-    /// an ISSN without its hyphen.
+    /// Returns a hint to show if no record is found: that the identifier begins with an unknown prefix, or may be an
+    /// ISSN without its hyphen.
     pub fn hint(&self) -> Option<String> {
         if self.kind == Kind::Lccn && !self.is_certain && Issn::parse(&self.text).is_some() {
             return Some(format!("if it is an ISSN, write issn:{}", self.text));
@@ -206,8 +207,8 @@ impl Identifier {
         })
     }
 
-    /// Returns the reason if the identifier is doubtful: it has the prefix or the form of an ISBN or ISSN, but is not a
-    /// valid one.
+    /// Returns the reason why the identifier is doubtful, if it is: it has the prefix or the form of an ISBN or ISSN,
+    /// but is not a valid one.
     ///
     /// Eight digits without a hyphen are treated as an LCCN, as are ten digits that begin with the year of an LCCN.
     pub fn doubt(&self) -> Option<String> {
@@ -312,7 +313,7 @@ fn without_qualifier(text: &str) -> &str {
     }
 }
 
-/// Returns the numbers of a kind in a text, in any form that catalogues print.
+/// Returns the numbers of a kind in a text, in any of the forms that catalogues print.
 pub(super) fn printed(kind: Kind, text: &str) -> Vec<PrintedNumber<'_>> {
     let kind = match kind {
         Kind::Isbn => NumberKind::Isbn,
@@ -353,8 +354,8 @@ pub(super) fn number(kind: Kind, text: &str) -> &str {
     first.map_or_else(|| leading(kind, text), |first| first.written)
 }
 
-/// Returns the number at the beginning of a text, without label, qualifier and price, as in `0471383147 (pbk.) :`, `ISBN
-/// 0471383147` and `"0471383147"`.
+/// Returns the number at the beginning of a text, without its label, qualifier and price, as in `0471383147 (pbk.) :`,
+/// `ISBN 0471383147` and `"0471383147"`.
 fn leading(kind: Kind, text: &str) -> &str {
     let is_it: fn(&str) -> bool = match kind {
         Kind::Isbn => |part| Isbn::check_digit_of(part).is_some(),
@@ -423,7 +424,8 @@ fn wrong_check_digit(text: &str, name: &str, expected: char) -> String {
     format!("the {name} {text} has a wrong check digit ({expected} expected)")
 }
 
-/// Returns a message about a wrong number of digits. If the number is one of those in `right`, an X is misplaced.
+/// Returns a message about a wrong number of digits. If `count` is one of the lengths in `right`, the message says that
+/// an X is misplaced.
 fn wrong_length(
     text: &str,
     name: &str,
@@ -460,7 +462,7 @@ pub enum IdentifierError {
     /// The text is empty.
     #[error("the identifier is empty")]
     Empty,
-    /// Nothing follows a prefix.
+    /// Nothing follows this prefix.
     #[error("nothing follows {0}:")]
     NoNumber(&'static str),
 }

@@ -35,7 +35,7 @@
 //! # }
 //! ```
 //!
-//! The names are those of ZOOM, the abstract API that all bindings of Z39.50 follow:
+//! The names are those of ZOOM, the abstract API that Z39.50 bindings in other languages follow too:
 //!
 //! - [`Client`] connects to servers and keeps sessions for reuse. [`Client::new`] and [`Client::builder`] do not depend on
 //!   the environment; with the feature `profiles`, `Client::from_user_config` reads the user's `targets.toml`.
@@ -78,12 +78,12 @@
 //! - `html`: URLs in HTML;
 //! - `suggest`: errors about an unknown name suggest the nearest known one.
 //!
-//! Records as JSON have their members in alphabetical order, or, with `preserve_order` of `serde_json`, in the order
-//! of the record.
+//! The members of records in JSON are in alphabetical order, or in the order of the record if the feature
+//! `preserve_order` of `serde_json` is enabled.
 //!
 //! # Stability
 //!
-//! Documented items keep to Semantic Versioning. Types marked `#[non_exhaustive]` gain fields and variants in minor
+//! Documented items follow Semantic Versioning. Types marked `#[non_exhaustive]` gain fields and variants in minor
 //! versions: make options with `default()` or `new` and set their fields, and end each `match` with a wildcard arm.
 //! Semantic Versioning covers the names of [`retrieve::OutcomeName`] and the results of methods called `code`, but not
 //! `Debug` output, logs, and the wording of messages. `bytes` 1, `futures-core` 0.3, `serde_json` 1 and `tokio` 1 are
@@ -174,7 +174,7 @@ pub use z3950_marc::MarcRecord;
 pub use z3950_marc::charset::Charset;
 pub use z3950_marc::crosswalk::Citation;
 
-/// The code blocks of the README.
+/// Includes the README, so that its code blocks are tested.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -9,13 +9,13 @@ use crate::retrieve::{KnownItemSearch, Outcome, Step};
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Opened {
-    /// The open session.
+    /// The session, which stays open until it is closed or all its handles are dropped.
     pub session: Session,
     /// Whether the session was open before, so that no Init was sent.
     pub reused: bool,
     /// The defaults for later searches, as given by the URL.
     pub defaults: SessionDefaults,
-    /// The result of the search, if the URL has a docid. After [`Error::Refused`], the session is still open. After
+    /// The result of the search, if the URL has a docid. After [`Error::Refused`], the session remains open. After
     /// other errors, see [`Session::is_open`].
     pub found: Option<Result<OpenedSearch, Error>>,
 }
@@ -26,21 +26,21 @@ pub struct Opened {
 pub struct OpenedSearch {
     /// The number of matching records, which are in the result set `default`; `None` if it is unknown to the server.
     pub hits: Option<u64>,
-    /// The record, or the reason why there is none, if there is exactly one hit and [`PlanOptions::auto_present`] is
-    /// set.
+    /// The outcome of requesting the record; `None` unless there is exactly one hit and [`PlanOptions::auto_present`]
+    /// is set.
     ///
     /// [`PlanOptions::auto_present`]: crate::plan::PlanOptions::auto_present
     pub record: Option<Outcome>,
     /// The requests in the order in which they were sent, with the server's diagnostics.
     pub steps: Vec<Step>,
-    /// The successful step, in the same form as in [`Retrieval::step`](crate::Retrieval::step).
+    /// The successful step, in the same format as [`Retrieval::step`](crate::Retrieval::step).
     pub step: Option<String>,
 }
 
 /// Makes the search of `plan` in an open session.
 ///
 /// # Errors
-/// The error of the first request. It may mean that the session had been lost before.
+/// The error of the first request. The reason may be that the session had already been lost.
 pub async fn process(
     session: &Session,
     plan: &Plan,

@@ -11,7 +11,7 @@ use crate::target::profile::MAX_PAUSE;
 /// The time at which the next request may be sent to a server. All sessions with the server share it.
 #[derive(Debug, Default)]
 pub struct Clock {
-    /// The time of the next request according to the pauses between requests.
+    /// The earliest time of the next request, according to the pauses between requests.
     next: tokio::sync::Mutex<Option<Instant>>,
     /// The time until which the server has asked the client to wait.
     held: Mutex<Option<Instant>>,
@@ -31,7 +31,7 @@ impl Clock {
     }
 }
 
-/// The pause between requests, for all sessions with the same clock.
+/// The minimum pause between requests, which all sessions with the same clock share.
 #[derive(Debug, Clone)]
 pub struct Pace {
     clock: Arc<Clock>,
@@ -39,12 +39,12 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Creates a pause; `None` if the pause is zero.
+    /// Creates a pace with this pause between requests; `None` if the pause is zero.
     pub fn new(clock: &Arc<Clock>, pause: Duration) -> Option<Self> {
         (!pause.is_zero()).then(|| Self::with_pause(clock, pause))
     }
 
-    /// Creates a pause that may be zero, for servers that may ask the client to wait.
+    /// Creates a pace whose pause may be zero, for servers that may ask the client to wait.
     pub(crate) fn with_pause(clock: &Arc<Clock>, pause: Duration) -> Self {
         Self {
             clock: Arc::clone(clock),

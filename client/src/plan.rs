@@ -1,5 +1,5 @@
-//! Plans the requests for a URL, octet for octet, without a connection (RFC 2056 §3, §4). Reasons not to send them are
-//! a [`PlanError`] or a [`Caution`].
+//! Plans the requests for a URL, octet for octet, without a connection (RFC 2056 §3, §4). A reason not to send them is
+//! returned as a [`PlanError`] or a [`Caution`].
 
 mod docid;
 mod fallback;
@@ -27,9 +27,9 @@ const FIRST_FREE_PORT: u16 = 1024;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct PlanOptions {
-    /// The request that returns the record.
+    /// How to request the record.
     pub strategy: Strategy,
-    /// The treatment of the element set name and the record syntaxes in the URL.
+    /// How to treat the element set name and the record syntaxes in the URL.
     pub hints: Hints,
     /// Whether to refuse a URL with a docid if it names record syntaxes and none of them is supported.
     pub strict: bool,
@@ -47,7 +47,7 @@ pub struct PlanOptions {
     pub allow_url_credentials: bool,
     /// The fallbacks after the server has refused a request.
     pub fallback: Fallback,
-    /// The Init request.
+    /// The Init request, to which the credentials of the URL or the profile may be added.
     pub init: InitializeRequest,
 }
 
@@ -68,18 +68,18 @@ impl Default for PlanOptions {
     }
 }
 
-/// The request that returns the record. RFC 2056 §4 allows both.
+/// How to request the record. RFC 2056 §4 allows both strategies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Strategy {
     /// The search returns the record, if there is exactly one hit. If the response contains no record, a Present
     /// follows.
     #[default]
     Piggyback,
-    /// A separate Present in all cases.
+    /// A separate Present always requests the record.
     PresentOnly,
 }
 
-/// The treatment of the element set name and the record syntaxes in a URL, which are hints. In a session URL without a
+/// How to treat the element set name and the record syntaxes in a URL, which are hints. In a session URL without a
 /// docid, the databases are hints too (RFC 2056 §3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Hints {
@@ -116,7 +116,8 @@ pub struct Plan {
     pub port: u16,
     /// The docid, which is the only term of the query.
     pub docid: Option<Octets>,
-    /// The databases and the form to request; in a session, also the defaults of later searches.
+    /// The databases to search, and the form of record to request. In a session, they are also the defaults of later
+    /// searches.
     pub defaults: SessionDefaults,
     /// The record syntax to request, followed by the other syntaxes in the URL that [`Fallback::syntax`] allows.
     pub record_syntaxes: Vec<Oid>,
@@ -141,7 +142,7 @@ pub enum IdentitySource {
     Url,
     /// The options, in [`InitializeRequest::id_authentication`].
     Options,
-    /// The profile of the server.
+    /// The credentials in the profile of the server.
     Profile,
 }
 
@@ -259,8 +260,8 @@ pub fn id_pass(userinfo: &Userinfo) -> IdAuthentication {
 
 impl Plan {
     /// Applies the profile of the server: TLS, limits, the character set of records, and for fallbacks ([`Fallback`])
-    /// the searches for a docid, the attributes and the record syntax. The requests prescribed by RFC 2056 §4 are not
-    /// changed. The profile of another host or port has no effect. [`Client::plan`](crate::Client::plan) handles the
+    /// the searches for a docid, the attributes and the record syntax. It does not change the requests that RFC 2056 §4
+    /// prescribes. The profile of another host or port has no effect. [`Client::plan`](crate::Client::plan) handles the
     /// credentials.
     pub fn with_profile(mut self, profile: &Profile) -> Self {
         if (&profile.host, profile.port) == (&self.host, self.port) {
@@ -296,7 +297,7 @@ impl Plan {
     }
 
     /// Returns the character set in the profile, which overrides the one declared by records; `None` if the profile
-    /// names none.
+    /// does not name one.
     pub fn record_charset(&self) -> Option<Charset> {
         self.profile.as_ref()?.record_charset
     }
@@ -308,10 +309,11 @@ impl Plan {
         (reserved && !self.options.allow_reserved_port).then_some(self.port)
     }
 
-    /// Returns the URL, with the parts that are actually requested and without user name and password.
+    /// Returns the URL of this plan. It contains only the parts that are actually requested, and neither user name nor
+    /// password.
     ///
     /// # Errors
-    /// [`BuildError`] if the parts cannot be combined to a URL, for example because the kind or the host was changed
+    /// [`BuildError`] if the parts cannot be combined into a URL, for example because the kind or the host was changed
     /// after planning.
     pub fn url(&self) -> Result<Z3950Url, BuildError> {
         let mut url = Z3950Url::builder(self.kind, self.host.clone())
@@ -341,7 +343,7 @@ impl Plan {
         DocidRequests::new(self).map(|requests| requests.search())
     }
 
-    /// Returns the attributes of all searches for the docid that may be made, in order, such as `1=1032,4=104`. Their
+    /// Returns the attributes of all searches that may be made for the docid, in order, such as `1=1032,4=104`. Their
     /// number depends on [`Fallback`].
     pub fn searches(&self) -> Vec<String> {
         DocidRequests::new(self).map_or_else(Vec::new, |requests| requests.names())

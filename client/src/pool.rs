@@ -1,5 +1,5 @@
-//! Sessions that are used for several requests. They are kept open, lent to one or several users, and counted for each
-//! server. RFC 2056 §3 and §4 allow the reuse of a session for the same host and port.
+//! Sessions that are used for several requests. They are kept open, leased to one or several users, and counted for
+//! each server. RFC 2056 §3 and §4 allow the reuse of a session for the same host and port.
 
 mod demand;
 mod idle;
@@ -34,7 +34,7 @@ use crate::transport::{Routes, Timeouts};
 pub(crate) struct Pool {
     routes: Routes,
     servers: Mutex<HashMap<Endpoint, Arc<Server>>>,
-    /// The sessions opened for session URLs. They are weak references, because the caller keeps the sessions open.
+    /// The sessions opened for session URLs. They are weak references, because only the callers keep the sessions open.
     opened: Mutex<HashMap<Key, WeakSession>>,
     secrets: Mutex<HashMap<Credentials, IdAuthentication>>,
 }
@@ -86,13 +86,13 @@ impl Pool {
         connector.map_err(|error| Error::Route(Arc::new(error)))
     }
 
-    /// Lends a session: an idle session that was opened with the same options, or a new session, which is opened
-    /// through `proxy` if it is given.
+    /// Leases a session to the caller: an idle session that was opened with the same options, or a new session, which
+    /// is opened through `proxy` if it is given.
     ///
-    /// If `limits.sessions` are in use, waits until one is returned, first come, first served, within the limits
-    /// `session` and `deadline` of `options.timeouts`. If sessions may be shared, the wait also ends when a place in
-    /// one of them becomes free. Holding one lease while waiting for another one may deadlock. Requests in all sessions
-    /// with the server are at least `limits.pause` apart.
+    /// If the maximum number of sessions, `limits.sessions`, is in use, waits until one is returned, first come, first
+    /// served, within the limits `session` and `deadline` of `options.timeouts`. If sessions may be shared, the wait
+    /// also ends when a place in one of them becomes free. Holding one lease while waiting for another one may
+    /// deadlock. Requests in all sessions with the server are at least `limits.pause` apart.
     ///
     /// # Errors
     /// The errors of [`Client::connect`](crate::Client::connect), and an error in phase Connect if the wait reaches its
@@ -120,7 +120,7 @@ impl Pool {
         Ok(Lease::new(opener, session, is_reused, sharing, permit))
     }
 
-    /// Returns the entry for a server. Entries of servers without sessions are removed.
+    /// Returns the entry for a server. Removes the entries of servers without sessions.
     pub(crate) fn server(&self, endpoint: &Endpoint) -> Arc<Server> {
         let mut servers = lock(&self.servers);
         if let Some(server) = servers.get(endpoint) {
@@ -135,7 +135,7 @@ impl Pool {
         lock(&self.servers).len()
     }
 
-    /// Returns the session opened for a session URL, if it is still open.
+    /// Returns the session that was opened for a session URL with this key; `None` if it has ended.
     pub(crate) fn opened(&self, key: &Key) -> Option<Session> {
         lock(&self.opened).get(key)?.upgrade()
     }
@@ -152,7 +152,7 @@ impl Pool {
         lock(&self.secrets).get(credentials).cloned()
     }
 
-    /// Stores a password.
+    /// Stores a password, so that it need not be obtained again.
     pub(crate) fn keep_secret(&self, credentials: &Credentials, secret: &IdAuthentication) {
         lock(&self.secrets).insert(credentials.clone(), secret.clone());
     }
@@ -167,11 +167,11 @@ impl Pool {
     }
 }
 
-/// The users who may use a lent session.
+/// Who may use a leased session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sharing {
     Alone,
-    /// One user, as long as the limits allow another session. After that, several users share a session.
+    /// One user while the limits allow further sessions; after that, several users share the session.
     WithOthers,
 }
 
@@ -181,12 +181,12 @@ pub(crate) enum Sharing {
 pub(crate) struct Key {
     endpoint: Endpoint,
     proxy: Option<String>,
-    /// The encoded InitializeRequest.
+    /// The encoded Init request, including credentials.
     init: Vec<u8>,
     max_operations: usize,
     max_pipelined: usize,
     cancels_dropped: bool,
-    /// The address of the handler. It identifies the handler, because a session keeps its handler alive.
+    /// The address of the access control handler. It identifies the handler, because a session keeps its handler alive.
     access_control: Option<usize>,
     resource_control: Option<usize>,
     sru: SruOptions,
@@ -212,7 +212,7 @@ impl Key {
     }
 }
 
-/// The sessions with one server.
+/// The sessions with one server, and the state that they share.
 pub(crate) struct Server {
     pub(crate) clock: Arc<Clock>,
     idle: Arc<IdleSessions>,
@@ -240,15 +240,15 @@ impl Default for Server {
     }
 }
 
-/// The right to have one session with a server, until it is dropped.
+/// The right to have one session with a server. Dropping it makes the right available to the next user.
 pub(crate) struct Permit(Arc<Server>);
 
 impl Server {
     /// Waits until fewer than `limit` sessions are in use, and returns a permit.
     ///
     /// # Errors
-    /// An error in phase Connect if the wait reaches the deadline or [`Timeouts::session`]. The latter is counted from
-    /// the time at which all earlier waiters have their permits.
+    /// An error in phase Connect if the wait reaches the deadline or [`Timeouts::session`]. That timeout starts when
+    /// all earlier waiters have received their permits.
     pub(crate) async fn enter(
         self: &Arc<Self>,
         limit: usize,
@@ -304,11 +304,11 @@ impl Drop for Permit {
     }
 }
 
-/// The sessions that have room for several users.
+/// The sessions that other users may join.
 #[derive(Default)]
 struct SharedSessions {
     list: Mutex<Vec<Weak<LentSession>>>,
-    /// Notifies waiting users that a place has become free.
+    /// Notifies waiting users that a place in a shared session has become free.
     freed: Notify,
 }
 
@@ -349,17 +349,17 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The number of a client's sessions, and of users that wait for a session, at one moment.
+/// The number of a client's sessions and of its waiting users at one moment.
 ///
 /// Sessions opened for session URLs or by [`Client::session`](crate::Client::session) are not counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PoolStatus {
-    /// The sessions lent to connections and requests, including sessions that are still being opened.
+    /// The sessions leased to connections and requests, including sessions that are still being opened.
     pub in_use: usize,
     /// The open sessions that are kept for the next user.
     pub idle: usize,
-    /// The number of users that wait for a session, because as many sessions are in use as the target allows.
+    /// The number of users that wait for a session, because the maximum number of sessions for the target is in use.
     pub waiting: usize,
 }
 
@@ -376,7 +376,7 @@ impl Add for PoolStatus {
 }
 
 impl Pool {
-    /// Returns the figures of all servers together.
+    /// Returns the totals for all servers.
     pub(crate) fn status(&self) -> PoolStatus {
         let servers = lock(&self.servers);
         let each = servers.values().map(|server| server.status());

@@ -1,5 +1,5 @@
-//! The protocol of Z39.50-2003 within a session: a cheap handle, a file for each service, and the task that owns the
-//! stream.
+//! The protocol of Z39.50-2003 within a session: a handle that is cheap to clone, a file for each service, and the task
+//! that owns the stream.
 
 pub(crate) mod driver;
 pub mod pager;

@@ -19,7 +19,7 @@ pub use z3950_asn1::query::{QueryError, QueryErrorKind};
 /// # assert_eq!(query, Query::words("ti:\"war and peace\" au:tolstoy")?);
 /// # Ok::<(), z3950::QueryError>(())
 /// ```
-/// The language of text is never guessed: choose one of [`words`](Self::words), [`pqf`](Self::pqf),
+/// The query language of a text is never guessed. Choose one of [`words`](Self::words), [`pqf`](Self::pqf),
 /// [`cql`](Self::cql) and [`ccl`](Self::ccl). `Display` writes PQF, which [`pqf`](Self::pqf) parses.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Query {
@@ -52,8 +52,8 @@ impl Query {
         author;
         /// Creates a query for a subject heading: Use 21.
         subject;
-        /// Creates a query for an ISBN as given: Use 7. [`Connection::lookup`](crate::Connection::lookup) also tries its other
-        /// forms.
+        /// Creates a query for an ISBN as given: Use 7. [`Connection::lookup`](crate::Connection::lookup) also tries
+        /// its other notations.
         isbn;
         /// Creates a query for an ISSN as given: Use 8.
         issn;
@@ -81,8 +81,8 @@ impl Query {
         Ok(Self::term(attributes, term.as_ref()))
     }
 
-    /// Creates a query for one term with Bib-1 attributes, each given by a type and a value: `[(1, 4), (5, 1)]` is a title,
-    /// truncated on the right (Z39.50-2003 Appendix ATR).
+    /// Creates a query for one term with Bib-1 attributes, each given by a type and a value: `[(1, 4), (5, 1)]` is a
+    /// title with right truncation (Z39.50-2003 Appendix ATR).
     pub fn attributes(
         attributes: impl IntoIterator<Item = (i64, i64)>,
         term: impl AsRef<str>,
@@ -101,7 +101,7 @@ impl Query {
         Self::read(Language::Names, text)
     }
 
-    /// Parses PQF, the prefix query format of YAZ: `@and @attr 1=4 war @attr 1=1003 tolstoy`.
+    /// Parses PQF, YAZ's prefix query format: `@and @attr 1=4 war @attr 1=1003 tolstoy`.
     ///
     /// # Errors
     /// Fails if the text is malformed. The error contains the offset of the fault in octets.
@@ -143,12 +143,12 @@ impl Query {
         }
     }
 
-    /// Returns the query in its original form, to which a target's profile has not been applied.
+    /// Returns the type-1 query, without the changes that a target's profile makes to it.
     pub fn as_rpn(&self) -> &RpnQuery {
         &self.rpn
     }
 
-    /// Returns the text of the query as typed, if it is in CQL.
+    /// Returns the CQL text from which the query was parsed, if any.
     pub(crate) fn as_cql(&self) -> Option<&str> {
         self.cql.as_deref()
     }

@@ -1,4 +1,4 @@
-//! A record of a result set, with access to its title, text, MARC, JSON and holdings (Z39.50-2003 Appendix REC).
+//! A record of a result set, as title, text, MARC, JSON and holdings (Z39.50-2003 Appendix REC).
 
 use bytes::Bytes;
 use serde_json::Value;
@@ -43,7 +43,7 @@ impl Record {
         }
     }
 
-    /// Returns the record at a position of a result set. A diagnostic in place of the record is an error.
+    /// Returns the record at a 1-based position of a result set. A diagnostic in place of the record is an error.
     ///
     /// # Errors
     /// [`Error::Refused`] with the diagnostic.
@@ -71,7 +71,7 @@ impl Record {
         Self { charset, ..self }
     }
 
-    /// Returns the character set that overrides the one that the record declares, if any.
+    /// Returns the character set that overrides the one that the record declares; `None` if none was set.
     pub fn charset(&self) -> Option<Charset> {
         self.charset
     }
@@ -105,8 +105,8 @@ impl Record {
         self.database.as_deref()
     }
 
-    /// Returns the databases that contain the record, if it was merged from several records. The server must report
-    /// this over Z39.50, as `z3950d` does for databases that merge those of other servers.
+    /// Returns the databases that contain the record, if it was merged from several records. This is known only if the
+    /// server reports it over Z39.50, as `z3950d` does for databases that merge those of other servers.
     pub fn sources(&self) -> &[RecordSource] {
         &self.sources
     }
@@ -126,7 +126,7 @@ impl Record {
         &self.external
     }
 
-    /// Returns the record decoded according to its syntax, for access to data without a method here.
+    /// Returns the record decoded according to its syntax. Use this for data that no method here returns.
     pub fn retrieved(&self) -> RetrievedRecord {
         RetrievedRecord::of(&self.external)
     }
@@ -148,7 +148,8 @@ impl Record {
         }
     }
 
-    /// Returns the bibliographic record in an OPAC record; `None` if it has none, and for records in other syntaxes.
+    /// Returns the bibliographic record in an OPAC record; `None` if it contains none, or if the record has another
+    /// syntax.
     pub fn bibliographic(&self) -> Option<Self> {
         let RetrievedRecord::Opac(record) = self.retrieved() else {
             return None;
@@ -165,8 +166,8 @@ impl Record {
         self.citation().title
     }
 
-    /// Returns title, author, year and identifiers of a MARC record, or of MODS or Dublin Core in XML; only the [`title`](Self::title) of
-    /// other records.
+    /// Returns title, author, year and identifiers of a MARC record, or of MODS or Dublin Core in XML; for other
+    /// records, only the [`title`](Self::title).
     pub fn citation(&self) -> Citation {
         if let Some(record) = self.marc().or_else(|| self.described()) {
             return Citation::of(&record);
@@ -190,8 +191,9 @@ impl Record {
         }
     }
 
-    /// Returns the record as text for people, not escaped for terminals: MARC as lines, SUTRS and XML unchanged, ASN.1 syntaxes
-    /// as indented lines, and anything else as a listing of its BER values. Octets that are not text are shown as `\xNN`.
+    /// Returns the record as readable text, which is not escaped for terminals: MARC as lines, SUTRS and XML unchanged,
+    /// ASN.1 syntaxes as indented lines, and anything else as a listing of its BER values. Octets that are not text are
+    /// shown as `\xNN`.
     pub fn text(&self) -> String {
         let octets = match self.retrieved() {
             RetrievedRecord::Marc(octets) => match self.marc_of(&octets) {
@@ -246,9 +248,8 @@ impl Record {
         }
     }
 
-    /// Returns the reason if the record is damaged: octets are missing, octets belong to no field, or the octets are
-    /// not a record in its syntax. Faults without loss of data, such as a wrong length, are not damage. Returns `None`
-    /// for an undamaged record.
+    /// If the record is damaged, returns the reason: octets are missing, octets belong to no field, or the octets are
+    /// not a record in its syntax. Faults without loss of data, such as a wrong length, are not damage.
     pub fn damage(&self) -> Option<String> {
         if self.octets().is_empty() {
             return Some("it is empty".to_owned());

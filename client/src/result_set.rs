@@ -46,7 +46,7 @@ pub enum SortKeyError {
     /// No index has the given name.
     #[error("no index is called {name}{}", hint(.nearest))]
     Index {
-        /// The given name.
+        /// The name that was given.
         name: String,
         /// The most similar known name, if there is one.
         nearest: Option<String>,
@@ -76,26 +76,26 @@ impl ResultSet {
         self.found().hits
     }
 
-    /// Returns whether the number of records is an estimate or unknown. After all records have been read, the exact
-    /// number is known.
+    /// Returns whether the number of records is an estimate or unknown. Returns false after all records have been read,
+    /// because the exact number is then known.
     pub fn is_estimate(&self) -> bool {
         self.found().is_estimate() || self.found().count().is_none()
     }
 
-    /// Returns the number of records that came with the search response (piggyback, Z39.50-2003 §3.2.2.1.4), and can be
-    /// read without another request. See [`Connection::search_first`](crate::Connection::search_first).
+    /// Returns the number of records in the search response (piggyback, Z39.50-2003 §3.2.2.1.4), which can be read
+    /// without another request. See [`Connection::search_first`](crate::Connection::search_first).
     pub fn piggybacked(&self) -> u64 {
         self.piggybacked
     }
 
-    /// Returns the server's result, with facets, the hits of each term, and diagnostics.
+    /// Returns the search response: the facets, the hits of each term, and diagnostics.
     pub fn found(&self) -> &SearchResult {
         &self.shared.found
     }
 
-    /// Returns the sources of the records, if the server reports several sources. Each source has the number of records
-    /// it found or the reason why it failed. If a source [has failed](SearchSources::has_failed), there may be matching
-    /// records even if the search has no hits.
+    /// Returns the sources of the records, if the server reports several sources. For each source, there is the number
+    /// of records that it found, or the reason why it failed. If a source [has failed](SearchSources::has_failed),
+    /// there may be matching records even if the search has no hits.
     pub fn sources(&self) -> SearchSources {
         self.found().sources()
     }
@@ -128,7 +128,7 @@ impl ResultSet {
         self.stream()
     }
 
-    /// Returns the records at a range of 1-based positions, or up to the end of the set.
+    /// Returns the records in a range of 1-based positions. The stream ends early if the set has fewer records.
     ///
     /// ```no_run
     /// # async fn example(hits: z3950::ResultSet) -> Result<(), z3950::Error> {
@@ -154,7 +154,7 @@ impl ResultSet {
         Records::new(&self.shared, first, end.saturating_sub(first))
     }
 
-    /// Sets the form in which further records will be requested, also by streams of this set.
+    /// Sets the form in which this set and its streams request records from now on.
     pub fn set_form(&mut self, form: &RecordForm) {
         self.piggybacked = 0;
         let options = self.shared.connection.target.pager_options(form);
@@ -187,7 +187,7 @@ impl ResultSet {
         self.shared.name()
     }
 
-    /// Makes sure that the server has this set under its name until the returned value is dropped.
+    /// Ensures that the server has this set under its name until the returned value is dropped.
     pub(crate) async fn held(&self) -> Result<impl Sized + use<>, Error> {
         let held = self.shared.connection.until_closed(async {
             let (_, turn) = self.shared.turn().await?;

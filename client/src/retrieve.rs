@@ -1,6 +1,6 @@
 //! Retrieval: a search, followed by the record or the reason why there is none (RFC 2056 §4). RFC 2056 does not say
 //! what to do if no record or several records match. In these cases, this client returns no record and sends no
-//! Present. The plan decides on further requests after a refusal.
+//! Present. The plan decides which further requests follow a refusal.
 
 mod name;
 mod outcome;
@@ -23,16 +23,16 @@ use crate::record::Record;
 pub use name::{OutcomeName, UnknownOutcome};
 pub use outcome::{DeliveredRecord, Outcome};
 
-/// The result of a retrieval.
+/// The result of a retrieval, with its steps.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Retrieval {
-    /// The outcome of the retrieval.
+    /// The record, or the reason why there is none.
     pub outcome: Outcome,
     /// The requests in the order in which they were sent, with the server's diagnostics.
     pub steps: Vec<Step>,
-    /// The [`Step::form`] of the step that found something, if any. [`is_prescribed`](crate::plan::is_prescribed)
-    /// returns whether it was the search of RFC 2056 §4 and not a [`Fallback`](crate::plan::Fallback).
+    /// The [`Step::form`] of the successful step, if any. [`is_prescribed`](crate::plan::is_prescribed) returns whether
+    /// it was the search of RFC 2056 §4 and not a [`Fallback`](crate::plan::Fallback).
     pub step: Option<String>,
     /// The sources of the records, if the server reports several sources. A source counts as failed if all searches in
     /// it have failed.
@@ -50,12 +50,13 @@ pub struct Step {
     pub form: String,
     /// The number of hits; `None` for a Present and for a search that was refused.
     pub hits: Option<u64>,
-    /// The server's reasons, if it refused the request.
+    /// The reasons that the server gave, if it refused the request.
     pub diagnostics: Diagnostics,
 }
 
 impl Step {
-    /// Returns the reason for a further step: the server's reasons for the refusal, or that no record matches.
+    /// Returns the reason why another step follows this one: the server's reasons for a refusal, or that no record
+    /// matches.
     pub fn reason(&self) -> String {
         match (self.request, self.hits) {
             (StepRequest::Search, Some(0)) => "no record matches".to_owned(),
@@ -75,21 +76,22 @@ pub enum StepRequest {
     Present,
 }
 
-/// A request of a retrieval, as reported before it is sent.
+/// A request of a retrieval, which is reported before it is sent.
 #[derive(Debug)]
 pub(crate) struct NextStep {
-    /// The number of requests before it. If the retrieval is repeated in another session, it begins again at 0.
+    /// The number of earlier requests in this session. If the retrieval is repeated in another session, it begins again
+    /// at 0.
     pub(crate) position: usize,
     /// The kind of request.
     pub(crate) request: StepRequest,
     /// The form of the request; see [`Step::form`].
     pub(crate) form: String,
-    /// The reason for this form, if the request before it had another one.
+    /// The reason why this form differs from that of the previous request; `None` if it does not differ.
     pub(crate) reason: Option<String>,
 }
 
-/// The channel for reports of requests. It has no bound, because a session is leased while reports are sent, which must
-/// not wait for their reader. The number of requests is bounded.
+/// The channel on which requests are reported. It is unbounded, because a session is leased while reports are sent, and
+/// must not wait until they are read. The number of requests is limited.
 pub(crate) type NextSteps = mpsc::UnboundedSender<NextStep>;
 
 impl Retrieval {
@@ -114,7 +116,7 @@ impl Retrieval {
 }
 
 impl From<Outcome> for Retrieval {
-    /// Creates a retrieval with this outcome, in which no request was sent.
+    /// Creates a retrieval with this outcome, for which no request was sent.
     fn from(outcome: Outcome) -> Self {
         Self {
             outcome,
@@ -126,8 +128,8 @@ impl From<Outcome> for Retrieval {
 }
 
 /// Makes the requests of `plan` in an open session, which stays open. In a session with other users, the search uses a
-/// separate result set. For a plan without a docid, nothing is sent, and the outcome is [`Error::NoMatch`]. Each request is
-/// reported to `next_steps`, if there is such a channel.
+/// separate result set. For a plan without a docid, nothing is sent, and the outcome is [`Error::NoMatch`]. If
+/// `next_steps` is given, each request is reported to it.
 ///
 /// # Errors
 /// The error of the first search, because the session may have been lost before it. If a separate result set is used,
@@ -152,7 +154,7 @@ pub(crate) async fn attempt(
 }
 
 impl KnownItemSearch<'_> {
-    /// Makes the requests. Returns the retrieval, and the error if the last request was lost with the session.
+    /// Makes the requests. Returns the retrieval, and the error if the session was lost during the last request.
     async fn carry_out(mut self) -> Result<(Retrieval, Option<Error>), Error> {
         let outcome = match self.search().await {
             Err(error) if self.is_unanswered(&error) => return Err(error),
@@ -202,13 +204,13 @@ pub(crate) struct KnownItemSearch<'a> {
     pub(crate) steps: Vec<Step>,
     /// The sources of all searches so far.
     sources: SearchSources,
-    /// Whether a negative number of hits is accepted, as in [`SearchOptions`](crate::service::search::SearchOptions).
-    /// This is useful for a person who looks at a result set of unknown size, but a retrieval needs exactly one record.
+    /// Whether a negative number of hits is accepted, as in [`SearchOptions`](crate::service::search::SearchOptions). A
+    /// person can look at a result set of unknown size, but a retrieval needs exactly one record.
     pub(crate) takes_unknown_count: bool,
     result_set: InternationalString,
-    /// The channel to which each request is reported, if somebody follows the retrieval.
+    /// The channel on which each request is reported, if anyone follows the retrieval.
     next_steps: Option<&'a NextSteps>,
-    /// The error of the last request, if the session was lost.
+    /// The error of the last request; `None` unless it means that the session was lost.
     lost: Option<Error>,
 }
 
@@ -227,8 +229,8 @@ impl<'a> KnownItemSearch<'a> {
         })
     }
 
-    /// Searches, with fallbacks, until something is found. If every search was refused, returns the last refusal. If at
-    /// least one search was answered, returns an empty result.
+    /// Searches, with fallbacks, until a search finds a record. If every search is refused, returns the last refusal.
+    /// If no search finds a record, but at least one is not refused, returns an empty result.
     pub(crate) async fn search(&mut self) -> Result<SearchResult, Error> {
         let mut empty = None;
         loop {
@@ -273,7 +275,7 @@ impl<'a> KnownItemSearch<'a> {
         self.steps.len() == 1 && !matches!(error, Error::Refused { .. })
     }
 
-    /// Returns the form of the step that found something, if any.
+    /// Returns the form of the successful step, if any.
     pub(crate) fn step(&self) -> Option<String> {
         let mut hits = self.steps.iter().filter_map(|step| step.hits);
         hits.any(|hits| hits > 0).then(|| self.requests.form())
@@ -362,7 +364,7 @@ impl<'a> KnownItemSearch<'a> {
         outcome
     }
 
-    /// The diagnostics of the last step.
+    /// Returns the diagnostics of the last step.
     fn last_diagnostics(&self) -> Diagnostics {
         let last = self.steps.last();
         last.map_or_else(Diagnostics::default, |step| step.diagnostics.clone())

@@ -1,6 +1,5 @@
-//! SRU behind a [`Session`](crate::session::Session): Z39.50 searches, records, sorting, scans and updates are
-//! translated to requests of SRU 1.1, 1.2 or 2.0 over HTTP, so that code that uses a session works with servers of
-//! either protocol.
+//! Translates the requests of a [`Session`](crate::session::Session) to SRU 1.1, 1.2 or 2.0 over HTTP: searches,
+//! retrieval, sorting, scans and updates. Code that uses a session therefore works with servers of both protocols.
 //!
 //! | module | what it does |
 //! |---|---|
@@ -39,7 +38,7 @@ use z3950_asn1::bib1::diagnostics::Condition;
 
 /// The reason why a request is not performed.
 enum Refused {
-    /// A refusal by the client or by the server, which becomes part of the answer.
+    /// A refusal by the client or by the server, with the diagnostics for the answer.
     For(Vec<DiagRec>),
     /// An error that ends the request without an answer.
     Error(crate::error::Error),

@@ -28,7 +28,7 @@ pub struct Target {
     /// The databases in the order given. The list may be empty. An SRU server has a single database, whose name is the
     /// path of the URL.
     pub databases: Vec<DatabaseName>,
-    /// The way to send SRU requests, if the target specifies it.
+    /// How to send SRU requests, if the target specifies it.
     pub sru_method: Option<SruMethod>,
     /// The user name and password in a URL. They are sent only if the user allows it.
     pub userinfo: Option<Userinfo>,
@@ -151,7 +151,7 @@ pub enum TargetError {
     /// `tcp:` or `ssl:` is followed by slashes.
     #[error("write {0} without the slashes after the colon")]
     Slashes(String),
-    /// A URL is given where only a host is expected.
+    /// A URL was given where a host is expected.
     #[error("give the host alone, with or without a port, in place of {0}")]
     UrlForHost(String),
     /// `sru:` is followed by text that is not a URL.
@@ -191,8 +191,8 @@ impl FromStr for Target {
 
     /// Parses a target.
     ///
-    /// The default port is 210. `@` means localhost, and `+` separates databases. The docid of a URL is in
-    /// [`url`](Self::url) alone.
+    /// The default port is 210. `@` means localhost, and `+` separates databases. The docid of a URL is available only
+    /// in [`url`](Self::url).
     fn from_str(text: &str) -> Result<Self, TargetError> {
         let text = text.trim();
         if text.is_empty() {
@@ -226,7 +226,7 @@ impl FromStr for Target {
     }
 }
 
-/// The words before a colon that are not hosts.
+/// The words before a colon that are known as schemes, and therefore are not hosts.
 const SCHEMES: &[&str] = &[
     "tcp", "ssl", "tls", "unix", "connect", "http", "https", "sru",
 ];
@@ -290,9 +290,10 @@ pub(crate) fn malformed(text: &str, error: UrlError) -> TargetError {
     }
 }
 
-/// Redacts the user name and password in a target or URL, which may be malformed, for use in messages. In cases of
-/// doubt, it hides too much: all text from the start, or from the end of the scheme, to an `@` after a colon. Such a
-/// text is kept only if the `@` follows a `?`, where docids are, and the text before it is a complete URL.
+/// Redacts the user name and password in a target or URL, which may be malformed, for use in messages. When in doubt,
+/// it hides too much rather than too little: all text from the start, or from the end of the scheme, to an `@` after a
+/// colon. This text is kept only if the `@` follows a `?`, which begins a docid, and the text before it is a complete
+/// URL.
 pub fn redacted(text: &str) -> String {
     if let Some((proxy, target)) = text
         .strip_prefix("connect:")
@@ -346,8 +347,8 @@ pub fn redacted(text: &str) -> String {
     }
 }
 
-/// Returns the offset after the scheme and any number of slashes or backslashes, at which user name and password may
-/// begin. If the word before a colon is not a known scheme, it may be a user name.
+/// Returns the offset at which user name and password may begin: after the scheme and any number of slashes or
+/// backslashes. If the word before a colon is not a known scheme, it may be a user name.
 fn secrets_begin(text: &str) -> usize {
     let is_slash = ['/', '\\'];
     let name = match text.split_once("://") {

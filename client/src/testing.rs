@@ -1,5 +1,5 @@
-//! Test servers that follow a script and record the requests. Streams are `tokio::io::duplex`, so no sockets are needed
-//! and the clock can be paused.
+//! Test servers that follow a script and record the requests. Streams are `tokio::io::duplex`, so the tests need no
+//! sockets and can pause the clock.
 
 mod messages;
 
@@ -35,13 +35,13 @@ pub(crate) enum Turn {
     HangUp,
 }
 
-/// A server for one connection.
+/// The script of a server for one connection.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Script {
     pub(crate) turns: Vec<Turn>,
     /// The number of octets after which the connection is closed, if any.
     pub(crate) budget: Option<usize>,
-    /// Whether a Close is left unanswered after the last turn.
+    /// Whether the server does not answer a Close after the last turn.
     pub(crate) ignores_close: bool,
 }
 
@@ -54,7 +54,7 @@ impl<T: Into<Vec<Turn>>> From<T> for Script {
     }
 }
 
-/// The names of the requests, in order: `connect`, `initRequest`, …, `end`.
+/// The names of the events and requests of a conversation, in order: `connect`, `initRequest`, …, `end`.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Transcript(Arc<Mutex<Vec<String>>>);
 
@@ -63,7 +63,7 @@ impl Transcript {
         self.0.lock().expect("no panic").join(" ")
     }
 
-    /// Returns the transcript after every connection has ended.
+    /// Waits until every connection has ended, and returns the transcript.
     pub(crate) async fn finished(&self) -> String {
         loop {
             let text = self.text();
@@ -90,7 +90,7 @@ pub(crate) fn serve(script: impl Into<Script>, transcript: &Transcript) -> Duple
     ours
 }
 
-/// Plays the server on a stream. The caller has to record `connect`, if the transcript should contain it.
+/// Acts as the server on a stream. The caller must record `connect` if the transcript is to contain it.
 pub(crate) async fn run<S>(stream: S, script: Script, transcript: Transcript)
 where
     S: AsyncRead + AsyncWrite,
@@ -130,7 +130,7 @@ where
     transcript.note("end");
 }
 
-/// Starts a server that answers requests with `answers`, and closes the connection if that returns `None`.
+/// Starts a server that answers requests with `answers`, and closes the connection when `answers` returns `None`.
 pub(crate) fn answering(
     mut answers: impl FnMut(Apdu) -> Option<Vec<Apdu>> + Send + 'static,
 ) -> DuplexStream {
@@ -148,7 +148,7 @@ pub(crate) fn answering(
     ours
 }
 
-/// The other end of a session, which the test itself controls.
+/// The server's end of a session's stream, which the test itself controls.
 pub(crate) struct Peer {
     requests: FramedRead<ReadHalf<DuplexStream>, ApduCodec>,
     writer: WriteHalf<DuplexStream>,
@@ -163,7 +163,7 @@ impl Peer {
         }
     }
 
-    /// Opens a session with `options` at a server that answers Init with `response`.
+    /// Opens a session with `options`. The server answers Init with `response`.
     pub(crate) async fn accept(
         options: SessionOptions,
         response: InitializeResponse,
@@ -192,7 +192,7 @@ impl Peer {
         self.next().await.expect("a request")
     }
 
-    /// Returns whether the client sends nothing for a second.
+    /// Waits for a second, and returns whether the client sent nothing in that time.
     pub(crate) async fn hears_nothing(&mut self) -> bool {
         let second = std::time::Duration::from_secs(1);
         tokio::time::timeout(second, self.next()).await.is_err()
@@ -234,7 +234,7 @@ fn describe(request: &Apdu) -> String {
     }
 }
 
-/// A connector whose n-th connection uses the n-th script. Further connections are refused.
+/// A connector whose n-th connection uses the n-th script. It refuses further connections.
 pub(crate) struct Scripted {
     scripts: Mutex<VecDeque<Script>>,
     pub(crate) transcript: Transcript,

@@ -55,12 +55,13 @@ pub use crate::error::{PemPlace, TlsError};
 use crate::target::Endpoint;
 use crate::url::Host;
 
-/// The routes to endpoints, as settings that apply to all endpoints. Clones share the trusted certificates, which are
+/// How to connect to endpoints: settings that apply to all endpoints. Clones share the trusted certificates, which are
 /// read when TLS is first used.
 #[derive(Clone, Default)]
 pub struct Routes {
     tcp: Tcp,
-    /// The connector for all endpoints, which is used without TLS or proxy; `None` to follow the other settings.
+    /// The connector for all endpoints, to which neither TLS nor a proxy is added; with `None`, the other settings
+    /// apply.
     fixed: Option<Arc<dyn Connect>>,
     #[cfg(feature = "tls")]
     tls: TlsOptions,
@@ -114,14 +115,14 @@ impl Routes {
         self.trust().map(drop)
     }
 
-    /// Sets the proxy, and the hosts to which connections are made without it.
+    /// Sets the proxy, and the hosts that are reached without it.
     #[cfg(feature = "proxy")]
     pub fn proxy(mut self, proxy: Proxy, exempt: NoProxy) -> Self {
         self.proxy = Some((proxy, exempt));
         self
     }
 
-    /// Wraps every connector, including its TLS and proxies, for example to record the octets that are sent and
+    /// Wraps every connector, outside of its TLS and proxies, for example to record the octets that are sent and
     /// received.
     pub fn wrapped(
         mut self,
@@ -218,7 +219,7 @@ impl Routes {
     }
 }
 
-/// The time to try an address before the next address is tried too (RFC 8305 §5).
+/// The time after which the next address is tried in parallel (RFC 8305 §5).
 const HEAD_START: Duration = Duration::from_millis(250);
 
 /// A resolver, which finds the addresses of a host.
@@ -236,7 +237,7 @@ impl<R: Resolve + ?Sized> Resolve for Arc<R> {
     }
 }
 
-/// The future of a lookup.
+/// The future that [`Resolve::resolve`] returns.
 pub type Resolving<'a> = BoxFuture<'a, io::Result<Vec<SocketAddr>>>;
 
 /// The resolver of the operating system.
@@ -260,8 +261,9 @@ impl Resolve for SocketAddr {
 }
 
 /// A connector for TCP, which connects to the first address that answers. IPv6 and IPv4 alternate, and each attempt has
-/// a head start before the next one (RFC 8305, "happy eyeballs"), so that an address without an answer costs a quarter
-/// of a second and not the complete timeout. Clones share the addresses of hosts, which are kept for a minute.
+/// a head start before the next one (RFC 8305, "happy eyeballs"), so that an address that does not answer costs a
+/// quarter of a second instead of the complete timeout. Clones share a cache of host addresses, which are kept for a
+/// minute.
 #[derive(Clone)]
 pub struct Tcp {
     resolver: Arc<dyn Resolve>,
@@ -271,7 +273,7 @@ pub struct Tcp {
 /// The addresses of a host, and the time at which they were found.
 type KnownAddresses = (Instant, Vec<SocketAddr>);
 
-/// The time for which the addresses of a host are kept.
+/// How long the addresses of a host are cached.
 const REMEMBERED: Duration = Duration::from_secs(60);
 
 impl Tcp {

@@ -86,8 +86,8 @@ pub use z3950::{DEFAULT_PORT, Extension, Kind, Z3950Url, Z3950UrlBuilder};
 
 /// Returns the kind of a session or retrieval URL, judged only by its scheme; `None` for any other text.
 ///
-/// The text after the scheme is not examined, so a malformed URL has a kind too. Surrounding spaces, angle brackets and
-/// one leading `URL:` are skipped, as in [`Mode::Lenient`].
+/// The text after the scheme is not examined, so a malformed URL also has a kind. Surrounding spaces, angle brackets
+/// and one leading `URL:` are skipped, as in [`Mode::Lenient`].
 ///
 /// Source: RFC 2056 §1; RFC 1738 §2.1 for ignoring letter case.
 pub fn classify(text: impl AsRef<[u8]>) -> Option<Kind> {

@@ -1,7 +1,8 @@
-//! The answer to one input of `get`, `lookup` or `search`: its pieces as they arrive, and the outcome at the end.
+//! The answer to one input of `get`, `lookup` or `search`: its pieces, which are passed on as they arrive, and the
+//! outcome at the end.
 //!
-//! A command answers in [`Job::work`]. [`Job::print`] writes the pieces to standard output, and a batch writes them to
-//! the destination given by its options.
+//! A command creates its answer in [`Job::work`]. [`Job::print`] writes the pieces to standard output, and a batch
+//! writes them to the destination given by its options.
 
 mod envelope;
 mod print;
@@ -34,26 +35,26 @@ pub(crate) const MAX_INPUT: usize = 65_536;
 /// The maximum number of control numbers that an answer lists.
 const MAX_NUMBERS: usize = 20;
 
-/// The separator between the names of several targets that are asked one after the other.
+/// The separator between the names of several targets that are searched one after the other.
 pub(crate) const OR: &str = " or ";
 
-/// An input, with the target that has to answer it.
+/// An input, and the target from which to get the answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ask {
     /// The 1-based number of the input. Inputs with the same text have different numbers.
     pub(crate) position: u64,
-    /// The index of the target.
+    /// The index of the target in the list of targets.
     pub(crate) target: usize,
     /// The input, shared by all targets.
     pub(crate) input: Arc<[u8]>,
-    /// Whether the input is longer than [`MAX_INPUT`]. Of such an input from a file, `input` contains only the
+    /// Whether the input is longer than [`MAX_INPUT`]. If the input comes from a file, `input` then contains only its
     /// beginning.
     pub(crate) is_cut: bool,
     /// The line or record from which the input was read; `None` if it was given on the command line.
     pub(crate) origin: Option<Origin>,
     /// The record from which `input` was made, if the file contains records.
     pub(crate) record: Option<Arc<MarcRecord>>,
-    /// The number of an earlier input of the batch that asks for the same; if set, this input is not processed.
+    /// The number of an earlier input of the batch with the same request; if it is set, this input is not processed.
     pub(crate) repeats: Option<u64>,
 }
 
@@ -74,7 +75,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// A function that returns the input for a record of a file, for a command that takes records as inputs.
+/// A function that returns the input for a record of a file, for commands that accept records as inputs.
 pub(crate) type NameRecord = fn(&MarcRecord) -> String;
 
 /// A function that returns a key for an input. Inputs with the same key have the same answer; an input without a key is
@@ -82,7 +83,7 @@ pub(crate) type NameRecord = fn(&MarcRecord) -> String;
 pub(crate) type KeyOf = Box<dyn Fn(&Ask) -> Option<String> + Send>;
 
 impl Ask {
-    /// Returns the control number of the record if the input is a record, on one line.
+    /// Returns the control number of the input record, on one line; `None` if the input is not a record.
     pub(crate) fn control_number(&self) -> Option<String> {
         let number = self.record.as_ref()?.control_number()?;
         (!number.is_empty()).then(|| shown(number))
@@ -99,9 +100,9 @@ impl fmt::Display for Ask {
 /// A part of an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Piece {
-    /// Messages for standard error.
+    /// The messages for standard error.
     pub(crate) words: Vec<Words>,
-    /// The line to write before the octets on a terminal, if they are a record in a format for people.
+    /// The heading to write before the octets on a terminal, if the octets are a record in a format for people.
     pub(crate) heading: Option<String>,
     /// Data for the output. It may be empty.
     pub(crate) octets: Vec<u8>,
@@ -145,20 +146,20 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// Returns the same answer with another outcome, and its exit code.
+    /// Returns the answer with another outcome, and with the exit code for that outcome.
     pub(crate) fn ended(mut self, outcome: OutcomeName) -> Self {
         self.ending.outcome = outcome;
         self.exit = outcome.into();
         self
     }
 
-    /// Returns the same answer with the number of matching records.
+    /// Returns the answer with the number of matching records.
     pub(crate) fn with_hits(mut self, hits: Option<u64>) -> Self {
         self.ending.hits = hits;
         self
     }
 
-    /// Returns the same answer with another message.
+    /// Returns the answer with another message.
     pub(crate) fn saying(self, message: impl Into<String>) -> Self {
         Self {
             message: Some(message.into()),
@@ -166,7 +167,7 @@ impl Answer {
         }
     }
 
-    /// Returns the same answer with text added to its message.
+    /// Returns the answer with text added to its message.
     pub(crate) fn adding(self, more: &str) -> Self {
         let message = match &self.message {
             Some(message) => format!("{message}; {more}"),
@@ -175,13 +176,13 @@ impl Answer {
         self.saying(message)
     }
 
-    /// Returns the same answer with diagnostics of the server.
+    /// Returns the answer with the server's diagnostics.
     pub(crate) fn diagnosed(mut self, diagnostics: &[DiagRec]) -> Self {
         self.ending.diagnostics = Diagnostics(diagnostics.to_vec());
         self
     }
 
-    /// Reports the reason why there is no record: as a message after `subject`, or as the object of `--json`.
+    /// Reports the reason why there is no record: as a message after `subject`, or as a JSON object with `--json`.
     pub(crate) fn report(
         self,
         json: bool,
@@ -214,8 +215,8 @@ impl Answer {
     }
 }
 
-/// Answers an invalid input with a message on standard error, without a JSON object. The report gets the first line of
-/// the message.
+/// Answers an invalid input with a message on standard error, without a JSON object. The first line of the message is
+/// written to the report.
 pub(crate) async fn refuse(ask: &Ask, words: String, recipient: &mut Recipient) -> Answer {
     let mut answer = Answer::default().ended(OutcomeName::NotSent);
     answer.message = words.lines().next().map(str::to_owned);
@@ -227,7 +228,7 @@ pub(crate) async fn refuse(ask: &Ask, words: String, recipient: &mut Recipient) 
     answer
 }
 
-/// Answers an ask, or reports an error if its input is too long.
+/// Answers an ask with `work`, or with an error if its input is too long.
 async fn answer(
     work: &impl AsyncFn(&Ask, &mut Recipient) -> Answer,
     ask: &Ask,
@@ -263,7 +264,7 @@ pub(crate) struct Writing {
 
 impl Writing {
     /// Writes a record, or the reason why the format cannot represent it. `answer` is the answer so far, and `envelope`
-    /// is its JSON object. Messages begin with `subject`.
+    /// creates its JSON object. Messages begin with `subject`.
     pub(crate) fn record(
         &self,
         answer: Answer,
@@ -302,8 +303,8 @@ impl Writing {
         (piece, answer)
     }
 
-    /// Writes a record sent by a server, or the diagnostic in its place. The server may have sent another record syntax
-    /// than the requested one. Messages in the answer refer to the record by `which`.
+    /// Writes a record sent by a server, or the diagnostic in its place. The record syntax may differ from the
+    /// requested one. Messages in the answer refer to the record by `which`.
     pub(crate) fn slot(
         &self,
         answer: Answer,

@@ -129,7 +129,7 @@ impl Cli {
     /// Parses the arguments of the process. If a URL is given without a command, the command for its scheme is added.
     ///
     /// # Errors
-    /// An error, help or version that clap wants to print.
+    /// The error of clap, which may also be the help or version to print.
     pub(crate) fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
         let mut arguments: Vec<OsString> = arguments.into_iter().collect();
         if let Some(command) = implied_command(arguments.get(1..).unwrap_or_default()) {
@@ -159,8 +159,8 @@ impl Cli {
         })
     }
 
-    /// Parses the arguments with the definition of only one command, because building all definitions takes longer than
-    /// a lookup. Returns `None` for other commands, errors and requests for help.
+    /// Parses the arguments with the definition of only one command, because building the definitions of all commands
+    /// takes longer than a lookup. Returns `None` for other commands, errors and requests for help.
     fn read_alone(arguments: &[OsString]) -> Option<Self> {
         let [_, name, arguments @ ..] = arguments else {
             return None;
@@ -178,7 +178,8 @@ impl Cli {
     }
 }
 
-/// The name of a command, a function that adds its options, and a function that makes the command from arguments.
+/// The name of a command, a function that adds its options to a definition, and a function that creates the command
+/// from parsed arguments.
 type Definition = (
     &'static str,
     fn(clap::Command) -> clap::Command,
@@ -201,7 +202,7 @@ const ALONE: [Definition; 4] = [
     }),
 ];
 
-/// Returns the error message for a word in the place of a command: a target, or a command that is misspelt.
+/// Returns the error message for a word in the place of a command: a target, or a misspelt command.
 fn no_command(error: &clap::Error, arguments: &[OsString]) -> Option<clap::Error> {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
         return None;

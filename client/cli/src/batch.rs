@@ -6,7 +6,7 @@
 //! | `run` | a run from the first input to the last, and its results so far |
 //! | `destination` | the destination of records: standard output, a file or a folder |
 //! | `progress` | the progress of a run, shown on a line of a terminal |
-//! | `repeats` | inputs that ask for the same as an earlier one, which are asked once |
+//! | `repeats` | inputs with the same request as an earlier one, which are processed only once |
 //! | `inputs` | lines of files and standard input, of bounded length; each input for each target |
 //! | `rows`, `column`, `text` | the rows of a table; one of its columns; text as spreadsheet programs save it |
 //! | `sinks` | one file, or a file for each input |
@@ -14,15 +14,15 @@
 //! | `report/form` | a line for each answer, as a table or as JSON |
 //! | `report/saved` | a report that a spreadsheet program has saved again |
 //! | `report/resume` | the complete part of a report, after a check that it belongs to the same inputs |
-//! | `report/later` | the answers after an input that had no answer and is asked again |
+//! | `report/later` | the answers after an input that had no answer and is processed again |
 //! | `sync` | syncing to disk |
 //!
 //! Output and report always agree, even after the process is killed: a line of the report is written when its records
 //! are complete in the output, and it contains the length of the output at that point. To resume a run, an incomplete
 //! last line is cut from the report, the output is cut to the length in the line before it, and the inputs after this
-//! line are asked again. After a power cut, the report may be ahead of the output, and is then cut to the part that the
-//! output contains. Report and output are in the order of the inputs, so the lines of the report show which inputs are
-//! done. When an input that had no answer is asked again, its answer is inserted before those of later inputs.
+//! line are processed again. After a power cut, the report may be ahead of the output, and is then cut to the part that
+//! the output contains. Report and output are in the order of the inputs, so the lines of the report show which inputs
+//! are done. When an input without an answer is processed again, its answer is inserted before those of later inputs.
 
 mod arguments;
 mod column;

@@ -1,4 +1,4 @@
-//! Input, output, messages, exit codes and signals.
+//! Input, output, messages, exit codes and signals of the program.
 
 pub(crate) mod exit;
 pub(crate) mod input;

@@ -116,7 +116,8 @@ fn execute(cli: &Cli, output: &mut Output) -> Result<Exit, Failure> {
     }
 }
 
-/// Runs a command that uses the network in the current thread, because starting threads takes as long as a request.
+/// Runs a command that uses the network in the current thread, because starting other threads would take as long as a
+/// request.
 // This function is not inlined, because otherwise `execute` would reserve stack space for the futures of all commands.
 #[inline(never)]
 fn connecting<W>(command: impl FnOnce() -> W) -> Result<Exit, Failure>
@@ -133,7 +134,7 @@ fn threaded(command: impl FnOnce(&Runtime) -> Result<Exit, Failure>) -> Result<E
     on(Builder::new_multi_thread().worker_threads(2), command)
 }
 
-/// The time within which background tasks must end.
+/// How long background tasks may take to end.
 const SHUTDOWN: Duration = Duration::from_millis(100);
 
 fn on(

@@ -1,7 +1,7 @@
 //! `z3950 open` and its prompt (RFC 2056 §3): runs commands from a terminal, a pipe or a file until `quit` or the end
 //! of the input, and handles Ctrl-C (Z39.50-2003 §3.2.6.2).
 //!
-//! `table` has the list of commands and finds a command by its name; each group of commands has its own file.
+//! `table` contains the list of commands and finds a command by its name. Each group of commands has its own file.
 
 mod browse;
 mod command;
@@ -58,7 +58,7 @@ use crate::tape::Tape;
 /// The maximum depth of files that run each other with `source`.
 const MAX_DEPTH: usize = 8;
 
-/// The maximum time to wait until a request to stop an operation is sent.
+/// The maximum time to wait for the request to stop an operation to be sent.
 const LONGEST_TRIGGER: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Args)]
@@ -120,14 +120,14 @@ pub(crate) fn open(
     exit.and_then(|exit| ended.map(|()| exit))
 }
 
-/// The text before the prompt of `z3950 try`.
+/// The text that `z3950 try` shows before the prompt.
 pub(crate) struct Introduction {
     pub(crate) text: String,
     pub(crate) error: Option<String>,
 }
 
-/// Opens the session of a URL, and writes what `introduce` returns while it is open. If input and output are a terminal,
-/// commands are read then; otherwise, nothing is read. The user's `.z3950rc` is not run, so that all users see the same.
+/// Opens the session of a URL, and writes what `introduce` returns for the open session. If input and output are a
+/// terminal, it then reads commands. The user's `.z3950rc` is not run, so that all users see the same.
 pub(crate) fn open_introduced(
     (client, tape): (Client, Tape),
     url: &str,
@@ -175,12 +175,12 @@ struct Input {
 enum CommandSource {
     /// A user, with line editing and history.
     Terminal(Box<Terminal>),
-    /// A file or another program.
+    /// A file, or a pipe from another program.
     Pipe(Lines),
 }
 
 impl Input {
-    /// Returns standard input, and the way to ask a user at a terminal, if there is one.
+    /// Returns standard input and, if a user is at a terminal, the means to ask the user questions.
     fn standard(is_terminal: bool) -> Result<(Self, Option<Arc<Prompter>>), Failure> {
         let (asker, questions) = questions::channel();
         let source = if is_terminal {
@@ -212,7 +212,7 @@ impl Input {
         }
     }
 
-    /// Runs work, and answers questions of servers meanwhile. A signal interrupts the work.
+    /// Runs work, and meanwhile answers questions of servers. A signal interrupts the work.
     async fn attend<T>(
         &mut self,
         waiting: &WaitingLine,
@@ -236,7 +236,7 @@ impl Input {
         }
     }
 
-    /// Discards the lines that were pasted together with the current line, after Ctrl-C.
+    /// After Ctrl-C, discards the lines that were pasted together with the current line.
     fn give_up(&mut self) {
         if let CommandSource::Terminal(terminal) = &mut self.source {
             terminal.give_up();
@@ -244,8 +244,8 @@ impl Input {
     }
 }
 
-/// Completes a typed line: an empty line continues `show` and `scan`, and a missing password is requested from the
-/// user. A line with a secret is not added to the history.
+/// Completes a typed line: replaces an empty line by the command that it continues (`show` or `scan`), and asks the
+/// user for a missing password. A line that contains a secret is not added to the history.
 fn typed(terminal: &mut Terminal, state: &mut Prompt, line: String) -> Result<Typed, Failure> {
     let has_stopped = terminal.has_stopped();
     let Some((name, arguments)) = command::split(&line) else {
@@ -292,8 +292,8 @@ fn kept_together(text: &str) -> String {
         .collect()
 }
 
-/// Opens the target given on the command line, if there is one, and runs commands until the last one. With
-/// `--stop-on-error`, a failed command ends the run.
+/// Opens the target given on the command line, if there is one, and runs all commands. With `--stop-on-error`, a failed
+/// command ends the run.
 ///
 /// A script ends with the most serious exit code of its commands; a terminal session always ends with success.
 fn run(
@@ -330,7 +330,7 @@ fn run(
     })
 }
 
-/// Returns whether a signal ends the program, and not only the current request.
+/// Returns whether a signal ends the program, instead of only the current request.
 fn is_to_end(exit: Exit) -> bool {
     exit.is_by_signal() && exit != Exit::Interrupted
 }
@@ -434,7 +434,7 @@ impl Prompt {
         Ok(exit)
     }
 
-    /// Runs the command on a line.
+    /// Runs the command on a line, and returns its exit code.
     async fn line(&mut self, line: &str, output: &mut Output) -> Result<Exit, Failure> {
         let Some((name, arguments)) = command::split(line) else {
             return Ok(Exit::Delivered);
@@ -463,8 +463,8 @@ impl Prompt {
         self.line(&line, output).await
     }
 
-    /// Asks the server to stop the current operation after Ctrl-C. If the server does not stop, its answer will be
-    /// ignored. Returns a message for the user.
+    /// Asks the server to stop the current operation after Ctrl-C. If the server continues, its answer is ignored.
+    /// Returns a message for the user.
     async fn interrupted(&mut self) -> &'static str {
         self.depth = 0;
         let words = self.take_back();

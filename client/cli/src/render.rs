@@ -1,5 +1,5 @@
-//! Writes records in the formats of `--format`, one at a time or several as a document, and makes text safe for a
-//! terminal.
+//! Writes records in the formats of `--format`, one at a time or several as a document, and makes text safe to print on
+//! a terminal.
 
 mod indent;
 mod other;
@@ -63,8 +63,8 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// Returns the format for a file: `asked`, unless it is the default and the extension of the file determines a
-    /// format.
+    /// Returns the format for a file: `asked`, unless that is the default format and the file extension determines
+    /// another one.
     ///
     /// # Errors
     /// Fails with a message if the extension is unknown.
@@ -91,8 +91,8 @@ impl Format {
         })
     }
 
-    /// Returns the format for the extension of a file. If the extension is unknown, returns `other`, unless that is the
-    /// default.
+    /// Returns the format for the extension of a file. If the extension is unknown, returns `other` if that is not the
+    /// default format, and otherwise fails.
     pub(crate) fn by_extension(path: &Path, other: Self) -> Result<Self, String> {
         Self::for_file(path, Self::default()).or_else(|words| {
             if other == Self::default() {
@@ -151,7 +151,7 @@ pub(crate) struct Rendered {
     /// The reason why the format cannot represent the record. If it is set, `octets` are empty.
     pub(crate) failure: Option<String>,
     /// Whether data is lost: octets are missing or belong to no field, cannot be decoded, or cannot be represented in
-    /// the format. A wrong length that was repaired is not a loss.
+    /// the format. A wrong length that was corrected is not a loss.
     pub(crate) is_loss: bool,
     /// Whether something was repaired; `notes` has the details.
     pub(crate) is_repaired: bool,
@@ -161,11 +161,11 @@ pub(crate) struct Rendered {
 
 /// Renders one record; [`Document`] adds the text between records. `origin` is the source of the record.
 ///
-/// Text is written in UTF-8, and read in `charset` or, without it, in the character set that the record declares or its octets
-/// suggest. If there is no readable MARC structure, `text` and `json` contain the octets, with a note. Records in other syntaxes
-/// become text in `text` and `brief`, and an object in `json`. The MARC formats, `brief` and tables use the MARC record inside an
-/// XML or OPAC record; tables also use the data of a MODS or Dublin Core record. Text and JSON end with a newline; raw octets are
-/// unchanged.
+/// Text is written in UTF-8. It is decoded from `charset` or, if that is `None`, from the character set that the record
+/// declares or its octets suggest. If there is no readable MARC structure, `text` and `json` contain the octets, with a
+/// note. Records in other syntaxes become text in `text` and `brief`, and an object in `json`. The MARC formats,
+/// `brief` and tables use the MARC record inside an XML or OPAC record; tables also use the data of a MODS or Dublin
+/// Core record. Text and JSON end with a newline; raw octets are unchanged.
 pub(crate) fn render(
     external: &External,
     style: &Style,
@@ -229,7 +229,7 @@ pub(crate) fn render(
     }
 }
 
-/// Renders a MARC record, which is leniently parsed from its ISO 2709 octets.
+/// Renders a MARC record, which is parsed leniently from its ISO 2709 octets.
 fn marc(octets: &Bytes, style: &Style, context: RecordContext<'_>) -> Rendered {
     let parsed = match iso2709::parse(octets) {
         Ok(parsed) => parsed,
@@ -321,13 +321,13 @@ fn within(record: &RetrievedRecord, style: &Style, context: RecordContext<'_>) -
     }
 }
 
-/// Returns whether all text of the record is UTF-8, as in XML.
+/// Returns whether all text of the record is valid UTF-8, as required in XML.
 fn is_utf8(record: &MarcRecord) -> bool {
     let mut fields = record.fields.iter();
     fields.all(|field| std::str::from_utf8(&field.body).is_ok())
 }
 
-/// Renders the record inside, like [`within`], or the row for a MODS or Dublin Core record.
+/// Renders the MARC record inside the record, like [`within`], or the row for a MODS or Dublin Core record.
 fn within_or_row(
     record: &RetrievedRecord,
     style: &Style,
@@ -400,7 +400,7 @@ impl Document {
         }
     }
 
-    /// Returns whether another document begins with the same text, such as the header of a table.
+    /// Returns whether another document begins with the same text as this one, such as the header of a table.
     pub(crate) fn begins_like(&self, other: &Self) -> bool {
         self.style.before(true) == other.style.before(true)
     }

@@ -1,5 +1,5 @@
 //! Records the APDUs of all sessions, for `last` and the files of `set_apdufile` and `set_berfile`. The APDUs are
-//! copied from the octets between session and socket. Secrets are always redacted.
+//! copied from the octets that pass between the session and the socket. Secrets are always redacted.
 
 use std::collections::VecDeque;
 use std::io::Write;
@@ -19,7 +19,7 @@ use crate::render::{counted, query};
 
 /// The maximum number of recorded APDUs.
 const MAX_KEPT: usize = 20;
-/// The maximum size in octets of a recorded APDU; of a larger APDU, only the length is recorded.
+/// The maximum size in octets of a recorded APDU. For a larger APDU, only the length is recorded.
 const MAX_OCTETS: usize = 256 * 1024;
 
 /// The recorded APDUs of all sessions, in order. All clones share the same records.
@@ -33,7 +33,7 @@ pub(crate) struct Recorded {
     pub(crate) ber_file: Option<Growing>,
 }
 
-/// A recorded APDU.
+/// An APDU as recorded on the tape.
 #[derive(Debug, Clone)]
 pub(crate) struct Noted {
     pub(crate) direction: Direction,
@@ -69,7 +69,7 @@ impl Connect for Taped {
 struct Framer {
     buffer: BytesMut,
     scanner: Scanner,
-    /// Whether octets were found that are not an APDU, after which the beginning of the next APDU is unknown.
+    /// Whether octets have been found that are not an APDU, so that it is unknown where the next APDU begins.
     is_lost: bool,
 }
 
@@ -108,7 +108,7 @@ impl Framer {
 }
 
 impl Tape {
-    /// Returns the same routes, but with all their connections recorded.
+    /// Returns the routes with all their connections recorded.
     pub(crate) fn on(&self, routes: Routes) -> Routes {
         let tape = self.clone();
         routes.wrapped(move |inner| {
@@ -117,7 +117,7 @@ impl Tape {
         })
     }
 
-    /// Returns a function that records the APDUs in the octets of one direction.
+    /// Returns a function that records the APDUs in the octets sent in one direction.
     fn framing(&self, direction: Direction) -> impl FnMut(&[u8]) + Send + use<> {
         let (tape, mut framer) = (self.clone(), Framer::default());
         move |octets| framer.take(octets, direction, &tape)

@@ -119,7 +119,7 @@ impl Retrieved {
         })
     }
 
-    /// Returns routes that lead to the server, whatever the host, and never through a proxy.
+    /// Returns routes that lead to the built-in server for every host, and never use a proxy.
     fn routes(&self) -> Routes {
         Routes::fixed(Tcp::new(self.server))
     }
@@ -132,8 +132,8 @@ impl Retrieved {
         }
     }
 
-    /// Returns the conversation of the retrieval beside the conversation of the session on `tape`, which `url` has just
-    /// opened, and at a terminal also suggestions what to type.
+    /// Returns the conversation of the retrieval beside that of the session on `tape`, which was just opened for `url`.
+    /// At a terminal, also returns suggestions for what to type.
     fn introduction(&self, url: &str, tape: &Tape, output: &Output) -> Introduction {
         let width = output.screen().map_or(USUAL_WIDTH, |(columns, _)| columns);
         let width = width.min(MAX_WIDTH);
@@ -188,7 +188,7 @@ impl Retrieved {
     }
 }
 
-/// Returns the lines with suggestions what to type at the prompt.
+/// Returns the lines with suggestions for what to type at the prompt.
 fn hints(width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     lines.extend(folded(

@@ -11,31 +11,31 @@ use crate::record::Received;
 /// The answer to the lookup of an identifier. It is true if a record was found.
 #[pyclass(frozen, get_all, module = "z3950")]
 pub(crate) struct Answer {
-    /// Which of several records was taken, and why, if the best was wanted.
+    /// Which of several records was chosen, and why, if only the best record was requested.
     choice: Option<String>,
-    /// Why there is no answer, or why a record is missing.
+    /// The reason why there is no answer, or why a record is missing.
     error: Option<Py<PyAny>>,
-    /// How many match.
+    /// The number of matching records.
     hits: u64,
-    /// As it was given.
+    /// The identifier, as given.
     identifier: String,
     /// A doubt about the identifier, such as a wrong check digit, or an unknown prefix.
     note: Option<String>,
-    /// The query that found them, as PQF.
+    /// The query that found the records, as PQF.
     query: Option<String>,
-    /// The first records found, up to 20; only the best one, if that was wanted.
+    /// The first records found, up to 20; only the best one, if that was requested.
     records: Py<PyList>,
-    /// Which of several targets has the record.
+    /// The name of the target that has the record, if there are several targets.
     target: Option<String>,
 }
 
-/// The result of a lookup, which becomes an [`Answer`].
+/// The result of a lookup, which is converted to an [`Answer`].
 pub(crate) struct Looked {
     pub(crate) identifier: String,
     pub(crate) found: Option<Found>,
 }
 
-/// The records found by a lookup, or the errors in their places, and the search that found them.
+/// The records found by a lookup, or the errors in their place, and the search that found them.
 pub(crate) struct Found {
     pub(crate) query: String,
     pub(crate) hits: u64,
@@ -96,7 +96,7 @@ impl<'py> IntoPyObject<'py> for Looked {
     }
 }
 
-/// Returns a doubt about an identifier or, if nothing was found, a hint at the reason.
+/// Returns a doubt about an identifier or, if nothing was found, a hint about the reason.
 fn remark(identifier: &str, is_found: bool) -> Option<String> {
     // Text that is not an identifier is refused elsewhere, with an error that states the reason.
     let identifier = identifier.parse::<Identifier>().ok()?;

@@ -1,8 +1,8 @@
-//! A server's backend in Python. The class `Adapter` of `_serving.py` calls the methods of the program's object and checks their
-//! return values; this module converts these to the types of the server.
+//! A server's backend in Python. The class `Adapter` of `_serving.py` calls the methods of the program's object and
+//! checks their return values; this module converts these values to the types of the server.
 //!
-//! The methods run on threads for blocking work, each while holding the GIL, so that they do not delay other sessions. An
-//! exception becomes a diagnostic for the client, and is reported in the log of Python.
+//! The methods run on threads for blocking work and hold the GIL, so that they do not delay other sessions. An
+//! exception is converted to a diagnostic for the client, and is reported in Python's log.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ pub(crate) struct PythonBackend {
     can_scan: bool,
 }
 
-/// A check of logins by an adapter.
+/// Checks logins by means of an adapter.
 struct PythonLogins {
     adapter: Arc<Adapter>,
 }
@@ -108,7 +108,7 @@ impl PythonBackend {
         Ok(can_authenticate.then(|| Arc::new(PythonLogins { adapter }) as _))
     }
 
-    /// Calls the adapter; see [`call`].
+    /// Calls the adapter on a thread for blocking work; see [`call`].
     fn call<'a, T: Send + 'static>(
         &self,
         otherwise: Condition,
@@ -133,7 +133,8 @@ impl PythonBackend {
     }
 }
 
-/// Calls an adapter on a thread for blocking work. An exception that does not name a condition gets this one.
+/// Calls an adapter on a thread for blocking work. For an exception that does not name a condition, the diagnostic has
+/// the condition `otherwise`.
 fn call<'a, T: Send + 'static>(
     adapter: &Arc<Adapter>,
     otherwise: Condition,
@@ -156,7 +157,7 @@ fn call<'a, T: Send + 'static>(
     })
 }
 
-/// Returns the diagnostic for an exception, as determined by the adapter: a condition and additional information.
+/// Returns the diagnostic for an exception. The adapter determines its condition and additional information.
 fn told(
     py: Python<'_>,
     adapter: &Bound<'_, PyAny>,
@@ -322,7 +323,7 @@ impl Authenticate for PythonLogins {
     }
 }
 
-/// A term, and the number of its records.
+/// A term of an index, and the number of records with it; `None` if it is unknown.
 type Listed = (String, Option<usize>);
 
 fn term_of((term, count): Listed) -> ScanTerm {
@@ -361,7 +362,7 @@ fn in_syntax(given: Given, syntax: Option<Oid>, element_set: &str) -> Result<Ext
     }
 }
 
-/// Returns the syntax of a record: UNIMARC or MARC 21.
+/// Returns the record syntax of a MARC record, UNIMARC or MARC 21, judging by its octets.
 fn forms_syntax(octets: &bytes::Bytes) -> Oid {
     let parsed = z3950::marc::iso2709::parse(octets);
     parsed.map_or(USMARC, |parsed| {

@@ -1,4 +1,4 @@
-//! The calls of backends in progress; when Python exits, it waits for them, but only for a limited time.
+//! The calls of backends in progress. When Python exits, it waits a limited time for them.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -22,12 +22,13 @@ struct State {
     is_closed: bool,
 }
 
-/// The calls in this process; calls of the parent process do not end here. This is read and replaced only by threads that hold
-/// the GIL, so that no other thread has it locked at the time of a fork.
+/// The calls in this process. Calls of the parent process are not included, because they do not end in this process.
+/// This is read and replaced only by threads that hold the GIL, so that no other thread has locked it at the time of a
+/// fork.
 static CALLS: Mutex<Option<Local<Arc<Calls>>>> = Mutex::new(None);
 
 impl Calls {
-    /// Returns the calls of this process.
+    /// Returns the calls in this process.
     pub(crate) fn here(_: Python<'_>) -> Arc<Self> {
         let mut slot = CALLS.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(calls) = slot.as_ref().and_then(Local::here) {
@@ -38,7 +39,7 @@ impl Calls {
         calls
     }
 
-    /// Begins a call, unless Python is exiting.
+    /// Records the start of a call. Returns `None` if Python is exiting.
     pub(crate) fn enter(self: &Arc<Self>) -> Option<Call> {
         let mut state = self.state();
         if state.is_closed {
@@ -53,7 +54,7 @@ impl Calls {
         self.state().is_closed = true;
     }
 
-    /// Waits until all calls have ended, for a limited time. Returns whether they have ended.
+    /// Waits until all calls have ended, but at most for `limit`. Returns whether they have ended.
     fn wait(&self, limit: Duration) -> bool {
         let is_busy = |state: &mut State| state.count > 0;
         let waited = self.ended.wait_timeout_while(self.state(), limit, is_busy);
@@ -76,8 +77,8 @@ impl Drop for Call {
     }
 }
 
-/// Prevents further calls of a backend from beginning, and waits for those in progress, at most this many seconds. Returns
-/// whether they have ended.
+/// Prevents further calls of a backend from beginning, and waits at most this many seconds for those in progress.
+/// Returns whether they have ended.
 #[pyfunction]
 pub(crate) fn end_calls(py: Python<'_>, seconds: f64) -> PyResult<bool> {
     let calls = Calls::here(py);

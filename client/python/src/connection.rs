@@ -31,7 +31,7 @@ use crate::result_set::ResultSet;
 use crate::text::Text;
 use crate::values::{Description, ScanTerm, Target, TaskResult};
 
-/// A connection.
+/// A connection to a target. The Python class `Connection` wraps it.
 #[pyclass(frozen, module = "z3950._z3950")]
 pub(crate) struct Connection(Local<Arc<Open>>);
 
@@ -70,7 +70,7 @@ pub(crate) fn get(py: Python<'_>, url: Text<'_>, options: &Options) -> PyResult<
     }))
 }
 
-/// Raises an exception if one of the arguments is not a target, or the options do not fit any of them.
+/// Raises an exception if one of the arguments is not a target, or if the options cannot be applied to any of them.
 #[pyfunction]
 pub(crate) fn check_targets(
     py: Python<'_>,
@@ -86,7 +86,7 @@ pub(crate) fn check_targets(
     options.check_tls(py, &targets)
 }
 
-/// Returns the targets that have names.
+/// Returns the targets that have a name, built in or in the user's `targets.toml`.
 #[pyfunction]
 pub(crate) fn targets(py: Python<'_>) -> PyResult<Vec<Target>> {
     let shared = shared(py)?;
@@ -119,14 +119,14 @@ impl Connection {
         Ok(format!("{}/{}", target.endpoint, names.join("+")))
     }
 
-    /// Whether the connection can no longer be used, which is also the case in a child of its process.
+    /// Whether the connection can no longer be used. This is also the case in a child of the process that opened it.
     #[getter]
     fn is_closed(&self) -> bool {
         let open = self.0.here();
         open.is_none_or(|open| open.is_closed.load(Ordering::Acquire))
     }
 
-    /// Returns the same connection with a limit for each call, in seconds.
+    /// Returns the same connection with a limit for the duration of each call, in seconds.
     fn within(&self, seconds: f64) -> PyResult<Self> {
         let limit = Duration::try_from_secs_f64(seconds).ok();
         let limit = limit.filter(|limit| !limit.is_zero()).ok_or_else(|| {
@@ -267,7 +267,7 @@ impl Connection {
     }
 }
 
-/// The self-description of a server: one description, or records that become dicts and lists.
+/// A server's description of itself: a description of one database, or records that are converted to dicts and lists.
 enum Explained {
     Sru(Description),
     Records(Vec<serde_json::Value>),

@@ -7,7 +7,7 @@ use z3950::marc::MarcRecord;
 use z3950::marc::charset::{Charset, Options, to_utf8};
 use z3950::marc::stream::{InputForm, InputRecord, RecordReader};
 
-/// The maximum number of faults of a record that an exception names.
+/// The maximum number of faults of a record that an exception lists.
 const SHOWN: usize = 3;
 
 /// Returns a record in UTF-8, and a description of its faults if any data is lost or guessed.
@@ -41,7 +41,7 @@ pub(crate) fn in_utf8(
 /// Parses a record in MARC-in-JSON.
 ///
 /// # Errors
-/// A `ValueError` if it is not a record, or if data would be lost.
+/// A `ValueError` if the octets are not a record, or if data would be lost.
 pub(crate) fn record_of_json(octets: &Bound<'_, PyBytes>) -> PyResult<MarcRecord> {
     let mut records = RecordReader::new(octets.as_bytes(), InputForm::Json);
     let found = records.next().transpose()?;

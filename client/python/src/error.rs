@@ -1,5 +1,5 @@
-//! Converts the library's errors into exceptions of `z3950._errors`. Panics are converted too, so that a program that catches
-//! `z3950.Error` continues.
+//! Converts the library's errors into exceptions of `z3950._errors`. Panics are also converted, so that a program that
+//! catches `z3950.Error` can continue.
 
 use std::any::Any;
 use std::error::Error as _;
@@ -27,8 +27,8 @@ import_exception!(z3950._errors, Timeout);
 import_exception!(z3950._errors, BadUrl);
 import_exception!(z3950._errors, BadQuery);
 
-/// Returns an exception of a class with its own `__init__`, which is called immediately. PyO3 would call it after the native
-/// function has ended, where nothing keeps the thread away from Python when it exits.
+/// Creates the exception object immediately, because its class has an `__init__`. Otherwise, PyO3 would call `__init__`
+/// after the native function has returned, when nothing keeps the thread away from Python while Python exits.
 pub(crate) fn made(error: PyErr) -> PyErr {
     Python::attach(|py| {
         calling(py, || error.value(py));
@@ -41,7 +41,8 @@ pub(crate) fn to_python(error: &Failure) -> PyErr {
     in_words(error, chain(error))
 }
 
-/// Returns the exception for an error. If the target is unavailable, its name comes first, because there may be several targets.
+/// Returns the exception for an error. If the target is unavailable, the message begins with its name, because there
+/// may be several targets.
 pub(crate) fn to_python_about(target: &str, error: &Failure) -> PyErr {
     let words = chain(error);
     match error {
@@ -52,7 +53,7 @@ pub(crate) fn to_python_about(target: &str, error: &Failure) -> PyErr {
     }
 }
 
-/// Returns the exception with this message, and with the attributes that say what a program may do next.
+/// Returns the exception with this message, and with the attributes by which a program decides how to react.
 fn in_words(error: &Failure, words: String) -> PyErr {
     let raised = exception(error, words);
     Python::attach(|py| {

@@ -9,7 +9,7 @@ use z3950::marc::charset::Charset;
 use crate::error::{Error, to_python_about};
 use crate::record::Received;
 
-/// An event of a search, as `find` yields it. The attributes that do not apply to its `kind` are `None`.
+/// An event of a search, as yielded by `find`. The attributes that do not apply to its `kind` are `None`.
 #[pyclass(frozen, get_all, module = "z3950")]
 #[derive(Default)]
 pub(crate) struct Event {
@@ -17,27 +17,28 @@ pub(crate) struct Event {
     /// only other publications), `unsorted` (the records could not be sorted), `found` (a search was answered), `record`, `best` (the best
     /// record was chosen and comes next), `done` (the search at one target has ended) or `ended` (always the last event).
     kind: String,
-    /// The target, as it was given.
+    /// The target, as given.
     target: Option<String>,
-    /// How many records match.
+    /// The number of matching records.
     hits: Option<u64>,
-    /// The search in words, if it is not the first one, such as `ISBN with right truncation`; of `again`, what is different.
+    /// The search in words, if it is not the first one, such as `ISBN with right truncation`. For `again`, the
+    /// differences of the next search.
     step: Option<String>,
-    /// The query that was sent, as PQF; of `found`. `None` if it is the one given.
+    /// The query that was sent, as PQF, for `found`. `None` if it is the given query.
     query: Option<String>,
-    /// Why another search follows.
+    /// The reason why another search follows.
     reason: Option<String>,
-    /// Which of several records was taken, and why.
+    /// Which of several records was chosen, and why.
     choice: Option<String>,
-    /// The record.
+    /// The record, for `record`.
     record: Option<Py<PyAny>>,
-    /// The exception in the place of a record, or why a target did not answer.
+    /// The exception in place of a record, or the reason why a target did not answer.
     error: Option<Py<PyAny>>,
     /// How the search ended: `delivered`, `ambiguous`, `no match`, `search refused`, `unavailable` and so on.
     outcome: Option<String>,
 }
 
-/// An event with the name of its target and the character set of its records, which becomes an [`Event`].
+/// An event with the name of its target and the character set of its records, which is converted to an [`Event`].
 pub(crate) struct Arrived {
     pub(crate) event: FindEvent,
     pub(crate) target: Option<String>,
@@ -123,10 +124,10 @@ impl<'py> IntoPyObject<'py> for Arrived {
     }
 }
 
-/// A record, and the exception in its place.
+/// A record, and the exception in its place; one of them is `None`.
 type Slot = (Option<Py<PyAny>>, Option<Py<PyAny>>);
 
-/// Returns the record of a server, or the exception if it is damaged.
+/// Returns a record from a server, or the exception if the record is damaged.
 fn received(py: Python<'_>, record: z3950::Record) -> PyResult<Slot> {
     match Received(record).into_pyobject(py) {
         Ok(record) => Ok((Some(record.into_any().unbind()), None)),

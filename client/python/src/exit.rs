@@ -1,9 +1,10 @@
-//! Keeps threads away from Python while it exits. Python terminates a thread that acquires the GIL while the interpreter is
-//! shutting down, which would abort the process if the thread was called from native code. Such a thread waits for the end of the
-//! process instead.
+//! Keeps threads away from Python while it exits. Python terminates a thread that acquires the GIL while the
+//! interpreter is shutting down, which would abort the process if the thread was called from native code. With this
+//! module, such a thread waits for the end of the process instead.
 //!
-//! All native code must use these functions to release the GIL, to acquire it, and to call Python code. This includes short
-//! calls: the thread may have to release the GIL at the first instruction, and has to acquire it again after that.
+//! All native code must use these functions to release the GIL, to acquire it, and to call Python code. This includes
+//! short calls, because the interpreter may make the thread release the GIL at any instruction, and the thread must
+//! then acquire it again.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -14,7 +15,7 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 
-/// The thread in which Python exits, once it does so.
+/// The thread in which Python is exiting; empty before that.
 static EXITING: OnceLock<ThreadId> = OnceLock::new();
 
 /// The number of threads that are acquiring the GIL for native code, or running Python code that native code has
@@ -26,14 +27,14 @@ thread_local! {
     static IS_INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The number of times that Python's exit checks whether these threads have ended; it sleeps between the checks. A thread that is
-/// still inside after that is waiting for something, such as the octets of a pipe, and will still be waiting when the process
-/// ends. A time limit alone would not be sufficient on a busy machine: Python's exit also acquires the GIL each time, so threads
-/// that run Python code get their turns.
+/// The number of times that the exiting thread checks whether the threads counted in [`INSIDE`] have ended. It sleeps
+/// between the checks. A thread that is still inside after all checks is waiting for something, such as data from a
+/// pipe, and will still be waiting when the process ends. A time limit alone would not be sufficient on a busy machine:
+/// the exiting thread also acquires and releases the GIL each time, so that threads that run Python code can continue.
 const LOOKS: usize = 200;
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// Sets whether this thread is inside, and returns whether it was.
+/// Sets whether this thread is counted as inside, and returns whether it was counted before.
 fn set_inside(inside: bool) -> bool {
     let before = IS_INSIDE.replace(inside);
     match (before, inside) {
@@ -44,14 +45,14 @@ fn set_inside(inside: bool) -> bool {
     before
 }
 
-/// Returns whether Python is exiting in another thread. A thread must be inside when it calls this function, so that Python's
-/// exit waits for a thread that has called it too early.
+/// Returns whether Python is exiting in another thread. The calling thread must be counted as inside, so that the
+/// exiting thread waits for it if it calls this function just before the exit begins.
 fn exits_elsewhere() -> bool {
     let exiting = EXITING.get();
     exiting.is_some_and(|exiting| *exiting != thread::current().id())
 }
 
-/// Waits for the end of the process.
+/// Blocks until the process ends.
 fn park() -> ! {
     set_inside(false);
     loop {
@@ -59,7 +60,7 @@ fn park() -> ! {
     }
 }
 
-/// Marks a thread as inside; dropping it restores the previous state.
+/// Counts a thread as inside; dropping it restores the previous state.
 struct Inside {
     before: bool,
 }
@@ -78,7 +79,7 @@ impl Drop for Inside {
     }
 }
 
-/// Does the work without the GIL, and then acquires the GIL again.
+/// Runs `work` without the GIL, and then acquires the GIL again.
 pub(crate) fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> T {
     let before = set_inside(false);
     let done = py.detach(|| {
@@ -93,7 +94,7 @@ pub(crate) fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send)
     done.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
-/// Does the work with the GIL, in a thread that does not hold it.
+/// Runs `work` with the GIL, in a thread that does not hold it.
 pub(crate) fn attached<T>(work: impl FnOnce(Python<'_>) -> T) -> T {
     let _inside = Inside::new();
     if exits_elsewhere() {
@@ -102,7 +103,7 @@ pub(crate) fn attached<T>(work: impl FnOnce(Python<'_>) -> T) -> T {
     Python::attach(work)
 }
 
-/// Does the work, which calls Python code, in a thread that holds the GIL.
+/// Runs `work`, which calls Python code, in a thread that holds the GIL.
 pub(crate) fn calling<T>(py: Python<'_>, work: impl FnOnce() -> T) -> T {
     let _inside = Inside::new();
     if exits_elsewhere() {

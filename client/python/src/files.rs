@@ -25,10 +25,11 @@ use crate::record::Record;
 use crate::text::Text;
 use crate::written::Written;
 
-/// The number of octets to read before checking for signals: there may be very many octets between two records.
+/// The number of octets after which a reader checks for signals. This is needed because there may be very many octets
+/// between two records.
 const SIGNAL_OCTETS: usize = 16 << 20;
 
-/// Reads octets, and checks for signals from time to time.
+/// A reader of octets that checks for signals from time to time.
 struct Watched {
     octets: Octets,
     since: usize,
@@ -81,8 +82,8 @@ impl Read for Octets {
     }
 }
 
-/// Repeats a call that was interrupted by a signal, after the signal has been handled. The file may be a pipe, for which the call
-/// waits.
+/// Repeats a call that was interrupted by a signal, after the signal has been handled. This is needed for pipes, on
+/// which a call may wait.
 fn with_signals<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
         match call() {
@@ -94,7 +95,7 @@ fn with_signals<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     }
 }
 
-/// Opens a file. A signal can interrupt this, which `File::open` does not allow.
+/// Opens a file. Unlike `File::open`, this can be interrupted by a signal.
 #[cfg(unix)]
 fn open(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC;
@@ -111,26 +112,27 @@ fn open(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// The treatment of damaged records, in which data is lost or guessed, including octets that cannot be decoded.
+/// How to treat damaged records. These are records in which data is lost or guessed, including records with octets that
+/// cannot be decoded.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum OnDamage {
     Raise,
-    /// Damaged records are returned as far as they can be read; those that cannot be read raise an exception.
+    /// Return damaged records as far as they can be read. Records that cannot be read at all raise an exception.
     Repair,
     Skip,
 }
 
-/// The source of records.
+/// A source of records.
 enum Input {
     File {
         records: Box<RecordReader<Watched>>,
-        /// The Python object that is read, if the source is one.
+        /// The Python object from which the records are read; `None` for other sources.
         object: Option<Arc<Py<PyAny>>>,
         charset: Option<Charset>,
         damage: OnDamage,
     },
     Objects(Py<PyIterator>),
-    /// The garbage collector has cleared the input.
+    /// Nothing, because the garbage collector has cleared the input.
     Nothing,
 }
 
@@ -235,7 +237,7 @@ impl Input {
     }
 }
 
-/// The next item in a file.
+/// The next item from a source of records.
 enum Next {
     Record(Record),
     /// A damaged record: its place and a description of the fault.
@@ -270,8 +272,8 @@ fn in_memory(octets: &Bound<'_, PyBytes>) -> Octets {
     Octets::Memory(Cursor::new(Bytes::copy_from_slice(octets.as_bytes())))
 }
 
-/// The records of a file. A child process must not read them: it shares the position in the file with its parent, and would take
-/// the parent's records.
+/// The records of a file. A child process must not read them, because it shares the file position with its parent,
+/// which would then miss the records that the child has read.
 #[pyclass(frozen, module = "z3950._z3950")]
 pub(crate) struct Reader(Local<Mutex<Input>>);
 
@@ -326,7 +328,7 @@ impl Reader {
     }
 }
 
-/// Converts records to another form, a piece at a time.
+/// Converts records to another form, piece by piece.
 #[pyclass(frozen, module = "z3950._z3950")]
 pub(crate) struct Converter {
     records: Py<Reader>,
@@ -334,7 +336,7 @@ pub(crate) struct Converter {
     progress: Mutex<Progress>,
 }
 
-/// The part of the document that has been written.
+/// How much of the document has been written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Progress {
     Nothing,

@@ -1,4 +1,4 @@
-//! Searches at one or more targets, without a connection: their events as they arrive, and the answers to lookups.
+//! Searches at one or more targets, without a connection: the events as they arrive, and the answers to lookups.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::query::Query;
 use crate::request::Request;
 use crate::text::text_of;
 
-/// The events of a search.
+/// The events of a search, as an object from which Python requests one event after the other.
 #[pyclass(frozen, module = "z3950._z3950")]
 pub(crate) struct Events(Local<Arc<Mutex<Option<Finding>>>>);
 
@@ -32,7 +32,7 @@ struct Finding {
 }
 
 impl Finding {
-    /// Begins a search; without targets, there is no search.
+    /// Begins a search; `None` if there are no targets.
     fn new(
         clients: &[Client],
         names: Vec<String>,
@@ -77,7 +77,8 @@ impl Events {
         }))
     }
 
-    /// Ends the search: its sessions go back to the pool. In a child of its process, this does nothing.
+    /// Ends the search, and returns its sessions to the pool. In a child of the process that began the search, this
+    /// does nothing.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let Some(finding) = self.0.here() else {
             return Ok(());
@@ -98,7 +99,7 @@ impl Events {
     }
 }
 
-/// Returns the index of the target of an event.
+/// Returns the index of the target to which an event belongs; `None` if it belongs to none.
 fn target_of(event: &FindEvent) -> Option<usize> {
     match event {
         FindEvent::Asked { target }
@@ -157,7 +158,7 @@ fn wanted_as(mut wanted: Wanted, form: RecordForm, fallback: bool, best: bool) -
     wanted
 }
 
-/// Looks up an identifier at one or more targets, in sessions that go back to the pool afterwards.
+/// Looks up an identifier at one or more targets, in sessions that are then returned to the pool.
 #[pyfunction]
 #[pyo3(signature = (targets, identifier, options, fallback=false, best=false, all_targets=false))]
 pub(crate) fn lookup(
@@ -185,12 +186,12 @@ pub(crate) fn lookup(
     }))
 }
 
-/// Returns the text of an identifier to look up.
+/// Returns the text of an identifier.
 pub(crate) fn identifier_of(identifier: &Bound<'_, PyAny>) -> PyResult<String> {
     Ok(text_of(identifier, "an identifier is a str")?.into_owned())
 }
 
-/// The maximum number of records returned by a lookup.
+/// The maximum number of records that a lookup returns.
 const SHOWN: u64 = 20;
 
 /// Returns the result of a lookup at several targets. It fails if no target has a record and one of them did not

@@ -1,25 +1,25 @@
 #![forbid(unsafe_code)]
-//! The native half of the Python package `z3950`: the library `z3950` as values for Python's classes, and requests whose
-//! results these await. The public classes are in `python/z3950`, which also documents their purposes.
+//! The native part of the Python package `z3950`. It provides the library's values, and requests whose results the
+//! Python classes await. The public classes are defined and documented in `python/z3950`.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `process` | the runtime and the client of a process; values that cannot be used after a fork |
-//! | `exit` | threads that stay away from Python when it exits |
-//! | `request` | a request in progress, which is waited for or reported to asyncio |
+//! | `exit` | keeps threads away from Python while it exits |
+//! | `request` | a request in progress, for which a thread waits or which asyncio awaits |
 //! | `error` | the library's errors as Python exceptions; panics as exceptions |
 //! | `options` | the options of `connect` |
-//! | `way`, `pem` | how servers are reached; certificates and keys |
+//! | `way`, `pem` | how servers are reached; certificates and keys in PEM |
 //! | `connection`, `open`, `result_set` | ZOOM's objects, and what they share |
 //! | `find` | searches at several targets, without a connection |
 //! | `answer`, `event`, `query`, `record`, `url`, `values` | values |
-//! | `text` | text that a program gives |
+//! | `text` | text arguments, tags, and terms as text |
 //! | `pickled` | values as the state that `pickle` writes |
-//! | `marc`, `decoded`, `tag` | MARC records whose fields have numbers, in UTF-8 |
+//! | `marc`, `decoded`, `tag` | MARC records with numbered fields, and their conversion to UTF-8 |
 //! | `files`, `written` | files of records, read and converted |
 //! | `server` | the server used in tests |
 //! | `calls` | the calls of backends in progress |
-//! | `backend`, `service` | a server whose records a Python program has |
+//! | `backend`, `service` | a server with a backend in Python |
 
 mod answer;
 mod backend;

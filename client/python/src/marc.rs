@@ -1,4 +1,4 @@
-//! MARC records whose fields have numbers, and the checks of new contents of fields.
+//! MARC records whose fields are numbered, and checks of new field contents.
 
 use std::sync::Arc;
 
@@ -17,8 +17,8 @@ use crate::exit::calling;
 /// The number of indicators of a new field.
 pub(crate) const INDICATORS: usize = 2;
 
-/// A MARC record whose fields have numbers, with which a `Field` finds its own field after others were added or
-/// removed.
+/// A MARC record in which each field has a permanent number, by which a `Field` finds its field after others have been
+/// added or removed.
 #[derive(Clone)]
 pub(crate) struct Numbered {
     pub(crate) record: Arc<MarcRecord>,
@@ -39,7 +39,7 @@ impl From<MarcRecord> for Numbered {
 }
 
 impl Numbered {
-    /// Returns the numbers of the fields, in their order.
+    /// Returns the numbers of the fields, in the order of the fields.
     fn numbers(&mut self) -> &mut Vec<usize> {
         if self.next == 0 {
             self.next = self.record.fields.len();
@@ -48,7 +48,7 @@ impl Numbered {
         &mut self.numbers
     }
 
-    /// Returns the record for changes.
+    /// Returns the record, to be changed.
     pub(crate) fn record_mut(&mut self) -> &mut MarcRecord {
         self.is_changed = true;
         Arc::make_mut(&mut self.record)
@@ -109,7 +109,8 @@ pub(crate) fn field_of(tag: Tag, indicators: &[u8], subfields: &[(String, String
     }
 }
 
-/// Refuses characters that are structure in ISO 2709, and codes whose length differs from the leader.
+/// Checks that subfields contain no characters that are part of the structure of ISO 2709, and that their codes have
+/// the length stated in the leader.
 pub(crate) fn check_subfields(subfields: &[(String, String)], code_length: usize) -> PyResult<()> {
     for (index, (code, text)) in subfields.iter().enumerate() {
         // The text before the first subfield has no code, and is kept.

@@ -1,4 +1,4 @@
-//! An open connection.
+//! An open connection, which result sets share.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +18,7 @@ impl Open {
     /// Returns the library's handle to the connection.
     ///
     /// # Errors
-    /// The connection has been closed.
+    /// Fails if the connection has been closed.
     pub(crate) fn handle(&self) -> PyResult<Handle> {
         if self.is_closed.load(Ordering::Acquire) {
             Err(Error::new_err("the connection is closed"))

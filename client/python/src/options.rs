@@ -1,6 +1,5 @@
-//! The options of `connect` and of the functions without a connection, which are those of the library's client: the routes to
-//! servers and the timeouts, the credentials, properties of the target, and the form of records. Only this module converts them
-//! to options of the library.
+//! The options of `connect` and of the functions without a connection: routes to servers, timeouts, credentials,
+//! properties of the target, and the form of records. This module converts them to options of the library's client.
 
 use std::time::Duration;
 
@@ -20,10 +19,10 @@ use crate::pem::Pem;
 use crate::process::shared;
 use crate::way::Way;
 
-/// The time for which unused sessions are kept for the next connection to the same server.
+/// How long unused sessions are kept for the next connection to the same server.
 const IDLE_TIME: Duration = Duration::from_secs(60);
 
-/// Options of a connection.
+/// The options of a connection.
 #[pyclass(frozen, module = "z3950._z3950")]
 pub(crate) struct Options {
     client: ClientOptions,
@@ -32,13 +31,13 @@ pub(crate) struct Options {
     habits: Habits,
 }
 
-/// Options of a target that add to its profile, or replace parts of it.
+/// The options that add to the profile of a target, or replace parts of it.
 #[derive(Default)]
 struct Habits {
     charset: Option<Charset>,
     query_charset: Option<Charset>,
     chunk: Option<u32>,
-    /// The name of a profile, or a dict with the keys of one in `targets.toml`.
+    /// The name of a profile, or a dict with the same keys as a profile in `targets.toml`.
     profile: Option<Py<PyAny>>,
 }
 
@@ -53,7 +52,7 @@ impl Habits {
         charset.or(*query_charset).is_none() && chunk.is_none() && profile.is_none()
     }
 
-    /// Returns the profile of a target with these habits.
+    /// Returns the profile of a target, with these options applied.
     fn apply(&self, py: Python<'_>, client: &Client, resolved: &Resolved) -> PyResult<Profile> {
         let known = &resolved.profile;
         let mut profile = match &self.profile {
@@ -70,7 +69,7 @@ impl Habits {
     }
 }
 
-/// Returns a profile with the keys of `targets.toml`, for the address of another profile.
+/// Creates a profile from the keys of `targets.toml`, with the address of `known`.
 fn of_keys(keys: &Bound<'_, PyDict>, known: &Profile) -> PyResult<Profile> {
     let all = keys.copy()?;
     for (name, value) in [
@@ -92,7 +91,8 @@ fn of_keys(keys: &Bound<'_, PyDict>, known: &Profile) -> PyResult<Profile> {
     Ok(profile)
 }
 
-/// Returns a profile with a name, for the address of another profile. Credentials are only used for their own server.
+/// Returns the profile with this name, with the address of `known`. The credentials of the profile are dropped if that
+/// is a different server.
 fn named(name: &Bound<'_, PyAny>, client: &Client, known: &Profile) -> PyResult<Profile> {
     let name: String = name.extract()?;
     let profiles = client.profiles();
@@ -218,8 +218,8 @@ impl Options {
     /// Returns the client of this process, with these options, for a target or a URL.
     ///
     /// # Errors
-    /// The target contains a user name or a password: they would not be sent, and those of the target's profile would not be sent
-    /// either. Or an option cannot be applied.
+    /// Fails if the target contains a user name or a password, because neither these nor the credentials of the
+    /// target's profile would be sent, or if an option cannot be applied.
     pub(crate) fn client(&self, py: Python<'_>, target: &str) -> PyResult<Client> {
         // An invalid target is refused later, when the connection is opened.
         let parsed = target.parse::<Target>();
@@ -248,8 +248,8 @@ impl Options {
 }
 
 impl Options {
-    /// Raises an exception if an option requires TLS and none of the targets uses it, because a password that is meant for a
-    /// server with a checked certificate would be sent in plain text.
+    /// Raises an exception if an option requires TLS and none of the targets uses it, because a password that is
+    /// intended for a server with a verified certificate would otherwise be sent in plain text.
     pub(crate) fn check_tls(&self, py: Python<'_>, targets: &[&str]) -> PyResult<()> {
         let Some(option) = self.way.for_tls() else {
             return Ok(());
@@ -271,5 +271,5 @@ impl Options {
     }
 }
 
-/// The name of the profile of a target that does not have another one; this name cannot be requested.
+/// The name of the profile that options create for a target without a named profile. Users cannot request this name.
 const GIVEN: &str = "\0";

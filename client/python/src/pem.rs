@@ -1,5 +1,5 @@
 //! Certificates and keys in PEM (RFC 7468), as passed by a program: the path of a file, or the PEM itself, which must
-//! not be shown in any message.
+//! not appear in any message.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ pub(crate) enum Pem {
 impl<'py> FromPyObject<'_, 'py> for Pem {
     type Error = PyErr;
 
-    /// Treats bytes, and a str that contains PEM, as PEM, and another str or path as the name of a file.
+    /// Converts bytes, or a str that contains PEM, to PEM in memory, and any other str or path to the name of a file.
     fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         if let Ok(octets) = given.cast::<PyBytes>() {
             return Ok(Self::Text(octets.as_bytes().to_vec()));
@@ -75,7 +75,7 @@ fn unreadable(py: Python<'_>, path: &Path, error: io::Error) -> PyErr {
     }
 }
 
-/// Returns the exception for PEM that a client cannot use: an `OSError` for a file that cannot be read.
+/// Returns the exception for PEM that a client cannot use; an `OSError` if a file cannot be read.
 pub(crate) fn unusable(py: Python<'_>, error: TlsError) -> PyErr {
     match error {
         TlsError::Read {
@@ -93,7 +93,8 @@ fn in_words(error: &dyn std::error::Error) -> String {
     format!("{error}{cause}")
 }
 
-/// The certificate and the key of a TLS listener, and the authorities for client certificates if these are required.
+/// The certificate and the key of a TLS listener, and the authorities that issue client certificates, if the listener
+/// requires them.
 pub(crate) struct ListenerPem(Pem, Pem, Option<Pem>);
 
 impl<'py> FromPyObject<'_, 'py> for ListenerPem {

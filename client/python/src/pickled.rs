@@ -21,7 +21,7 @@ pub(crate) trait Pickled: PyClass + PyTypeInfo {
     fn restored(state: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>>;
 }
 
-/// A class whose values are their own state.
+/// A class whose values are pickled as they are, by serde.
 pub(crate) trait OwnState:
     PyClass + PyTypeInfo + DeserializeOwned + for<'py> IntoPyObjectExt<'py>
 {
@@ -33,18 +33,18 @@ impl<T: OwnState> Pickled for T {
     }
 }
 
-/// Restores a value of a class.
+/// A function that restores a value of a class from its state.
 type Restore = fn(&Bound<'_, PyAny>) -> PyResult<Py<PyAny>>;
 
 /// The classes whose values can be pickled, by name.
 static KINDS: OnceLock<HashMap<String, Restore>> = OnceLock::new();
 
-/// The classes of a module whose values can be pickled, before they are registered for [`restored`].
+/// The classes of a module whose values can be pickled, to be registered for [`restored`].
 #[derive(Default)]
 pub(crate) struct Kinds(HashMap<String, Restore>);
 
 impl Kinds {
-    /// Adds a class.
+    /// Adds a class of the module.
     pub(crate) fn with<T: Pickled>(mut self, py: Python<'_>) -> PyResult<Self> {
         self.0.insert(name_of::<T>(py)?, T::restored);
         Ok(self)
@@ -70,7 +70,7 @@ pub(crate) fn reduced<'py, T: Pickled>(
     Ok((restored, (name_of::<T>(py)?, pythonize(py, state)?)))
 }
 
-/// Restores a value of a class from its state.
+/// Restores a value from its state, given the name of its class.
 #[pyfunction]
 pub(crate) fn restored(kind: &str, state: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
     let restore = KINDS.get().and_then(|kinds| kinds.get(kind));

@@ -1,8 +1,8 @@
-//! The runtime and the client for all requests of a process, and values that belong to one process.
+//! The runtime and the client for all requests of a process, and values that can only be used in one process.
 //!
-//! The runtime does not have its own thread: a thread that waits for a request drives it, and several such threads take
-//! turns. A thread is started only for requests that continue while nobody waits: those of asyncio, and lookups that run in
-//! parallel.
+//! The runtime does not have its own thread. Instead, a thread that waits for a request drives it; several waiting
+//! threads take turns. A thread is started only for requests that continue while no thread waits: those of asyncio, and
+//! lookups that run in parallel.
 
 use std::collections::HashMap;
 use std::process;
@@ -21,7 +21,7 @@ use crate::way::Way;
 /// The state shared by all requests of a process.
 pub(crate) struct Shared {
     pub(crate) runtime: Runtime,
-    /// The client with the user's targets, and those that reach servers in other ways.
+    /// The client with the user's targets; the next field contains the clients that reach servers in other ways.
     client: OnceLock<Client>,
     others: Mutex<HashMap<Way, Client>>,
     driver: Mutex<Option<Driver>>,
@@ -33,15 +33,16 @@ struct Driver {
     thread: JoinHandle<()>,
 }
 
-/// This is read and replaced only by threads that hold the GIL, so that no other thread has it locked at the time of a fork.
+/// The state of this process; see [`shared`]. It is read and replaced only by threads that hold the GIL, so that no
+/// other thread has locked it at the time of a fork.
 static SHARED: Mutex<Option<Local<Arc<Shared>>>> = Mutex::new(None);
 
-/// Returns the shared state of this process; a child process gets a new one.
+/// Returns the shared state of this process. A child process has its own state.
 pub(crate) fn shared(py: Python<'_>) -> PyResult<Arc<Shared>> {
     shared_in(py, Process::current())
 }
 
-/// Returns the shared state of this process, whose number the caller has already determined.
+/// Returns the shared state of this process. The caller has already determined the process number.
 pub(crate) fn shared_in(_: Python<'_>, process: Process) -> PyResult<Arc<Shared>> {
     let mut slot = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(shared) = slot.as_ref().and_then(|shared| shared.here_in(process)) {
@@ -108,7 +109,7 @@ impl Shared {
     }
 }
 
-/// Closes unused sessions and ends the thread that drives the runtime, if this process has made any requests.
+/// Closes unused sessions and ends the thread that drives the runtime, if this process has made requests.
 fn close(py: Python<'_>) {
     let slot = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
     let shared = slot.as_ref().and_then(Local::here).cloned();
@@ -129,7 +130,7 @@ fn close(py: Python<'_>) {
     });
 }
 
-/// Prepares for the end of the interpreter.
+/// Prepares for the end of the interpreter: keeps other threads away from Python, and closes the sessions.
 #[pyfunction]
 fn end(py: Python<'_>) {
     keep_away(py);
@@ -149,14 +150,15 @@ pub(crate) fn register(py: Python<'_>) -> PyResult<()> {
 pub(crate) struct Process(u32);
 
 impl Process {
-    /// Returns the process that runs this.
+    /// Returns the number of the current process.
     pub(crate) fn current() -> Self {
         Self(process::id())
     }
 }
 
-/// A value that can be used only in the process that created it, because it involves open sockets. In a child process it is
-/// neither used nor dropped: both processes have the same sockets, and share the registrations of the runtime's poller.
+/// A value that can be used only in the process that created it, because it involves open sockets. In a child process,
+/// it is neither used nor dropped, because both processes share the sockets and the registrations of the runtime's
+/// poller.
 pub(crate) struct Local<T> {
     value: Option<T>,
     process: Process,
@@ -170,18 +172,18 @@ impl<T> Local<T> {
         }
     }
 
-    /// Returns the value, unless this is a child of the process that created it.
+    /// Returns the value; `None` in a child of the process that created it.
     pub(crate) fn here(&self) -> Option<&T> {
         self.here_in(Process::current())
     }
 
-    /// Returns the value, unless it was created in another process; the caller has already determined the number of
-    /// this process.
+    /// Returns the value; `None` if another process created it. The caller has already determined the number of this
+    /// process.
     pub(crate) fn here_in(&self, process: Process) -> Option<&T> {
         self.value.as_ref().filter(|_| self.process == process)
     }
 
-    /// Takes the value out in this process, whose number the caller has already determined.
+    /// Converts to the value. The caller has already determined the number of this process.
     ///
     /// # Errors
     /// The errors of [`get`](Self::get).
@@ -193,12 +195,12 @@ impl<T> Local<T> {
     /// Returns the value.
     ///
     /// # Errors
-    /// This is a child of the process that created the value.
+    /// Fails in a child of the process that created the value.
     pub(crate) fn get(&self) -> PyResult<&T> {
         self.here().ok_or_else(of_parent)
     }
 
-    /// Returns the value for changes.
+    /// Returns the value, to be changed.
     ///
     /// # Errors
     /// The errors of [`get`](Self::get).

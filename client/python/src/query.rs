@@ -1,4 +1,4 @@
-//! Queries, which are built from parts or parsed from a language that is named and never guessed.
+//! Queries, which are built from parts or parsed from a query language, which is never guessed.
 
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
@@ -24,7 +24,7 @@ use crate::text::text_of_term;
 
 /// A query: one term in one index, or several queries joined by `&` (and), `|` (or) and `-` (and not), at most 1000 times.
 ///
-/// The language of a text is never guessed: choose `words`, `pqf`, `cql` or `ccl`. `str()` returns PQF.
+/// The query language of a text is never guessed. Choose `words`, `pqf`, `cql` or `ccl`. `str()` returns PQF.
 ///
 /// >>> from z3950 import Query
 /// >>> query = Query.title("war and peace") & Query.author("tolstoy")
@@ -38,9 +38,11 @@ use crate::text::text_of_term;
 #[pyclass(frozen, eq, hash, module = "z3950")]
 pub(crate) struct Query {
     pub(crate) meant: Meant,
-    /// The queries in CQL that this one is made of, and what joins them: more than PQF can say, because they have their text and sort keys.
+    /// The CQL queries from which this query was built, and the operators that join them; `None` for other queries.
+    /// They are stored because PQF cannot express their text and sort keys.
     steps: Option<Vec<Step>>,
-    /// The number of operators; at most [`MAX_RPN_DEPTH`] if queries were joined, because the operators may all be on one path.
+    /// The number of operators; at most [`MAX_RPN_DEPTH`] if queries were joined, because all operators may be on one
+    /// path of the tree.
     operators: usize,
 }
 
@@ -80,7 +82,7 @@ impl Query {
         Meant::subject(&*term).into()
     }
 
-    /// Creates a query for an ISBN as given; `lookup` also tries its other forms.
+    /// Creates a query for an ISBN as given; `lookup` also tries its other notations.
     #[staticmethod]
     fn isbn(term: Text<'_>) -> Self {
         Meant::isbn(&*term).into()
@@ -138,13 +140,14 @@ impl Query {
         read(|| Meant::words(&text))
     }
 
-    /// Parses PQF, the prefix notation of YAZ: `@and @attr 1=4 war @attr 1=1003 tolstoy`.
+    /// Parses PQF, YAZ's prefix query format: `@and @attr 1=4 war @attr 1=1003 tolstoy`.
     #[staticmethod]
     fn pqf(text: Text<'_>) -> PyResult<Self> {
         read(|| Meant::pqf(&text))
     }
 
-    /// Parses CQL: `dc.title="war and peace" and dc.creator=tolstoy`. `search` sorts by the keys after `sortby`.
+    /// Parses CQL: `dc.title="war and peace" and dc.creator=tolstoy`. `search` sorts the result by the keys after
+    /// `sortby`.
     #[staticmethod]
     fn cql(text: Text<'_>) -> PyResult<Self> {
         let steps = Some(vec![Step::Cql(text.to_owned())]);
@@ -158,7 +161,7 @@ impl Query {
         read(|| Meant::ccl(&text))
     }
 
-    /// What joins the two `operands`: `and`, `or`, `not` or `prox`; `None` for a query of one term.
+    /// The operator that joins the two `operands`: `and`, `or`, `not` or `prox`; `None` for a query of one term.
     #[getter]
     fn operator(&self) -> Option<&'static str> {
         match &self.meant.as_rpn().rpn {
@@ -172,7 +175,7 @@ impl Query {
         }
     }
 
-    /// The two queries that are joined; empty for a query of one term.
+    /// The two queries that the operator joins; empty for a query of one term.
     #[getter]
     fn operands(&self) -> Vec<Self> {
         let query = self.meant.as_rpn();
@@ -192,7 +195,7 @@ impl Query {
         Some(text_of_term(&self.operand()?.term))
     }
 
-    /// The attributes of a query of one term, by their types: `{1: 4, 5: 1}` is a title, truncated on the right.
+    /// The attributes of a query of one term, by their types: `{1: 4, 5: 1}` is a title with right truncation.
     #[getter]
     fn attribute_values(&self) -> HashMap<i64, AttributeOf> {
         let attributes = self.operand().map(|operand| &operand.attributes);
@@ -212,7 +215,8 @@ impl Query {
         values.collect()
     }
 
-    /// The name of the index of a query of one term, such as `title`; `any` without one, and `None` if it has no name.
+    /// The name of the index of a query of one term, such as `title`; `any` if the query names no index, and `None` if
+    /// the index has no name.
     #[getter]
     fn index_name(&self) -> Option<&'static str> {
         self.operand()?;
@@ -239,7 +243,7 @@ impl Query {
         self.joined(other, Step::Not)
     }
 
-    /// Raises an exception, because Python's `and` and `or` would drop one of two queries.
+    /// Raises an exception, because Python's `and` and `or` would silently drop one of the two queries.
     fn __bool__(&self) -> PyResult<bool> {
         let words =
             "a query is neither true nor false: join queries by &, | and -, not by and, or and not";
@@ -301,7 +305,7 @@ impl Query {
         self.steps.clone().unwrap_or_else(as_pqf)
     }
 
-    /// Restores a query.
+    /// Restores a query from the steps of its construction.
     fn of_steps(steps: &[Step]) -> PyResult<Self> {
         let missing = || PyValueError::new_err("these steps make no query");
         let mut made: Vec<Self> = Vec::new();

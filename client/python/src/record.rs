@@ -1,4 +1,4 @@
-//! Records as Python reads them, from a result set or from a file.
+//! Records for Python, from a result set or from a file.
 
 mod field;
 mod fields;
@@ -29,17 +29,19 @@ use crate::values::Holding;
 
 /// A record.
 ///
-/// Text is Unicode, whatever character set the record was written in; the `octets` of a server's record are as received.
-/// Everything is read on demand. Parts that a record does not have are `None` or empty.
+/// Text is Unicode, whatever character set the record uses. The `octets` of a record from a server are as received. The
+/// record is parsed when its parts are first read. Parts that a record does not have are `None` or empty.
 ///
-/// Fields of MARC are changed in place, and so are all forms of the record but `octets`. Equal records have equal octets, or equal fields
-/// if they were changed; do not change a record that is in a set or a key of a dict.
+/// The fields of a MARC record can be changed in place, which changes all forms of the record except `octets`. Equal
+/// records have equal octets or, if they were changed, equal fields. Do not change a record that is in a set or is the
+/// key of a dict.
 ///
-/// `record["245"]` is the first field with a tag, and raises `KeyError` if there is none; `"245" in record` says whether there is one, and
-/// a loop over the record gives all fields. In a tag, an `X` stands for any character: `record.remove_fields("9XX")`.
+/// `record["245"]` is the first field with a tag, and raises `KeyError` if there is none; `"245" in record` says
+/// whether there is one, and a loop over the record gives all fields. An `X` in a tag matches any character:
+/// `record.remove_fields("9XX")`.
 ///
-/// `Record()` is a new MARC record without fields, of a book unless its leader says otherwise. `Record.from_dict`, `z3950.read` and
-/// searches make records, too.
+/// `Record()` creates a MARC record without fields, which describes a book unless the given leader says otherwise.
+/// `Record.from_dict`, `z3950.read` and searches also create records.
 ///
 /// >>> import z3950
 /// >>> record = z3950.Record()
@@ -62,7 +64,7 @@ use crate::values::Holding;
 #[pyclass(frozen, module = "z3950")]
 pub(crate) struct Record {
     source: Source,
-    /// The MARC record in UTF-8, once it has been requested. The GIL is held while this is locked.
+    /// The MARC record in UTF-8, once it has been requested. It is locked only by threads that hold the GIL.
     marc: Mutex<Marc>,
 }
 
@@ -75,11 +77,11 @@ enum Marc {
 
 enum Source {
     Server(Box<z3950::Record>),
-    /// A record of a file, with a description of its faults if it was read in spite of them.
+    /// A record of a file, with a description of its faults if it is damaged.
     File(Option<String>),
 }
 
-/// A record of a server, which becomes an exception if it is damaged.
+/// A record from a server, which is converted to an exception if it is damaged.
 pub(crate) struct Received(pub(crate) z3950::Record);
 
 impl<'py> IntoPyObject<'py> for Received {
@@ -113,7 +115,7 @@ impl From<z3950::Record> for Record {
 }
 
 impl From<MarcRecord> for Record {
-    /// Creates a record from a record of a file, which must be in UTF-8.
+    /// Converts a record of a file, which must be in UTF-8.
     fn from(record: MarcRecord) -> Self {
         Self {
             source: Source::File(None),
@@ -137,16 +139,16 @@ impl Record {
         record.ok()
     }
 
-    /// Returns whether the fields were changed.
+    /// Returns whether the fields have been changed.
     fn is_changed(&self) -> bool {
         let marc = self.marc.lock().unwrap_or_else(PoisonError::into_inner);
         matches!(&*marc, Marc::Read(numbered) if numbered.is_changed)
     }
 
-    /// Performs an operation on the MARC record.
+    /// Runs `work` on the MARC record.
     ///
     /// # Errors
-    /// The record is not a MARC record.
+    /// Fails if the record is not a MARC record.
     pub(crate) fn numbered<T>(&self, work: impl FnOnce(&mut Numbered) -> T) -> PyResult<T> {
         let mut marc = self.marc.lock().unwrap_or_else(PoisonError::into_inner);
         if let (Marc::Unread, Source::Server(record)) = (&*marc, &self.source) {
@@ -169,7 +171,7 @@ impl Record {
         }
     }
 
-    /// Returns the data of the copies for a table.
+    /// Returns the data about copies for a table.
     pub(crate) fn copies(&self) -> Vec<CopyCells> {
         self.held().iter().map(z3950::Holding::cells).collect()
     }
@@ -227,7 +229,7 @@ impl Record {
         Ok(record.into())
     }
 
-    /// Creates a record from MARC-in-JSON, which is what `json` is: a dict with a `leader` and a list of `fields`.
+    /// Creates a record from MARC-in-JSON, the form that `json` returns: a dict with a `leader` and a list of `fields`.
     ///
     /// >>> import z3950
     /// >>> field = {"ind1": "0", "ind2": "0", "subfields": [{"a": "Emma"}]}
@@ -251,7 +253,7 @@ impl Record {
         Ok(self.citation()?.title)
     }
 
-    /// The author of a MARC, MODS or Dublin Core record: its main entry.
+    /// The author of a MARC, MODS or Dublin Core record, from its main entry.
     #[getter]
     fn author(&self) -> PyResult<Option<String>> {
         Ok(self.citation()?.author)
@@ -263,7 +265,7 @@ impl Record {
         Ok(self.citation()?.year)
     }
 
-    /// The publisher of a MARC, MODS or Dublin Core record; the first of several.
+    /// The publisher of a MARC, MODS or Dublin Core record. If there are several, it is the first one.
     #[getter]
     fn publisher(&self) -> PyResult<Option<String>> {
         guarded(|| {
@@ -282,7 +284,7 @@ impl Record {
         })
     }
 
-    /// The ISBNs of a MARC, MODS or Dublin Core record, as 13 digits where they are valid.
+    /// The ISBNs of a MARC, MODS or Dublin Core record, with 13 digits if they are valid.
     #[getter]
     fn isbn(&self) -> PyResult<Vec<String>> {
         Ok(self.citation()?.identifiers.isbn)
@@ -294,7 +296,8 @@ impl Record {
         Ok(self.citation()?.identifiers.issn)
     }
 
-    /// The leader of a MARC record: 24 characters. It can be set; the lengths in it are computed when the record is written.
+    /// The leader of a MARC record: 24 characters. It can be set. The lengths in it are computed when the record is
+    /// written.
     #[getter]
     fn leader(&self) -> Option<String> {
         let record = self.as_marc()?;
@@ -307,8 +310,9 @@ impl Record {
         self.numbered(|numbered| numbered.record_mut().set_leader(leader))
     }
 
-    /// What is wrong with a damaged record, of which something is missing or cannot be read. `None` if it is sound. A damaged record of a
-    /// result set is the `record` of a `DamagedRecord`; one of a file is read with `errors="repair"`.
+    /// The faults of a damaged record, of which a part is missing or cannot be read; `None` if the record is undamaged.
+    /// A damaged record of a result set is the `record` of the exception `DamagedRecord`. Damaged records of a file are
+    /// read with `errors="repair"`.
     #[getter]
     fn damage(&self) -> PyResult<Option<String>> {
         guarded(|| {
@@ -329,7 +333,8 @@ impl Record {
         }
     }
 
-    /// The copies that the record describes, with their availability. To get more of them, connect with `holdings=True`.
+    /// The copies that the record describes, with their availability. To request records with holdings, connect with
+    /// `holdings=True`.
     #[getter]
     fn holdings(&self) -> PyResult<Vec<Holding>> {
         guarded(|| {
@@ -338,14 +343,14 @@ impl Record {
         })
     }
 
-    /// The record in ISO 2709 and UTF-8, if it is a MARC record.
+    /// The record in ISO 2709 and UTF-8; `None` if it is not a MARC record.
     #[getter]
     fn marc<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
         let octets = guarded(|| self.iso2709())?;
         Ok(octets.map(|octets| PyBytes::new(py, &octets)))
     }
 
-    /// The octets as the server sent them. For a record of a file, they are those of `marc`.
+    /// The octets of the record as the server sent them. For a record of a file, these are the octets of `marc`.
     #[getter]
     fn octets<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         Ok(match &self.source {
@@ -354,7 +359,7 @@ impl Record {
         })
     }
 
-    /// The record as a MARCXML document, if it is a MARC record.
+    /// The record as a MARCXML document; `None` if it is not a MARC record.
     #[getter]
     fn marcxml(&self) -> PyResult<Option<String>> {
         guarded(|| {
@@ -363,8 +368,8 @@ impl Record {
         })
     }
 
-    /// The record as dicts, lists and strings: MARC-in-JSON, the elements of an OPAC, GRS-1, Summary or Explain record, or the
-    /// text of another record. `None` if it is none of these.
+    /// The record as dicts, lists and strings: MARC-in-JSON, the elements of an OPAC, GRS-1, Summary or Explain record,
+    /// or the text of another record. `None` for any other record.
     #[getter]
     fn json<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         guarded(|| {
@@ -382,7 +387,7 @@ impl Record {
         })
     }
 
-    /// The record for people to read: MARC as lines, others as text.
+    /// The record as readable text: MARC as lines, other records as text.
     #[getter]
     fn text(&self) -> PyResult<String> {
         guarded(|| {
@@ -394,13 +399,13 @@ impl Record {
         })
     }
 
-    /// The position of the record in its result set, 0-based, if it has one.
+    /// The 0-based position of the record in its result set; `None` for a record of a file.
     #[getter]
     fn position(&self) -> Option<u64> {
         self.as_received()?.position()?.checked_sub(1)
     }
 
-    /// The name of the record's database, if the server reports it.
+    /// The name of the record's database; `None` if the server does not report it.
     #[getter]
     fn database(&self) -> Option<&str> {
         self.as_received()?.database()
@@ -413,8 +418,8 @@ impl Record {
         sources.iter().map(|source| &*source.database).collect()
     }
 
-    /// Returns the texts of the fields with a tag, or of several tags, as in `6XX`. If a code is given, returns the texts of the subfields
-    /// with that code.
+    /// Returns the texts of the fields with a tag, or with several tags, as in `6XX`. If a code is given, returns the
+    /// texts of the subfields with that code.
     #[pyo3(signature = (tag, code=None))]
     fn fields(
         &self,
@@ -433,8 +438,9 @@ impl Record {
         guarded(|| Self::fields_with(this, &tags))
     }
 
-    /// Adds a field to a MARC record, after those with the same or a lower tag: `add_field("650", [("a", "Love")], " 0")`, or
-    /// `add_field("001", "id7")`. The content is pairs of a code and a text, a dict, or the text of a control field.
+    /// Adds a field to a MARC record, after those with the same or a lower tag: `add_field("650", [("a", "Love")], "
+    /// 0")`, or `add_field("001", "id7")`. `content` consists of pairs of a code and a text, or is a dict, or the text
+    /// of a control field.
     #[pyo3(signature = (tag, content, indicators=None))]
     fn add_field(
         this: &Bound<'_, Self>,
@@ -445,7 +451,8 @@ impl Record {
         guarded(|| Self::insert_field(this, tag, content, indicators.as_deref()))
     }
 
-    /// Removes the fields with one of these tags, such as `852` or `9XX`, from a MARC record, and returns how many they were.
+    /// Removes the fields with one of these tags, such as `852` or `9XX`, from a MARC record, and returns the number of
+    /// removed fields.
     #[pyo3(signature = (*tags))]
     fn remove_fields(&self, tags: Vec<Bound<'_, PyAny>>) -> PyResult<usize> {
         guarded(|| self.drop_fields(&tags))
@@ -467,7 +474,7 @@ impl Record {
         PyList::new(this.py(), fields)?.try_iter()
     }
 
-    /// Returns the record as a `pymarc.Record`. Requires the package pymarc.
+    /// Returns the record as a `pymarc.Record`. This requires the package pymarc.
     fn pymarc<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let octets = guarded(|| self.iso2709())?
             .ok_or_else(|| Error::new_err("this is no MARC record, so pymarc cannot hold it"))?;
@@ -487,7 +494,7 @@ impl Record {
         })
     }
 
-    /// Returns whether both records have the same octets.
+    /// Returns whether both records have the same octets or, if they were changed, the same fields.
     fn __eq__(&self, other: &Self) -> PyResult<bool> {
         guarded(|| Ok(self.identity() == other.identity()))
     }

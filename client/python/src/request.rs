@@ -1,9 +1,10 @@
-//! A request: work on the runtime for whose result Python waits. A waiting thread releases the GIL and still handles signals;
-//! asyncio gets a callback instead. If the result is no longer wanted, the request is cancelled, but its session continues to
-//! exist.
+//! A request: work on the runtime, for whose result Python waits. A waiting thread releases the GIL but still handles
+//! signals; for asyncio, a callback is called instead. If the result is no longer needed, the request is cancelled, but
+//! its session stays open.
 //!
-//! A waiting thread polls its work itself, which is the fastest way. After a tick, the work becomes a task of the runtime, which
-//! any waiting thread can drive: a signal handler, which runs between two ticks, may make a request that waits for this one.
+//! At first, a waiting thread polls the work itself, which is fastest. After one tick, the work becomes a task of the
+//! runtime, which any waiting thread can drive. This is necessary because a signal handler, which runs between two
+//! ticks, may make a request that waits for this one.
 
 use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::pin::Pin;
@@ -22,15 +23,15 @@ use crate::error::{Error, guarded, panicked, to_python, to_python_about};
 use crate::exit::detached;
 use crate::process::{Local, Process, Shared, shared_in};
 
-/// The maximum time for which a waiting thread does not notice a signal. Signals do not wake the runtime, because
-/// only Python may handle them.
+/// The maximum time that passes before a waiting thread notices a signal. Signals do not wake the runtime, because only
+/// Python may handle them.
 pub(crate) const SIGNAL_TICK: Duration = Duration::from_millis(50);
 
-/// Converts the result into a Python object; called with the GIL held.
+/// A function that converts the result into a Python object. It is called with the GIL held.
 type Reply = Box<dyn FnOnce(Python<'_>) -> PyResult<Py<PyAny>> + Send>;
 type ReplyFuture = Pin<Box<dyn Future<Output = Reply> + Send>>;
 
-/// Work whose result can be taken once.
+/// A request, whose result can be taken once.
 #[pyclass(frozen, module = "z3950._z3950")]
 pub(crate) struct Request(Mutex<Option<Local<ReplyFuture>>>);
 
@@ -42,8 +43,8 @@ impl Request {
         Self::with(work, |error| to_python(&error))
     }
 
-    /// Creates a request that is not repeated in another session. Data that the server has already sent is read first, so that
-    /// the request is not sent in a session that the server closed while no thread was driving the runtime.
+    /// Creates a request that is not repeated in another session. Data that the server has already sent is read first,
+    /// so that the request is not sent in a session that the server has closed while no thread was driving the runtime.
     pub(crate) fn once<T>(work: impl Future<Output = Result<T, Failure>> + Send + 'static) -> Self
     where
         T: for<'py> IntoPyObjectExt<'py> + Send + 'static,
@@ -63,7 +64,7 @@ impl Request {
         })
     }
 
-    /// Creates a request to a target, whose errors name the target.
+    /// Creates a request to a target. Its errors name the target.
     pub(crate) fn about<T>(
         target: String,
         work: impl Future<Output = Result<T, Failure>> + Send + 'static,
@@ -116,7 +117,7 @@ fn begun(work: ReplyFuture, shared: &Shared) -> ReplyFuture {
     }))
 }
 
-/// Lets the work continue until it ends, but for at most a tick.
+/// Lets the work proceed for at most one tick. Returns its result if it has ended.
 fn tick(py: Python<'_>, shared: &Shared, work: &mut ReplyFuture) -> PyResult<Option<Reply>> {
     let step = || {
         let tick = async { timeout(SIGNAL_TICK, work).await };
@@ -145,7 +146,7 @@ impl Request {
         }
     }
 
-    /// Begins the work, which then continues while nobody waits, so that no time limit passes unused.
+    /// Begins the work, which then continues while no thread waits for it, so that it can end before its time limit.
     fn spawn(&self, py: Python<'_>) -> PyResult<Self> {
         let process = Process::current();
         let shared = shared_in(py, process)?;
@@ -153,7 +154,7 @@ impl Request {
         Ok(Self::of(begun(self.take(process)?, &shared)))
     }
 
-    /// Begins the work. When it has ended, another thread calls `done(result, error)`.
+    /// Begins the work. When the work has ended, another thread calls `done(result, error)`.
     fn start(&self, py: Python<'_>, done: Py<PyAny>) -> PyResult<Started> {
         let process = Process::current();
         let work = self.take(process)?;
@@ -176,7 +177,7 @@ impl Request {
     }
 }
 
-/// A request that has been started.
+/// A request that has been started, and can be cancelled.
 #[pyclass(frozen, module = "z3950._z3950")]
 pub(crate) struct Started(Local<AbortHandle>);
 

@@ -1,4 +1,4 @@
-//! ZOOM's ResultSet: the records found by a search, which are read one by one or in ranges.
+//! ZOOM's ResultSet: the records found by a search, which can be read one by one or in ranges.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -19,19 +19,19 @@ use crate::request::Request;
 use crate::text::text_of_term;
 use crate::values::SearchSource;
 
-/// The number of records fetched at a time for a program that reads them one by one, in order.
+/// The number of records that are fetched at a time if a program reads records one by one, in order.
 const PAGE: u64 = 20;
 
-/// The state shared by the requests of a result set.
+/// The state that the requests of a result set share.
 pub(crate) struct Held {
     pub(crate) set: RwLock<z3950::ResultSet>,
     open: Arc<Open>,
-    /// The records that [`ResultSet::record`] fetched last. They are written only while the set is locked, so that they match its
-    /// order.
+    /// The records that [`ResultSet::record`] fetched most recently. They are replaced only while the set is locked, so
+    /// that they match the order of the set.
     page: Mutex<Vec<z3950::Record>>,
 }
 
-/// A result set.
+/// The result set of a search. The Python class `ResultSet` wraps it.
 #[pyclass(frozen, module = "z3950._z3950")]
 pub(crate) struct ResultSet {
     held: Local<Arc<Held>>,
@@ -60,7 +60,7 @@ impl ResultSet {
         }
     }
 
-    /// Returns the shared state of the set, if its connection is open.
+    /// Returns the shared state of the set. Fails if the connection is closed.
     pub(crate) fn shared(&self) -> PyResult<Arc<Held>> {
         let held = self.held.get()?;
         held.open.handle()?;
@@ -71,8 +71,8 @@ impl ResultSet {
 impl Held {
     /// Returns the record at a position; `None` if the server had estimated more records than there are.
     ///
-    /// A record that was fetched recently is not fetched again. If the record after these is requested, a page of records is
-    /// fetched with it.
+    /// A record that was fetched recently is not fetched again. If the next record after these is requested, a complete
+    /// page of records is fetched.
     async fn record(&self, position: u64) -> Result<Option<z3950::Record>, Failure> {
         let set = self.set.read().await;
         let count = {
@@ -129,13 +129,13 @@ impl ResultSet {
         self.found.sources.iter().map(SearchSource::from).collect()
     }
 
-    /// Remarks about the search.
+    /// The server's remarks about the search.
     #[getter]
     fn remarks(&self) -> Vec<String> {
         self.found.remarks.clone()
     }
 
-    /// Fetches the record at a position, 1-based. A loop over positions makes one request for each page.
+    /// Fetches the record at a 1-based position. A loop over positions makes one request for each page.
     fn record(&self, position: u64) -> PyResult<Request> {
         let held = self.shared()?;
         Ok(Request::new(async move {
@@ -143,7 +143,8 @@ impl ResultSet {
         }))
     }
 
-    /// Fetches the records from a position on, 1-based. In place of a record there may be an exception.
+    /// Fetches `count` records, beginning at the 1-based position `first`. The result may contain an exception in place
+    /// of a record.
     fn range(&self, first: u64, count: u64) -> PyResult<Request> {
         let held = self.shared()?;
         Ok(Request::new(async move {
@@ -169,7 +170,7 @@ impl ResultSet {
     }
 }
 
-/// Records, or exceptions in their places.
+/// Records, or errors in their place.
 struct Slots(Vec<Result<z3950::Record, Failure>>);
 
 impl<'py> IntoPyObject<'py> for Slots {

@@ -1,4 +1,4 @@
-//! A server that runs inside the process of a test.
+//! A test server that runs inside the process of a test.
 
 use std::io;
 use std::mem;
@@ -28,11 +28,11 @@ pub(crate) struct Server(Local<Mutex<State>>);
 
 enum State {
     Running(Box<TestServer>),
-    /// The server has stopped; these are the messages sent and received before.
+    /// The server has stopped. The value contains the messages that it sent and received.
     Stopped(Vec<TranscriptEntry>),
 }
 
-/// A record for a test: in any form of MARC, or as a number and a title.
+/// A record for a test, given in any form of MARC, or as a number and a title.
 #[derive(FromPyObject)]
 enum Given {
     Octets(Vec<u8>),
@@ -138,22 +138,22 @@ impl Server {
         ))))))
     }
 
-    /// The address of the server, `127.0.0.1:PORT`.
+    /// The address of the server, in the form `127.0.0.1:PORT`.
     #[getter]
     fn address(&self, py: Python<'_>) -> PyResult<String> {
         self.view(py, |server| server.addr().to_string())
     }
 
-    /// The address of the server for TLS.
+    /// The address of the server for TLS, in the form `127.0.0.1:PORT`.
     ///
     /// # Errors
-    /// The server has no certificate.
+    /// Fails if the server has no certificate.
     #[getter]
     fn tls_address(&self, py: Python<'_>) -> PyResult<String> {
         self.view(py, |server| server.addr_tls().to_string())
     }
 
-    /// Returns the APDUs of all sessions so far, as the lines of a recording.
+    /// Returns the APDUs of all sessions so far, in the format of a recording's lines.
     #[getter]
     fn apdus<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let said = self.look(py, |state| {
@@ -175,11 +175,11 @@ impl Server {
         })
     }
 
-    /// Stops the server, and returns the rules that have not struck any request. In a child process, there is no
-    /// server to stop.
+    /// Stops the server, and returns the rules that have not applied to any request. In a child process, this does
+    /// nothing, because the server is not running there.
     ///
     /// # Errors
-    /// One of the sessions panicked, or the recording could not be written.
+    /// Fails if one of the sessions panicked, or if the recording could not be written.
     fn stop(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let Some(slot) = self.0.here() else {
             return Ok(Vec::new());
@@ -196,7 +196,7 @@ impl Server {
 }
 
 impl Server {
-    /// Runs `look` without the GIL, and returns its result.
+    /// Runs `look` on the state of the server without the GIL, and returns its result.
     fn look<T: Send>(
         &self,
         py: Python<'_>,
@@ -209,7 +209,7 @@ impl Server {
         })
     }
 
-    /// Like [`look`](Self::look), but only while the server is running.
+    /// Runs `look` on the running server without the GIL, and returns its result. Fails if the server has stopped.
     fn view<T: Send>(
         &self,
         py: Python<'_>,
@@ -223,10 +223,10 @@ impl Server {
 }
 
 impl State {
-    /// Stops the server, and returns the first panic of a session and the rules that have not struck any request.
+    /// Stops the server, and returns the first panic of a session, and the rules that have not applied to any request.
     ///
     /// # Errors
-    /// The recording could not be written.
+    /// Fails if the recording could not be written.
     fn stop(&mut self) -> PyResult<(Option<String>, Vec<String>)> {
         let Self::Running(server) = mem::replace(self, Self::Stopped(Vec::new())) else {
             return Ok((None, Vec::new()));
@@ -239,8 +239,9 @@ impl State {
 }
 
 impl Drop for Server {
-    /// If a session panicked or a rule never struck, a test that stops the server gets an error, but a test that only drops it
-    /// does not. If a recording fails, this is reported in the way in which Python reports exceptions of finalizers.
+    /// Stops the server without reporting panics of sessions and rules that never applied; a test that wants these
+    /// errors must stop the server explicitly. If the recording fails, this is reported like an exception in a Python
+    /// finalizer.
     fn drop(&mut self) {
         if let Some(slot) = self.0.here() {
             let mut state = slot.lock().unwrap_or_else(PoisonError::into_inner);

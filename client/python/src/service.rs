@@ -1,4 +1,4 @@
-//! A server for a backend in Python, which runs in its own thread until it is stopped.
+//! A server for a backend in Python. It runs in its own thread until it is stopped.
 
 use std::io;
 use std::net::SocketAddr;
@@ -19,7 +19,7 @@ use crate::pem::ListenerPem;
 use crate::process::Local;
 use crate::request::SIGNAL_TICK;
 
-/// A server that listens until it is stopped.
+/// A running server for a backend.
 #[pyclass(frozen, module = "z3950._z3950")]
 pub(crate) struct Service {
     running: Local<Mutex<Option<Running>>>,
@@ -28,7 +28,7 @@ pub(crate) struct Service {
 
 struct Running {
     stop: oneshot::Sender<()>,
-    /// Nothing is sent; the channel closes when the server ends.
+    /// A channel that never carries a message. It closes when the server has ended.
     ended: Receiver<()>,
     thread: JoinHandle<()>,
 }
@@ -60,13 +60,13 @@ impl Service {
         })
     }
 
-    /// The address on which the server listens, `HOST:PORT`.
+    /// The address on which the server listens, in the form `HOST:PORT`.
     #[getter]
     fn address(&self) -> String {
         self.address.to_string()
     }
 
-    /// Waits a short time for the server to end. Returns whether it has.
+    /// Waits a short time for the server to end, and returns whether it has ended.
     fn wait(&self, py: Python<'_>) -> PyResult<bool> {
         let running = self.running.get()?;
         Ok(detached(py, || {
@@ -76,7 +76,7 @@ impl Service {
         }))
     }
 
-    /// Stops the server. Calls to the backend that are in progress continue, but are not awaited.
+    /// Stops the server. Calls to the backend that are in progress continue, but this method does not wait for them.
     fn stop(&self, py: Python<'_>) -> PyResult<()> {
         let Some(running) = self.running.here() else {
             return Ok(());
@@ -95,7 +95,7 @@ impl Service {
     }
 }
 
-/// Starts a server on an address of a host; with TLS if there are settings for it.
+/// Starts a server on an address of this host, with TLS if `tls` is given. Returns the address and the running server.
 fn start(
     target: Target,
     host: String,

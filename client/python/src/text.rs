@@ -1,4 +1,4 @@
-//! Text arguments of a program, tags among them, and terms as text.
+//! Text arguments of a program, including tags, and terms as text.
 
 use std::borrow::Cow;
 use std::ops::Deref;
@@ -13,7 +13,7 @@ use z3950::marc::select::TagPattern;
 
 use crate::error::quoted;
 
-/// An argument that is text. For another type, the exception names the type, as Python does.
+/// A text argument. If the argument has another type, the exception names that type, as Python's own exceptions do.
 pub(crate) struct Text<'a>(Cow<'a, str>);
 
 impl<'a> FromPyObject<'a, '_> for Text<'a> {
@@ -42,7 +42,7 @@ impl Deref for Text<'_> {
     }
 }
 
-/// Returns the text of a string; for another value, an exception whose message begins with the expected type.
+/// Returns the text of a Python string. For any other value, returns an exception whose message begins with `expected`.
 pub(crate) fn text_of<'a>(value: &'a Bound<'_, PyAny>, expected: &str) -> PyResult<Cow<'a, str>> {
     match value.cast::<PyString>() {
         Ok(text) => text.to_cow(),
@@ -53,13 +53,14 @@ pub(crate) fn text_of<'a>(value: &'a Bound<'_, PyAny>, expected: &str) -> PyResu
     }
 }
 
-/// The tags by which the leader is known elsewhere.
+/// The tags that other programs use for the leader.
 const LEADER: [&[u8]; 2] = [b"LDR", b"000"];
 
-/// Reads a tag.
+/// Parses a tag.
 ///
 /// # Errors
-/// A `TypeError` for what is no text, and a `ValueError` for other text than three letters and digits, and for the names of the leader.
+/// A `TypeError` for a value that is not text. A `ValueError` for text other than three letters and digits, and for the
+/// tags in [`LEADER`].
 pub(crate) fn tag_of(tag: &Bound<'_, PyAny>) -> PyResult<Tag> {
     let text = text_of(tag, "a tag is a str such as '245'")?;
     if LEADER.contains(&text.as_bytes()) {
@@ -76,18 +77,18 @@ pub(crate) fn tag_of(tag: &Bound<'_, PyAny>) -> PyResult<Tag> {
     })
 }
 
-/// Reads a tag to look for, in which an `X`, in either case, stands for any character.
+/// Parses a pattern for tags, in which an `X` or `x` matches any character.
 ///
 /// # Errors
-/// Those of [`tag_of`].
+/// The errors of [`tag_of`].
 pub(crate) fn pattern_of(tag: &Bound<'_, PyAny>) -> PyResult<TagPattern> {
     Ok(tag_of(tag)?.into())
 }
 
-/// Reads tags to look for.
+/// Parses patterns for tags.
 ///
 /// # Errors
-/// Those of [`tag_of`].
+/// The errors of [`tag_of`].
 pub(crate) fn patterns_of(tags: &[Bound<'_, PyAny>]) -> PyResult<Vec<TagPattern>> {
     tags.iter().map(pattern_of).collect()
 }

@@ -53,13 +53,13 @@ impl Url {
         self.0.scheme()
     }
 
-    /// The host, if there is one.
+    /// The host; `None` if the URL has none.
     #[getter]
     fn host(&self) -> Option<String> {
         self.0.host().map(ToString::to_string)
     }
 
-    /// The port to connect to; by default the port of the scheme.
+    /// The port to connect to. The default is the port of the scheme.
     #[getter]
     fn port(&self) -> Option<u16> {
         self.0.port()
@@ -72,7 +72,7 @@ impl Url {
         url.map_or_else(Vec::new, |url| url.databases().iter().map(text).collect())
     }
 
-    /// The docid of a Z39.50 URL: bytes that need not be text.
+    /// The docid of a Z39.50 URL, as bytes that need not be text.
     #[getter]
     fn docid(&self) -> Option<&[u8]> {
         Some(self.z3950()?.docid()?.as_bytes())
@@ -93,13 +93,13 @@ impl Url {
         })
     }
 
-    /// The fragment, which is never sent.
+    /// The decoded fragment, which is never sent to a server.
     #[getter]
     fn fragment(&self) -> Option<String> {
         self.0.fragment().map(text)
     }
 
-    /// Cautions to consider before following the URL, in words.
+    /// Descriptions of the risks of following the URL.
     #[getter]
     fn cautions(&self) -> Vec<String> {
         self.0.cautions().iter().map(ToString::to_string).collect()
@@ -113,25 +113,25 @@ impl Url {
         format!("<Url {}>", self.0.canonical())
     }
 
-    /// A password in the URL is part of the state.
+    /// Returns the state for `pickle`, which contains the password of the URL, if there is one.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
         reduced::<Self>(py, &self.0.to_string_with_secrets())
     }
 }
 
-/// A URL found in text, in the form to be requested, with its position.
+/// A URL found in text, with its position.
 #[pyclass(frozen, get_all, eq, hash, module = "z3950.url")]
 #[derive(Deserialize, Hash, PartialEq, Serialize)]
 pub(crate) struct FoundUrl {
-    /// The URL, in the form in which it is to be followed.
+    /// The URL, in the form in which to follow it.
     url: String,
-    /// The index of its first character in the text.
+    /// The index of the URL's first character in the text.
     start: usize,
-    /// The index of the character after it.
+    /// The index of the character after the URL.
     end: usize,
-    /// Whether it stood there without `<URL:` and `>`.
+    /// Whether the URL was not enclosed in `<URL:` and `>`, so that its start and end are guesses.
     is_guess: bool,
-    /// Other URLs that may be meant, if the text can be read in several ways.
+    /// Other readings of the text, if it can be read as several URLs.
     alternates: Vec<String>,
 }
 

@@ -1,4 +1,5 @@
-//! Data from a server as values with names: terms, targets, copies, sources and descriptions.
+//! Data about servers and from servers, as Python classes with attributes: terms, targets, copies, sources and
+//! descriptions.
 
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -9,15 +10,15 @@ use z3950::sru::SruDescription;
 
 use crate::pickled::{OwnState, Reduced, reduced};
 
-/// A term of an index: the term to search for, the term to display, and the number of records with it, if the server reports it.
+/// A term of an index, with the number of records that contain it.
 #[pyclass(frozen, get_all, eq, hash, module = "z3950")]
 #[derive(Deserialize, Hash, PartialEq, Serialize)]
 pub(crate) struct ScanTerm {
-    /// The term to search for.
+    /// The term in the form for searching.
     pub(crate) term: String,
-    /// The term to show to people.
+    /// The term in the form for display.
     pub(crate) display: String,
-    /// The number of records with it; `None` if the server does not say.
+    /// The number of records that contain the term; `None` if the server does not report it.
     pub(crate) count: Option<u64>,
 }
 
@@ -46,17 +47,17 @@ impl ScanTerm {
 #[pyclass(frozen, get_all, eq, hash, module = "z3950")]
 #[derive(Deserialize, Hash, PartialEq, Serialize)]
 pub(crate) struct Target {
-    /// The name, for `connect`.
+    /// The name, which `connect` accepts.
     pub(crate) name: String,
     /// The title of the catalogue.
     pub(crate) title: Option<String>,
     /// The address of the server.
     pub(crate) address: String,
-    /// The databases that are searched.
+    /// The databases that are searched by default.
     pub(crate) databases: Vec<String>,
     /// A note for users.
     pub(crate) note: Option<String>,
-    /// Whether it is built in, and not from `targets.toml`.
+    /// Whether the target is built in, and not from `targets.toml`.
     pub(crate) is_built_in: bool,
 }
 
@@ -78,11 +79,11 @@ impl Target {
     }
 }
 
-/// The result of an update or an order. The status is `done` or `accepted`; a failure is raised as a `Diagnostic`.
+/// The result of an update or an order. The status is `done` or `accepted`; a failure raises a `Diagnostic`.
 #[pyclass(frozen, get_all, eq, hash, module = "z3950")]
 #[derive(Deserialize, Hash, PartialEq, Serialize)]
 pub(crate) struct TaskResult {
-    /// `done` or `accepted`.
+    /// The status: `done` or `accepted`.
     pub(crate) status: String,
 }
 
@@ -110,7 +111,7 @@ impl TaskResult {
     }
 }
 
-/// A copy that a library holds. Fields that the record does not give are `None`.
+/// A copy that a library holds. Attributes that the record does not contain are `None`.
 #[pyclass(frozen, get_all, eq, hash, module = "z3950")]
 #[derive(Deserialize, Hash, PartialEq, Serialize)]
 pub(crate) struct Holding {
@@ -188,15 +189,15 @@ impl Holding {
     }
 }
 
-/// A source of the records of a search, such as one of the catalogues to which the server passed it on.
+/// A source of the records of a search, such as one of the catalogues to which the server forwarded the search.
 #[pyclass(frozen, get_all, eq, hash, module = "z3950")]
 #[derive(Deserialize, Hash, PartialEq, Serialize)]
 pub(crate) struct SearchSource {
     /// The name of the source, which is the `database` of its records.
     name: String,
-    /// The number of records found there; `None` if it is unknown.
+    /// The number of records that the source found; `None` if it is unknown.
     hits: Option<u64>,
-    /// Why the source did not answer; `None` if it did.
+    /// The reason why the source did not answer; `None` if it did.
     error: Option<String>,
 }
 
@@ -228,7 +229,7 @@ impl SearchSource {
     }
 }
 
-/// A database as its SRU server describes it. Parts that the server leaves out are empty or `None`.
+/// A database, as described by its SRU server. Parts that the server leaves out are empty or `None`.
 #[pyclass(frozen, get_all, eq, hash, module = "z3950")]
 #[derive(Deserialize, Hash, PartialEq, Serialize)]
 pub(crate) struct Description {
@@ -242,15 +243,15 @@ pub(crate) struct Description {
     port: Option<u16>,
     /// The name of the database: the path of its URL.
     database: String,
-    /// The highest version of SRU.
+    /// The highest version of SRU that the server supports.
     version: String,
-    /// The number of records.
+    /// The number of records in the database.
     records: Option<u64>,
     /// The indexes for `Query.cql`, such as `dc.title`.
     indexes: Vec<String>,
     /// The schemas of records, such as `marcxml`.
     schemas: Vec<String>,
-    /// The description as the server sent it.
+    /// The description in XML, as sent by the server.
     xml: String,
 }
 
@@ -280,7 +281,7 @@ impl From<SruDescription> for Description {
     }
 }
 
-/// Returns the names of an index in CQL.
+/// Returns the CQL names of an index.
 fn names_of(index: &ZeeRexIndex) -> Vec<String> {
     let names = index.maps.iter().filter_map(|map| match map {
         ZeeRexMap::Name { set, name } if set.is_empty() => Some(name.clone()),

@@ -1,4 +1,4 @@
-//! The ways in which servers are reached.
+//! How servers are reached: certificates, proxy and other settings of connections.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -6,7 +6,7 @@ use z3950::transport::{ClientCertificate, NoProxy, Proxy, Routes, TlsOptions};
 
 use crate::pem::{Pem, unusable};
 
-/// The way in which servers are reached. Connections that use the same way share their sessions.
+/// How servers are reached. Connections with equal values share their sessions.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Way {
     pub(crate) ca_file: Option<Pem>,
@@ -25,7 +25,7 @@ impl Way {
     /// Returns the routes to servers, after reading the certificates.
     ///
     /// # Errors
-    /// A file cannot be read or does not contain PEM, or the proxy is malformed.
+    /// Fails if a file cannot be read or does not contain PEM, or if the proxy is malformed.
     pub(crate) fn routes(&self, py: Python<'_>) -> PyResult<Routes> {
         let routes = match self.proxy.as_deref() {
             Some("none") => Routes::default(),
@@ -51,7 +51,7 @@ impl Way {
         Ok(routes)
     }
 
-    /// Returns the name of an option that requires TLS, if one is given.
+    /// Returns the name of an option that requires TLS; `None` if none is given.
     pub(crate) fn for_tls(&self) -> Option<&'static str> {
         let given = [
             ("ca_file", self.ca_file.is_some()),

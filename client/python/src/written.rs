@@ -1,4 +1,4 @@
-//! The forms in which records are written.
+//! The formats in which records are written.
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -8,7 +8,7 @@ use z3950::marc::{Form, MarcRecord};
 
 use crate::error::{Error, unknown};
 
-/// A form in which records are written.
+/// A format in which records are written.
 pub(crate) enum Written {
     Form(Form),
     /// MODS, with all records in one collection.
@@ -20,7 +20,7 @@ const MODS_BEGIN: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<modsColle
 const MODS_END: &str = "</modsCollection>\n";
 
 impl Written {
-    /// Returns the form with a name.
+    /// Returns the format with this name.
     pub(crate) fn by_name(name: &str, columns: Option<&str>) -> PyResult<Self> {
         let table = match name {
             "csv" => TableForm::Csv,
@@ -43,7 +43,7 @@ impl Written {
         Ok(Self::Table(Table::new(table, &columns.unwrap_or_default())))
     }
 
-    /// Returns whether there are columns with data about copies.
+    /// Returns whether one of the columns contains data about copies.
     pub(crate) fn has_copies(&self) -> bool {
         matches!(self, Self::Table(table) if table.has_copies())
     }

@@ -46,7 +46,7 @@ impl Connection {
         Self::new(self.connection.within(limit), &self.runtime)
     }
 
-    /// Searches. The records stay at the server until they are read.
+    /// Searches the databases of the target. The records stay at the server until they are read.
     ///
     /// # Errors
     /// The errors of [`Connection::search`](crate::Connection::search).
@@ -54,7 +54,7 @@ impl Connection {
         self.search_first(query, 0)
     }
 
-    /// Searches, and asks the server to include the first `count` records in its answer.
+    /// Searches, and asks the server to include the first `count` records in the search response.
     ///
     /// # Errors
     /// The errors of [`search`](Self::search).
@@ -65,7 +65,7 @@ impl Connection {
         Ok(ResultSet::new(hits, &self.runtime))
     }
 
-    /// Lists twenty terms of an index, beginning with the term of the query.
+    /// Lists twenty terms of an index, beginning with the query's term.
     ///
     /// # Errors
     /// The errors of [`Connection::scan`](crate::Connection::scan).
@@ -73,7 +73,7 @@ impl Connection {
         self.runtime.run(self.connection.scan(query))
     }
 
-    /// Lists terms of an index, with options.
+    /// Lists terms of an index, with options for their number and position.
     ///
     /// # Errors
     /// The errors of [`scan`](Self::scan).
@@ -85,7 +85,7 @@ impl Connection {
         self.runtime.run(self.connection.scan_with(query, options))
     }
 
-    /// Looks up an identifier; `None` if nothing is found.
+    /// Looks up an identifier. Returns `None` if no record is found.
     ///
     /// # Errors
     /// The errors of [`Connection::lookup`](crate::Connection::lookup).
@@ -93,7 +93,7 @@ impl Connection {
         self.runtime.run(self.connection.lookup(identifier))
     }
 
-    /// Retrieves the record with a docid.
+    /// Retrieves the record with this docid.
     ///
     /// # Errors
     /// The errors of [`Connection::get`](crate::Connection::get).
@@ -113,7 +113,7 @@ impl Connection {
         self.runtime.run(self.connection.update(action, records))
     }
 
-    /// Places an order for the record at a 1-based position in a result set of this connection.
+    /// Orders the record at a 1-based position in a result set of this connection.
     ///
     /// # Errors
     /// The errors of [`Connection::order`](crate::Connection::order).

@@ -23,8 +23,8 @@ pub struct ResultSet {
 /// An iterator over the records of a result set, fetched in chunks as needed. It owns the result set, so that a function
 /// can return it.
 ///
-/// After a diagnostic in place of a record, which is an error, the next record can be read. Any other error is the last
-/// item.
+/// A diagnostic in place of a record is returned as an error, after which the next record can be read. Any other error
+/// is the last item.
 #[derive(Debug)]
 #[must_use = "records are fetched as they are read"]
 pub struct Records {
@@ -50,12 +50,12 @@ impl ResultSet {
         self.set.is_estimate()
     }
 
-    /// Returns the number of records that came with the search response.
+    /// Returns the number of records that the server included in the search response.
     pub fn piggybacked(&self) -> u64 {
         self.set.piggybacked()
     }
 
-    /// Returns the server's result, with facets, the hits of each term, and diagnostics.
+    /// Returns the search response: the facets, the hits of each term, and diagnostics.
     pub fn found(&self) -> &SearchResult {
         self.set.found()
     }
@@ -78,7 +78,7 @@ impl ResultSet {
         self.range(..)
     }
 
-    /// Returns the records at a range of 1-based positions, or up to the end of the set.
+    /// Returns the records in a range of 1-based positions. The iterator ends early if the set has fewer records.
     pub fn range(&self, positions: impl RangeBounds<u64>) -> Records {
         Records {
             records: self.set.range(positions),
@@ -86,7 +86,7 @@ impl ResultSet {
         }
     }
 
-    /// Sets the form in which further records will be requested.
+    /// Sets the form in which records are requested from now on.
     pub fn set_form(&mut self, form: &RecordForm) {
         self.set.set_form(form);
     }

@@ -1,4 +1,4 @@
-//! The thread that drives the sessions of a client; other threads block until it has an answer.
+//! The thread that drives the sessions of a client; callers in other threads block until their answer has arrived.
 
 use std::io;
 use std::pin::pin;
@@ -19,12 +19,12 @@ pub(super) struct Runtime(OnceLock<Result<Driver, Arc<io::Error>>>);
 #[derive(Debug)]
 struct Driver {
     handle: Handle,
-    /// Nothing is sent; the thread ends when this is dropped.
+    /// A channel that never carries a message. Dropping the sender ends the thread.
     _running: oneshot::Sender<()>,
 }
 
 impl Runtime {
-    /// Waits for the end of work, which may use the runtime.
+    /// Blocks until `work` has ended. `work` may use the runtime.
     ///
     /// # Errors
     /// [`Error::Unavailable`], if the thread cannot be started.
@@ -38,7 +38,7 @@ impl Runtime {
         Ok(wait(work))
     }
 
-    /// Waits for the end of work that may fail.
+    /// Blocks until `work`, which may fail, has ended.
     ///
     /// # Errors
     /// The error of the work, and those of [`wait`](Self::wait).
@@ -64,8 +64,9 @@ fn start() -> io::Result<Driver> {
     })
 }
 
-/// Polls work in this thread until it has ended. Unlike [`Handle::block_on`], it does not panic in asynchronous code.
-/// There, the work does not count towards the budget of the calling task, which could never yield.
+/// Polls `work` in the calling thread until it has ended. Unlike [`Handle::block_on`], it does not panic in
+/// asynchronous code. There, it disables tokio's cooperative budget for `work`, because the calling task, which is
+/// blocked, could never yield.
 fn wait<T>(work: impl Future<Output = T>) -> T {
     let mut work = pin!(unconstrained(work));
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
@@ -78,7 +79,7 @@ fn wait<T>(work: impl Future<Output = T>) -> T {
     }
 }
 
-/// Wakes the waiting thread.
+/// Wakes a thread that waits for a future.
 struct Unpark(Thread);
 
 impl Wake for Unpark {

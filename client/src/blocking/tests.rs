@@ -11,7 +11,7 @@ use crate::testing::*;
 use crate::transport::Routes;
 use crate::{ClientOptions, ConnectOptions, Credentials, Error, Query};
 
-/// Returns a client whose server follows a script after Init.
+/// Returns a client whose server accepts Init and then follows a script.
 fn client(turns: Vec<Turn>) -> Client {
     let script = [vec![accepted()], turns].concat();
     let routes = Routes::fixed(std::sync::Arc::new(Scripted::new([script])));
@@ -27,7 +27,7 @@ fn chunk(count: usize) -> Apdu {
     presented(PresentStatus::SUCCESS, Some(records)).into()
 }
 
-/// Returns the records of a search; nothing else keeps the connection open.
+/// Returns the records of a search. They hold the only handle to the connection.
 fn records_of(client: &Client) -> Result<Records, Error> {
     let hits = client
         .connect("lib.example/cat")?
@@ -64,7 +64,7 @@ fn audit_r_l13_one_connection_serves_several_threads() {
     cat.close().expect("was open");
 }
 
-/// Makes more requests than a tokio task may make without yielding.
+/// Tests a call that makes more requests than a tokio task may make without yielding.
 fn many_requests() {
     const MANY: usize = 300;
     let one_each = std::iter::repeat_with(|| one(marc())).take(MANY);

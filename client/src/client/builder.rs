@@ -1,4 +1,4 @@
-//! Builds a client from values that the calling program gives: credentials, profiles, certificates, limits, proxy.
+//! Builds a client from values that the program supplies: credentials, profiles, certificates, limits, proxy.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ pub struct ClientBuilder {
     options: ClientOptions,
     profiles: Profiles,
     routes: Routes,
-    /// The first value that could not be used.
+    /// The error for the first value that cannot be used.
     fault: Option<ProfileError>,
     #[cfg(feature = "tls")]
     has_tls: bool,
@@ -56,7 +56,7 @@ impl ClientBuilder {
         self
     }
 
-    /// Adds a profile. It is found by its name, which [`Client::connect`] takes, and by its address.
+    /// Adds a profile. A target selects it by its name, which [`Client::connect`] accepts, or by its address.
     pub fn profile(mut self, name: impl Into<String>, profile: Profile) -> Self {
         self.profiles = self.profiles.with_profile(name, profile);
         self
@@ -69,7 +69,7 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets the certificates to trust, and the client's own certificate. They are read by [`build`](Self::build).
+    /// Sets the trusted certificates, and the client's own certificate. [`build`](Self::build) reads them.
     #[cfg(feature = "tls")]
     pub fn tls(mut self, options: TlsOptions) -> Self {
         self.routes = self.routes.tls(options);
@@ -77,7 +77,7 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets the proxy, and the hosts to which connections are made without it. Without this, no proxy is used.
+    /// Sets the proxy, and the hosts that are reached without it. By default, no proxy is used.
     #[cfg(feature = "proxy")]
     pub fn proxy(mut self, proxy: Proxy, exempt: NoProxy) -> Self {
         self.routes = self.routes.proxy(proxy, exempt);
@@ -109,7 +109,7 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets all options, including timeouts and session limits, and replaces those set before.
+    /// Sets all options, including timeouts and session limits. They replace all options set before.
     pub fn options(mut self, options: ClientOptions) -> Self {
         self.options = options;
         self
@@ -141,7 +141,7 @@ impl std::fmt::Debug for ClientBuilder {
     }
 }
 
-/// The values for one connection that differ from those of its client; see [`Client::connect_with`].
+/// The values that apply to one connection instead of those of its client; see [`Client::connect_with`].
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ConnectOptions {
@@ -152,7 +152,7 @@ pub struct ConnectOptions {
 }
 
 impl ConnectOptions {
-    /// Creates options that use the client's values for everything.
+    /// Creates options that change nothing: all values are those of the client.
     pub fn new() -> Self {
         Self::default()
     }
@@ -164,7 +164,7 @@ impl ConnectOptions {
         self
     }
 
-    /// Sets the time limits.
+    /// Sets the time limits for the connection and its answers.
     #[must_use]
     pub fn with_timeouts(mut self, timeouts: Timeouts) -> Self {
         self.timeouts = Some(timeouts);

@@ -1,4 +1,5 @@
-//! Sessions with targets: from the pool, shared with other users, and outside the pool; and the demand for them.
+//! Sessions with targets: sessions of the pool, for exclusive or shared use; sessions outside the pool; and the demand
+//! for sessions.
 
 use std::sync::Arc;
 
@@ -15,9 +16,9 @@ use crate::target::{Endpoint, TargetError};
 use crate::transport::Connect;
 
 impl Client {
-    /// Lends a session with a target for exclusive use, within the limits of the target's profile. The credentials are
-    /// those of `init`, or those of the profile if it has none. If as many sessions are in use as the limits allow, the
-    /// method waits until a session is returned. Holding a lease while waiting for another one may deadlock.
+    /// Leases a session with a target for exclusive use, within the limits of the target's profile. The credentials are
+    /// those of `init`, or those of the profile if it has none. If the maximum number of sessions is in use, the method
+    /// waits until a session is returned. Holding a lease while waiting for another one may deadlock.
     ///
     /// # Errors
     /// [`Error::Credentials`], the errors of [`Client::connect`], and an error in phase Connect if the wait reaches its
@@ -26,9 +27,9 @@ impl Client {
         self.in_time(self.lend(target, init, Sharing::Alone)).await
     }
 
-    /// Lends a session with a target for shared use. As long as the limits of the target's profile allow another
-    /// session, the caller gets a session alone. After that, the caller shares a session in use, if its server performs
-    /// operations concurrently.
+    /// Leases a session with a target for shared use. If the limits of the target's profile allow another session, no
+    /// other user has the returned session. If they do not, the caller shares a session that is in use, provided that
+    /// its server performs operations concurrently.
     ///
     /// # Errors
     /// The errors of [`lease`](Self::lease).
@@ -93,7 +94,7 @@ impl Client {
         Err(Error::Target(Arc::new(error)))
     }
 
-    /// Opens a session outside the pool, through `proxy` if it is given. Only `options` apply, and not
+    /// Opens a session outside the pool, through `proxy` if it is given. Only `options` apply, not
     /// [`ClientOptions`](super::ClientOptions).
     ///
     /// # Errors
@@ -127,7 +128,7 @@ impl Client {
         join_all(sessions.iter().map(|session| self.close(session))).await;
     }
 
-    /// Closes a session, and waits for the server's Close if this is set in the options.
+    /// Closes a session. If the options say so, waits for the server's Close.
     pub async fn close(&self, session: &Session) {
         // An error means that the session has already ended.
         let _ = if self.options.awaits_close {
@@ -142,7 +143,7 @@ impl Client {
         SessionDemand(self.pool.server(endpoint))
     }
 
-    /// Returns how many sessions of the client are in use or idle, and how many users wait for one.
+    /// Returns how many of the client's sessions are in use or idle, and how many callers are waiting for a session.
     ///
     /// ```
     /// let client = z3950::Client::new();

@@ -1,4 +1,4 @@
-//! The state that a connection and its result sets share: the target, the lent session, and the names of result sets
+//! The state that a connection and its result sets share: the target, the leased session, and the names of result sets
 //! (Z39.50-2003 §3.2.2.1.4). At servers that support named result sets, each set has its own name. At other servers,
 //! all sets share the name `default`, and only one set can be used at a time.
 
@@ -28,11 +28,11 @@ pub(crate) struct Inner {
     pub(crate) target: Arc<Resolved>,
     pub(crate) names: Arc<Names>,
     pub(crate) reconnect: Arc<dyn Reconnect>,
-    /// The token that is cancelled when the connection is closed.
+    /// A token that is cancelled when the connection is closed.
     closing: CancellationToken,
     /// The limit for each call of this handle and its result sets.
     limit: Option<Duration>,
-    /// The lent session; `None` after the connection is closed.
+    /// The lease of the session; `None` after the connection is closed.
     lease: Arc<Mutex<Option<Lease>>>,
 }
 
@@ -54,7 +54,7 @@ impl Inner {
         }
     }
 
-    /// Returns the same state for calls with another limit.
+    /// Returns the same state with another limit for calls.
     pub(super) fn within(&self, limit: Duration) -> Self {
         Self {
             limit: Some(limit),
@@ -62,7 +62,7 @@ impl Inner {
         }
     }
 
-    /// Returns whether both belong to the same connection.
+    /// Returns whether both states belong to the same connection.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.lease, &other.lease)
     }
@@ -98,7 +98,7 @@ impl Inner {
         lease.run(repeat, request).await
     }
 
-    /// Runs work in the session or in a replacement of it, within the limit for a call.
+    /// Runs work in the connection's session or its replacement, within the limit for a call.
     ///
     /// # Errors
     /// The errors of the work; [`Error::Ended`] if the connection is closed before the work has ended; an error in phase
@@ -118,7 +118,7 @@ impl Inner {
         Some(self.lease.lock().await.as_ref()?.session())
     }
 
-    /// Ends the requests in progress, closes the session, and frees its place in the client's pool.
+    /// Cancels the requests in progress, closes the session, and frees its place in the client's pool.
     ///
     /// # Errors
     /// The errors of [`Session::close`].
@@ -131,7 +131,8 @@ impl Inner {
         }
     }
 
-    /// Returns the record at a position, in the character set of the profile, or the diagnostic in its place as an error.
+    /// Returns the record at a 1-based position, with the character set of the profile. If there is a diagnostic in its
+    /// place, returns it as an error.
     pub(crate) fn record(&self, record: ResultRecord, position: u64) -> Result<Record, Error> {
         let record = Record::of(record, Some(position))?;
         Ok(record.with_charset(self.target.profile.record_charset))
@@ -149,7 +150,7 @@ pub(crate) struct Names {
     /// Whether the server supports named result sets.
     is_named: bool,
     numbers: sync::Mutex<Numbers>,
-    /// The number of the set that is currently called `default`, for servers where this is the only name.
+    /// The number of the set that is currently called `default`, for servers on which this is the only name.
     holder: Arc<Mutex<Option<u64>>>,
 }
 
@@ -167,11 +168,11 @@ pub(crate) struct Name {
     number: u64,
 }
 
-/// The right to use a result set. While it exists, no other set with the same name is used.
+/// The exclusive right to use a result set. While it exists, no other result set with the same name is used.
 #[derive(Debug)]
 pub(crate) struct Turn {
     number: u64,
-    /// The lock of the shared name `default`; `None` for a set with its own name.
+    /// The lock for the shared name `default`; `None` for a set with its own name.
     holder: Option<OwnedMutexGuard<Option<u64>>>,
 }
 
@@ -218,7 +219,7 @@ impl Name {
         }
     }
 
-    /// Waits until no other result set with the same name is used.
+    /// Waits until no other result set with the same name is in use.
     pub(crate) async fn turn(&self) -> Turn {
         Turn {
             number: self.number,

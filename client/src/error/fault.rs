@@ -1,5 +1,5 @@
-//! Violations of Z39.50-2003 by a server. A violation ends the session, in version 3 with Close(protocolError). After
-//! the last four violations, however, the session continues.
+//! Violations of Z39.50-2003 by a server. A violation ends the session; in version 3, the client sends
+//! Close(protocolError). After the last four variants of [`ProtocolFault`], however, the session continues.
 
 use z3950_asn1::error::{DecodeError, EncodeError, FrameError};
 
@@ -34,16 +34,16 @@ pub enum ProtocolFault {
     /// Fragments do not form a record, because a fragment is missing or out of order.
     #[error("fragments that do not form a record")]
     Fragments,
-    /// The segments of an answer exceed this many octets.
+    /// The segments of an answer together exceed this many octets.
     #[error("segments of more than {0} octets in total")]
     Segments(usize),
-    /// The server sent more than this many requests during one of the client's requests.
+    /// The server sent more than this many requests of its own while the client waited for one answer.
     #[error("more than {0} requests from the server during one of ours")]
     Interruptions(usize),
-    /// A response over SRU is malformed.
+    /// An SRU response is malformed.
     #[error(transparent)]
     Sru(#[from] SruFault),
-    /// A result set was different after a reconnection.
+    /// The result set had a different number of records after a reconnection.
     #[error("the size of the result set has changed from {was} to {is} records")]
     #[non_exhaustive]
     ResultSetChanged {
@@ -61,7 +61,7 @@ pub enum ProtocolFault {
 }
 
 impl ProtocolFault {
-    /// Returns whether the fault is in an answer, after which the session has ended.
+    /// Returns whether the violation was in an answer, and therefore has ended the session.
     pub(crate) fn is_of_answer(&self) -> bool {
         !matches!(
             self,

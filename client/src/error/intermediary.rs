@@ -1,4 +1,4 @@
-//! The errors of what stands between client and server: proxies and gateways.
+//! The errors of intermediaries between client and server: proxies and gateways.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ pub struct ProxyRefusal {
 }
 
 impl ProxyRefusal {
-    /// Creates the refusal of an HTTP proxy that answered with a status (RFC 9110 §15).
+    /// Creates the refusal of an HTTP proxy that answered with this status (RFC 9110 §15).
     #[cfg(any(feature = "proxy", test))]
     pub(crate) fn of_status(
         proxy: &impl fmt::Display,
@@ -38,7 +38,8 @@ impl ProxyRefusal {
         }
     }
 
-    /// Returns the HTTP status of the answer, such as 407 from a proxy that wants credentials; `None` from a SOCKS proxy.
+    /// Returns the HTTP status with which the proxy answered, such as 407 if it requires credentials; `None` for a
+    /// SOCKS proxy.
     pub fn status(&self) -> Option<u16> {
         self.status
     }
@@ -57,7 +58,7 @@ pub enum GatewayError {
     /// The gateway does not accept the URL (400).
     #[error("the gateway does not accept the URL: {0}")]
     Url(String),
-    /// The gateway does not retrieve URLs of this server, or not for this client (401, 403).
+    /// The gateway does not retrieve URLs of this server, or does not serve this client (401, 403).
     #[error("the gateway does not allow this: {0}")]
     Forbidden(String),
     /// The gateway cannot return the record in the requested form (406).

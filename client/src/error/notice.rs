@@ -1,5 +1,5 @@
-//! The notices of a plan: refusals, cautions that a person should confirm, and warnings about deviations from the URL
-//! (RFC 2056 §4, §6; RFC 1738 §6).
+//! The notices of a plan: errors that prevent any request, cautions that a person should confirm, and warnings about
+//! deviations from the URL (RFC 2056 §4, §6; RFC 1738 §6).
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub enum PlanError {
     /// The URL names these record syntaxes, but none of them is supported.
     #[error("no record syntax can be asked for: {}", Unsupported(.0))]
     NoSupportedRecordSyntax(Vec<Octets>),
-    /// A hint in the URL cannot be followed, although this is required.
+    /// A hint in the URL cannot be followed, although the options require it.
     #[error("the hint {hint} cannot be followed: {}", Unsupported(.values))]
     #[non_exhaustive]
     HintUnsatisfiable {
@@ -56,7 +56,7 @@ impl PlanError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Caution {
-    /// The port belongs to another protocol, which the URL might abuse (RFC 1738 §6, RFC 2056 §6).
+    /// The port belongs to another protocol, which a malicious URL might attack (RFC 1738 §6, RFC 2056 §6).
     ReservedPort(u16),
     /// The URL contains a user name or password.
     Credentials {
@@ -92,7 +92,7 @@ impl fmt::Display for Caution {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Warning {
-    /// A warning issued by the parser.
+    /// A warning that the URL parser issued.
     Url(url::Caution),
     /// A hint in the URL is ignored, because it cannot be followed.
     HintIgnored {
@@ -101,7 +101,7 @@ pub enum Warning {
         /// The values of the hint.
         values: Vec<Octets>,
     },
-    /// No record syntax is requested, because none of these in the URL is supported.
+    /// No record syntax is requested, because the client supports none of these syntaxes of the URL.
     RecordSyntaxOmitted(Vec<Octets>),
 }
 

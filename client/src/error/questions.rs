@@ -6,7 +6,7 @@ use z3950_asn1::bib1::diagnostics::Condition;
 use super::{Cause, Diagnostics, Error, GatewayError, Phase, ProtocolFault};
 use crate::target::profile::CredentialsError;
 
-/// Conditions that may be temporary.
+/// The Bib-1 conditions that may be temporary.
 const TEMPORARY: [Condition; 4] = [
     Condition::DATABASE_UNAVAILABLE,
     Condition::TEMPORARY_SYSTEM_ERROR,
@@ -25,9 +25,9 @@ impl Error {
         }
     }
 
-    /// Returns whether a wait has reached its limit: a timeout of [`Timeouts`](crate::Timeouts), including the limit
-    /// for the wait for a session, or a deadline. Returns false if the request was not sent because an earlier request
-    /// had timed out.
+    /// Returns whether a time limit was reached: a timeout in [`Timeouts`](crate::Timeouts), including the one for the
+    /// wait for a session, or a deadline. Returns false if the request was not sent because an earlier request had
+    /// timed out.
     pub fn is_timeout(&self) -> bool {
         match self {
             Self::Unavailable { cause, .. } => matches!(
@@ -118,7 +118,7 @@ impl Error {
         }
     }
 
-    /// Returns whether the server does not offer the service, so that nothing was sent.
+    /// Returns whether the server does not offer the requested service. The client then sends nothing.
     pub fn is_not_offered(&self) -> bool {
         matches!(
             self,
@@ -131,7 +131,7 @@ impl Error {
 }
 
 impl Diagnostics {
-    /// Returns whether one of the diagnostics says that the server may perform the same request later.
+    /// Returns whether a diagnostic indicates that the server may be able to perform the same request later.
     pub(super) fn is_temporary(&self) -> bool {
         let mut temporary = TEMPORARY.into_iter();
         temporary.any(|condition| self.has(condition.0))

@@ -1,10 +1,10 @@
-//! Writes an error and its causes for people.
+//! Formats an error and its causes for people.
 
 use std::error::Error as StdError;
 use std::fmt;
 
-/// Returns an error and its causes on one line. A cause that repeats the words before it replaces them: `connection
-/// refused (os error 111)` instead of `connection refused: connection refused (os error 111)`.
+/// Returns an error and its causes on one line. A cause that begins with the message before it replaces that message:
+/// `connection refused (os error 111)` instead of `connection refused: connection refused (os error 111)`.
 pub fn chain(error: &dyn StdError) -> String {
     let mut parts = vec![error.to_string()];
     let mut cause = error.source();
@@ -20,10 +20,10 @@ pub fn chain(error: &dyn StdError) -> String {
     parts.join(": ")
 }
 
-/// An error as the result of `main`, which is printed with its causes: `Error: cannot connect: connection refused (os
-/// error 111)`.
+/// An error type for the result of `main`, which prints the error with its causes: `Error: cannot connect: connection
+/// refused (os error 111)`.
 ///
-/// Any error is converted by `?`.
+/// The operator `?` converts any error to it.
 ///
 /// ```no_run
 /// #[tokio::main]

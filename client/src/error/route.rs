@@ -15,7 +15,7 @@ pub enum RouteError {
     #[cfg(feature = "tls")]
     #[error(transparent)]
     Tls(#[from] TlsError),
-    /// The proxy, which a `connect:` target or the environment names, is malformed.
+    /// The proxy, named by a `connect:` target or the environment, is malformed.
     #[cfg(feature = "proxy")]
     #[error(transparent)]
     Proxy(#[from] ProxyError),
@@ -39,11 +39,11 @@ pub struct ProxyError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TlsError {
-    /// A file cannot be read.
+    /// A file with certificates or a key cannot be read.
     #[error("cannot use {pem}")]
     #[non_exhaustive]
     Read {
-        /// The file.
+        /// The file that cannot be read.
         pem: PemPlace,
         /// The error of the file system.
         source: std::io::Error,
@@ -65,9 +65,9 @@ pub enum TlsError {
     Damaged {
         /// The location of the PEM.
         pem: PemPlace,
-        /// The line in which the damaged section begins, from 1.
+        /// The line in which the damaged section begins, 1-based.
         line: usize,
-        /// The fault of the section, in words that can end a sentence.
+        /// What is wrong with the section, as a phrase that can end a sentence.
         fault: &'static str,
     },
     /// The private key does not belong to the certificate.
@@ -87,12 +87,12 @@ pub enum TlsError {
     Certificate {
         /// The location of the certificate.
         pem: PemPlace,
-        /// The number of the certificate in the PEM, from 1.
+        /// The number of the certificate in the PEM, 1-based.
         number: usize,
-        /// The fault.
+        /// The reason why the certificate cannot be used.
         source: Box<dyn StdError + Send + Sync>,
     },
-    /// Neither the system nor the options have trusted certificates.
+    /// Neither the system nor the options contain trusted certificates.
     #[error("this system has no trusted CA certificates; name a file of them")]
     NoRoots,
     /// TLS cannot be set up.
@@ -100,14 +100,14 @@ pub enum TlsError {
     Setup(#[source] Box<dyn StdError + Send + Sync>),
 }
 
-/// The location at which PEM was given, for messages.
+/// The place where PEM was given, for messages.
 #[cfg(feature = "tls")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PemPlace {
     /// In the file at this path.
     File(PathBuf),
-    /// In memory, described as in `the trusted certificates`.
+    /// In memory, with this description, such as `the trusted certificates`.
     Memory(&'static str),
 }
 

@@ -1,4 +1,4 @@
-//! The error for sources of a database that failed while the other sources found nothing.
+//! The error for a search that found nothing, while some sources of the database failed.
 
 use std::fmt;
 
@@ -26,7 +26,7 @@ impl FailedSources {
         &self.diagnostics
     }
 
-    /// Returns whether at least one source is temporarily unavailable. If not, all failed sources have refused the
+    /// Returns whether at least one source is temporarily unavailable. Otherwise, all failed sources have refused the
     /// search.
     pub(crate) fn is_unavailable(&self) -> bool {
         self.diagnostics.is_temporary()
@@ -35,7 +35,7 @@ impl FailedSources {
 
 impl Error {
     /// Returns the error for a search that found nothing: [`Error::Incomplete`] if sources have failed, and
-    /// [`Error::NoMatch`] if not.
+    /// [`Error::NoMatch`] otherwise.
     pub fn of_nothing(sources: &SearchSources) -> Self {
         if !sources.has_failed() {
             return Self::NoMatch;

@@ -8,16 +8,16 @@ use super::detail::Detail;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SruFault {
-    /// The HTTP status is that of an error, and the body is not an SRU response (RFC 9110 §15).
+    /// The HTTP status is an error, and the body is not an SRU response (RFC 9110 §15).
     #[error("HTTP status {status}{}", titled(title))]
     #[non_exhaustive]
     Status {
         /// The status code with its usual reason phrase.
         status: String,
-        /// The title of the page in the body. The text may be empty.
+        /// The title of the HTML page in the body; it may be empty.
         title: String,
     },
-    /// The response is not XML, or not from SRU.
+    /// The response is not XML, or is not an SRU response.
     #[error(transparent)]
     Response(#[from] ResponseError),
     /// The response exceeds this many octets.
@@ -38,10 +38,10 @@ pub enum SruFault {
     /// The response is not HTTP, or cannot be read.
     #[error("not an HTTP response: {0}")]
     Http(Detail),
-    /// The response to an explain request contains no description.
+    /// The response to an explain request contains no description of the server.
     #[error("the server has no description of the database")]
     Undescribed,
-    /// The response belongs to another operation.
+    /// The response is for another SRU operation.
     #[error("an answer to an operation other than {0}")]
     Operation(&'static str),
     /// The server counted records, but did not send them.
@@ -75,7 +75,7 @@ pub enum SruFault {
         /// The position that the server states for the first record in the response.
         sent: u64,
     },
-    /// The requested records cannot be reached, because earlier responses do not extend to them.
+    /// The requested records cannot be reached, because the responses do not advance past record `end`.
     #[error("the server counts {hits} records, but its answers do not advance after record {end}")]
     #[non_exhaustive]
     Stalled {

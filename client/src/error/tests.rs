@@ -77,7 +77,7 @@ fn messages_are_plain_and_each_level_adds_its_own() {
     }
 }
 
-/// The answers of an error's methods, for a program that reacts to it.
+/// What the methods of an error return to a program that decides how to react.
 #[derive(Debug, Default, PartialEq)]
 struct Answers {
     timeout: bool,
@@ -88,8 +88,7 @@ struct Answers {
     causes: usize,
 }
 
-/// Returns the answers for a list of words such as `timeout`, and for the numbers of diagnostics (`d1`) and causes
-/// (`c1`).
+/// Parses the expected answers: words such as `timeout`, and the numbers of diagnostics (`d1`) and causes (`c1`).
 fn answers(words: &str) -> Answers {
     let number = |kind: char| {
         let mut words = words.split(' ').filter_map(|word| word.strip_prefix(kind));
@@ -114,7 +113,7 @@ fn diagnostic(condition: i64) -> Diagnostics {
     DiagRec::DefaultFormat(DefaultDiagFormat::bib1(condition, "x")).into()
 }
 
-/// Returns an error of each variant and of each cause, with the answers to its questions.
+/// Returns an error of each variant and of each cause, with the outcome and the answers expected from its methods.
 fn every_kind() -> Vec<(Error, OutcomeName, &'static str)> {
     use OutcomeName::{
         AccessRefused, Ambiguous, Closed, NoCredentials, NoMatch, NotGranted, NotSent, NotWritten,
@@ -382,7 +381,7 @@ fn audit_r_l7_every_error_answers_the_questions_of_a_program() {
     }
 }
 
-/// Each level of an error adds information, so that a message with all levels does not repeat itself.
+/// Checks that each level of an error adds information, so that a message with all levels does not repeat itself.
 #[test]
 fn audit_r_l7_no_level_repeats_its_cause() {
     for (error, ..) in every_kind() {

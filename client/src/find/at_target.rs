@@ -28,9 +28,10 @@ pub(crate) struct AtTarget<'a> {
     /// The channel of events; `None` if nobody reads them.
     pub(super) events: Option<&'a mpsc::Sender<Box<Event>>>,
     pub(super) held: &'a HeldSet,
-    /// Whether the records found by an identifier are kept instead of being sent as events.
+    /// Whether to keep the records found by an identifier, to choose the best one later, instead of sending them as
+    /// events.
     pub(super) keeps_records: bool,
-    /// The searches to make for identifiers.
+    /// The searches to make for identifiers: all, the exact ones, or the broader ones.
     pub(super) round: Round,
 }
 
@@ -38,7 +39,8 @@ pub(crate) struct AtTarget<'a> {
 #[derive(Default)]
 pub(crate) struct TargetOutcome {
     pub(crate) found: Option<Arc<Found>>,
-    /// The first records found, or those chosen among them, with their positions, if they are kept.
+    /// The records that are kept, if any, with their 1-based positions: the first records found, or those chosen among
+    /// them.
     pub(crate) records: Vec<(u64, ResultRecord)>,
     /// The number of records received, not counting diagnostics in place of records.
     pub(super) delivered: u64,
@@ -46,13 +48,14 @@ pub(crate) struct TargetOutcome {
 }
 
 impl TargetOutcome {
-    /// Returns how similar the records are to the publication that is looked up.
+    /// Returns how similar the records are to the publication that is looked up; `None` if they were not found by
+    /// title.
     pub(super) fn likeness(&self) -> Option<Likeness> {
         let by_title = self.found.as_ref()?.by_title.as_ref()?;
         Some(by_title.likeness)
     }
 
-    /// Whether another way may find something: nothing was found, or the search was refused.
+    /// Returns whether to make broader searches: nothing was found, or the search was refused.
     pub(super) fn is_asked_again(&self) -> bool {
         let is_none = self.found.is_none();
         is_none
@@ -82,7 +85,8 @@ impl AtTarget<'_> {
         outcome
     }
 
-    /// Makes the broader searches, after the exact ones had this outcome and the other targets were asked.
+    /// Makes the broader searches, after the exact searches had the outcome `exact` and the other targets were
+    /// searched.
     pub(super) async fn broaden(self, exact: TargetOutcome) -> TargetOutcome {
         if !exact.is_asked_again() {
             return exact;
@@ -96,7 +100,7 @@ impl AtTarget<'_> {
         Self { round, ..self }.carry_out().await
     }
 
-    /// Sends the event at the end of the searches.
+    /// Sends the event for the end of the searches at the target.
     async fn done(&self, outcome: &TargetOutcome, record_syntax: Option<Oid>) {
         self.tell(Event::Done {
             target: self.target,
@@ -107,7 +111,7 @@ impl AtTarget<'_> {
         .await;
     }
 
-    /// Makes the searches of the course until one finds something or none is left.
+    /// Makes the searches of the course until one finds something or no search remains.
     async fn search(&self) -> Result<(TargetOutcome, Option<Oid>), Error> {
         if let Subject::Publication(publication) = &self.wanted.subject {
             return Box::pin(self.search_by_title(publication)).await;
@@ -164,7 +168,7 @@ impl AtTarget<'_> {
         }
     }
 
-    /// Reports that a query found nothing, after a later search has failed.
+    /// Reports that a query found nothing. It is used if a later search of the course has failed.
     async fn nothing(
         &self,
         empty: SearchResult,
@@ -343,7 +347,7 @@ impl AtTarget<'_> {
         })
     }
 
-    /// Returns the index of the identifier that a course looks for.
+    /// Returns the index of the identifier for which the course currently searches.
     fn identifier(&self, course: &Course) -> Option<usize> {
         let (index, _) = course.attempt()?;
         self.wanted.identifiers().get(index).map(|_| index)
@@ -433,7 +437,8 @@ impl AtTarget<'_> {
         Ok(set)
     }
 
-    /// Requests the first record if `minds_first` is set, to find out whether it is refused because of its element set.
+    /// Requests the first record if `minds_first` is set, to find out whether the server refuses it because of its
+    /// element set.
     async fn with_first(&self, mut set: FoundSet, minds_first: bool) -> Result<FoundSet, Error> {
         if minds_first && set.count() != Some(0) {
             let first = set.pager.record(self.wanted.start).await;
@@ -469,7 +474,7 @@ pub(super) fn is_record(record: &ResultRecord) -> bool {
     matches!(record, ResultRecord::Record { .. })
 }
 
-/// Returns the error if it is the refusal of a record because of its element set.
+/// Returns the error if it means that the server refused a record because of its element set.
 fn of_element_set(first: Result<ResultRecord, Error>) -> Option<Error> {
     let diagnostics = match first {
         Ok(ResultRecord::Diagnostic { diagnostic, .. }) => diagnostic.into(),

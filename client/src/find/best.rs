@@ -6,7 +6,7 @@ use super::wanted::{SearchTarget, Wanted};
 use crate::lookup::{Merit, Preferences};
 use crate::protocol::service::ResultRecord;
 
-/// A record that may be chosen.
+/// A record among which the best one is chosen.
 struct Candidate<'a> {
     merit: Merit,
     found: &'a Found,

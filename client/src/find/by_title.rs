@@ -1,5 +1,5 @@
-//! Looks up a publication at one target: the records that a search finds are compared with it, and the search counts only if one of
-//! them is like enough.
+//! Looks up a publication at one target. The records that a search finds are compared with the publication, and the
+//! search counts only if at least one record is similar enough.
 
 use std::sync::Arc;
 
@@ -14,20 +14,21 @@ use crate::error::{Error, Phase};
 use crate::lookup::{Likeness, Publication};
 use crate::protocol::service::ResultRecord;
 
-/// The records that are most like the publication among those of a search.
+/// The records of a search that are most similar to the publication.
 struct Chosen {
     found: Arc<Found>,
     likeness: Likeness,
     records: Vec<(u64, ResultRecord)>,
-    /// Whether the search has more records than were compared.
+    /// Whether the search found more records than were compared.
     is_partial: bool,
     failure: Option<Error>,
     record_syntax: Option<Oid>,
 }
 
 impl AtTarget<'_> {
-    /// Makes the searches of the course until one finds a record that is like enough, or none is left. If a search has more records
-    /// than are compared, and none of them is of the year, it is made again with the year.
+    /// Makes the searches of the course until one finds a record that is similar enough, or no search remains. If a
+    /// search finds more records than are compared, and none of those compared is of the right year, it is repeated
+    /// with the year.
     pub(super) async fn search_by_title(
         &self,
         publication: &Publication,
@@ -57,7 +58,7 @@ impl AtTarget<'_> {
         Ok((self.deliver(found, records, failure).await, record_syntax))
     }
 
-    /// Makes the searches of the course until one finds a record that is like enough.
+    /// Makes the searches of the course until one finds a record that is similar enough.
     async fn first_chosen(
         &self,
         publication: &Publication,
@@ -94,7 +95,7 @@ impl AtTarget<'_> {
         }
     }
 
-    /// Chooses among the records of a search; `None` if none of them is like the publication.
+    /// Chooses the most similar of the records of a search; `None` if none of them is of the publication.
     fn chosen(
         &self,
         publication: &Publication,
@@ -139,7 +140,8 @@ impl AtTarget<'_> {
         })
     }
 
-    /// Returns the event for a search that found only other publications; `None` if it found nothing, or its records are refused.
+    /// Returns the event for a search that found only other publications; `None` if it found nothing or the server
+    /// refused its records.
     fn unlike(&self, course: &Course, set: &FoundSet) -> Option<Event> {
         let hits = set.pager.found().hits;
         let (_, attempt) = course.attempt().filter(|_| hits > 0 && !is_refused(set))?;
@@ -152,13 +154,13 @@ impl AtTarget<'_> {
 }
 
 impl Chosen {
-    /// Whether a search with the year may find a record that is more like.
+    /// Returns whether a search with the year may find a more similar record.
     fn may_be_exceeded(&self) -> bool {
         self.is_partial && self.likeness.may_be_exceeded()
     }
 }
 
-/// Moves to the next search after one that found nothing, or only other publications.
+/// Moves to the next search after a search that found nothing or only other publications.
 fn after_others(course: &mut Course, set: &FoundSet) -> Result<Next, Error> {
     if let Some(diagnostic) = set.first_refused().filter(|_| is_refused(set)) {
         return match course.after_first_refused(diagnostic) {
@@ -178,12 +180,12 @@ fn after_others(course: &mut Course, set: &FoundSet) -> Result<Next, Error> {
     }
 }
 
-/// Whether the server refused all records of a search.
+/// Returns whether the server refused all requested records of a search.
 fn is_refused(set: &FoundSet) -> bool {
     !set.records.iter().any(is_record)
 }
 
-/// Returns the number of records of a search that are compared.
+/// Returns how many of a search's records are compared with the publication.
 fn compared(set: &FoundSet) -> u64 {
     u64::try_from(set.records.len()).unwrap_or(u64::MAX)
 }

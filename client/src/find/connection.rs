@@ -33,9 +33,9 @@ pub struct LookupResult {
 
 impl Connection {
     /// Looks up an identifier: `isbn:0-14-143951-3`, `issn:`, `lccn:`, `oclc:`, `local:`, `docid:`, or a number whose
-    /// form shows its kind. Several searches are made one after the other until one finds something. Returns `None` if
-    /// none of them does. [`Client::find`] does more: it searches at several targets, with fallbacks, and chooses the
-    /// best record.
+    /// kind is guessed from its form. The method makes several searches, one after the other, until one finds a record;
+    /// it returns `None` if none does. [`Client::find`] does more: it searches at several targets, with fallbacks, and
+    /// chooses the best record.
     ///
     /// # Errors
     /// [`Error::Identifier`]; [`Error::Refused`] if every search was refused; [`Error::Incomplete`] if nothing was

@@ -10,8 +10,9 @@
 //!               +------------------------------------------------+
 //! ```
 //!
-//! For a query, each way has one attempt. For an identifier, each way has several attempts: the forms of the identifier
-//! in the indexes that may contain it. A publication is like a single identifier, whose attempts are for title and author.
+//! A course is a sequence of ways, each of which changes the search or the form of the records. For a query, each way
+//! has one attempt. For an identifier, each way has several attempts: its notations in the indexes that may contain it.
+//! A publication is treated like a single identifier, with attempts for title and author.
 
 use z3950_asn1::apdu::{DiagRec, Query, RpnQuery};
 use z3950_asn1::bib1::diagnostics::Condition;
@@ -32,7 +33,7 @@ pub(super) struct Course {
 
 #[derive(Debug)]
 enum Subject {
-    /// A query that is sent as it is: CQL for a server of SRU. The ways may have others instead.
+    /// A query that is sent unchanged: CQL for an SRU server. Later ways may replace it.
     Fixed(Query),
     /// A query of type 1, which is stored in `ways`.
     Query,
@@ -46,8 +47,8 @@ struct Identifiers {
     attempts: Vec<Vec<Attempt>>,
     current: usize,
     attempt: usize,
-    /// Whether the forms of the identifier are searched one by one, because the search for all of them together was
-    /// refused.
+    /// Whether to search for the notations of the identifier one by one, because the search for all of them together
+    /// was refused.
     one_by_one: bool,
     /// The answers to the searches in the current way.
     answers: Answers,
@@ -55,17 +56,17 @@ struct Identifiers {
     earlier: Answers,
 }
 
-/// The searches for identifiers that are made at a target at one time. If several targets are asked in turn, the exact searches are
-/// made at all of them before the broader ones are made at the first.
+/// The kind of searches for identifiers that are made at a target in one round. If several targets are searched one
+/// after the other, the exact searches are made at all of them before the broader ones are made at the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Round {
-    /// All searches: the exact ones, and then those that a fallback allows as well.
+    /// All searches: the exact ones, followed by those that a fallback adds.
     All,
-    /// The searches for the identifiers as given. Others may follow.
+    /// Only the searches for the identifiers as given. Other rounds may follow.
     Exact,
-    /// The searches that a fallback allows as well, after the exact ones.
+    /// Only the searches that a fallback adds, after the exact ones.
     Broader {
-        /// Whether an exact search was answered, and found nothing.
+        /// Whether at least one exact search was answered. All of them found nothing.
         has_answered: bool,
     },
 }
@@ -79,7 +80,7 @@ struct Answers {
 }
 
 impl Answers {
-    /// Returns the reason why there is no record. If no search was answered, it is the last refusal.
+    /// Returns the reason why there is no record. If all searches were refused, this is the last refusal.
     fn end(&mut self) -> Error {
         let Self {
             refusal,
@@ -93,18 +94,18 @@ impl Answers {
     }
 }
 
-/// The step after an answer.
+/// What to do after an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Next {
     /// Make the same search in the next index, or for the next identifier.
     Search,
     /// Search in another way, for this reason.
     Again(String),
-    /// Stop, because no search is left.
+    /// Stop, because no further search can be made.
     End,
 }
 
-/// The reason for searching in another way after a search that found nothing.
+/// The reason given for searching in another way after a search that found nothing.
 const NOTHING: &str = "no record matches";
 
 impl Course {
@@ -114,14 +115,14 @@ impl Course {
         Self { subject, ways }
     }
 
-    /// The search for a query that is sent as it is, and those of the ways after it.
+    /// Creates the searches for a query that is sent unchanged, followed by those of the other ways.
     pub(super) fn of_fixed_query(query: Query, ways: Ways) -> Self {
         let subject = Subject::Fixed(query);
         Self { subject, ways }
     }
 
-    /// Creates the searches of a lookup in a round: those for each identifier, or those for a publication. At least one of them must
-    /// have searches.
+    /// Creates the searches of a lookup in one round: those for each identifier, or those for a publication. `attempts`
+    /// must contain at least one search.
     pub(super) fn of_lookup(attempts: Vec<Vec<Attempt>>, ways: Ways, round: Round) -> Self {
         let mut identifiers = Identifiers {
             attempts,
@@ -139,7 +140,7 @@ impl Course {
         Self { subject, ways }
     }
 
-    /// Returns the current search: the query, the options of the search, and the options for fetching records. Returns
+    /// Returns the query of the current search, its search options, and its options for fetching records. Returns
     /// `None` if there are no searches.
     pub(super) fn search(&self) -> Option<(Query, SearchOptions, PagerOptions)> {
         let query = match &self.subject {
@@ -177,7 +178,7 @@ impl Course {
         Some(query.to_string())
     }
 
-    /// Returns whether the next step depends on whether the first record is refused.
+    /// Returns whether the next step depends on whether the server refuses the first record.
     pub(super) fn minds_first_record(&self) -> bool {
         matches!(self.subject, Subject::Identifiers(_)) || self.ways.minds_records()
     }
@@ -194,7 +195,7 @@ impl Course {
         self.next_attempt()
     }
 
-    /// Moves to the next search after an error. Only after a refusal are there further searches.
+    /// Moves to the next search after an error. Only a refusal is followed by another search.
     pub(super) fn after_error(&mut self, error: &Error) -> Next {
         let Error::Refused { phase, diagnostics } = error else {
             return Next::End;
@@ -228,7 +229,8 @@ impl Course {
         })
     }
 
-    /// Moves to the search that narrows the current one, which has more records than are compared. Returns false if there is none.
+    /// Moves to the search that narrows the current one, which found more records than are compared. Returns false if
+    /// there is no such search.
     pub(super) fn narrow(&mut self) -> bool {
         let Subject::Identifiers(identifiers) = &mut self.subject else {
             return false;
@@ -308,7 +310,7 @@ impl Identifiers {
         self.attempts.get(self.current)?.get(self.attempt)
     }
 
-    /// Moves to the first search for an identifier, or for the next one that has searches.
+    /// Moves to the first search for the identifier with index `current`, or to the next identifier that has searches.
     fn begin(&mut self, current: usize) {
         let rest = self.attempts.iter().skip(current);
         self.current = current + rest.take_while(|attempts| attempts.is_empty()).count();
@@ -318,7 +320,8 @@ impl Identifiers {
         self.skip();
     }
 
-    /// Skips the searches for single forms, unless forms are searched one by one, and those that narrow another.
+    /// Skips the searches for single notations, unless notations are searched for one by one, and the searches that
+    /// narrow another.
     fn skip(&mut self) {
         let is_skipped = |attempt: &Attempt| match attempt.precondition {
             Precondition::None => false,

@@ -16,7 +16,7 @@ use crate::retrieve::OutcomeName;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Event {
-    /// A search will be sent.
+    /// A search is about to be sent.
     Asked {
         /// The index of the target.
         target: usize,
@@ -30,16 +30,17 @@ pub enum Event {
         identifier: Option<usize>,
         /// The reason for the next search.
         reason: String,
-        /// The differences of the next search: `@attr 1=1016 war;database=books;esn=none`.
+        /// The differences between the next search and the original one: `@attr 1=1016 war;database=books;esn=none`.
         step: String,
     },
-    /// A search by title found records, but none of them has the same title and no other author. Another search may follow.
+    /// A search by title found records, but none of them has the same title and no conflicting author. Another search
+    /// may follow.
     Unlike {
         /// The index of the target.
         target: usize,
         /// The number of matching records.
         hits: u64,
-        /// The search in words, such as `title and author`.
+        /// The name of the search, such as `title and author`.
         step_name: String,
     },
     /// The records could not be sorted by the requested keys.
@@ -49,7 +50,7 @@ pub enum Event {
         /// The reason why they could not be sorted.
         error: Error,
     },
-    /// A search was answered. A query may have found nothing.
+    /// The server answered a search. A search for a query may have found nothing.
     Found(Arc<Found>),
     /// A record, or the diagnostic in its place. With [`Wanted::best`](super::Wanted::best), only the best record and
     /// diagnostics are sent.
@@ -86,17 +87,16 @@ pub struct Found {
     pub target: usize,
     /// The index of the identifier that was found; `None` if no identifiers are looked up.
     pub identifier: Option<usize>,
-    /// The search that found something: the attributes of a lookup or retrieval, such as `1=7`, followed by the
-    /// differences from the original request, such as `@attr 1=1016 war;database=books;esn=none`. `None` for the
-    /// original query.
+    /// The successful search: the attributes of a lookup or retrieval, such as `1=7`, followed by the differences from
+    /// the original request, such as `@attr 1=1016 war;database=books;esn=none`. `None` for the original query.
     pub step: Option<String>,
-    /// The search in [`Found::step`] with the name of the index, such as `ISBN with right truncation`, if identifiers
+    /// The successful search by the name of its index, such as `ISBN with right truncation`; `None` unless identifiers
     /// are looked up.
     pub step_name: Option<String>,
-    /// The query that was sent, in PQF: that for the identifier, or the one that replaced the query of the caller. It is empty if
-    /// the caller's query was sent unchanged.
+    /// The query that was sent, in PQF: the query for an identifier, or the one that replaced the caller's query. Empty
+    /// if the caller's query was sent unchanged.
     pub query: String,
-    /// The forms of the identifier that the search includes.
+    /// The notations of the identifier for which the search looks.
     pub terms: Vec<String>,
     /// The server's result, without the records.
     pub result: SearchResult,
@@ -107,7 +107,7 @@ pub struct Found {
 }
 
 impl Found {
-    /// Returns the number of records that match what is looked up: of those found by title, only the ones that are most alike.
+    /// Returns the number of matching records. If they were found by title, only the most similar records count.
     pub fn matching(&self) -> u64 {
         match &self.by_title {
             Some(by_title) => by_title.alike,
@@ -116,17 +116,18 @@ impl Found {
     }
 }
 
-/// The choice of the records that are most like a publication.
+/// The choice of the records that are most similar to a publication.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ByTitle {
-    /// The number of records that were chosen. If there are several, each is as like as the others.
+    /// The number of chosen records. If there are several, they are equally similar.
     pub alike: u64,
     /// The choice and the reason: `by title: 12 hits, b1 chosen because its title, author and year agree`.
     pub choice: String,
-    /// What differs in the record, such as `its year is 1995, not 1813`.
+    /// The difference between the record and the publication, such as `its year is 1995, not 1813`; `None` if there is
+    /// none.
     pub doubt: Option<String>,
-    /// How like the records are.
+    /// The similarity of the records to the publication.
     pub(super) likeness: Likeness,
 }
 
@@ -144,18 +145,19 @@ pub struct Best {
     pub choice: String,
 }
 
-/// How a search for records ended at all targets together.
+/// The result of a search for records at all targets together.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Ending {
-    /// The outcome. If several records match, it is [`OutcomeName::Ambiguous`] only if an identifier should have found
-    /// a single record.
+    /// The outcome. If several records match, it is [`OutcomeName::Ambiguous`] only for a lookup, which should find a
+    /// single record.
     pub outcome: OutcomeName,
-    /// The total number of matching records at all targets that were asked; `None` if no server has reported a number.
+    /// The total number of matching records at all targets that were searched; `None` if no server has reported a
+    /// number.
     pub hits: Option<u64>,
-    /// The name of the first target that had a record, or of the target that has the best record; `None` for a URL.
+    /// The name of the first target with a record, or of the target with the best record; `None` for a URL.
     pub target: Option<String>,
-    /// The search that found something at `target`; see [`Found::step`].
+    /// The successful search at `target`; see [`Found::step`].
     pub step: Option<String>,
     /// The search in [`Ending::step`] in words; see [`Found::step_name`].
     pub step_name: Option<String>,
@@ -170,7 +172,7 @@ pub struct Ending {
 }
 
 impl From<&Found> for Ending {
-    /// Creates an ending from a result, before any record is received.
+    /// Creates an ending from the result of a search, before any record is received.
     fn from(found: &Found) -> Self {
         Self {
             hits: found.result.count(),

@@ -21,13 +21,13 @@ use crate::lookup::holds;
 use crate::protocol::service::ResultRecord;
 use crate::retrieve::{Outcome, OutcomeName};
 
-/// The events of a search for records, in order. The search continues while an event is awaited, so that at most one
-/// record is in memory beyond those that the reader has. For identifiers, however, [`Wanted::count`] records are read
-/// together.
+/// The events of a search for records, in order. The search continues only while the caller waits for an event, so at
+/// most one record is in memory beyond those that the caller has received. For identifiers, however, [`Wanted::count`]
+/// records are read together.
 pub struct Events {
     /// The channel of events. They are boxed, because a channel allocates memory for many events when it is created.
     events: mpsc::Receiver<Box<Event>>,
-    /// The future that sends the events; `None` after it has ended.
+    /// The future that sends the events; `None` after it has completed.
     work: Option<BoxFuture<'static, ()>>,
     held: Arc<[HeldSet]>,
 }
@@ -58,9 +58,9 @@ impl Events {
         StreamExt::next(self).await
     }
 
-    /// Returns to the pool the session in which a target's records would be read. A reader without room for records can
-    /// call this after [`Event::Found`] and before it requests the next event. The next request then repeats the search
-    /// and reports it again.
+    /// Returns to the pool the session from which a target's records would be read. A caller that has no room for
+    /// records can call this method after [`Event::Found`] and before it requests the next event. The next request then
+    /// repeats the search and reports it again.
     pub fn let_go(&self, target: usize) {
         if let Some(held) = self.held.get(target) {
             held.let_go();
@@ -94,7 +94,7 @@ impl fmt::Debug for Events {
     }
 }
 
-/// Asks all targets at the same time, or one after the other until one has a record.
+/// Searches all targets at the same time, or one after the other until one has a record.
 async fn carry_out(
     client: Client,
     targets: Vec<SearchTarget>,
@@ -138,8 +138,8 @@ async fn carry_out(
     let _ = events.send(Box::new(ended)).await;
 }
 
-/// Asks targets in turn until one has a record. Identifiers are looked for as given at every target before the first of them is
-/// asked in broader ways, which may find a record without the identifier.
+/// Searches targets one after the other until one has a record. The exact searches for identifiers are made at every
+/// target before the broader searches, which may find a record without the identifier, are made at the first.
 async fn in_turn(at_targets: Vec<AtTarget<'_>>, wanted: &Wanted) -> Vec<TargetOutcome> {
     let is_broadened = wanted.fallback.attributes && wanted.is_lookup();
     let mut exact = wanted.clone();
@@ -178,8 +178,8 @@ async fn in_turn(at_targets: Vec<AtTarget<'_>>, wanted: &Wanted) -> Vec<TargetOu
     outcomes
 }
 
-/// Whether the targets after this one need not be asked: it has a record, or as many as are wanted. Where the best record is
-/// chosen, one without the number is not enough.
+/// Returns whether the remaining targets can be skipped, because this one has a record, or as many as are wanted. If
+/// the best record is to be chosen, a record that lacks the identifier is not enough.
 fn has_record(outcome: &TargetOutcome, wanted: &Wanted) -> bool {
     if wanted.best.is_some() && outcome.delivered > 0 && lacks_number(outcome, wanted) {
         return false;
@@ -191,7 +191,7 @@ fn has_record(outcome: &TargetOutcome, wanted: &Wanted) -> bool {
     has_hits && (outcome.delivered > 0 || wanted.count == 0)
 }
 
-/// Whether no record that a target has holds the number that was asked for.
+/// Returns whether none of the records from a target contains the identifier that is looked up.
 fn lacks_number(outcome: &TargetOutcome, wanted: &Wanted) -> bool {
     let index = outcome.found.as_ref().and_then(|found| found.identifier);
     let identifier = index.and_then(|index| wanted.identifiers().get(index));

@@ -20,7 +20,7 @@ use crate::transport::timeouts::Limit;
 #[derive(Clone, Copy)]
 pub(crate) enum Lender<'a> {
     Client(&'a Client),
-    /// A connection, which is used only for identifiers, because their records are read in one request.
+    /// A connection, used only for lookups of identifiers, because their records are read in a single request.
     Connection(&'a Arc<Inner>),
 }
 
@@ -30,7 +30,7 @@ pub(super) enum LeasedSession {
     Pool(Lease),
     /// The session of a connection, with a name that no other result set uses.
     Connection(Arc<Inner>, Name),
-    /// A session that the caller has opened and reopens if it is lost, with the name for the result set.
+    /// An open session, which the caller reopens if it is lost, and the name for the result set.
     Open(Session, InternationalString),
 }
 
@@ -57,7 +57,7 @@ impl Lender<'_> {
 }
 
 impl Lender<'_> {
-    /// Returns the limit for a search that begins now. A connection keeps its limit itself.
+    /// Returns the time limit for a search that begins now. A connection enforces its limit itself.
     pub(super) fn to_search(self) -> Limit {
         match self {
             Self::Client(client) => client.options().timeouts.to_call(),
@@ -86,8 +86,8 @@ impl LeasedSession {
     }
 
     /// Makes a request that changes nothing. If the server has dropped a session of the pool, the request is repeated
-    /// in a new session. If a record lacks the identifier that is looked up, a server that confuses referenceIds may
-    /// have sent the answer to another user's request, so the request is repeated while no other user makes one.
+    /// in a new session. If a record lacks the identifier that is looked up, the server may have confused referenceIds
+    /// and sent the answer to another user's request, so the request is repeated while no other user makes one.
     pub(super) async fn read<F>(
         &self,
         identifier: Option<&Identifier>,
@@ -117,7 +117,7 @@ impl LeasedSession {
 
 /// A result set, with the records read so far.
 pub(super) struct FoundSet {
-    /// The pager. It is boxed because the memory of several futures includes a set.
+    /// The pager. It is boxed because several futures contain a set, and would be large otherwise.
     pub(super) pager: Box<Pager>,
     pub(super) records: Vec<ResultRecord>,
     /// The reason why there are no further records.
@@ -148,7 +148,7 @@ impl FoundSet {
     }
 }
 
-/// The session and the result set of a query, which the reader of events may give up before it reads records.
+/// The session and the result set of a query. The receiver of the events may give them up before the records are read.
 #[derive(Default)]
 pub(super) struct HeldSet(Mutex<Option<Box<(FoundSet, LeasedSession)>>>);
 
@@ -158,12 +158,12 @@ impl HeldSet {
         *self.lock() = Some(Box::new(held));
     }
 
-    /// Takes the set and its session, unless they were given up.
+    /// Takes the set and its session; `None` if they were given up.
     pub(super) fn take(&self) -> Option<(FoundSet, LeasedSession)> {
         self.lock().take().map(|held| *held)
     }
 
-    /// Gives the session back by dropping the set.
+    /// Returns the session to the pool by dropping the set.
     pub(super) fn let_go(&self) {
         self.lock().take();
     }

@@ -1,5 +1,5 @@
 //! Tests of lookups at a server that refuses some searches: which searches are made, and which search is reported as
-//! successful. Tests of searches that are made at the same time.
+//! successful. Also tests searches that are made at the same time.
 
 mod url;
 
@@ -197,7 +197,7 @@ async fn records_before_a_lost_connection_are_kept() {
     }
 }
 
-/// Returns the index of each target that is done, with the hits and the number of records.
+/// Returns the index of each target whose search has ended, with the number of hits and of records.
 async fn numbers_found(mut events: Events) -> Vec<(usize, u64, u64)> {
     let mut numbers = Vec::new();
     let mut hits = 0;
@@ -233,7 +233,8 @@ fn answer(request: &Apdu, hits: i64) -> Apdu {
     answer
 }
 
-/// The server has both searches before it answers the second, and then the first.
+/// Checks that concurrent searches in one session are not confused. The server waits until it has received both
+/// searches, then answers the second, and then the first.
 #[tokio::test(start_paused = true)]
 async fn searches_at_the_same_time_in_one_session_are_kept_apart() {
     let options = SessionOptions::default();
@@ -258,7 +259,8 @@ async fn searches_at_the_same_time_in_one_session_are_kept_apart() {
     assert_eq!((one, two), (vec![(0, 1, 1)], vec![(0, 2, 1)]));
 }
 
-/// The events of a target arrive while the server of the next one has its search and does not answer.
+/// Checks that the events of a target arrive while the server of the next target has received its search and does not
+/// answer.
 #[tokio::test(start_paused = true)]
 async fn a_target_answers_while_the_next_one_is_asked() {
     let options = SessionOptions::default;

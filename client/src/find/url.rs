@@ -17,7 +17,7 @@ use crate::protocol::service::ResultRecord;
 use crate::protocol::service::search::SearchResult;
 use crate::retrieve::{NextStep, Outcome, OutcomeName, Retrieval, StepRequest};
 
-/// The index of the server of a URL, which is the only target.
+/// The index of the only target, which is the server of the URL.
 const TARGET: usize = 0;
 
 impl Client {
@@ -35,7 +35,7 @@ impl Client {
     }
 }
 
-/// Retrieves the record of a plan, and sends events about it.
+/// Retrieves the record of a plan, and sends events about its progress.
 async fn carry_out_plan(client: Client, plan: Plan, events: mpsc::Sender<Box<Event>>) {
     let plan = Arc::new(plan);
     let (sender, mut next_steps) = mpsc::unbounded_channel();
@@ -60,7 +60,7 @@ async fn carry_out_plan(client: Client, plan: Plan, events: mpsc::Sender<Box<Eve
     }
 }
 
-/// Returns the result of the task.
+/// Waits for the retrieval task, and returns its result.
 async fn end(task: &mut JoinSet<Result<Retrieval, PlanError>>) -> Result<Retrieval, PlanError> {
     match task.join_next().await {
         Some(Ok(retrieval)) => retrieval,
@@ -79,7 +79,8 @@ async fn end(task: &mut JoinSet<Result<Retrieval, PlanError>>) -> Result<Retriev
 struct KnownSteps(Vec<(StepRequest, String)>);
 
 impl KnownSteps {
-    /// Returns the events for a request: the reason for another attempt, and that a search will be sent.
+    /// Returns the events for a request: one with the reason for another attempt, and one that announces a search. Each
+    /// is `None` if it does not apply.
     fn add(&mut self, step: NextStep) -> [Option<Event>; 2] {
         let NextStep {
             position,
@@ -104,7 +105,7 @@ impl KnownSteps {
     }
 }
 
-/// Returns the events at the end of a retrieval: those after its last request.
+/// Returns the events at the end of a retrieval, which follow those for its last request.
 fn last_events(plan: &Plan, retrieval: Retrieval) -> Vec<Event> {
     let target = TARGET;
     let mut events = Vec::new();
@@ -165,7 +166,7 @@ fn last_events(plan: &Plan, retrieval: Retrieval) -> Vec<Event> {
     events
 }
 
-/// Returns the number of matching records, if the outcome contains it.
+/// Returns the number of matching records; `None` if the outcome does not contain it.
 fn outcome_hits(outcome: &Outcome) -> Option<u64> {
     match outcome {
         Outcome::Delivered(_) => Some(1),

@@ -32,7 +32,7 @@ pub enum Subject {
     Query(RpnQuery),
     /// A query in CQL, as typed, with its sort keys. Only SRU servers accept it.
     Cql(String),
-    /// Identifiers of one record, which are looked up one after the other until one finds something.
+    /// Identifiers of one record, which are looked up one after the other until one leads to a record.
     Identifiers(Vec<Identifier>),
     /// A publication, which is looked up by title, author and year. Only records with the same title count.
     Publication(Box<Publication>),
@@ -51,11 +51,12 @@ pub struct Wanted {
     /// The preferences for choosing the best of several records, which is possible only for lookups. With `None`,
     /// all records are wanted.
     pub best: Option<Preferences>,
-    /// Whether to ask all targets at the same time. If not, they are asked one after the other until one has a record.
+    /// Whether to search all targets at the same time. If not, they are searched one after the other until one has a
+    /// record.
     pub all_targets: bool,
     /// The 1-based position of the first wanted record, for a query.
     pub start: u64,
-    /// The maximum number of records from each target. If it is 0, only the number of hits is requested.
+    /// The maximum number of records from each target. If it is 0, only the number of hits is returned.
     pub count: u64,
     /// The keys for sorting the result of a query, most important first.
     pub sort: Vec<SortKeySpec>,
@@ -63,14 +64,14 @@ pub struct Wanted {
     pub facets: FacetList,
 }
 
-/// The default number of records.
+/// The default for the number of records wanted from each target.
 const COUNT: u64 = 10;
 
-/// The number of records that are compared with a publication, unless more are wanted.
+/// The number of records that are compared with a publication, unless the caller wants more.
 const COMPARED: u64 = 50;
 
 impl Wanted {
-    /// Requests the first ten records, without fallbacks.
+    /// Creates a request for the first ten records, without fallbacks.
     pub fn new(subject: Subject) -> Self {
         Self {
             subject,
@@ -85,7 +86,7 @@ impl Wanted {
         }
     }
 
-    /// Requests the records found by a query, in the order of its sort keys.
+    /// Creates a request for the records found by a query, in the order of its sort keys.
     pub fn query(query: impl Into<Query>) -> Self {
         let query = query.into();
         let sort = query.sort_keys().to_vec();
@@ -95,7 +96,8 @@ impl Wanted {
         }
     }
 
-    /// The records with an identifier, or with the first of several in the text that is found: see [`Connection::lookup`](crate::Connection::lookup).
+    /// Creates a request for the records with an identifier. If the text contains several identifiers, they are tried
+    /// in order until one leads to a record; see [`Connection::lookup`](crate::Connection::lookup).
     ///
     /// # Errors
     /// [`Error::Identifier`].
@@ -104,7 +106,8 @@ impl Wanted {
         Ok(Self::new(Subject::Identifiers(identifiers)))
     }
 
-    /// The record of a publication that is known by its title: see [`Found::by_title`](super::Found::by_title).
+    /// Creates a request for the record of a publication, which is looked up by its title; see
+    /// [`Found::by_title`](super::Found::by_title).
     pub fn publication(publication: Publication) -> Self {
         Self::new(Subject::Publication(Box::new(publication)))
     }
@@ -115,7 +118,7 @@ impl Wanted {
         Self { fallback, ..self }
     }
 
-    /// Requests only the best record.
+    /// Requests only the best record, chosen by these preferences.
     #[must_use]
     pub fn best(self, preferences: Preferences) -> Self {
         Self {
@@ -124,13 +127,13 @@ impl Wanted {
         }
     }
 
-    /// Sets the maximum number of records from each target. With 0, only the number of hits is requested.
+    /// Sets the maximum number of records from each target. With 0, only the number of hits is returned.
     #[must_use]
     pub fn count(self, count: u64) -> Self {
         Self { count, ..self }
     }
 
-    /// Requests records from all targets at the same time.
+    /// Requests that all targets be searched at the same time.
     #[must_use]
     pub fn all_targets(self) -> Self {
         Self {
@@ -139,7 +142,7 @@ impl Wanted {
         }
     }
 
-    /// Returns the number of records to request out of `hits` records. If `hits` is `None`, the number of hits is
+    /// Returns how many records to request if a search has `hits` hits. If `hits` is `None`, the number of hits is
     /// unknown.
     pub fn wanted_of(&self, hits: Option<u64>) -> u64 {
         let after_start = hits
@@ -148,7 +151,7 @@ impl Wanted {
         after_start.min(self.count)
     }
 
-    /// Returns the identifiers to look up; none for a query or a publication.
+    /// Returns the identifiers to look up; the list is empty for a query or a publication.
     pub(super) fn identifiers(&self) -> &[Identifier] {
         match &self.subject {
             Subject::Identifiers(identifiers) => identifiers,
@@ -156,7 +159,7 @@ impl Wanted {
         }
     }
 
-    /// Returns whether known records are looked up, and not searched for by a query.
+    /// Returns whether the subject is a known record, given by identifier or publication, and not a query.
     pub(super) fn is_lookup(&self) -> bool {
         matches!(
             self.subject,
@@ -262,7 +265,7 @@ impl SearchTarget {
         (search, records)
     }
 
-    /// Returns whether there are broader searches than those that were made at this target.
+    /// Returns whether a fallback allows broader searches at this target than the exact ones.
     pub(super) fn has_broader(&self, wanted: &Wanted) -> bool {
         let broader = self.attempts(
             wanted,
@@ -308,7 +311,7 @@ impl SearchTarget {
         of_profile.chain(attempts(identifier)).collect()
     }
 
-    /// Adds searches as this target wants to be asked, except those that are there already.
+    /// Adds searches in the form that this target accepts, without duplicates.
     fn add(&self, more: Vec<Attempt>, found: &mut Vec<Attempt>) -> Result<(), Error> {
         for mut attempt in more {
             if attempt.is_of_profile {
@@ -328,7 +331,7 @@ impl SearchTarget {
     }
 }
 
-/// A query in CQL by Bib-1 attributes, if it is in the usual indexes.
+/// Converts a CQL query to a query with Bib-1 attributes; `None` if it uses indexes without Bib-1 attributes.
 fn in_bib1(text: &str) -> Option<RpnQuery> {
     let query = cql::parse(text).ok()?;
     cql::to_rpn(&query, &cql::Properties::default()).ok()

@@ -1,5 +1,5 @@
 //! The changes to a search after a refusal or an empty result, as allowed by a [`Fallback`]. They have a fixed order
-//! and a bounded number. Unlike the search for a docid, such a search may find several records.
+//! and a bounded number. Unlike the search for a docid, this kind of search may find several records.
 
 use z3950_asn1::apdu::{AttributeElement, AttributeValue, DatabaseName, DiagRec, RpnQuery};
 use z3950_asn1::bib1::attributes::{RELATION, STRUCTURE, TRUNCATION, USE, USE_ANY};
@@ -10,13 +10,13 @@ use crate::plan::{Fallback, Objection, SearchOrder};
 use crate::protocol::pager::PagerOptions;
 use crate::protocol::service::search::SearchOptions;
 
-/// A search, and its changes after a refusal or an empty result.
+/// A search, with the changes to make to it after a refusal or an empty result. Each changed search is a "way".
 #[derive(Debug, Clone)]
 pub(super) struct Ways {
     order: SearchOrder,
-    /// The original query, followed by wider queries. Empty for a lookup, which has searches of its own.
+    /// The original query, followed by wider queries. Empty for a lookup, whose searches are stored in its attempts.
     queries: Vec<RpnQuery>,
-    /// How many of these may follow an empty result. The others follow a refusal only.
+    /// The number of wider queries that may also follow an empty result. The rest may only follow a refusal.
     for_nothing: usize,
     search: SearchOptions,
     records: PagerOptions,
@@ -24,8 +24,8 @@ pub(super) struct Ways {
 }
 
 impl Ways {
-    /// Creates the ways, which begin with the original request. A lookup has no `query`. If another record syntax is
-    /// allowed, the pager tries MARC 21, UNIMARC, XML and the server's choice.
+    /// Creates the ways, beginning with the original request. `query` is `None` for a lookup. If the fallback allows
+    /// other record syntaxes, the pager tries MARC 21, UNIMARC, XML and the server's choice.
     pub(super) fn new(
         query: Option<&RpnQuery>,
         search: SearchOptions,
@@ -53,7 +53,7 @@ impl Ways {
         }
     }
 
-    /// Leaves out queries that are the same in CQL as the one before, since a server of SRU is asked in CQL.
+    /// Removes each query that is translated to the same CQL as the one before it, because an SRU server receives CQL.
     pub(super) fn distinct_in_cql(mut self) -> Self {
         let properties = Properties::default();
         let written = |query: &RpnQuery| match cql::from_rpn(query, &properties) {
@@ -81,12 +81,12 @@ impl Ways {
         }
     }
 
-    /// The current query, unless it is the one as given.
+    /// Returns the current query; `None` if it is the original query.
     pub(super) fn other_query(&self) -> Option<&RpnQuery> {
         self.query().filter(|_| self.order.search > 0)
     }
 
-    /// The current query.
+    /// Returns the current query; `None` for a lookup.
     pub(super) fn query(&self) -> Option<&RpnQuery> {
         self.queries.get(self.order.search)
     }
@@ -131,7 +131,7 @@ impl Ways {
         self.order.fallback.element_set && self.has_element_set && self.search.element_set.is_some()
     }
 
-    /// Moves to the next way after a refused search or record. Returns false if no way is left.
+    /// Moves to the next way after a refused search or record. Returns false if there is no further way.
     pub(super) fn after_refusal(&mut self, diagnostics: &[DiagRec]) -> bool {
         let objection = Objection::of(diagnostics);
         let drops_element_set = objection == Objection::ElementSet && self.minds_records();
@@ -141,7 +141,7 @@ impl Ways {
         (drops_element_set || self.order.after_refusal(objection)) && self.order.spend()
     }
 
-    /// Moves to the next way after an empty result. Returns false if no way is left.
+    /// Moves to the next way after an empty result. Returns false if there is no further way.
     pub(super) fn after_nothing(&mut self) -> bool {
         let before = self.order.clone();
         let advances = self.order.after_nothing();
@@ -158,7 +158,7 @@ impl Ways {
         self.has_element_set = true;
     }
 
-    /// Returns the single database that the current way searches, if it searches only one of several.
+    /// Returns the database to search if the current way searches only one of several databases.
     fn database(&self) -> Option<&DatabaseName> {
         self.search.databases.get(self.order.database?)
     }
@@ -183,10 +183,10 @@ const BROADER: [(i64, i64); 9] = [
     (27, 21),
 ];
 
-/// The index of everything in a record (Bib-1 `Anywhere`).
+/// The index of all fields of a record (Bib-1 Use attribute `Anywhere`).
 const USE_ANYWHERE: i64 = 1035;
 
-/// Indexes of words, for which any index may stand.
+/// Word indexes, which a search in any index may replace.
 const OF_WORDS: [i64; 6] = [4, 21, 62, 63, 1003, 1018];
 
 /// Returns a query and wider queries, without duplicates: without Structure; without position, completeness and
@@ -225,8 +225,8 @@ fn wider(query: &RpnQuery, fallback: Fallback) -> Vec<RpnQuery> {
     queries
 }
 
-/// Returns the queries to send if the last of these queries is refused: the same in the index of the server's choice where any
-/// index is refused, then for all terms.
+/// Returns the queries to send if the last query of `queries` is refused: first with the server's choice of index in
+/// place of any index, then with the server's choice of index for all terms.
 fn without_use(queries: &[RpnQuery], fallback: Fallback) -> Vec<RpnQuery> {
     let Some(last) = queries.last().filter(|_| fallback.attributes) else {
         return Vec::new();
@@ -247,7 +247,8 @@ fn without_use(queries: &[RpnQuery], fallback: Fallback) -> Vec<RpnQuery> {
     others
 }
 
-/// The query with the Bib-1 attributes of each term changed. Attributes of other sets stay.
+/// Returns the query with `change` applied to the Bib-1 attributes of each term. Attributes of other attribute sets are
+/// not changed.
 fn changed(query: &RpnQuery, change: &dyn Fn(&mut Vec<AttributeElement>)) -> RpnQuery {
     let mut next = query.clone();
     let set = next.attribute_set;
@@ -285,7 +286,7 @@ mod tests {
 
     use super::*;
 
-    /// Reports each condition, or 0 for an empty result, and checks that the ways after them are as `expected`.
+    /// Reports each condition (0 is an empty result), and checks that the ways after them are as `expected`.
     fn check(query: &str, fallback: Fallback, conditions: &[i64], expected: &[Option<&str>]) {
         let search = SearchOptions {
             databases: vec!["a".into(), "b".into()],

@@ -142,7 +142,7 @@ impl ProblemDetails {
         }))
     }
 
-    /// Returns the error for a refusal that the gateway received from the server.
+    /// Returns the error for a refusal by the server that the gateway reports.
     fn refused(&self, phase: Phase) -> Error {
         Error::Refused {
             phase,
@@ -150,7 +150,7 @@ impl ProblemDetails {
         }
     }
 
-    /// Returns the gateway's text on one line, or the words for the status if there is no text.
+    /// Returns the gateway's text on one line, or the reason phrase of the status if there is no text.
     fn words(&self, status: StatusCode) -> String {
         let words = match self {
             Self::Object(object) => object.get("detail").and_then(Value::as_str),

@@ -1,4 +1,4 @@
-//! Fetches Gopher items through a gateway, which returns the reply of their server unchanged.
+//! Fetches Gopher items through a gateway, which returns the Gopher server's reply unchanged.
 
 use hyper::StatusCode;
 
@@ -15,8 +15,10 @@ use crate::url::GopherUrl;
 const OCTETS: &str = "application/octet-stream, application/problem+json;q=0.1";
 
 impl GatewayClient {
+    /// Fetches the item named by a Gopher URL through the gateway.
+    ///
     /// # Errors
-    /// The errors of the reply. Errors of the gateway itself are in [`GopherError::Connect`].
+    /// The errors of the reply. Errors of the gateway itself are returned as [`GopherError::Connect`].
     pub(crate) async fn fetch(
         &self,
         url: &GopherUrl,

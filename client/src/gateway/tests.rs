@@ -1,4 +1,5 @@
-//! Tests of retrieval through scripted gateways: the requests that are sent, and the outcome of each answer.
+//! Tests of retrieval through scripted gateways: the requests that are sent, and the outcome for each answer of a
+//! gateway.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};

@@ -1,25 +1,25 @@
-//! Attributes of items in Gopher+, which are blocks of a line `+NAME:` and indented lines. Blocks, views and questions
-//! are defined by the Gopher+ protocol (1993), the names of attributes by the Gopher URL draft §2.6–§3.1.
+//! Attributes of items in Gopher+, each of which is a block: a line `+NAME:`, followed by indented lines. Blocks, views
+//! and questions are defined by the Gopher+ protocol (1993), the names of attributes by the Gopher URL draft §2.6–§3.1.
 
 use super::is_wanted;
 use super::menu::MenuItem;
 use super::text::{decoded, lines};
 use crate::url::{GopherType, Octets, same_attribute};
 
-/// The attributes of an item.
+/// The attributes of an item of Gopher+.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Attributes {
     /// The blocks, one for each attribute, in order.
     pub blocks: Vec<Block>,
 }
 
-/// An attribute of an item.
+/// One attribute of an item, with its lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Block {
     /// The name of the attribute with its `+`, in upper case, such as `+ABSTRACT`.
     pub name: String,
-    /// The text after the colon, and the lines after it without their indentation.
+    /// The text after the colon, and the lines that follow, without their indentation.
     pub lines: Vec<String>,
 }
 
@@ -41,9 +41,9 @@ pub struct View {
 pub struct Question {
     /// The expected kind of answer.
     pub kind: QuestionKind,
-    /// The text of the question.
+    /// The text of the question to show to the user.
     pub prompt: String,
-    /// The default answer or the choices, separated by tabs on the line.
+    /// The default answer or the choices. On the line, they are separated by tabs.
     pub options: Vec<String>,
 }
 
@@ -152,7 +152,7 @@ impl Question {
     }
 }
 
-/// Parses the attributes of one or more items, each of which begins with `+INFO`. Lines before the first block are
+/// Parses the attributes of one or more items. Those of each item begin with `+INFO`. Lines before the first block are
 /// ignored.
 pub(super) fn read(text: &[u8]) -> Vec<Attributes> {
     let mut items: Vec<Attributes> = Vec::new();

@@ -1,5 +1,5 @@
-//! The errors of Gopher retrievals, which RFC 1736 §3 requires to be distinguished: nothing to send, no connection, a
-//! reply that is too large or incomplete, or an error reported by the server.
+//! The errors of Gopher retrievals. RFC 1736 §3 requires these cases to be distinguished: nothing can be sent, there is
+//! no connection, the reply is too large or incomplete, or the server reports an error.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ pub enum GopherError {
     /// No request can be sent for the URL.
     #[error(transparent)]
     Plan(#[from] GopherPlanError),
-    /// There is no connection; it may help to try again later.
+    /// The connection could not be made; it may help to try again later.
     #[error(transparent)]
     Connect(#[from] Error),
     /// The connection failed while the reply was received.
@@ -30,7 +30,7 @@ pub enum GopherError {
     /// The reply exceeds this many octets.
     #[error("the reply is larger than {0} octets, the limit")]
     TooLarge(usize),
-    /// A menu or attributes have more lines than this limit.
+    /// A menu or a list of attributes has more lines than this limit.
     #[error("the reply has more than {0} lines, the limit for menus and attributes")]
     TooManyLines(usize),
     /// The connection ended before the announced length or the lone dot.
@@ -68,7 +68,7 @@ pub struct ServerError {
 }
 
 impl ServerError {
-    /// Returns whether the item does not exist, which makes the locator invalid (RFC 1736 §3).
+    /// Returns whether the item does not existand the locator is therefore invalid (RFC 1736 §3).
     pub fn is_gone(&self) -> bool {
         !matches!(self.code, Some(code) if code != 1 && code != 3)
     }

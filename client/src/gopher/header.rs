@@ -1,5 +1,5 @@
-//! The first line of a Gopher+ reply, with success or error, and the length of the body. It is defined by the Gopher+
-//! protocol (Anklesaria et al., 1993), on which the Gopher URL draft §2.4 is based.
+//! The first line of a Gopher+ reply, which states success or error, and the length of the body. It is defined by the
+//! Gopher+ protocol (Anklesaria et al., 1993), on which the Gopher URL draft §2.4 is based.
 
 /// The header line: `+` or `-`, followed by a length and CR LF.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub(super) struct Header {
     pub(super) size: usize,
 }
 
-/// The end of the body.
+/// How the end of the body is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Length {
     /// The body ends after this many octets.

@@ -6,7 +6,7 @@ use std::num::NonZeroU16;
 use super::text::{decoded, lines};
 use crate::url::{GopherPlus, GopherType, GopherUrl, Host, Mode, Octets};
 
-/// A line of a menu.
+/// A line of a menu, which describes an item or is a text for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MenuItem {
@@ -20,7 +20,7 @@ pub struct MenuItem {
     pub host: String,
     /// The port; `None` unless it is a number from 1 to 65535.
     pub port: Option<u16>,
-    /// The mark of Gopher+, which is `+`, or `?` for an item with a form.
+    /// The Gopher+ mark: `+`, or `?` for an item with a form; `None` for an item without Gopher+.
     pub plus: Option<char>,
     /// The URL of the item; `None` for informational lines, errors, and incomplete lines.
     pub url: Option<String>,
@@ -34,8 +34,8 @@ impl MenuItem {
         self.item_type == GopherType::INFO.as_char()
     }
 
-    /// Parses a line without its line end. `primary` is the type of the last item that was not of type `+`; an item
-    /// of type `+` has the same type.
+    /// Parses a line without its line end. `primary` is the type of the last item that was not of type `+`; an item of
+    /// type `+` (a redundant server) has that type.
     pub(super) fn read(line: &[u8], primary: Option<GopherType>) -> Self {
         let mut fields = line.split(|&octet| octet == b'\t');
         let head = fields.next().unwrap_or_default();
@@ -66,7 +66,7 @@ impl MenuItem {
         item
     }
 
-    /// Creates an item from a line without tabs.
+    /// Creates an item that has only a text to display, from a line without tabs.
     fn words(line: &[u8]) -> Self {
         Self {
             item_type: GopherType::INFO.as_char(),

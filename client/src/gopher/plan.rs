@@ -1,5 +1,5 @@
-//! Plans the request for a Gopher URL and the interpretation of its reply, without a connection (Gopher URL draft
-//! §2.1–§2.8; RFC 1738 §6 for ports of other protocols).
+//! Plans the request for a Gopher URL and how to parse its reply, without a connection (Gopher URL draft §2.1–§2.8; RFC
+//! 1738 §6 for ports of other protocols).
 
 use super::GopherOptions;
 use super::header::{Header, Length};
@@ -9,7 +9,7 @@ use crate::url::{
     ReplyKind,
 };
 
-/// A request, and the interpretation of its reply.
+/// A request, and how to parse its reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GopherPlan {
@@ -17,24 +17,24 @@ pub struct GopherPlan {
     pub host: Host,
     /// The port to connect to.
     pub port: u16,
-    /// The octets to send.
+    /// The octets of the request.
     pub request: Vec<u8>,
-    /// The interpretation of the reply.
+    /// How to parse the reply.
     pub reading: Reading,
     /// Whether Gopher+ is requested.
     pub is_plus: bool,
 }
 
-/// The interpretation of a reply.
+/// How to parse a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Reading {
     /// Lines of text, with or without a lone dot at the end.
     Text,
-    /// A menu.
+    /// A menu, with one item per line.
     Menu,
-    /// Any octets.
+    /// Octets of any kind, which are not parsed.
     Binary,
-    /// Attributes of items.
+    /// Attributes of one or more items.
     Attributes,
 }
 
@@ -42,10 +42,10 @@ pub enum Reading {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GopherPlanError {
-    /// A search requires a search string (draft §2.3).
+    /// The item is a search, and the URL has no search string (draft §2.3).
     #[error("the URL is for a search and has no search term")]
     NeedsSearchTerm,
-    /// The item has a form (draft §2.5).
+    /// The item has a form, and the URL has no answers (draft §2.5).
     #[error("the item has a form that must be filled in first")]
     NeedsAnswers,
     /// The server lists no questions for an item that, according to its menu, has a form.
@@ -59,7 +59,7 @@ pub enum GopherPlanError {
         /// The number of answers.
         answers: usize,
     },
-    /// Items of this type are not fetched with Gopher.
+    /// Items of this type cannot be fetched by Gopher.
     #[error("{}", not_retrievable(*.0))]
     NotRetrievable(GopherType),
     /// A search term or an answer cannot be put into a request.
@@ -134,7 +134,7 @@ impl GopherPlan {
         Header::read(reply).filter(|_| self.is_plus)
     }
 
-    /// Returns whether the reply is complete. `dot` searches for the lone dot while the reply grows.
+    /// Returns whether the reply is complete. `dot` keeps the state of the search for the lone dot between calls.
     pub(super) fn is_complete(&self, reply: &[u8], dot: &mut LoneDot) -> bool {
         match self.header(reply) {
             Some(header) => match header.length {
@@ -148,7 +148,7 @@ impl GopherPlan {
     }
 
     /// Returns whether a lone dot may be part of the contents, so that only the end of the connection ends the reply.
-    /// This is so for texts, because some servers send files unchanged.
+    /// This is the case for texts, because some servers send files unchanged.
     pub(super) fn may_go_on_after_dot(&self, reply: &[u8]) -> bool {
         self.reading == Reading::Text && self.header(reply).is_none()
     }

@@ -10,13 +10,13 @@ use super::menu::{self, MenuItem};
 use super::plan::{GopherPlan, Reading};
 use super::text;
 
-/// A reply.
+/// The reply to a Gopher request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Reply {
     /// The octets as received, including the header and the lone dot.
     pub octets: Bytes,
-    /// The parsed body.
+    /// The body of the reply, parsed according to the plan.
     pub body: Body,
     /// Notes on deviations from the protocol.
     pub notes: Vec<Note>,
@@ -59,8 +59,7 @@ pub enum Note {
     /// The server does not support attributes by name.
     #[error("the server cannot select attributes, so all were requested")]
     AllAttributes,
-    /// This many octets follow the lone dot. They come from a server that keeps the connection open, so further octets
-    /// may follow.
+    /// This many octets follow the lone dot. The server keeps the connection open, so further octets may follow.
     #[error("a lone dot ends the reply, and {} after it are left out; --format raw shows them", octets(*.0))]
     AfterDot(usize),
     /// This many lines of the menu lack a host or port.
@@ -143,7 +142,8 @@ pub(super) fn read(plan: &GopherPlan, octets: Bytes, is_open: bool) -> Result<Re
     })
 }
 
-/// Returns the body after a header, and whether it ends with a lone dot. A body with an announced length does not.
+/// Returns the body after a header, and whether it ends with a lone dot. The latter is false for a body with an
+/// announced length.
 fn headed(
     header: &Header,
     octets: &Bytes,

@@ -1,5 +1,5 @@
-//! Tests of retrieval from scripted servers, with every kind of reply and every possible end. Streams are
-//! `tokio::io::duplex`, and the clock is paused, so waits take no time.
+//! Tests of retrieval from scripted servers, with every kind of reply and every way in which a reply can end. Streams
+//! are `tokio::io::duplex`, and the clock is paused, so waits take no time.
 
 mod hostile;
 mod mutation;
@@ -19,9 +19,9 @@ use crate::url::{Host, Mode};
 enum Turn {
     /// Sends octets. After the last action, the connection is closed.
     Send(Vec<u8>),
-    /// Sends an octet at intervals, for ever.
+    /// Sends single octets at intervals, without end.
     Trickle,
-    /// Sends the same octets for ever.
+    /// Sends the same octets without end.
     Endless(&'static [u8]),
     /// Sends nothing more and keeps the connection open.
     Silence,

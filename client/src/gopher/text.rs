@@ -47,12 +47,12 @@ pub(super) fn ended(octets: &Bytes) -> Option<(Bytes, usize)> {
 pub(super) struct LoneDot {
     /// The offset of the start of the current line.
     line: usize,
-    /// The offset up to which no end of the current line was found.
+    /// The offset up to which the octets have been searched for the end of the current line.
     seen: usize,
 }
 
 impl LoneDot {
-    /// Returns whether the octets contain a lone dot. They must begin with the octets of the last call.
+    /// Returns whether the octets contain a lone dot. They must begin with the octets of the previous call.
     pub(super) fn is_in(&mut self, octets: &[u8]) -> bool {
         self.find(octets).is_some()
     }

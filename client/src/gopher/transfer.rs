@@ -13,10 +13,11 @@ use super::{GopherError, GopherOptions, GopherPlan};
 use crate::error::{Cause, Error, Phase};
 use crate::transport::Connect;
 
-/// The number of octets that must arrive within each [`Timeouts::answer`](crate::Timeouts), unless the reply ends.
+/// The number of octets that must arrive within each [`Timeouts::answer`](crate::Timeouts), unless the reply ends
+/// earlier.
 const LEAST: usize = 1024;
-/// The time to wait after a lone dot for further octets or for the end of the connection, which shows whether the dot
-/// is part of a file.
+/// How long to wait for further octets or the end of the connection after a lone dot, to find out whether the dot is
+/// part of a file.
 const LINGER: Duration = Duration::from_secs(1);
 /// The maximum number of octets to read at a time.
 const CHUNK: usize = 16 * 1024;
@@ -76,7 +77,7 @@ pub(super) async fn exchange(
     Ok((reply, true))
 }
 
-/// Returns the length of the body announced in the header in octets, or 0 if none is announced.
+/// Returns the length of the body in octets, as announced in the header; 0 if none is announced.
 fn announces(plan: &GopherPlan, reply: &[u8]) -> usize {
     match plan.header(reply).map(|header| header.length) {
         Some(Length::Octets(length)) => length,

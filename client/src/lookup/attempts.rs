@@ -1,5 +1,5 @@
-//! The searches of a lookup. The searches for an identifier, most likely first, cover its notations in the indexes that may
-//! contain it, and finally truncation.
+//! The searches of a lookup. The searches for an identifier, most likely first, cover its notations in the indexes that
+//! may contain it; the last ones use truncation.
 
 use z3950_asn1::apdu::{AttributeValue, Operator, RpnQuery, RpnStructure};
 use z3950_asn1::bib1::attributes::{
@@ -13,26 +13,27 @@ use z3950_marc::standard_number::{Isbn, Issn, lccn, oclc_number};
 use crate::identifier::{Identifier, Kind};
 use crate::target::profile::Attributes;
 
-/// One search of a lookup.
+/// One of the searches of a lookup.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Attempt {
     /// The attributes of each part of the query: one part for an identifier, several parts for a publication.
     pub(crate) attributes: Vec<Attributes>,
-    /// The terms: the notations of an identifier, which the query joins with OR, or title, author and year.
+    /// The terms: notations of an identifier, which the query joins with OR, or title, author and year of a
+    /// publication.
     pub(crate) terms: Vec<String>,
     /// The query to send.
     pub(crate) query: RpnQuery,
     pub(crate) precondition: Precondition,
-    /// Whether the profile gives these attributes for the identifier, so that its attributes for indexes do not
-    /// replace them.
+    /// Whether the attributes come from the profile's entry for the kind of identifier. If so, the profile's attributes
+    /// for indexes do not replace them.
     pub(crate) is_of_profile: bool,
 }
 
-/// The condition for making a search after earlier searches found nothing.
+/// The condition under which a search is made; without one, it is made if the earlier searches found nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Precondition {
     None,
-    /// The search is made only if the search for several notations was refused; it is for a single notation.
+    /// The search is for a single notation, and is made only if the search for several notations was refused.
     Refusal,
     /// The search is made only if the previous search found more records than are compared; it should find fewer.
     TooMany,
@@ -159,8 +160,8 @@ pub(crate) fn broader(identifier: &Identifier) -> Vec<Attempt> {
     }
 }
 
-/// Returns an OCLC number in the forms that records contain: `ocm` and eight digits, `ocn` and nine, `on` and more, each also
-/// with `(OCoLC)`. Servers that index 035 or 001 unchanged need these forms.
+/// Returns an OCLC number in the forms that occur in records: `ocm` and eight digits, `ocn` and nine digits, `on` and
+/// more digits, each also with `(OCoLC)`. Servers that index 035 or 001 unchanged need these forms.
 fn held_forms(identifier: &Identifier) -> Vec<String> {
     let text = identifier.text.as_str();
     let number = oclc_number(text).unwrap_or(text).trim_start_matches('0');
@@ -177,7 +178,7 @@ fn held_forms(identifier: &Identifier) -> Vec<String> {
 }
 
 impl Attempt {
-    /// Creates a search with attributes of the profile for an identifier as written.
+    /// Creates a search for an identifier as written, with attributes from the profile.
     pub(crate) fn of_profile(attributes: &Attributes, identifier: &Identifier) -> Self {
         let form = std::slice::from_ref(&identifier.text);
         Self {

@@ -22,7 +22,7 @@ pub struct Match {
     pub tag: &'static str,
     /// The code of the subfield; `None` in a control field.
     pub code: Option<&'static str>,
-    /// The text found at this place.
+    /// The text of the subfield or control field that contains the identifier.
     pub text: String,
     /// Whether the number is cancelled, wrong, or belongs to another form of the publication.
     pub is_cancelled: bool,
@@ -37,8 +37,8 @@ impl fmt::Display for Match {
     }
 }
 
-/// A field, its subfields (none for a control field), and whether numbers at this place are cancelled or belong to
-/// another form. Places of valid numbers come first.
+/// A field, its subfields (none for a control field), and whether numbers there are cancelled or belong to another form
+/// of the publication. Locations of valid numbers come first.
 type Location = (&'static str, &'static [&'static str], bool);
 
 const LOCAL: Location = ("001", &[], false);
@@ -48,7 +48,7 @@ const OCLC: &[Location] = &[
     ("035", &["z"], true),
     ("776", &["w"], true),
 ];
-/// ISBN, ISSN, LCCN.
+/// The MARC 21 locations of ISBN, ISSN and LCCN.
 const MARC_21: [&[Location]; 3] = [
     &[
         ("020", &["a"], false),
@@ -118,8 +118,8 @@ pub(crate) fn has_identifier(record: &External, identifier: &Identifier) -> bool
     }
 }
 
-/// Returns whether a record that was delivered for an identifier contains it; `None` if this cannot be decided, because the
-/// record is not MARC, or because the identifier is a docid, whose place the server chooses.
+/// Returns whether a record that was returned for an identifier contains it; `None` if this cannot be decided, because
+/// the record is not MARC, or because the identifier is a docid, which servers store in different places.
 pub fn holds(identifier: &Identifier, record: &External) -> Option<bool> {
     let (marc, syntax) = marc(record)?;
     match identifier.kind {

@@ -11,7 +11,7 @@ use z3950_marc::crosswalk::is_unimarc;
 use super::matched::{marc, matched_in, texts};
 use crate::identifier::Identifier;
 
-/// The preferences between records that are otherwise equal.
+/// The preferences that decide between records that are otherwise equal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Preferences {
@@ -39,8 +39,8 @@ pub const SOURCES: [&str; 11] = [
     "FR-751131015",
 ];
 
-/// The quality of a record for copy cataloguing. Better records compare as less. The first criterion on which two
-/// records differ decides.
+/// The quality of a record for copy cataloguing. A better record compares as less. The first field in which two records
+/// differ decides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Merit {
     /// Whether the record contains the identifier as a valid number, as a cancelled number, or not at all.
@@ -53,7 +53,7 @@ pub(crate) struct Merit {
     source: (usize, String),
     /// Whether the language of cataloguing differs from the usual language, and the code of the language.
     language: (bool, String),
-    /// The rank and code of the cataloguing rules. RDA has the highest rank, unknown rules have the lowest.
+    /// The rank and code of the cataloguing rules. RDA ranks first, unknown rules last.
     rules: (u8, String),
     /// The number of fields. A record with more fields is better.
     fields: Reverse<usize>,

@@ -6,7 +6,7 @@ use z3950_marc::crosswalk::is_unimarc;
 use super::matched::texts;
 use crate::identifier::{Identifier, Kind, MAX_IDENTIFIERS, printed};
 
-/// A field, the kind of its numbers, and the subfields for cancelled numbers.
+/// A field, the kind of its numbers, and its subfields with cancelled numbers.
 type NumberField = (&'static str, Kind, &'static [&'static str]);
 
 /// The fields with identifiers. A number assigned by a library comes first, because it identifies one record, while a
@@ -26,9 +26,10 @@ const UNIMARC: [NumberField; 3] = [
 /// Returns the LCCN, ISBNs, ISSNs and OCLC numbers of a record, in this order, without duplicates and in their normal
 /// forms.
 ///
-/// They are taken from subfield `a` of 010, 020, 022 and 035 (in UNIMARC, of 010, 011 and 035). Numbers in 035 need the
-/// prefix of OCLC. If a record has none of these, numbers with a wrong check digit are taken, and if there are none,
-/// cancelled numbers in other subfields, which may belong to another edition. At most [`MAX_IDENTIFIERS`] are returned.
+/// They are taken from subfield `a` of 010, 020, 022 and 035 (in UNIMARC, of 010, 011 and 035). Numbers in 035 count
+/// only with the prefix of OCLC. If a record has none of these, numbers with a wrong check digit are taken, and if
+/// there are none, cancelled numbers in other subfields, which may belong to another edition. At most
+/// [`MAX_IDENTIFIERS`] are returned.
 pub fn identifiers(record: &MarcRecord) -> Vec<Identifier> {
     let places = if is_unimarc(record) {
         &UNIMARC[..]

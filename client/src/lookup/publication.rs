@@ -1,5 +1,5 @@
-//! The publication that a record describes. A record without a standard number is looked up by its title, author and year; a
-//! record that is found counts only if its title is the same and its author does not differ.
+//! The publication that a record describes. A record without a standard number is looked up by its title, author and
+//! year; a record that is found counts only if it has the same title and no conflicting author.
 //!
 //! | file | holds |
 //! |---|---|
@@ -29,7 +29,7 @@ pub(crate) use self::searches::{broader_searches, searches};
 use self::title::Title;
 use crate::record::Record;
 
-/// The maximum number of titles, in different scripts, that are read from a record.
+/// The maximum number of titles, one for each script, that are read from a record.
 const MOST_TITLES: usize = 3;
 /// The maximum number of characters of a title that are shown.
 const MOST_SHOWN: usize = 100;
@@ -98,7 +98,7 @@ impl Publication {
         })
     }
 
-    /// Returns text that is the same for all records with the same lookup.
+    /// Returns a text that is the same for all records whose lookups would make the same searches.
     pub fn normalized(&self) -> String {
         let titles: Vec<String> = self.titles.iter().map(Title::key).collect();
         let (authors, year) = (self.authors.key(), self.year.unwrap_or_default());
@@ -128,7 +128,7 @@ impl fmt::Display for Publication {
     }
 }
 
-/// Returns the kind of material according to leader positions 6 and 7; manuscripts and printed texts are the same
+/// Returns the kind of material given by leader positions 6 and 7. Manuscripts and printed texts count as the same
 /// kind.
 fn material(leader: &Leader) -> Option<(u8, bool)> {
     let kind = match leader.octet(6) {

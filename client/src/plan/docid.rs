@@ -36,7 +36,7 @@ use crate::protocol::service::search::SearchOptions;
 use crate::target::profile::Attributes;
 use crate::url::{self, Octets};
 
-/// The requests for a docid, with the current one.
+/// The sequence of requests for a docid, and the current position in it.
 #[derive(Debug, Clone)]
 pub(crate) struct DocidRequests<'a> {
     plan: &'a Plan,
@@ -48,7 +48,7 @@ pub(crate) struct DocidRequests<'a> {
     syntaxes: Vec<Option<Oid>>,
     syntax: usize,
     has_element_set: bool,
-    /// The form to request in place of that in the URL, because the record was too large or empty.
+    /// The form to request instead of the one in the URL, because the record was too large or empty.
     substitute: Option<SubstituteForm>,
 }
 
@@ -70,7 +70,7 @@ impl<'a> DocidRequests<'a> {
         })
     }
 
-    /// Returns the current search.
+    /// Returns the request for the current search.
     pub(crate) fn search(&self) -> SearchRequest {
         let names = self.plan.defaults.databases.iter().enumerate();
         let database = self.order.database;
@@ -105,7 +105,7 @@ impl<'a> DocidRequests<'a> {
         present(position, self.element_set(), self.record_syntax())
     }
 
-    /// Returns the current record syntax.
+    /// Returns the record syntax to request in the current step; `None` leaves the choice to the server.
     pub(crate) fn record_syntax(&self) -> Option<Oid> {
         if let Some(SubstituteForm::Syntax(syntax)) = self.substitute {
             return syntax;
@@ -146,19 +146,19 @@ impl<'a> DocidRequests<'a> {
         self.points.iter().map(Attributes::to_string).collect()
     }
 
-    /// Moves to the next step after a refused search. Returns false if no step is left.
+    /// Moves to the next step after a refused search. Returns false if there is no further step.
     pub(crate) fn after_refusal(&mut self, diagnostics: &[DiagRec]) -> bool {
         let objection = Objection::of(diagnostics);
         let has_changed = self.change_form(objection) || self.order.after_refusal(objection);
         has_changed && self.order.spend()
     }
 
-    /// Moves to the next step after an empty result. Returns false if no step is left.
+    /// Moves to the next step after an empty result. Returns false if there is no further step.
     pub(crate) fn after_nothing(&mut self) -> bool {
         self.order.after_nothing() && self.order.spend()
     }
 
-    /// Moves to the next step after a refused record. Returns false if no step is left.
+    /// Moves to the next step after a refused record. Returns false if there is no further step.
     pub(crate) fn after_no_record(&mut self, diagnostics: &[DiagRec]) -> bool {
         self.change_form(Objection::of(diagnostics)) && self.order.spend()
     }
@@ -199,7 +199,8 @@ impl<'a> DocidRequests<'a> {
         self.substitute = None;
     }
 
-    /// Changes the record syntax or the element set, if this is the part that the server refused.
+    /// Changes the record syntax or the element set, whichever the server refused. Returns false if neither can be
+    /// changed.
     fn change_form(&mut self, objection: Objection) -> bool {
         let fallback = self.plan.options.fallback;
         match objection {
@@ -272,8 +273,8 @@ fn access_points(plan: &Plan, docid: &Octets) -> Vec<Attributes> {
     points
 }
 
-/// Returns whether a step such as [`Found::step`](crate::find::Found::step) is the search prescribed by RFC 2056 §4.
-/// The requested form of the record does not matter.
+/// Returns whether a step, as in [`Found::step`](crate::find::Found::step), is the search prescribed by RFC 2056 §4, in
+/// whatever form it requests the record.
 pub fn is_prescribed(step: &str) -> bool {
     let (search, rest) = step.split_once(';').unwrap_or((step, ""));
     search == prescribed().to_string() && !rest.starts_with("database=")
@@ -284,7 +285,7 @@ fn prescribed() -> Attributes {
     Attributes::numeric(&[(USE, USE_DOC_ID), (STRUCTURE, STRUCTURE_URX)])
 }
 
-/// Returns the index for the kind of number that a docid looks like; `None` if it looks like none.
+/// Returns the index for the kind of number that a docid looks like; `None` if it looks like no known kind.
 fn by_shape(docid: &Octets) -> Option<Attributes> {
     let text = std::str::from_utf8(docid.as_bytes()).ok()?;
     let identifier: Identifier = text.parse().ok()?;

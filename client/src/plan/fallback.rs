@@ -13,10 +13,10 @@ use z3950_asn1::bib1::diagnostics::Condition;
 pub struct Fallback {
     /// After diagnostic 118, search without the Structure attribute.
     pub structure: bool,
-    /// After a refusal of the attributes (3, 113 to 126, 247, 1024, 1056), or if nothing is found, try other searches
+    /// After a refusal of the attributes (3, 113 to 126, 247, 1024, 1056), or after an empty result, try other searches
     /// for the docid: those of the server's profile, the search of RFC 2056, the same search without the Structure
     /// attribute, and searches for a local number, a standard identifier, and the kind of number that the docid looks
-    /// like. A query is repeated with fewer attributes, in broader indexes, and in any index.
+    /// like. For a query, repeat it with fewer attributes, in broader indexes, and in any index.
     pub attributes: bool,
     /// After diagnostic 23 or 111, search the databases one by one until a record is found.
     pub databases: bool,
@@ -28,7 +28,7 @@ pub struct Fallback {
 }
 
 impl Fallback {
-    /// All fallbacks, switched on.
+    /// All fallbacks switched on.
     pub const ALL: Self = Self {
         structure: true,
         attributes: true,
@@ -41,7 +41,8 @@ impl Fallback {
 /// The maximum number of searches for one query or URL.
 const MAX_SEARCHES: usize = 100;
 
-/// The order of several searches and of the databases to search, as allowed by a [`Fallback`] and bounded.
+/// The order in which searches are made and databases are searched, as allowed by a [`Fallback`]. The number of
+/// searches is limited.
 #[derive(Debug, Clone)]
 pub(crate) struct SearchOrder {
     pub(crate) fallback: Fallback,
@@ -72,7 +73,7 @@ impl SearchOrder {
         *self = Self::new(self.fallback, self.searches, self.databases);
     }
 
-    /// Moves to the next database or search after an empty result. Returns false if none is left.
+    /// Moves to the next database or search after an empty result. Returns false if there is no further search.
     pub(crate) fn after_nothing(&mut self) -> bool {
         self.after_refusal(Objection::Attributes)
     }
@@ -84,8 +85,8 @@ impl SearchOrder {
         left.is_some()
     }
 
-    /// Moves on after a refusal: to the first database, the next database, or the next search. Returns false if none is
-    /// left.
+    /// Moves on after a refusal: to the first database, the next database, or the next search. Returns false if there
+    /// is no further search.
     pub(crate) fn after_refusal(&mut self, objection: Objection) -> bool {
         let may_split = self.fallback.databases && self.databases > 1;
         if objection == Objection::Databases && self.database.is_none() && may_split {
@@ -111,7 +112,7 @@ impl SearchOrder {
     }
 }
 
-/// The part of a request that a server refused, and that the next request may change.
+/// The part of a request that the server refused, and that the next request may change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Objection {
     Structure,
@@ -123,7 +124,7 @@ pub(crate) enum Objection {
 }
 
 impl Objection {
-    /// Returns the first objection in the diagnostics that another request may avoid.
+    /// Returns the first objection in the diagnostics to which another request may respond.
     pub(crate) fn of(diagnostics: &[DiagRec]) -> Self {
         let objections = diagnostics
             .iter()
@@ -169,5 +170,5 @@ impl Objection {
     }
 }
 
-/// 227: no data is available in the requested record syntax.
+/// Diagnostic 227: no data is available in the requested record syntax.
 const NO_DATA_IN_SYNTAX: Condition = Condition(227);

@@ -1,5 +1,5 @@
-//! Shows whether users are waiting for a session with a server because all sessions that its limits allow are in use,
-//! so that other users can give their sessions up.
+//! Tells users of idle sessions whether others are waiting for a session with the same server, because the maximum
+//! number of sessions is in use, so that they can give their sessions up.
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,12 +21,12 @@ pub(super) struct SessionsWanted {
 pub struct SessionDemand(pub(crate) Arc<Server>);
 
 impl SessionDemand {
-    /// Returns whether a user is waiting to whom no session has been promised.
+    /// Returns whether a waiting user exists to whom no session has been promised.
     pub fn is_open(&self) -> bool {
         self.0.demand.borrow().is_open()
     }
 
-    /// Waits until a user is waiting to whom no session has been promised.
+    /// Waits until a waiting user exists to whom no session has been promised.
     pub async fn opened(&self) {
         let mut demand = self.0.demand.subscribe();
         // Waiting fails only if the sender is dropped, but `self` owns the sender, so the result is ignored.

@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep_until};
 use super::{Key, lock};
 use crate::protocol::session::Session;
 
-/// The idle sessions with a server.
+/// The sessions with a server that are not in use.
 #[derive(Default)]
 pub(super) struct IdleSessions(Mutex<IdleState>);
 
@@ -17,7 +17,7 @@ pub(super) struct IdleSessions(Mutex<IdleState>);
 struct IdleState {
     /// The sessions, least recently used session first.
     sessions: Vec<IdleSession>,
-    /// Whether a task is running that closes sessions after their time has passed.
+    /// Whether a task is running that closes sessions when their idle time has passed.
     is_swept: bool,
 }
 
@@ -36,8 +36,8 @@ impl IdleSessions {
         state
     }
 
-    /// Removes and returns an open session with this key. A session is lent only in the runtime that runs its task,
-    /// because another runtime may end or stop at any moment.
+    /// Removes and returns an open session with this key. Only sessions whose task runs in the caller's runtime are
+    /// returned, because another runtime may end or stop at any moment.
     pub(super) fn take(&self, key: &Key) -> Option<Session> {
         let mut state = self.open();
         let mut sessions = state.sessions.iter();
@@ -45,7 +45,7 @@ impl IdleSessions {
         Some(state.sessions.remove(index).session)
     }
 
-    /// Keeps a session, unless `limit` sessions are already kept. If a time is given, the session is closed after that
+    /// Keeps a session, unless `limit` sessions are already kept. If `time` is given, the session is closed after that
     /// time.
     pub(super) fn put(
         self: &Arc<Self>,
@@ -93,8 +93,8 @@ impl IdleSessions {
         self.open().sessions.len()
     }
 
-    /// Removes and returns the sessions whose time has passed. Also returns the time at which the next session has to
-    /// be closed, if there is one.
+    /// Removes and returns the sessions whose idle time has passed. Also returns the time at which the next session
+    /// must be closed; `None` if no session must be closed.
     fn expired(&self) -> (Vec<IdleSession>, Option<Instant>) {
         let now = Instant::now();
         let mut state = self.open();
@@ -106,8 +106,8 @@ impl IdleSessions {
     }
 }
 
-/// The sessions that a task closes after their time has passed. If the task is dropped with its runtime, the next
-/// session that is kept begins another one.
+/// The state of the task that closes sessions after their idle time. If the task is dropped with its runtime, keeping
+/// the next session starts another one.
 struct Sweep {
     idle: Arc<IdleSessions>,
     is_done: bool,
@@ -121,7 +121,7 @@ impl Drop for Sweep {
     }
 }
 
-/// Closes sessions after their time has passed, until none are left.
+/// Closes each session when its idle time has passed, until no session remains.
 async fn sweep(mut sweep: Sweep) {
     loop {
         let (expired, next) = sweep.idle.expired();

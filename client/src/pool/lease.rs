@@ -1,5 +1,6 @@
-//! A lent session. It has a single user, or as many users as requests may be in progress: they are performed
-//! concurrently (concurrentOperations, Z39.50-2003 §3.5) or sent ahead of answers. Each user has a separate result set.
+//! A leased session. It has one user, or as many users as requests may be in progress: the server performs the requests
+//! concurrently (concurrentOperations, Z39.50-2003 §3.5), or they are sent ahead of the answers to earlier ones. Each
+//! user has a separate result set.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -16,7 +17,7 @@ use crate::protocol::service::DEFAULT_RESULT_SET;
 use crate::protocol::session::{Reconnect, Repeat, Session};
 use crate::transport::connect::BoxFuture;
 
-/// The maximum number of sessions that a request may lose, whatever the cause.
+/// The maximum number of sessions that may be lost during one request, for whatever reason.
 const MAX_LOSSES: usize = 4;
 
 /// The right to use a session. When its last user drops it, the session returns to the pool. It is closed instead if it
@@ -28,38 +29,39 @@ pub struct Lease {
     result_set: InternationalString,
 }
 
-/// A lent session and its users.
+/// A leased session and its users.
 pub(super) struct LentSession {
     opener: Opener,
-    /// The session that is used now, which may replace a lost one.
+    /// The session in use, which may have replaced a lost one.
     current: Mutex<Session>,
-    /// The lock held while another session is opened in place of a lost one.
+    /// The lock that is held while a session is opened to replace a lost one.
     renewal: tokio::sync::Mutex<()>,
-    /// Whether the session had been used before it was lent.
+    /// Whether the session had been used before it was leased.
     is_reused: bool,
     sharing: Sharing,
     /// The maximum number of users at the same time.
     places: usize,
     /// Whether requests are sent ahead of answers, although the server does not perform operations concurrently.
     is_pipelined: bool,
-    /// Whether the server has failed while several requests were in progress, so that only one request is made at a
-    /// time.
+    /// Whether the server has given wrong answers while several requests were in progress, so that only one request is
+    /// made at a time.
     has_tripped: AtomicBool,
-    /// Whether records do not contain the docid by which they were found, so that records of different requests cannot
-    /// be distinguished.
+    /// Whether the server's records lack the docid by which they were found, so that a record returned for another
+    /// request cannot be recognised.
     hides_docids: AtomicBool,
-    /// Locked for reading by requests that may be made at the same time, and for writing by a request that must be made
+    /// Locked for reading by requests that may be made concurrently, and for writing by a request that must be made
     /// alone.
     gate: RwLock<()>,
     /// The numbers of the free places.
     free: Mutex<Vec<usize>>,
-    /// The number of users that have joined the first user, including those that have left.
+    /// The number of users that have joined since the lease began, including those that have left.
     joined: AtomicUsize,
     _permit: Permit,
 }
 
 impl Lease {
-    /// Lends a session of this opener. Other users may join if it has further places, which requires named result sets.
+    /// Leases a session of this opener. If the session has further places, other users may join; this requires named
+    /// result sets.
     pub(super) fn new(
         opener: Opener,
         session: Session,
@@ -100,7 +102,8 @@ impl Lease {
         }
     }
 
-    /// Takes a free place in a session with these options; `None` if there is none.
+    /// Takes a free place in the session, if it was opened with the options in `key`; `None` if it was not, or if no
+    /// place is free.
     pub(super) fn join(session: Arc<LentSession>, key: &Key) -> Option<Self> {
         // A session in another runtime is not joined, because that runtime may end at any moment.
         if session.opener.key != *key || !session.current().is_in_runtime() {
@@ -118,7 +121,7 @@ impl Lease {
         })
     }
 
-    /// Returns the session that is used now. The handle must be dropped before the lease.
+    /// Returns the session in use. The returned handle must be dropped before the lease.
     pub fn session(&self) -> Session {
         self.session.current()
     }
@@ -131,8 +134,8 @@ impl Lease {
     /// Makes a request while no other user makes one. If the session was lost, for example because the server dropped
     /// it while it was idle, and if `repeat` allows it, the request is repeated in a new session: once, or up to
     /// [`SessionOptions::max_repeats`] times, and only if the server had answered other requests in the lost session,
-    /// because otherwise the request itself may be the reason for the loss. If nothing was sent, it is made in a new
-    /// session in any case. The handle passed to `request` must be dropped before the lease.
+    /// because otherwise the request itself may be the reason for the loss. If nothing was sent, the request is always
+    /// made in a new session. The handle passed to `request` must be dropped before the lease.
     ///
     /// [`SessionOptions::max_repeats`]: crate::SessionOptions::max_repeats
     ///
@@ -150,10 +153,10 @@ impl Lease {
         turn.carry_out(self.session(), repeat, request).await
     }
 
-    /// Makes a request that changes nothing except the user's own result set. After a loss of the session, it is
-    /// repeated as in [`run`](Self::run), and also if other users made requests in the lost session. The last repeat,
-    /// and any after a second loss, is made while no other user makes a request, so that only this request can end the
-    /// session.
+    /// Makes a request that changes nothing except the user's own result set. After a loss of the session, the request
+    /// is repeated as in [`run`](Self::run), and also if other users made requests in the lost session. The last
+    /// attempt, and any attempt after a second loss, is made while no other user makes a request, so that no other
+    /// request can end the session.
     ///
     /// # Errors
     /// The errors of [`run`](Self::run).
@@ -180,9 +183,9 @@ impl Lease {
     }
 
     /// Makes a request whose record should contain certain data. If `is_foreign` returns true, the record lacks the
-    /// data, and the request is made again alone, because a server that confuses referenceIds may return the record of
-    /// another user. If records do not contain their docids even then, requests for docids are always made alone after
-    /// that.
+    /// data, and the request is repeated while no other user makes one, because a server that confuses referenceIds may
+    /// return the record of another user. If records do not contain their docids even then, requests for docids are
+    /// always made alone from then on.
     ///
     /// # Errors
     /// The errors of [`read`](Self::read).
@@ -224,13 +227,14 @@ impl Lease {
         Ok(again)
     }
 
-    /// Returns a function that replaces a lost session, for all its users and as long as it is lent; see
+    /// Returns a function that replaces a lost session for all its users, and works as long as the lease exists; see
     /// [`PagerOptions::reconnect`](crate::pager::PagerOptions::reconnect).
     pub fn reconnect(&self) -> Arc<dyn Reconnect> {
         Arc::new(Replacement(Arc::downgrade(&self.session)))
     }
 
-    /// Returns whether the session had been used before it was lent, so that the server may have dropped it since then.
+    /// Returns whether the session had been used before it was leased, so that the server may have dropped it since
+    /// then.
     pub fn is_reused(&self) -> bool {
         self.session.is_reused
     }
@@ -268,7 +272,7 @@ impl LentSession {
     }
 
     /// Returns the session that replaces a lost one. A new session is opened, unless another user has already opened
-    /// one that is still open. The session belongs to the runtime of the caller, so it does not end with another one.
+    /// one that is still open. The new session runs in the caller's runtime, so it does not end with another runtime.
     async fn other_than(&self, lost: &Session) -> Result<Session, Error> {
         let _renewal = self.renewal.lock().await;
         let session = self.current();
@@ -280,7 +284,7 @@ impl LentSession {
         Ok(session)
     }
 
-    /// Returns whether the session has several users.
+    /// Returns whether the session has more than one user.
     fn is_crowded(&self) -> bool {
         lock(&self.free).len() + 1 < self.places
     }
@@ -303,7 +307,7 @@ impl Drop for LentSession {
     }
 }
 
-/// A function that replaces a lost session as long as it is lent.
+/// A function that replaces a lost session as long as its lease exists.
 struct Replacement(Weak<LentSession>);
 
 impl Reconnect for Replacement {
@@ -319,11 +323,11 @@ impl Reconnect for Replacement {
     }
 }
 
-/// A request of a user. While it exists, no request that has to be made alone can begin.
+/// A request of a user. While this value exists, no request that must be made alone can begin.
 struct LentRequest<'a> {
     session: &'a LentSession,
     together: Option<RwLockReadGuard<'a, ()>>,
-    /// The lock held if the request is made alone.
+    /// The lock that is held if the request is made alone.
     alone: Option<RwLockWriteGuard<'a, ()>>,
     losses: usize,
     /// The number of times that the request was sent again after the server had ended the session.
@@ -385,8 +389,9 @@ impl<'a> LentRequest<'a> {
         }
     }
 
-    /// Returns whether a request with this error is sent again because the server probably ended the session for another
-    /// reason, and counts it. `was_used` is whether the server had answered other requests in the session.
+    /// Returns whether to send a request with this error again, because the server probably ended the session for
+    /// another reason, and counts the repetition. `was_used` is whether the server had answered other requests in the
+    /// session.
     fn is_by_server(&mut self, error: &Error, repeat: Repeat, was_used: bool) -> bool {
         if !repeat.allows(error) {
             return false;

@@ -57,8 +57,8 @@ impl Opener {
         Some(session.with_pace(self.pace.clone()))
     }
 
-    /// Opens a session, and closes idle sessions that exceed the limit. The future is boxed, because this is rare and
-    /// would enlarge every future that may do it.
+    /// Opens a session, and closes idle sessions that exceed the limit. The future is boxed, because it is rarely
+    /// needed and would enlarge every future that may call this function.
     pub(super) fn open(&self) -> BoxFuture<'_, Result<Session, Error>> {
         Box::pin(self.open_now())
     }

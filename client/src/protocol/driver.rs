@@ -1,6 +1,5 @@
-//! The data that a session's task works on: the stream as APDUs, the requests of the handles, and the operations in
-//! progress. Each answer is matched to its request, checked, and returned to the caller (Z39.50-2003 §3.1.2, §3.4,
-//! §3.5).
+//! The state of a session's task: the stream as APDUs, the requests of the handles, and the operations in progress.
+//! Each answer is matched to its request, checked, and returned to the caller (Z39.50-2003 §3.1.2, §3.4, §3.5).
 
 mod segments;
 mod server_requests;
@@ -33,7 +32,7 @@ use crate::error::{Cause, Error, Phase, ProtocolFault};
 use crate::protocol::service::{count, init};
 use crate::transport::timeouts::{Limit, Timeouts};
 
-/// The end of a session.
+/// How a session ended.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum End {
@@ -44,7 +43,7 @@ pub enum End {
 }
 
 impl End {
-    /// Returns the end of a session whose task was dropped.
+    /// Returns the end of a session whose task was dropped with its runtime.
     pub(crate) fn with_runtime() -> Self {
         Self::Failed(Arc::new(Error::Unavailable {
             phase: Phase::Idle,
@@ -63,11 +62,11 @@ impl End {
     }
 }
 
-/// The state of a session.
+/// Whether a session is open, has ended, or is closed completely.
 #[derive(Debug, Clone)]
 pub(crate) enum State {
     Open,
-    /// The session has ended: no more requests are taken, but Close may still be in transit.
+    /// The session has ended: no further requests are accepted, but Close may still be in transit.
     Ended(End),
     /// The session has ended, and the stream is closed.
     Gone(End),
@@ -82,12 +81,12 @@ impl State {
     }
 }
 
-/// The state of a session as its task publishes it. If the task is dropped, as it is when its runtime ends, the session
-/// has ended with it.
+/// The sender of a session's state, owned by its task. If the task is dropped, as happens when its runtime ends,
+/// dropping the sender marks the session as ended.
 pub(crate) struct StateSender(watch::Sender<State>);
 
 impl StateSender {
-    /// Creates the state of a session that is open, and a receiver of its changes.
+    /// Creates the state of an open session, and a receiver of its changes.
     pub(crate) fn new() -> (Self, watch::Receiver<State>) {
         let (sender, receiver) = watch::channel(State::Open);
         (Self(sender), receiver)
@@ -106,10 +105,10 @@ impl Drop for StateSender {
 }
 
 /// The sender of the answer to a request. If it is dropped without an answer although the request was sent, the caller
-/// learns that the server may have carried the request out.
+/// receives an error that says that the server may have performed the request.
 pub(crate) struct Reply {
     sender: Option<oneshot::Sender<Result<Apdu, Error>>>,
-    /// The phase of the request, if it was sent.
+    /// The phase of the request; `None` if it has not been sent.
     sent: Option<Phase>,
 }
 
@@ -128,7 +127,7 @@ impl Reply {
         self.sent = Some(phase);
     }
 
-    /// Sends the result to the caller, unless one was sent before.
+    /// Sends the result to the caller, unless a result was sent before.
     pub(crate) fn send(&mut self, result: Result<Apdu, Error>) {
         if let Some(sender) = self.sender.take() {
             // An error means that the caller no longer waits for the answer.
@@ -136,12 +135,12 @@ impl Reply {
         }
     }
 
-    /// Returns whether the caller no longer waits for the answer.
+    /// Returns whether the caller has stopped waiting for the answer.
     pub(crate) fn is_closed(&self) -> bool {
         self.sender.as_ref().is_none_or(oneshot::Sender::is_closed)
     }
 
-    /// Waits until the caller no longer waits for the answer.
+    /// Completes when the caller has stopped waiting for the answer.
     pub(crate) async fn closed(&mut self) {
         poll_fn(|context| self.poll_closed(context)).await;
     }
@@ -166,7 +165,7 @@ impl Drop for Reply {
 /// A request that a handle passes to the task.
 pub(crate) struct Command {
     pub(crate) request: Apdu,
-    /// The keys by which an SRU server sorts the result of a search. It is unused in Z39.50, which has a separate
+    /// The keys by which an SRU server sorts the result of a search. The list is unused in Z39.50, which has a separate
     /// service for sorting.
     #[cfg_attr(not(feature = "sru"), expect(dead_code, reason = "for SRU alone"))]
     pub(crate) sort: Vec<SortKeySpec>,
@@ -174,7 +173,7 @@ pub(crate) struct Command {
     pub(crate) reply: Reply,
 }
 
-/// The order to send TriggerResourceControl for every operation in progress. The reply is the number of these
+/// A command to send TriggerResourceControl for every operation in progress. The reply is the number of these
 /// operations.
 pub(crate) struct Trigger {
     pub(crate) request: TriggerResourceControlRequest,
@@ -183,7 +182,7 @@ pub(crate) struct Trigger {
 
 /// A request that has been sent but not answered yet.
 struct Operation {
-    /// The number of the operation in the client, which is independent of its referenceId.
+    /// A number that identifies the operation in the client, independent of its referenceId.
     number: u64,
     /// The request, with its referenceId.
     request: Apdu,
@@ -192,12 +191,12 @@ struct Operation {
     limit: Option<Limit>,
     /// The number of requests that the server has sent during this operation.
     interruptions: usize,
-    /// The number of requests of the server that wait for a decision of the client. The answer timeout is suspended
-    /// while there are any.
+    /// The number of server requests that wait for a decision of the client. While it is not 0, the answer timeout is
+    /// suspended.
     questions: usize,
     /// The segments of the answer received so far.
     segments: Segments,
-    /// The time from which no caller waits for the answer.
+    /// The time at which the last caller stopped waiting for the answer; `None` while a caller is waiting.
     abandoned: Option<Instant>,
     /// The number of APDUs that had been received before the request was sent.
     heard: u64,
@@ -299,11 +298,11 @@ fn examine_scan(request: &ScanRequest, response: &ScanResponse) -> Result<(), Pr
     Ok(())
 }
 
-/// The operations in progress, oldest first.
+/// The operations in progress, in the order in which they began.
 #[derive(Default)]
 struct Operations {
     list: Vec<Operation>,
-    /// The number of the most recent operation.
+    /// The number of operations begun so far, which is the number of the most recent one.
     count: u64,
     /// The referenceId of the most recent request.
     reference: u32,
@@ -394,12 +393,12 @@ impl Operations {
         self.list.first().map_or(Phase::Idle, Operation::phase)
     }
 
-    /// Returns the earliest time at which a wait ends.
+    /// Returns the earliest time at which an operation's wait for its answer ends.
     fn next_limit(&self) -> Option<Instant> {
         self.limits().map(|(at, _)| at).min()
     }
 
-    /// Returns the number of an operation whose wait has ended.
+    /// Returns the number of an operation whose wait for an answer has ended.
     fn overdue(&self, now: Instant) -> Option<u64> {
         let overdue = self.limits().find(|(at, _)| *at <= now);
         overdue.map(|(_, number)| number)
@@ -412,8 +411,8 @@ impl Operations {
         })
     }
 
-    /// Returns the time from which no caller waits for any operation; `None` if no operation is in progress or a
-    /// caller is waiting.
+    /// Returns the time since which no caller has been waiting for any operation; `None` if no operation is in progress
+    /// or a caller is waiting.
     fn all_abandoned(&self) -> Option<Instant> {
         let times = self.list.iter().map(|operation| operation.abandoned);
         let times: Option<Vec<Instant>> = times.collect();
@@ -440,15 +439,15 @@ impl Operations {
     }
 }
 
-/// Both directions of a stream. Writing continues while the next APDU is awaited, so that a peer that writes before it
-/// reads cannot block both sides.
+/// A stream of APDUs in both directions. Buffered octets are written while the next APDU is awaited, so that a peer
+/// that does not read before it has finished writing cannot block both sides.
 struct Wire<S> {
     framed: Framed<S, ApduCodec>,
-    /// Whether the write buffer may contain octets.
+    /// Whether the write buffer may contain octets that have not been written.
     is_unsent: bool,
-    /// Whether the server has stopped reading. Octets that it has sent are still read.
+    /// Whether the server has stopped reading. The octets that it has sent are still read.
     has_stopped_reading: bool,
-    /// The times at which the first and the last octets of the current, incomplete APDU were read.
+    /// The times at which the first and the most recent octets of the current, incomplete APDU were read.
     arriving: Option<(Instant, Instant)>,
     /// The number of octets of the current, incomplete APDU that have been read.
     buffered: usize,
@@ -492,7 +491,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         .await
     }
 
-    /// Notes when octets were read. If the last APDU is complete, they belong to the one after it.
+    /// Records the time at which octets were read. If the APDU is complete, further octets belong to the next one.
     fn note_arrival(&mut self, is_complete: bool) {
         let buffered = self.framed.read_buffer().len();
         if is_complete {
@@ -542,7 +541,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         while matches!(self.framed.get_mut().read(&mut dropped).await, Ok(1..)) {}
     }
 
-    /// Closes the stream for writing.
+    /// Shuts down the write half of the stream.
     async fn shutdown(&mut self) {
         // An error means that the server has closed the connection, so it is ignored.
         let _ = self.framed.get_mut().shutdown().await;

@@ -1,5 +1,5 @@
-//! Reads a result set as a stream of records (Z39.50-2003 §3.1.6, §3.2.3). Each position is returned once and in order;
-//! the size of the requested chunks adapts to the server.
+//! Reads a result set as a stream of records (Z39.50-2003 §3.1.6, §3.2.3). The record at each position is returned
+//! once, in order; the number of records requested at a time (a chunk) adapts to the server.
 
 mod chunks;
 mod cursor;
@@ -49,19 +49,19 @@ pub struct PagerOptions {
     /// Record syntaxes to try one after the other if the server does not support the one in `present`. `None` leaves
     /// the choice to the server.
     pub alternatives: Vec<Option<Oid>>,
-    /// Element sets to try one after the other for a record that is empty, or too large even when requested alone.
-    /// After them, `alternatives` are tried.
+    /// Element sets to try one after the other for a record that is empty, or too large even when requested alone. Then
+    /// `alternatives` are tried.
     pub element_sets: Vec<InternationalString>,
-    /// The number of records per Present. It is reduced if a server refuses this many records or sends fewer.
+    /// The number of records per Present. It is reduced if a server refuses to send this many records or sends fewer.
     pub chunk_size: u64,
-    /// The maximum number of records per Present, up to which chunks grow while a long range is read, unless the chunks
-    /// have many octets. By default, chunks do not grow.
+    /// The number of records per Present up to which chunks may grow while a long range is read. Chunks with many
+    /// octets do not grow. By default, no chunks grow.
     pub max_chunk_size: u64,
-    /// Whether the refusal of a single record is returned in its place, so that the records after it are still read. If
-    /// not, the refusal is an error.
+    /// Whether to return the refusal of a single record as a diagnostic in its place, so that the records after it can
+    /// still be read. If not, the refusal is an error.
     pub takes_refusals: bool,
-    /// The function that opens a new session after the session was lost. The search is repeated there, and must find
-    /// the same number of records.
+    /// The function that opens a new session after the session was lost. The search is repeated in the new session, and
+    /// must find the same number of records.
     pub reconnect: Option<Arc<dyn Reconnect>>,
 }
 
@@ -91,21 +91,21 @@ impl PagerOptions {
     }
 }
 
-/// The maximum number of chunks of a long range that are requested ahead. It also depends on the number of operations
-/// that may be in progress.
+/// The maximum number of chunks of a long range that are requested ahead. The number is also limited by the maximum
+/// number of operations in progress.
 const CHUNKS_AHEAD: usize = 8;
 
-/// The maximum number of consecutive times that a server may ask the client to wait before it sends records, and of
-/// waits for each request.
+/// The maximum number of waits for each request, and of consecutive requests to wait from a server that sends no
+/// records in between.
 const MAX_WAITS: u32 = 5;
 const MAX_WAIT: Duration = Duration::from_secs(60);
-/// The minimum wait if the server does not state one.
+/// How long to wait if the server does not state a time, and the minimum wait.
 const LEAST_WAIT: Duration = Duration::from_secs(1);
 
-/// The maximum number of diagnostics of a result set that are reported as warnings.
+/// The maximum number of diagnostics of one result set that are logged as warnings.
 const MAX_REPORTED: usize = 20;
 
-/// A result set at a server. At each position is a record or a diagnostic in its place.
+/// A result set at a server. Each position contains a record or a diagnostic in its place.
 #[derive(Debug)]
 pub struct Pager {
     session: Session,
@@ -113,14 +113,14 @@ pub struct Pager {
     search: SearchOptions,
     options: PagerOptions,
     found: SearchResult,
-    /// The keys by which the set was sorted last.
+    /// The keys by which the set was last sorted; `None` if it has not been sorted.
     sorted_by: Option<Vec<SortKeySpec>>,
     chunks: Chunks,
     /// The number of records in the search response.
     received_with_search: u64,
     /// The usable first records of the search response.
     pushed: Vec<ResultRecord>,
-    /// The requests for the next chunks of a long range, in order.
+    /// The requests that have been sent ahead for the next chunks of a long range, in order.
     ahead: VecDeque<Prefetch>,
     /// Whether the server has failed to answer requests that were sent ahead.
     has_tripped: bool,
@@ -128,11 +128,11 @@ pub struct Pager {
     without_form: u32,
     /// The number of consecutive records that could not be read.
     unreadable: u32,
-    /// The diagnostics that were reported as warnings.
+    /// The diagnostics that have been logged as warnings.
     reported: Vec<DiagRec>,
 }
 
-/// A Present that was sent before its records are needed.
+/// A Present that is sent before its records are needed.
 struct Prefetch {
     start: u64,
     count: u64,
@@ -254,12 +254,13 @@ impl Pager {
         self.found.hits
     }
 
-    /// Returns the number of records and diagnostics in the search response. Those that cannot be used are requested again.
+    /// Returns the number of records and diagnostics in the search response. Unusable records among them are requested
+    /// again.
     pub fn received_with_search(&self) -> u64 {
         self.received_with_search
     }
 
-    /// Returns the number of records of the search response that are not requested again.
+    /// Returns the number of records in the search response that need not be requested again.
     pub(crate) fn piggybacked(&self) -> u64 {
         u64::try_from(self.pushed.len()).unwrap_or(u64::MAX)
     }
@@ -270,7 +271,7 @@ impl Pager {
         self.options.present.record_syntax
     }
 
-    /// Returns the result of the search. Its records are left out, because the pager returns them.
+    /// Returns the result of the search. It contains no records, because the pager returns them.
     pub fn found(&self) -> &SearchResult {
         &self.found
     }
@@ -290,7 +291,7 @@ impl Pager {
         record.ok_or_else(|| refused(Diagnostics::default()))
     }
 
-    /// Returns the records at `count` positions from the 1-based position `start`, or up to the end of the set.
+    /// Returns `count` records from the 1-based position `start`, or fewer if the set ends before.
     ///
     /// # Errors
     /// The errors of [`Session::present`]. [`stream_range`](Self::stream_range) also returns the records before an
@@ -299,8 +300,8 @@ impl Pager {
         self.stream_range(start, count).try_collect().await
     }
 
-    /// Streams the records at `count` positions from the 1-based position `start`, or up to the end of the set. An
-    /// error is the last item.
+    /// Streams `count` records from the 1-based position `start`, or fewer if the set ends before. The stream ends
+    /// after an error.
     pub fn stream_range(
         &mut self,
         start: u64,
@@ -473,7 +474,7 @@ impl Pager {
         }
     }
 
-    /// Reports diagnostics that do not end the request as warnings, each only once.
+    /// Logs diagnostics that do not end the request as warnings, each only once.
     fn report(&mut self, what: &str, diagnostics: &[DiagRec]) {
         for diagnostic in diagnostics {
             if self.reported.len() < MAX_REPORTED && !self.reported.contains(diagnostic) {
@@ -488,7 +489,7 @@ impl Pager {
         self.report("the records are sorted in part:", diagnostics);
     }
 
-    /// Returns the request for the records from `start`, if it was sent ahead.
+    /// Takes the request for the records from position `start`; `None` if it was not sent ahead.
     fn take_ahead(&mut self, start: u64, count: u64) -> Option<Prefetch> {
         let is_next = |ahead: &Prefetch| ahead.start == start && ahead.count <= count;
         if !self.ahead.front().is_some_and(is_next) {
@@ -497,7 +498,8 @@ impl Pager {
         self.ahead.pop_front()
     }
 
-    /// Requests the next chunks of a range, of which `left` records remain from position `start`.
+    /// Sends the requests for the next chunks of a range ahead. `left` records of the range remain from position
+    /// `start`.
     fn look_ahead(&mut self, mut start: u64, mut left: u64) {
         if let Some(last) = self.ahead.back() {
             let next = last.start.saturating_add(last.count);
@@ -563,7 +565,7 @@ impl Pager {
         }
     }
 
-    /// Repeats the search in a new session.
+    /// Reconnects after the loss of a session, and repeats the search in the new session.
     async fn reopen(&mut self, error: &Error) -> Result<(), Error> {
         let Some(reconnect) = &self.options.reconnect else {
             return Ok(());
@@ -612,7 +614,7 @@ impl Pager {
     }
 }
 
-/// Returns the options for a search whose answer has no records.
+/// Returns the options for a search whose response contains no records.
 fn without_records(search: &SearchOptions) -> SearchOptions {
     SearchOptions {
         small_set_upper_bound: 0,
@@ -630,8 +632,8 @@ fn is_whole(result: &Result<PresentResult, Error>, asked: u64) -> bool {
         .is_ok_and(|presented| came(presented) == Ok(asked))
 }
 
-/// Returns how long the server asks the client to wait before it requests the same records again (RFC 9110 §10.2.3),
-/// if the wait is not too long.
+/// Returns how long the server asks the client to wait before it requests the same records again (RFC 9110 §10.2.3);
+/// `None` if it does not ask for this, or if the wait would be too long.
 fn asked_to_wait(result: &Result<PresentResult, Error>) -> Option<Duration> {
     let wait = result.as_ref().err()?.retry_after()?;
     (wait <= MAX_WAIT).then(|| wait.max(LEAST_WAIT))

@@ -1,5 +1,5 @@
-//! The services of Z39.50-2003 §3.2, with a file for each. A service takes options and returns the server's answer.
-//! This module also has the records in responses (§3.2.2.1.8, §3.2.3.1.6).
+//! The services of Z39.50-2003 §3.2, with a file for each. Each service takes options and returns the server's answer.
+//! This module itself contains the records in responses (§3.2.2.1.8, §3.2.3.1.6).
 
 pub mod access;
 pub mod delete;
@@ -25,7 +25,7 @@ use z3950_asn1::types::InternationalString;
 use crate::error::{Diagnostics, ProtocolFault};
 use crate::transport::connect::BoxFuture;
 
-/// The result set that exists without a name (Z39.50-2003 §3.2.2.1.4).
+/// The name of the default result set, which every server supports (Z39.50-2003 §3.2.2.1.4).
 pub const DEFAULT_RESULT_SET: &str = "default";
 
 /// A record, or the diagnostic in its place, at one position of a result set.
@@ -35,14 +35,14 @@ pub enum ResultRecord {
     Record {
         /// The database that contains the record, if the server names it.
         database: Option<InternationalString>,
-        /// The record in its record syntax.
+        /// The record, in an EXTERNAL that states its record syntax.
         external: External,
         /// The form in which the record was sent, if it differs from the requested form.
         substitute: Option<Box<SubstituteForm>>,
         /// The databases that contain the record, if the server reports that it was merged from several records.
         sources: Vec<RecordSource>,
     },
-    /// A surrogate diagnostic, which contains the reason why the record is not available.
+    /// A surrogate diagnostic, which states why the record is not available.
     Diagnostic {
         /// The database that contains the record, if the server names it.
         database: Option<InternationalString>,
@@ -51,24 +51,24 @@ pub enum ResultRecord {
     },
 }
 
-/// The form that replaces the requested form, in which a record was too large or empty.
+/// The form in which a record was sent, because it was too large or empty in the requested form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SubstituteForm {
-    /// Another element set.
+    /// The record was sent in this element set.
     ElementSet(InternationalString),
-    /// Another record syntax.
+    /// The record was sent in this record syntax; `None` is the one chosen by the server.
     Syntax(Option<Oid>),
 }
 
 impl SubstituteForm {
-    /// Returns whether the form may lack fields of the record. This is so for every element set except `F`, the full
+    /// Returns whether the form may lack fields of the record. This is true for every element set except `F`, the full
     /// record.
     pub fn is_reduced(&self) -> bool {
         matches!(self, Self::ElementSet(name) if !name.as_bytes().eq_ignore_ascii_case(b"F"))
     }
 
-    /// Returns the element set, if the substitute form is another element set.
+    /// Returns the element set; `None` if the substitute form is another record syntax.
     pub fn element_set(&self) -> Option<&InternationalString> {
         match self {
             Self::ElementSet(name) => Some(name),
@@ -91,13 +91,13 @@ impl fmt::Display for SubstituteForm {
     }
 }
 
-/// A handler for the questions that a server asks during an operation, in access control and resource control.
+/// A handler for the questions that a server asks during an operation, for access control or resource control.
 ///
-/// A closure from a question to its answer is a handler too, if the answer does not have to be awaited.
+/// A closure that takes a question and returns the answer, without awaiting anything, is a handler too.
 pub trait Handler<Q, A>: Send + Sync {
     /// Answers a question.
     ///
-    /// The answer timeout starts again after the answer. Until then, only
+    /// The answer timeout of the operation restarts when this method has returned the answer. Until then, only
     /// [`Timeouts::deadline`](crate::Timeouts::deadline) applies.
     fn answer(&self, question: Q) -> BoxFuture<'_, A>;
 }
@@ -114,8 +114,8 @@ impl<Q, A: Send + 'static, F: Fn(Q) -> A + Send + Sync> Handler<Q, A> for F {
     }
 }
 
-/// Separates records from non-surrogate diagnostics; only one of these can be present. The driver has already removed
-/// fragments. The sources of records in the response are stored with the records.
+/// Separates records from non-surrogate diagnostics; only one of these can be present. The driver has already joined or
+/// removed fragments. The sources of records in the response are stored with the records.
 fn separate(
     records: Option<Records>,
     information: Option<&OtherInformation>,

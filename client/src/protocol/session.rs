@@ -1,5 +1,6 @@
-//! A session with a server: a cheap handle to the task that owns the stream. Opening a session sends Init (Z39.50-2003
-//! §3.2.1); dropping the last handle closes the session. Each file of `service` adds the methods of its service.
+//! A session with a server: a handle, cheap to clone, to the task that owns the stream. Opening a session sends Init
+//! (Z39.50-2003 §3.2.1); dropping the last handle closes the session. The files in `service` add a method for each
+//! service.
 
 mod handle;
 pub(crate) mod options;
@@ -43,8 +44,8 @@ use crate::url::Host;
 /// An open session. Cloning it creates another handle to the same session.
 ///
 /// Concurrent requests are sent in the order in which they were made. They are sent one at a time unless the server
-/// grants concurrentOperations. Any future of this type may be dropped without disturbing other requests of the
-/// session, unless the answer does not come within [`Timeouts::abandoned`] and another request has to wait for it.
+/// grants concurrentOperations. Dropping a future of this type does not disturb other requests of the session, unless
+/// its answer does not arrive within [`Timeouts::abandoned`] and another request has to wait for it.
 ///
 /// The session ends with the tokio runtime in which it was opened. Other runtimes can use it while that runtime runs.
 #[derive(Debug, Clone)]
@@ -96,8 +97,8 @@ impl Session {
         Self::begin(handle, options).await
     }
 
-    /// Opens a session with an SRU server, whose task answers Z39.50 requests by sending SRU requests. Only the
-    /// connection is made; nothing is sent before the first search.
+    /// Opens a session with an SRU server, whose task performs Z39.50 requests by sending SRU requests. This only makes
+    /// the connection; nothing is sent before the first search.
     ///
     /// # Errors
     /// The errors of [`Connect::connect`], or an error if the route cannot be used.
@@ -140,7 +141,7 @@ impl Session {
     /// delete the result sets, and some close the connection.
     ///
     /// The returned handle has the new options. Older handles keep their options, and are closed together with the new
-    /// handle. The size limit of APDUs is still that of the first Init.
+    /// handle. The maximum size of APDUs remains that of the first Init.
     ///
     /// # Errors
     /// The errors of [`Session::over`], which all end the session.
@@ -159,7 +160,7 @@ impl Session {
     }
 
     /// Returns the maximum number of operations that can be in progress at the same time. It is more than one if the
-    /// server grants concurrentOperations, or with [`SessionOptions::max_pipelined`].
+    /// server grants concurrentOperations, or if [`SessionOptions::max_pipelined`] is more than one.
     pub fn max_in_progress(&self) -> usize {
         let (concurrent, pipelined) = self.handle.in_progress;
         if self.server.options.contains(Options::CONCURRENT_OPERATIONS) {
@@ -203,8 +204,8 @@ impl Session {
         }
     }
 
-    /// Requests the cost of an operation or the session (Z39.50-2003 §3.2.6.3). A failure status is not an error, but
-    /// shows which kind of report is not available.
+    /// Requests the cost of an operation or the session (Z39.50-2003 §3.2.6.3). A status of failure is not returned as
+    /// an error; it shows which kind of report is not available.
     ///
     /// # Errors
     /// [`ProtocolFault::NotGranted`] if the server does not offer the service; other errors end the session.
@@ -217,7 +218,7 @@ impl Session {
     }
 
     /// Asks the server to report on, ask about, or cancel every operation in progress in this session, and returns the
-    /// number of these operations. The effect is visible in the answers to the operations; a report goes to
+    /// number of these operations. The effect is visible in the answers to the operations; reports are passed to
     /// [`SessionOptions::resource_control`].
     ///
     /// # Errors
@@ -236,13 +237,14 @@ impl Session {
         }
     }
 
-    /// Returns whether a miscount of the server has not been reported in this session before.
+    /// Returns true the first time that it is called in this session, so that a server's wrong count is logged only
+    /// once.
     pub(crate) fn is_first_miscount(&self) -> bool {
         !self.handle.has_told_miscount.swap(true, Ordering::Relaxed)
     }
 
     /// Closes the session, including operations in progress. Returns after the connection is closed, which takes at
-    /// most [`Timeouts::close`]. The session then has ended for all handles. Closing a session twice is not an error.
+    /// most [`Timeouts::close`]. The session has then ended for all handles. Closing a session twice is not an error.
     ///
     /// # Errors
     /// [`Error::Ended`] with the cause, if the session had already ended in another way.
@@ -261,7 +263,7 @@ impl Session {
         }
     }
 
-    /// Closes the session with a Close other than the default one. Version 2 has no Close.
+    /// Closes the session with this Close in place of the default one. In version 2, which has no Close, none is sent.
     ///
     /// # Errors
     /// The errors of [`close`](Self::close).
@@ -296,7 +298,7 @@ impl Session {
         !is_ended && !self.handle.closing.is_cancelled()
     }
 
-    /// Waits for the end of the session, and returns the reason.
+    /// Waits until the session has ended, and returns how it ended.
     pub async fn ended(&self) -> End {
         let mut state = self.handle.state.clone();
         let ended = state.wait_for(|state| state.end().is_some()).await;
@@ -319,8 +321,8 @@ impl Session {
         }
     }
 
-    /// Returns a handle to the same session whose requests have this referenceId. While another operation uses it, a
-    /// referenceId is generated.
+    /// Returns a handle to the same session whose requests have this referenceId. While another operation in progress
+    /// uses it, a referenceId is generated instead.
     pub fn with_reference_id(&self, reference_id: Option<ReferenceId>) -> Self {
         Self {
             reference_id,
@@ -348,7 +350,7 @@ impl Session {
         &self.handle.runtime
     }
 
-    /// Returns whether the caller is not in another runtime than the one in which the session was opened.
+    /// Returns whether the caller runs in the runtime in which the session was opened, or outside of any runtime.
     pub(crate) fn is_in_runtime(&self) -> bool {
         self.handle.is_in_runtime()
     }
@@ -368,7 +370,7 @@ impl Session {
         }
     }
 
-    /// Sends a request and returns its answer, which the task has already checked.
+    /// Sends a request and returns its answer, after the task has checked it.
     pub(crate) async fn ask<T>(&self, request: impl Into<Apdu>) -> Result<T, Error>
     where
         T: TryFrom<Apdu, Error = Apdu>,
@@ -409,8 +411,8 @@ impl Session {
         Ok(answer)
     }
 
-    /// Returns an error for a service that the server did not grant. In version 2 there is no error, because most
-    /// features have no option there.
+    /// Fails if the server did not grant the option for a service. In version 2, this does not fail, because that
+    /// version has no options for most features.
     pub(crate) fn require(&self, phase: Phase, option: Options) -> Result<(), Error> {
         if self.server.version < 3 {
             Ok(())
@@ -419,8 +421,8 @@ impl Session {
         }
     }
 
-    /// Returns an error for a service that the server did not grant, in any version, because servers that do not know
-    /// the service disconnect.
+    /// Fails if the server did not grant the option for a service, in any version, because servers that do not know the
+    /// service disconnect.
     pub(crate) fn require_granted(&self, phase: Phase, option: Options) -> Result<(), Error> {
         let missing = if self.server.options.contains(option) {
             return Ok(());
@@ -439,7 +441,7 @@ pub(crate) struct WeakSession {
 }
 
 impl WeakSession {
-    /// Returns a full handle, if the session is open and another full handle exists.
+    /// Returns a full handle; `None` if the session has ended or no other full handle exists.
     pub(crate) fn upgrade(&self) -> Option<Session> {
         let session = Session {
             handle: self.handle.upgrade()?,

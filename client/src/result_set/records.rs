@@ -16,28 +16,29 @@ use crate::record::Record;
 
 /// The records of a result set in order, fetched in chunks as needed.
 ///
-/// It owns the result set and the connection, so that a function can return it, and a task can read it; see
+/// It owns the result set and the connection, so a function can return it and a task can read it; see
 /// [`ResultSet::into_stream`](crate::ResultSet::into_stream). It can be dropped before its end: the connection can
-/// still be used, and if nothing else uses it, its session goes back to the client.
+/// still be used, and if nothing else uses the connection, its session returns to the client's pool.
 ///
-/// It is a [`Stream`], which programs that do not use such traits can read with [`next`](Self::next). After a
-/// diagnostic in place of a record, which is an error, the next record can be read. Any other error is the last item.
+/// It implements [`Stream`]; programs that do not use this trait can call [`next`](Self::next). A diagnostic in place
+/// of a record is returned as an error, after which the next record can be read. Any other error is the last item.
 ///
-/// A stream that was polled and is waiting for records keeps its result set locked until it is polled again and returns a
-/// record, or is dropped. This does not apply to [`next`](Self::next): dropping its future also drops the request.
+/// A stream that has been polled and is waiting for records keeps its result set locked, until a later poll returns a
+/// record or the stream is dropped. This does not apply to [`next`](Self::next): dropping its future also drops the
+/// request.
 #[must_use = "records are fetched as they are read"]
 pub struct Records {
-    /// The request for the next records, if it has been made.
+    /// The request for the next records; `None` if none is in progress.
     fetching: Option<BoxFuture<'static, Fetched>>,
     cursor: Cursor,
     set: Arc<SharedSet>,
 }
 
-/// The cursor after the next chunk, and the first record of this chunk; `None` at the end of the range.
+/// The cursor after the next chunk, and the chunk's first record; `None` at the end of the range.
 type Fetched = (Cursor, Result<Option<ResultRecord>, Error>);
 
 impl Records {
-    /// Creates a stream of `count` records from the 1-based position `first`, or up to the end of the set.
+    /// Creates a stream of `count` records from the 1-based position `first`, or fewer if the set ends before.
     pub(super) fn new(set: &Arc<SharedSet>, first: u64, count: u64) -> Self {
         Self {
             fetching: None,
@@ -99,7 +100,7 @@ async fn fetch(set: Arc<SharedSet>, mut cursor: Cursor) -> Fetched {
     (cursor, next)
 }
 
-/// A stream that is being read. When it is dropped, a request that has not been answered is dropped too.
+/// A stream that is being read. Dropping it also drops a request that has not been answered.
 struct Reading<'a>(&'a mut Records);
 
 impl Drop for Reading<'_> {

@@ -12,7 +12,7 @@ use crate::protocol::pager::{Pager, PagerOptions};
 use crate::protocol::service::search::SearchResult;
 use crate::record::Record;
 
-/// A result set, which exists as long as it has a user.
+/// A result set, which exists as long as anything uses it.
 pub(super) struct SharedSet {
     pub(super) found: SearchResult,
     /// The pager, which has a handle to the session. It is dropped before the connection, which returns the session
@@ -40,7 +40,7 @@ impl SharedSet {
         self.name.name()
     }
 
-    /// Requests further records in the form given by these options.
+    /// Sets the form in which records are requested from now on.
     pub(super) fn set_form(&self, options: PagerOptions) {
         *self.form.lock().unwrap_or_else(PoisonError::into_inner) = Some(options);
     }

@@ -1,4 +1,4 @@
-//! Tests of sort keys, and of streams: they own what they need, and can be dropped at any moment.
+//! Tests of sort keys, and of streams: they own their result set and connection, and can be dropped at any moment.
 
 use std::pin::pin;
 
@@ -40,7 +40,7 @@ fn sort_keys_are_names_or_attributes() {
     }
 }
 
-/// Returns a server's answers to Init, whose result sets have names or are all called `default`.
+/// Returns a server's answer to Init, which grants named result sets if `is_named` is set.
 fn accepting(is_named: bool) -> Turn {
     let mut response = init_response(true, ProtocolVersion::UP_TO_3);
     if !is_named {
@@ -63,7 +63,7 @@ fn searched() -> Turn {
     send(found(3, Vec::new()))
 }
 
-/// Returns the stream of a search; nothing else keeps the connection open.
+/// Returns the stream of a search. It holds the only handle to the connection.
 async fn stream_of(client: &Client) -> Result<Records, Error> {
     let cat = client.connect("lib.example/cat").await?;
     let hits = cat.search(Query::title("emma")).await?;
@@ -111,7 +111,7 @@ fn slowly() -> Turn {
     Turn::Trickle(encode(&answer.into()))
 }
 
-/// Waits for the next record until the server has received `requests` requests, and then gives up.
+/// Waits for the next record until the server has received `requests` requests, and then drops the future.
 async fn give_up<T>(next: impl Future<Output = T>, transcript: &Transcript, requests: usize) {
     let mut next = pin!(next);
     while transcript.text().matches("present").count() < requests {

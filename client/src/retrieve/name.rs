@@ -14,7 +14,7 @@ macro_rules! names {
         }
 
         impl OutcomeName {
-            /// All outcomes.
+            /// The names of all outcomes.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
 
             /// Returns the name as text, such as `no match`.
@@ -35,7 +35,7 @@ names! {
     NoMatch = "no match",
     /// More than one record matched, although exactly one was requested.
     Ambiguous = "ambiguous",
-    /// Only the number of records or facets were requested, and they were returned.
+    /// Only the number of records or the facets were requested, and the server returned them.
     Found = "found",
     /// The server refused the search.
     SearchRefused = "search refused",
@@ -57,7 +57,7 @@ names! {
     PortRefused = "port refused",
     /// The connection failed, or no answer arrived in time.
     Unavailable = "unavailable",
-    /// An answer violated the protocol.
+    /// The server violated the protocol.
     ProtocolError = "protocol error",
     /// The server closed the session.
     Closed = "closed by server",

@@ -13,7 +13,7 @@ use crate::plan::PlanError;
 use crate::protocol::service::{ResultRecord, SubstituteForm};
 use crate::record::Record;
 
-/// The outcome of a retrieval.
+/// The record of a retrieval, or the reason why there is none.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Outcome {
@@ -35,13 +35,13 @@ pub enum Outcome {
 pub struct DeliveredRecord {
     /// The record itself. [`RetrievedRecord`](z3950_asn1::record::RetrievedRecord) decodes it according to its syntax.
     pub record: External,
-    /// The name of the record's database, if the server names it.
+    /// The name of the record's database; `None` if the server does not name it.
     pub database: Option<InternationalString>,
     /// The syntax of the record, if the server names it.
     pub syntax: Option<Oid>,
-    /// The requested syntax.
+    /// The record syntax that was requested; `None` if it was left to the server.
     pub requested: Option<Oid>,
-    /// Whether the record has another syntax than the requested one, which servers are allowed to send.
+    /// Whether the syntax of the record differs from the requested one. The standard allows servers to do this.
     pub mismatch: bool,
     /// The form in which the record was sent, if the record was too large or empty in the form of the URL.
     pub substitute: Option<SubstituteForm>,

@@ -11,7 +11,7 @@ use crate::error::{Diagnostics, Error, Phase, SruFault};
 use crate::target::profile::{Profile, sru_version};
 use crate::transport::timeouts::Timeouts;
 
-/// The description of a database.
+/// An SRU server's description of a database.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct SruDescription {
@@ -57,12 +57,12 @@ impl SruExchange {
     }
 }
 
-/// The schemas for MARC, best first, each given by a part of its name or identifier.
+/// The schemas for MARC, best first, each as a part of its name or identifier.
 const MARC: [&str; 3] = ["marcxml", "marc21", "marc"];
 
 impl SruDescription {
-    /// Adds data from the description to the profile of the server: title, version, indexes for the usual Use values,
-    /// schema, and the maximum number of records in one answer.
+    /// Adds data from the description to the profile of the server: title, SRU version, CQL indexes for the usual Use
+    /// values, schema, and the maximum number of records in one answer.
     pub fn complete(&self, profile: &mut Profile) {
         let zeerex = &self.zeerex;
         let title = Some(&zeerex.database.title).filter(|title| !title.is_empty());
@@ -128,7 +128,7 @@ impl SruDescription {
     }
 }
 
-/// Returns whether a name is that of a Use value in CQL by its number, such as `bib1.1214`.
+/// Returns whether a CQL index name states the Use value by its number, as in `bib1.1214`.
 fn is_number_of(name: &str, value: i64) -> bool {
     let number = name.split_once('.').filter(|(set, _)| {
         let set = set.to_ascii_lowercase();
@@ -137,7 +137,7 @@ fn is_number_of(name: &str, value: i64) -> bool {
     number.is_some_and(|(_, number)| number == value.to_string())
 }
 
-/// Returns the Use value for an index name that has the same meaning in all context sets, such as `title` or `isbn`.
+/// Returns the Use value for an index whose name has the same meaning in all context sets, such as `title` or `isbn`.
 fn use_of(set: &str, name: &str) -> Option<i64> {
     const NAMES: [(&str, i64); 12] = [
         ("title", 4),

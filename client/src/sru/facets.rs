@@ -13,10 +13,10 @@ use super::Refused;
 use super::query::index_of;
 use crate::target::profile::SruOptions;
 
-/// The number of terms requested for a field without a number.
+/// The number of terms requested for a field if the search does not state one.
 const TERMS: u64 = 10;
 
-/// The facet fields of a Search, each with its CQL index.
+/// The facet fields requested in a Search, each with its CQL index.
 #[derive(Debug, Default)]
 pub(super) struct AskedFacets(Vec<(String, FacetField)>);
 
@@ -67,7 +67,7 @@ impl AskedFacets {
         parameters
     }
 
-    /// Returns the facets in an answer, assigned to the fields that were requested.
+    /// Returns the facets in an answer, each with the requested field to which it belongs.
     pub(super) fn found(&self, facets: &[SruFacet]) -> Option<OtherInformation> {
         if self.0.is_empty() || facets.is_empty() {
             return None;

@@ -1,5 +1,5 @@
-//! Converts queries to the forms that SRU accepts: CQL as it was typed, type-1 queries as CQL or PQF, and sort keys
-//! (CQL 1.2, "sortby"; SRU 1.1, `sortKeys`).
+//! Converts queries to the forms that SRU accepts: CQL as typed, type-1 queries as CQL or PQF, and sort keys (CQL 1.2,
+//! "sortby"; SRU 1.1, `sortKeys`).
 
 mod translations;
 
@@ -27,8 +27,8 @@ use crate::target::profile::SruOptions;
 /// The mapping between attributes and the indexes and relations of CQL.
 static PROPERTIES: LazyLock<Properties> = LazyLock::new(Properties::default);
 
-/// The index that SRU servers most often support for each of these Use values. The properties have several indexes for
-/// them, or one that only this project uses.
+/// The index that SRU servers most often support for each of these Use values. [`PROPERTIES`] contains several indexes
+/// for each of them, or one that only this project uses.
 const COMMON: [(i64, &str); 9] = [
     (4, "dc.title"),
     (12, "rec.identifier"),
@@ -57,7 +57,8 @@ impl SruQuery {
         }
     }
 
-    /// Returns the query of a search. `set` returns the query of a result set; `known` contains earlier translations.
+    /// Returns the query of a search. `set` returns the query of a result set by its name; `known` contains earlier
+    /// translations.
     ///
     /// # Errors
     /// Fails if SRU cannot express the query, or if its type is not 1, 101, or 104 with CQL.
@@ -161,8 +162,8 @@ impl SruQuery {
     }
 }
 
-/// Translates a type-1 query to CQL with an earlier translation, or makes a new translation and stores it. Returns
-/// `None` if the terms are not plain words, or if the query cannot be translated.
+/// Translates a type-1 query to CQL. Reuses an earlier translation of a query with the same structure, or makes a new
+/// translation and stores it. Returns `None` if the terms are not plain words, or if the query cannot be translated.
 fn of_known(rpn: &RpnQuery, options: &SruOptions, known: &mut Translations) -> Option<Cql> {
     let skeleton = Skeleton::of(rpn)?;
     if let Some(translation) = known.find(&skeleton) {
@@ -173,8 +174,8 @@ fn of_known(rpn: &RpnQuery, options: &SruOptions, known: &mut Translations) -> O
     known.find(&skeleton)
 }
 
-/// Translates a type-1 query to CQL, with the indexes of the options. Attributes that CQL cannot express are left out
-/// if they only request the default behaviour of servers, such as the structure of a docid (RFC 2056 §4).
+/// Translates a type-1 query to CQL, with the indexes in `options`. Attributes that CQL cannot express are left out if
+/// they only request the default behaviour of servers, such as the structure of a docid (RFC 2056 §4).
 fn of_rpn(
     rpn: &RpnQuery,
     options: &SruOptions,
@@ -233,13 +234,14 @@ const PHRASE: i64 = 1;
 const WORD: i64 = 2;
 const WORD_LIST: i64 = 6;
 const STRING: i64 = 108;
-/// The attribute values for a complete field, and for the first position in a field.
+/// The Completeness value for a complete field. The next constant is the Position value for the first position in a
+/// field.
 const COMPLETE_FIELD: i64 = 3;
 const FIRST_IN_FIELD: i64 = 1;
 
 /// Replaces the structure and completeness of an operand by those that correspond to relations of CQL: `all` for a list
-/// of words, `exact` for a complete field, `adj` for a phrase. Single words need none of them. Returns the relation to
-/// use in place of `=`, if any.
+/// of words, `exact` for a complete field, `adj` for a phrase. A single word needs no such relation. Returns the
+/// relation to use in place of `=`, if any.
 fn in_words_of_cql(operand: &mut AttributesPlusTerm) -> Option<&'static str> {
     let value = |attribute_type| {
         let mut own = operand.attributes.iter().filter(|one| {
@@ -303,7 +305,8 @@ fn is_usual(attribute: &AttributeElement) -> bool {
     )
 }
 
-/// Calls `work` for each search clause, without recursion.
+/// Calls `work` for each search clause of a query. It does not use recursion, so deep queries cannot overflow the
+/// stack.
 fn for_each_clause(query: &mut Node, work: &mut impl FnMut(&mut Node)) {
     let mut open = vec![query];
     while let Some(node) = open.pop() {
@@ -315,7 +318,8 @@ fn for_each_clause(query: &mut Node, work: &mut impl FnMut(&mut Node)) {
     }
 }
 
-/// Returns the server's index that replaces an index of the properties, if they differ.
+/// Returns the server's own index (`own`, by Use value) that replaces an index of [`PROPERTIES`]; `None` if they do not
+/// differ.
 fn preferred<'a>(index: &str, own: &'a BTreeMap<i64, String>) -> Option<&'a str> {
     let value = use_of(index)?;
     let common = || {
@@ -326,7 +330,7 @@ fn preferred<'a>(index: &str, own: &'a BTreeMap<i64, String>) -> Option<&'a str>
     own.get(&value).map(String::as_str).or_else(common)
 }
 
-/// Returns the Use value for an index of the properties.
+/// Returns the Use value for an index of [`PROPERTIES`].
 fn use_of(index: &str) -> Option<i64> {
     if let Some(value) = index.strip_prefix("bib1.") {
         return value.parse().ok();

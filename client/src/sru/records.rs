@@ -12,7 +12,7 @@ use z3950_asn1::types::InternationalString;
 
 use super::Refused;
 
-/// The requested form of records.
+/// The form of records that a search or Present requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Form {
     pub(super) schema: AskedSchema,
@@ -20,7 +20,7 @@ pub(super) struct Form {
     is_xml: bool,
 }
 
-/// The requested schema.
+/// The schema that a search or Present requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum AskedSchema {
     /// The schema of the profile, or MARCXML.
@@ -172,7 +172,7 @@ fn is_blank(record: &SruRecord) -> bool {
     is_bare && is_closed
 }
 
-/// Returns whether an answer has records that are all blank.
+/// Returns whether an answer contains records, all of which are blank.
 pub(super) fn has_only_blank_records(response: &SearchRetrieveResponse) -> bool {
     !response.records.is_empty() && response.records.iter().all(is_blank)
 }
@@ -180,7 +180,8 @@ pub(super) fn has_only_blank_records(response: &SearchRetrieveResponse) -> bool 
 /// The maximum number of records that a message names.
 const MAX_NAMED: usize = 5;
 
-/// Returns a message about each repair of records in an answer whose first record is at position `start`.
+/// Returns a message about each kind of repair made to records of an answer. The answer's first record is at position
+/// `start`.
 pub(super) fn mended(response: &SearchRetrieveResponse, start: u64) -> Vec<String> {
     let escaped = named_records(response, start, |record| record.escaped > 0)
         .map(|records| format!("{records}: an & that begins no reference is read as text"));
@@ -191,7 +192,7 @@ pub(super) fn mended(response: &SearchRetrieveResponse, start: u64) -> Vec<Strin
     escaped.into_iter().chain(lost).collect()
 }
 
-/// Returns the positions of the records for which a condition holds, as words; `None` if there are none.
+/// Returns the positions of the records for which a condition holds, in words; `None` if there are none.
 fn named_records(
     response: &SearchRetrieveResponse,
     start: u64,
@@ -216,8 +217,9 @@ fn named_records(
     Some(format!("{records} {named}{more}"))
 }
 
-/// Returns the records of an answer to a request for `count` records from position `start`, without gaps: positions that the
-/// server left out contain a diagnostic. Positions that make no sense are ignored.
+/// Returns the records of an answer to a request for `count` records from position `start`, without gaps: positions
+/// that the server left out contain a diagnostic. If positions are inconsistent or
+/// outside the requested range, all positions are ignored.
 pub(super) fn placed(
     response: &SearchRetrieveResponse,
     form: &Form,
@@ -258,8 +260,8 @@ pub(super) fn placed(
 }
 
 /// Returns the position of the first record if the server sent other records than those requested. This is assumed if
-/// the positions are given and consecutive, unless the first of them is in the requested range, or the positions count
-/// from the beginning of the answer (from 0 or 1, as at some servers), or count from 0.
+/// the answer states consecutive positions, except in these cases: the first of them is in the requested range; they
+/// count from the beginning of the answer (from 0 or 1), as some servers do; or they count from 0.
 pub(super) fn misplaced(response: &SearchRetrieveResponse, start: u64, count: u64) -> Option<u64> {
     let first = response.records.first()?.position?;
     let mut expected = first;

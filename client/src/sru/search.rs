@@ -1,6 +1,6 @@
 //! Translates Search, Present and Sort (Z39.50-2003 §3.2.2, §3.2.3, §3.2.7.1) to searchRetrieve. SRU has no lasting
-//! result sets, so a set is stored as its query, which is sent again for each range of records. Records that came with
-//! the search or the sort are not requested again.
+//! result sets, so the client stores the query of each set, and sends it again for each range of records. Records in
+//! the response to the search or the sort are not requested again.
 
 mod schema;
 
@@ -213,7 +213,8 @@ impl SruExchange {
         })
     }
 
-    /// Returns records after the first ones, with any other diagnostics.
+    /// Requests records that are not among the stored first ones. Returns them, and the diagnostics that are not in
+    /// place of records.
     async fn further(
         &mut self,
         set: &mut StoredSearch,
@@ -307,7 +308,7 @@ impl SruExchange {
         })
     }
 
-    /// Requests a range of a result in the requested schema. If the server refuses the schema and the request did not
+    /// Requests a range of a result in the requested schema. If the server refuses the schema and the caller did not
     /// name it, another schema is tried.
     async fn page(
         &mut self,
@@ -439,7 +440,7 @@ fn of_the_whole(page: &SearchRetrieveResponse, sources: &SearchSources) -> Vec<S
         .collect()
 }
 
-/// Converts facets and sources to additional search information. Values that cannot be encoded are left out.
+/// Converts facets and sources to additional search information. Omits values that cannot be encoded.
 fn information(
     facets: Option<OtherInformation>,
     sources: &SearchSources,
@@ -502,13 +503,13 @@ impl Bounds {
     }
 }
 
-/// Returns the refusal of a Present whose answer has this fault.
+/// Returns the error for a Present whose answer has this fault.
 fn faulty(fault: SruFault) -> Refused {
     Error::fault(Phase::Present, fault).into()
 }
 
-/// Returns the number of hits. If the server does not state it, the number is that of the records, plus one if there is
-/// a next record. It is never less than the number of records sent.
+/// Returns the number of hits. If the server does not state it, it is the position of the last record in the answer,
+/// plus one if the answer names a next record. It is never less than the number of records sent.
 fn counted(page: &SearchRetrieveResponse, start: u64, came: &[NamePlusRecord]) -> u64 {
     let came = u64::try_from(came.len()).unwrap_or(u64::MAX);
     let last = start.saturating_add(came).saturating_sub(1);
@@ -526,8 +527,8 @@ fn is_miscounted(page: &SearchRetrieveResponse) -> bool {
     page.number_of_records.is_some_and(|hits| sent > hits)
 }
 
-/// Returns whether later records cannot be reached after an answer, because its next position is not after its own
-/// beginning, or because it is short and has the positions of other records.
+/// Returns whether later records cannot be reached after an answer, because its next position does not follow its own
+/// start, or because it has too few records and states the positions of others.
 fn stalls(page: &SearchRetrieveResponse, start: u64, count: u64, came: &[NamePlusRecord]) -> bool {
     let came = u64::try_from(came.len()).unwrap_or(u64::MAX);
     let next = page.next_record_position;
@@ -562,7 +563,7 @@ fn to_i64(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// Returns diagnostics as the records of a response.
+/// Returns a response that contains diagnostics instead of records.
 fn refusal(mut diagnostics: Vec<DiagRec>) -> Records {
     match (diagnostics.pop(), diagnostics.is_empty()) {
         (Some(DiagRec::DefaultFormat(only)), true) => Records::NonSurrogateDiagnostic(only),

@@ -1,5 +1,5 @@
-//! Sends one SRU request (with GET, as a form, or in SOAP) and reads its answer. Interprets the HTTP status if the
-//! answer is not from SRU.
+//! Sends one SRU request (with GET, as a form, or in SOAP) and reads its answer. If the answer is not an SRU response,
+//! interprets the HTTP status.
 
 use std::borrow::Cow;
 
@@ -24,7 +24,7 @@ const SOAP: &str = "text/xml; charset=utf-8";
 /// The accepted media types. Servers differ in the media type of their answers (RFC 6207), so every type is accepted.
 const ACCEPTED: &str = "application/sru+xml, text/xml, application/xml, */*;q=0.5";
 
-/// The connection to an SRU server.
+/// The HTTP connection to an SRU server, and the options for requests.
 pub(super) struct SruServer {
     pub(super) http: HttpClient,
     pub(super) options: SruOptions,
@@ -43,7 +43,7 @@ impl SruServer {
         }
     }
 
-    /// Sets the credentials for further requests. They are those of Init (Z39.50-2003 §3.2.1.1.2).
+    /// Sets the credentials for all further requests, as given in Init (Z39.50-2003 §3.2.1.1.2).
     pub(super) fn log_in(&mut self, identity: Option<&IdAuthentication>) {
         let login = identity.and_then(login);
         let (in_url, in_header) = if self.options.login_in_url {
@@ -61,7 +61,7 @@ impl SruServer {
     /// versions have no facets.
     ///
     /// # Errors
-    /// [`Refused`], also if only the HTTP status gives the reason.
+    /// [`Refused`] with the server's diagnostics, or with the reason given by the HTTP status.
     pub(super) async fn ask(
         &mut self,
         phase: Phase,

@@ -13,8 +13,8 @@ use super::query::{SruQuery, Translations};
 use super::records::{AskedSchema, Form};
 use super::server::SruServer;
 
-/// A server, with the result sets that a session has made there. The modules `search` and `scan` implement its
-/// operations.
+/// The connection to a server, and the result sets of the session. The modules `search` and `scan` implement the
+/// operations of the server.
 pub(super) struct SruExchange {
     pub(super) server: SruServer,
     pub(super) sets: ResultSets,
@@ -26,7 +26,7 @@ pub(super) struct SruExchange {
 pub(super) struct ResultSets {
     pub(super) by_name: HashMap<InternationalString, StoredSearch>,
     pub(super) schemas: Schemas,
-    /// Whether a server's count that is lower than the number of its records has already been reported.
+    /// Whether the server has sent a count that is lower than the number of its records, and this has been logged.
     pub(super) has_told_miscount: bool,
 }
 
@@ -40,24 +40,24 @@ pub(super) struct StoredSearch {
     /// Whether `hits` may differ from the true number.
     pub(super) is_estimate: bool,
     pub(super) form: Form,
-    /// The first records, in the form of the field `form`.
+    /// The first records, in the form stored in `form`.
     pub(super) first: Vec<NamePlusRecord>,
-    /// The facets to request with the next request.
+    /// The facets to request in the next request.
     pub(super) facets: FacetParameters,
     /// The position of the last record that can be reached; `None` if there is no such limit.
     pub(super) end: Option<u64>,
-    /// The records of the last answer.
+    /// The records of the last answer, to detect repeated answers.
     pub(super) last: LastPage,
 }
 
-/// The records of an answer, stored to recognise repeated answers.
+/// The records of an answer, stored to detect repeated answers.
 #[derive(Clone, Default)]
 pub(super) struct LastPage {
     /// The position of the first record.
     pub(super) start: u64,
-    /// A hash of each record.
+    /// A hash of each record, in order.
     records: Vec<u64>,
-    /// The number of consecutive earlier answers with the same single record.
+    /// The number of immediately preceding answers with the same single record.
     same: u32,
 }
 
@@ -66,7 +66,7 @@ pub(super) struct LastPage {
 pub(super) struct Schemas {
     /// The schema in use; `None` for the first schema.
     pub(super) chosen: Option<String>,
-    /// Whether the server has refused all schemas, after which the first one is requested again.
+    /// Whether the server has refused all schemas. The first one is then requested again.
     pub(super) are_exhausted: bool,
     /// The request for which the server refused all schemas, and its response.
     refused: Option<(RefusedRange, SearchRetrieveResponse)>,
@@ -76,7 +76,7 @@ pub(super) struct Schemas {
 type RefusedRange = (String, u64, u64);
 
 impl Schemas {
-    /// Gives up the search for a schema after this answer to the request.
+    /// Stops the search for a schema after this answer, because the server has refused all schemas.
     pub(super) fn exhaust(
         &mut self,
         set: &StoredSearch,
@@ -89,8 +89,8 @@ impl Schemas {
         self.refused = Some(((set.query.text.clone(), start, count), answer.clone()));
     }
 
-    /// Returns the answer to the same request, if the server refused all schemas for it. A request in another record syntax would
-    /// only repeat the request for the same schema.
+    /// Returns the stored answer to the same request, if the server refused all schemas for it. A request in another
+    /// record syntax would only ask for the same schemas again.
     pub(super) fn refused_before(
         &self,
         set: &StoredSearch,
@@ -105,7 +105,7 @@ impl Schemas {
 }
 
 impl LastPage {
-    /// Remembers the records of an answer; `before` is the previous answer.
+    /// Stores the records of an answer; `before` is the previous answer.
     pub(super) fn of(start: u64, records: &[NamePlusRecord], before: &Self) -> Self {
         let records: Vec<u64> = records.iter().map(hash).collect();
         let same = match (records.as_slice(), before.records.as_slice()) {

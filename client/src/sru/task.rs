@@ -24,8 +24,8 @@ use crate::target::Endpoint;
 use crate::transport::http::HttpClient;
 use crate::transport::{Routes, Timeouts};
 
-/// The options that can be provided over SRU: search, present, delete, scan, sort, extended services for updates, named
-/// result sets, which the client keeps, and queries of type 104 (Z39.50-2003 §3.2.1.1.4).
+/// The options that an SRU session grants: search, present, delete, scan, sort, extended services (for updates), named
+/// result sets (which the client stores), and queries of type 104 (Z39.50-2003 §3.2.1.1.4).
 const GRANTED: Options = Options(Bits::of(&[0, 1, 2, 7, 8, 10, 14, 19]));
 
 /// A request for the description of a database.
@@ -36,13 +36,13 @@ pub(crate) struct DescriptionRequest {
     pub(crate) reply: oneshot::Sender<Result<SruDescription, Error>>,
 }
 
-/// The next work of the task.
+/// The next thing that the task has to do.
 enum Assignment {
     Command(Command),
     Description(DescriptionRequest),
 }
 
-/// The state of the task.
+/// The task of a session with an SRU server.
 pub(crate) struct SruTask {
     /// The state, which is the first field, so that callers see the end of the session if the task is dropped.
     state: StateSender,
@@ -133,7 +133,7 @@ impl SruTask {
         }
     }
 
-    /// Returns the next work; `None` when the session is closed.
+    /// Waits for the next assignment; returns `None` when the session is closed.
     async fn next(&mut self) -> Option<Assignment> {
         loop {
             let inbox = &mut self.inbox;

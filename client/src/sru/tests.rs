@@ -33,14 +33,14 @@ struct PeerState {
     asked: Vec<String>,
 }
 
-/// The reaction of a peer to a request.
+/// How a peer reacts to a request.
 #[derive(Clone)]
 enum Reply {
     /// Sends these octets.
     Octets(Vec<u8>),
     /// Sends these octets and closes the connection.
     Last(Vec<u8>),
-    /// Sends the first octets once, and then the second octets again and again.
+    /// Sends the first octets once, and then the second octets repeatedly without end.
     Endless(Vec<u8>, Vec<u8>),
     /// Closes the connection without sending an answer.
     HangUp,
@@ -70,7 +70,7 @@ impl Peer {
         self.client_with(Timeouts::default(), "")
     }
 
-    /// Creates a client with these target profiles.
+    /// Creates a client with the target profiles in `targets`, which has the format of a targets file.
     fn client_with(&self, timeouts: Timeouts, targets: &str) -> Client {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("targets.toml");

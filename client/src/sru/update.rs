@@ -1,5 +1,5 @@
-//! Translates updates (Z39.50-2003 Appendix EXT.5) to Record Update 1.0, which has one record in each request and is
-//! sent in SOAP.
+//! Translates updates (Z39.50-2003 Appendix EXT.5) to Record Update 1.0 over SOAP, in which each request changes one
+//! record.
 
 use z3950_asn1::apdu::{
     DiagRec, ExtendedServicesFunction, ExtendedServicesRequest, ExtendedServicesResponse, External,
@@ -113,8 +113,8 @@ fn update_of(request: &ExtendedServicesRequest) -> Result<EsRequest, Refused> {
     }
 }
 
-/// Returns the request for the change of one record. An existing record without an identifier is identified by its
-/// field 001.
+/// Returns the request to change one record. If no identifier is given for an existing record, its field 001 identifies
+/// it.
 fn change(action: UpdateAction, supplied: &SuppliedRecord) -> Result<UpdateRequest, Refused> {
     let mut change = UpdateRequest::new(action);
     let (xml, number) = to_xml(&supplied.record);

@@ -1,5 +1,5 @@
-//! Applies the profile of a target to requests. Options that the caller sets explicitly take precedence. Connections,
-//! commands and batches all use these functions.
+//! Applies the profile of a target to requests. Options that the caller sets explicitly take precedence over the
+//! profile.
 
 use z3950_asn1::apdu::{DatabaseName, RpnQuery, Term};
 use z3950_asn1::oid::{OPAC, Oid, UNIMARC, USMARC, XML};
@@ -20,7 +20,7 @@ const CHUNK: u64 = 20;
 /// The maximum number of records per Present in a long range, unless the profile sets another number.
 const MAX_CHUNK: u64 = 500;
 
-/// The form in which records are wanted; by default that of the target's profile.
+/// The form in which to request records. The default is that of the target's profile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RecordForm {
@@ -29,13 +29,13 @@ pub struct RecordForm {
     pub syntax: Option<Oid>,
     /// The element set name, such as `F` or `B`.
     pub element_set: Option<String>,
-    /// Whether to request OPAC records, which describe copies and their availability. At a server without OPAC records,
-    /// and if a `syntax` is set, this has no effect.
+    /// Whether to request OPAC records, which describe copies and their availability. This has no effect if the server
+    /// does not offer OPAC records, or if a `syntax` is set.
     pub holdings: bool,
 }
 
 impl RecordForm {
-    /// Requests records with this element set, and in this syntax if it is given.
+    /// Creates a form with this element set and, if it is given, this syntax.
     pub fn new(syntax: Option<Oid>, element_set: Option<String>) -> Self {
         Self {
             syntax,
@@ -44,7 +44,8 @@ impl RecordForm {
         }
     }
 
-    /// Requests records with holdings if the server has them, and records in the form of the target's profile if not.
+    /// Creates a form for records with holdings. A server that has none is asked for records in the form of the
+    /// target's profile.
     pub fn with_holdings() -> Self {
         Self {
             holdings: true,
@@ -64,7 +65,7 @@ impl Resolved {
         }
     }
 
-    /// Returns the options for a search for records in this form.
+    /// Returns the options for a search that requests records in this form.
     pub fn search_options(&self, form: &RecordForm) -> SearchOptions {
         SearchOptions {
             databases: self.databases(),
@@ -97,7 +98,8 @@ impl Resolved {
         syntax.unwrap_or_else(|| self.plain_syntax())
     }
 
-    /// Returns the record syntaxes that a form names explicitly, most preferred first; none if the profile decides.
+    /// Returns the record syntaxes that a form names explicitly, most preferred first; the list is empty if the profile
+    /// decides.
     pub(crate) fn named_syntaxes(&self, form: &RecordForm) -> Vec<Oid> {
         match (form.syntax, form.holdings) {
             (Some(syntax), _) => vec![syntax],
@@ -161,7 +163,7 @@ impl Resolved {
         self.complete(query)
     }
 
-    /// Does the same as [`Self::adapt`], but does not change the index of each operand.
+    /// Adapts a query like [`Self::adapt`], but does not change the index of each operand.
     pub(crate) fn complete(&self, query: &mut RpnQuery) -> Result<(), UnencodableText> {
         self.profile.attributes.add_missing(query);
         if let Some(charset) = self.profile.query_charset {

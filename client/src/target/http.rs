@@ -7,8 +7,8 @@ use super::profile::SruMethod;
 use super::{Endpoint, Target, TargetError, malformed, redacted, sru_port};
 use crate::url::{Mode, Userinfo, host_and_port, userinfo};
 
-/// The parameters that SRU defines for requests, which cannot be part of an address. Some servers have other parameters
-/// in their base URL, which can.
+/// The parameters that SRU defines for requests, which cannot be part of an address. Other parameters can be, and some
+/// servers have them in their base URL.
 const PARAMETERS: &[&str] = &[
     "version",
     "operation",
@@ -89,7 +89,7 @@ impl<'a> HttpUrl<'a> {
         })
     }
 
-    /// Returns the name of the database, which is the path with those parameters for whose names `keeps` returns true.
+    /// Returns the name of the database: the path, and the parameters for whose names `keeps` returns true.
     fn database(&self, keeps: impl Fn(&str) -> bool) -> Option<DatabaseName> {
         let kept = self.parameters().filter(|(name, _)| keeps(name));
         let kept: Vec<&str> = kept.map(|(_, pair)| pair).collect();

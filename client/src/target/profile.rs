@@ -1,5 +1,5 @@
 //! Target profiles: the address of a server, its peculiarities and its limits. Profiles are stored in `targets.toml`,
-//! and found by name or by host.
+//! and are found by name or by host.
 //!
 //! ```toml
 //! [targets.mylib]
@@ -59,7 +59,7 @@ use crate::url::{DEFAULT_PORT, Host, Mode};
 /// The maximum pause between two requests.
 pub const MAX_PAUSE: Duration = Duration::from_secs(3600);
 
-/// The maximum value of [`Profile::pipelined`].
+/// The maximum of [`Profile::pipelined`].
 pub const MAX_PIPELINED: usize = 64;
 
 /// The profile of a target. If a field is absent, the server or the command line decides.
@@ -67,7 +67,7 @@ pub const MAX_PIPELINED: usize = 64;
 #[serde(deny_unknown_fields, remote = "Self")]
 #[non_exhaustive]
 pub struct Profile {
-    /// The title of the target.
+    /// The title of the target, for people.
     pub title: Option<String>,
     /// The host of the server.
     #[serde(deserialize_with = "host")]
@@ -78,13 +78,13 @@ pub struct Profile {
     /// Whether the server uses TLS.
     #[serde(default)]
     pub tls: bool,
-    /// The default databases.
+    /// The databases to search if a target names none.
     #[serde(default)]
     pub databases: Vec<String>,
-    /// The record syntax to request.
+    /// The record syntax to request by default.
     #[serde(default, deserialize_with = "record_syntax")]
     pub record_syntax: Option<Oid>,
-    /// The element set to request.
+    /// The element set to request by default.
     pub element_set: Option<String>,
     /// The character set of the records, which overrides the one declared by them.
     #[serde(default, deserialize_with = "charset")]
@@ -119,7 +119,7 @@ pub struct Profile {
     pub pipelined: Option<usize>,
     /// The options for SRU; `None` for a Z39.50 server.
     pub sru: Option<SruOptions>,
-    /// The source from which the information in this profile was taken.
+    /// The source of the information in this profile, such as a web page.
     pub source: Option<String>,
     /// A note for users.
     pub note: Option<String>,
@@ -187,15 +187,15 @@ impl<'de> Deserialize<'de> for Profile {
 /// The maximum number of sessions with a server, unless its profile sets another number.
 const MAX_SESSIONS: usize = 16;
 
-/// The limits for lent sessions; see [`Client::lease`](crate::Client::lease). Sessions opened for session URLs keep the
-/// pause, but are not counted. Sessions opened by [`Client::session`](crate::Client::session) neither keep the pause
-/// nor are counted.
+/// The limits for leased sessions; see [`Client::lease`](crate::Client::lease). Sessions opened for session URLs
+/// observe the pause, but are not counted. Sessions opened by [`Client::session`](crate::Client::session) neither
+/// observe the pause nor are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TargetLimits {
     /// The maximum number of sessions at the same time, 16 by default. At least one session is always allowed.
     pub sessions: usize,
-    /// The minimum time between two requests in all sessions together, zero by default.
+    /// The minimum time between two requests, over all sessions with the server; zero by default.
     pub pause: Duration,
 }
 
@@ -290,7 +290,7 @@ mod tests {
 
     const PAGE: &str = include_str!("../../docs/targets.md");
 
-    /// Returns the keys in the table under a heading of the documentation page.
+    /// Returns the keys in the table below a heading of the documentation page for targets files.
     fn documented(heading: &str) -> BTreeSet<String> {
         let lines = PAGE.lines().skip_while(|line| *line != heading).skip(1);
         let lines = lines.take_while(|line| !line.starts_with('#'));

@@ -1,4 +1,4 @@
-//! APDUs as sent by servers, for tests of the client and of the judge.
+//! APDUs as sent by servers, for tests of the client and of the conformance checks.
 
 use bytes::Bytes;
 use z3950_asn1::apdu::*;

@@ -18,7 +18,7 @@ pub trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for S {}
 
-/// Any [`ByteStream`].
+/// A boxed [`ByteStream`] of any type.
 pub type BoxStream = Box<dyn ByteStream>;
 
 /// The future of a connection attempt.

@@ -1,5 +1,5 @@
-//! HTTP/1.1 requests and responses (RFC 9112) over connections of this crate. A connection is kept for the next
-//! request, responses are bounded in octets and time, and redirections are followed only within the same host. This
+//! HTTP/1.1 requests and responses (RFC 9112) over the connectors of this crate. A connection is kept for the next
+//! request, responses are limited in octets and time, and redirections are followed only within the same host. This
 //! client is used for SRU and gateways.
 
 use std::sync::Arc;
@@ -36,14 +36,14 @@ const MAX_HEAD: usize = 64 << 10;
 
 const AGENT: &str = concat!("z3950/", env!("CARGO_PKG_VERSION"));
 
-/// A client for one server, whose connection is opened when it is needed.
+/// A client for one server, which connects when it sends a request.
 pub(crate) struct HttpClient {
     routes: Routes,
     proxy: Option<String>,
     endpoint: Endpoint,
-    /// The header Authorization for each request, if there are credentials.
+    /// The header Authorization for each request; `None` without credentials.
     authorization: Option<HeaderValue>,
-    /// The header Via for each request, if requests have passed through other servers.
+    /// The header Via for each request; `None` if the requests have not passed through other servers.
     via: Option<HeaderValue>,
     max_body: usize,
     kept: Option<Kept>,
@@ -76,11 +76,11 @@ pub(crate) struct HttpRequest {
     pub(crate) is_repeatable: bool,
 }
 
-/// A response to an HTTP request.
+/// The response to an HTTP request, with its complete body.
 #[derive(Debug)]
 pub(crate) struct HttpAnswer {
     pub(crate) status: StatusCode,
-    /// The time that the server asks the client to wait.
+    /// How long the server asks the client to wait; `None` if it does not.
     pub(crate) retry_after: Option<Duration>,
     /// The media type in lower case, without parameters; empty if the response has none.
     pub(crate) media_type: String,
@@ -101,7 +101,8 @@ impl From<Error> for LostRequest {
 }
 
 impl HttpClient {
-    /// Creates a client for a server, without a connection. The body of a response may have at most `max_body` octets.
+    /// Creates a client for a server. No connection is made yet. The body of a response may have at most `max_body`
+    /// octets.
     pub(crate) fn new(
         routes: Routes,
         endpoint: Endpoint,
@@ -129,13 +130,14 @@ impl HttpClient {
         });
     }
 
-    /// Sets the servers that requests have passed through, which are sent with each request (RFC 9110 §7.6.3).
+    /// Sets the servers through which requests have passed, which are named in the header Via of each request (RFC 9110
+    /// §7.6.3).
     pub(crate) fn pass_on(&mut self, via: &Via) {
         let value = (!via.is_empty()).then(|| via.to_header());
         self.via = value.and_then(|value| value.try_into().ok());
     }
 
-    /// Closes the connection. A response that is being awaited is dropped.
+    /// Closes the connection. If a request is in progress, its response is discarded.
     pub(crate) fn disconnect(&mut self) {
         self.kept = None;
     }
@@ -169,7 +171,7 @@ impl HttpClient {
         Ok(())
     }
 
-    /// Sends a request. If a connection that was used before turns out to be closed, the request is sent again on a new
+    /// Sends a request. If a connection that was used before has been closed, the request is sent again on a new
     /// connection. If the server redirects the client to another address on the same host, the request is sent there.
     ///
     /// # Errors
@@ -289,8 +291,8 @@ impl HttpClient {
         Ok(message)
     }
 
-    /// Receives the body of a response. The wait begins again with each part of the body, but the complete body may
-    /// take at most ten times as long.
+    /// Receives the body of a response. The answer timeout restarts with each part of the body, but the complete body
+    /// may take at most ten times that timeout.
     async fn receive(
         &mut self,
         phase: Phase,
@@ -442,7 +444,7 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     Some(until.duration_since(SystemTime::now()).unwrap_or_default())
 }
 
-/// Returns a path with its parameters, without secrets.
+/// Returns a path with its parameters for logs, without secrets.
 fn shown(path: &str) -> String {
     let Some((before, query)) = path.split_once('?') else {
         return path.to_owned();

@@ -1,5 +1,5 @@
 //! Proxies: HTTP CONNECT (RFC 9110 §9.3.6) and SOCKS5 (RFC 1928), which resolve the server's name themselves. The
-//! environment variables are those of curl: `ALL_PROXY`, `HTTPS_PROXY` if it is not set, and `NO_PROXY`.
+//! environment variables are those of curl: `ALL_PROXY`, or `HTTPS_PROXY` if `ALL_PROXY` is not set, and `NO_PROXY`.
 
 use std::fmt;
 use std::io;
@@ -72,7 +72,7 @@ impl FromStr for Proxy {
 }
 
 impl Proxy {
-    /// Returns the proxy set in the environment variables, and the hosts to which connections are made without it.
+    /// Returns the proxy set in the environment variables, and the hosts that are reached without it.
     ///
     /// # Errors
     /// Fails if a variable contains a malformed proxy.
@@ -110,8 +110,8 @@ impl fmt::Debug for Proxy {
     }
 }
 
-/// The hosts to which connections are made without a proxy: localhost, and the hosts in a list such as `lib.example,
-/// .intra, 10.1.2.3`. In the list, a name includes its subdomains, and `*` means every host.
+/// The hosts that are reached without a proxy: localhost, and the hosts in a list such as `lib.example, .intra,
+/// 10.1.2.3`. In the list, a name includes its subdomains, and `*` means every host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoProxy {
     names: Vec<String>,
@@ -140,7 +140,7 @@ impl NoProxy {
         }
     }
 
-    /// Returns whether connections to the host are made without the proxy.
+    /// Returns whether the host is reached without the proxy.
     pub fn has(&self, host: &Host) -> bool {
         let name = host.for_connecting();
         (self.loopback && host.is_loopback())
@@ -167,8 +167,8 @@ pub struct Proxied {
 }
 
 impl Proxied {
-    /// Creates a connector through `proxy`. The connections to it are made by `inner`, as are direct connections to the
-    /// hosts in `exempt`.
+    /// Creates a connector through `proxy`. `inner` makes the connections to the proxy, and the direct connections to
+    /// the hosts in `exempt`.
     pub fn new(inner: impl Connect + 'static, proxy: Proxy, exempt: NoProxy) -> Self {
         Self {
             inner: Arc::new(inner),
@@ -265,8 +265,8 @@ impl Proxied {
     }
 }
 
-/// The result of a proxy's handshake: a stream through the proxy, the refusal of the proxy, or the error of a
-/// connection that ended.
+/// The result of a proxy's handshake: a stream through the proxy, the refusal of the proxy, or the error if the
+/// connection failed.
 type Tunnel = Result<Result<BoxStream, ProxyRefusal>, Box<dyn std::error::Error + Send + Sync>>;
 
 impl Connect for Proxied {

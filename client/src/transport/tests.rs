@@ -91,7 +91,7 @@ async fn connect(resolver: impl Resolve + 'static) -> Result<BoxStream, Error> {
         .await
 }
 
-/// Returns a local port that is probably free, because it was free a moment ago.
+/// Returns a local port on which probably nothing listens, because it was free a moment ago.
 async fn unused() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     listener.local_addr().expect("its address")

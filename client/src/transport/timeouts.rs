@@ -6,11 +6,11 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::error::{Cause, Error, Phase};
 
-/// The factor by which an answer whose octets arrive slowly may exceed the time limit for an answer.
+/// The factor by which a slow answer may exceed the time limit for an answer, as long as its octets keep arriving.
 const MAX_WAITS: u32 = 10;
 
-/// The time limits. `None` and [`Duration::MAX`] mean no limit. Zero means not to wait: anything that is not
-/// available immediately fails.
+/// The time limits. `None` and [`Duration::MAX`] mean no limit. With zero, anything that is not available immediately
+/// fails.
 ///
 /// ```
 /// use std::time::Duration;
@@ -26,8 +26,8 @@ pub struct Timeouts {
     /// [`Client::within`](crate::Client::within). If the limit is reached, the call is abandoned as if its future had
     /// been dropped.
     pub call: Option<Duration>,
-    /// The limit for the wait for a session, if as many sessions are in use as the target allows; 30 s by default.
-    /// The time begins when all users that were already waiting have their sessions.
+    /// The limit for the wait for a session, if the maximum number of sessions for the target is in use; 30 s by
+    /// default. The time starts when all users that were already waiting have received their sessions.
     pub session: Option<Duration>,
     /// The limit for name resolution and connection, over all addresses of the host. The default is 10 s.
     pub connect: Option<Duration>,
@@ -37,11 +37,11 @@ pub struct Timeouts {
     pub answer: Option<Duration>,
     /// The limit for the server's Close and the end of the connection. The default is 1 s.
     pub close: Duration,
-    /// The limit for the answer to a request whose caller has gone, counted from the time at which another request
-    /// begins to wait for it. After that, the session ends, and the client opens another session for the waiting
-    /// request. The default is 1 s.
+    /// The limit for the answer to a request whose caller has dropped its future, counted from the time at which
+    /// another request begins to wait for that answer. After that, the session ends, and the client opens another
+    /// session for the waiting request. The default is 1 s.
     pub abandoned: Duration,
-    /// The time at which every wait ends, except a wait limited by `close`.
+    /// The time at which every wait ends, except the one limited by `close`. `None` means no deadline.
     pub deadline: Option<Instant>,
 }
 
@@ -95,14 +95,14 @@ impl Timeouts {
         self
     }
 
-    /// Sets the limit for the answer to a request whose caller has gone.
+    /// Sets the limit for the answer to a request whose caller has dropped its future.
     #[must_use]
     pub fn with_abandoned(mut self, limit: Duration) -> Self {
         self.abandoned = limit;
         self
     }
 
-    /// Sets the time at which every wait ends; `None` means no such time.
+    /// Sets the time at which every wait ends; `None` means no deadline.
     #[must_use]
     pub fn with_deadline(mut self, deadline: impl Into<Option<Instant>>) -> Self {
         self.deadline = deadline.into();
@@ -129,8 +129,8 @@ impl Timeouts {
         self.limit(self.answer, Cause::Timeout)
     }
 
-    /// Returns the limit for the remaining octets of an answer. Its first octets arrived at `begun`, its last octets so
-    /// far at `last`. Returns `None` if the limit has passed.
+    /// Returns the limit for the remaining octets of an answer. Its first octets arrived at `begun`, its most recent
+    /// octets at `last`. Returns `None` if the limit has passed.
     pub(crate) fn to_rest(self, begun: Instant, last: Instant) -> Option<Limit> {
         let rest = self.answer.and_then(|wait| {
             let longest = begun.checked_add(wait.saturating_mul(MAX_WAITS));
@@ -143,7 +143,7 @@ impl Timeouts {
         (!is_over).then_some(limit)
     }
 
-    /// Returns the limit set by the deadline only, which applies while a user is asked a question.
+    /// Returns the limit set by the deadline alone. It applies while the client decides on a question of the server.
     pub(crate) fn to_deadline(self) -> Limit {
         self.limit(None, Cause::Timeout)
     }
@@ -166,13 +166,13 @@ impl Timeouts {
     }
 }
 
-/// The end of a wait, with the cause to report. `None` is a wait without limit, or one whose end is beyond the range of
-/// the clock.
+/// The time at which a wait ends, and the cause to report. `None` means no limit, or a time beyond the range of the
+/// clock.
 #[derive(Debug, Clone)]
 pub(crate) struct Limit(Option<(Instant, Cause)>);
 
 impl Limit {
-    /// Returns a wait without limit.
+    /// Creates a limit that is never reached.
     pub(crate) fn none() -> Self {
         Self(None)
     }
@@ -198,7 +198,7 @@ impl Limit {
         }
     }
 
-    /// Awaits `work`, but at most until the limit.
+    /// Awaits `work`, and fails if it takes until the limit.
     pub(crate) async fn hold<T>(
         &self,
         phase: Phase,

@@ -30,7 +30,7 @@ pub(super) fn connector(options: &TlsOptions) -> Result<TlsConnector, TlsError> 
     Ok(TlsConnector::from(Arc::new(config(options)?)))
 }
 
-/// A connector for TLS over another connector.
+/// A connector that uses TLS over the connections of another connector.
 #[derive(Clone)]
 pub struct Tls {
     pub(super) inner: Arc<dyn Connect>,
@@ -79,7 +79,7 @@ fn failed(error: io::Error) -> Error {
     })
 }
 
-/// Returns what to do about the error, if it is a rejected certificate.
+/// If the error is a rejected certificate, returns advice on what to do about it.
 pub fn certificate_advice(error: &io::Error) -> Option<CertificateAdvice> {
     let untrusted: &UntrustedCertificate = error.get_ref()?.downcast_ref()?;
     Some(untrusted.advice())
@@ -97,7 +97,7 @@ fn fault(error: &io::Error) -> Option<&rustls::Error> {
 }
 
 /// Returns whether the server sent an alert, during or after the handshake. Servers that require a client certificate
-/// do so.
+/// do this if the client has none.
 pub fn is_alert(error: &io::Error) -> bool {
     matches!(fault(error), Some(rustls::Error::AlertReceived(_)))
 }

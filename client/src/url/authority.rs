@@ -11,7 +11,7 @@ use super::host::{self, Host};
 use super::span::Span;
 use super::userinfo::{Secrets, Userinfo};
 
-/// A host and a port, whose default is `DEFAULT`. `Display` omits the default port.
+/// A host and a port. The default port is `DEFAULT`, which `Display` omits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct HostPort<const DEFAULT: u16> {
     host: Host,

@@ -1,4 +1,4 @@
-//! Cautions about following a locator (RFC 1738 §6), and the scope of its meaning (RFC 1736 §4.2).
+//! Cautions about following a locator (RFC 1738 §6), and the scope in which it has the same meaning (RFC 1736 §4.2).
 
 use std::fmt;
 
@@ -8,8 +8,8 @@ use super::userinfo::Userinfo;
 /// The first port that does not belong to a well-known protocol (RFC 1738 §6).
 const FIRST_FREE_PORT: u16 = 1024;
 
-/// A reason for caution about a URL, or a warning about one that was accepted. `Display` is for people, [`code`](Self::code) for
-/// programs.
+/// A reason for caution about a URL, or a warning about a URL that was accepted. `Display` is for people,
+/// [`code`](Self::code) for programs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Caution {
@@ -18,23 +18,25 @@ pub enum Caution {
     CredentialsInUrl,
     /// The host name has no dot, so its meaning depends on the network in which it is resolved.
     RelativeHostName,
-    /// The host is this machine or is in a private network, so elsewhere the locator has no meaning or another meaning
+    /// The host is this machine or in a private network, so the locator has no meaning, or another meaning, elsewhere
     /// (RFC 1736 §2.2).
     LocalHost,
-    /// The port is below 1024 and is not that of the scheme, so the URL may abuse another protocol.
+    /// The port is below 1024 and is not that of the scheme, so the URL may be an attack on a server of another
+    /// protocol.
     ReservedPort(u16),
     /// The port is not the default port of the scheme, although this may be intended.
     NonDefaultPort(u16),
-    /// An escape stands for a control character such as CR or LF, which could end a command of the protocol if it were
-    /// sent.
+    /// The URL contains an escaped control character such as CR or LF, which could end a command of the protocol if it
+    /// were sent.
     EscapedControl,
     /// RFC 1738 §4 reserves this scheme, but does not define its syntax.
     ReservedScheme(&'static str),
     /// The scheme is unknown, and differs by one letter from this known scheme.
     SimilarScheme(&'static str),
-    /// A `?` without a docid was ignored.
+    /// The URL has a `?` without a docid, which was ignored.
     EmptyDocidIgnored,
-    /// A parameter with this keyword, in lower case, was kept as an [`Extension`](super::Extension).
+    /// The URL has an unknown parameter with this lower-case keyword, which was kept as an
+    /// [`Extension`](super::Extension).
     UnknownParameter(String),
 }
 
@@ -119,8 +121,8 @@ pub enum Scope {
     Global,
     /// The locator has the same meaning for all users of the same server, as with `news`.
     ServerRelative,
-    /// The locator has a meaning only on this machine or in its private network, as for a `file` without a host,
-    /// `localhost` and `192.168.0.1`.
+    /// The locator has a meaning only on this machine or in its private network, as in the case of a `file` without a
+    /// host, `localhost` and `192.168.0.1`.
     Local,
 }
 

@@ -1,5 +1,5 @@
-//! The common parts of URLs: modes, character classes, percent escapes and the scheme. Source: RFC 1738 §2.1, §2.2 and §5; RFC
-//! 2056 §5 imports the same classes.
+//! The common parts of URLs: modes, character classes, percent escapes and the scheme. Source: RFC 1738 §2.1, §2.2 and
+//! §5; RFC 2056 §5 uses the same classes.
 
 use std::fmt;
 
@@ -7,12 +7,12 @@ use super::error::{MAX_URL_LENGTH, UrlError, UrlErrorKind};
 use super::octets::Octets;
 use super::span::Span;
 
-/// The strictness of parsing.
+/// How strictly a URL is parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mode {
     /// Accepts exactly what RFC 2056 and RFC 1738 allow.
     Strict,
-    /// Accepts also what people and programs actually write: surrounding spaces, one leading `URL:`, IP literals, `_`
+    /// Also accepts what people and programs actually write: surrounding spaces, one leading `URL:`, IP literals, `_`
     /// and a trailing dot in host names, userinfo, a fragment, an empty port, an empty docid, reserved and national
     /// characters as data, and parameters in any order. Spaces within the URL, malformed escapes and literal `"`, `<`,
     /// `>` are still refused.
@@ -22,7 +22,7 @@ pub enum Mode {
 /// The character classes of RFC 1738 §5, which determine where an octet may occur without an escape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
-    /// Letters, digits and `$-_.+!*'(),`, which stand for themselves.
+    /// Letters, digits and `$-_.+!*'(),`, which never need an escape.
     Unreserved,
     /// `;/?:@&=`, which may be delimiters, and are escaped in data.
     Reserved,
@@ -45,8 +45,8 @@ impl Class {
     }
 }
 
-/// Returns the URL in text, without the surroundings that [`Mode::Lenient`] accepts, after checking that all its
-/// octets are in 21–7E hex.
+/// Returns the URL in a text without the spaces, brackets and prefix around it that [`Mode::Lenient`] accepts. Checks
+/// that all octets of the URL are in 21–7E hex.
 ///
 /// Errors: `TooLong`, `EmptyInput`, and `InvalidCharacter` at the first octet that is not allowed in any URL.
 pub(crate) fn envelope(text: &[u8], mode: Mode) -> Result<Span<'_>, UrlError> {
@@ -151,7 +151,7 @@ pub(crate) fn fragment(fragment: Span<'_>, mode: Mode) -> Result<Option<Octets>,
     }
 }
 
-/// Returns an error if the canonical form of text is too long. It can be longer than the text because of escapes.
+/// Returns an error if the canonical form of text is too long. Because of escapes, it can be longer than the text.
 pub(crate) fn bounded(text: &[u8], canonical: impl FnOnce() -> String) -> Result<(), UrlError> {
     /// The maximum number of octets that one octet can become in canonical form: `%XX`, or `::ffff:1:1` as
     /// `::ffff:0.1.0.1`.
@@ -162,20 +162,20 @@ pub(crate) fn bounded(text: &[u8], canonical: impl FnOnce() -> String) -> Result
     Err(Span::new(text).fail_at(MAX_URL_LENGTH, UrlErrorKind::TooLong))
 }
 
-/// The rules for the contents of a part of a URL between its delimiters: always `uchar`, and in addition the
-/// characters that the fields allow.
+/// The rules for the contents of a part of a URL between its delimiters. `uchar` is always allowed; the fields allow
+/// further characters.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Content {
     /// The parsing mode. [`Mode::Lenient`] also accepts reserved and national characters.
     pub(crate) mode: Mode,
-    /// The reserved characters that even [`Mode::Lenient`] refuses.
+    /// The reserved characters that both modes refuse.
     pub(crate) never: &'static [u8],
-    /// Whether control characters (00–1F and 7F hex) may be escaped in the part.
+    /// Whether the part may contain escaped control characters (00–1F and 7F hex).
     pub(crate) controls: bool,
 }
 
 impl Content {
-    /// Allows any octets.
+    /// Creates rules that allow any octets.
     pub(crate) fn any(mode: Mode) -> Self {
         Content {
             mode,
@@ -184,7 +184,7 @@ impl Content {
         }
     }
 
-    /// Allows everything except control characters.
+    /// Creates rules that allow any octets except control characters.
     pub(crate) fn string(mode: Mode) -> Self {
         Content {
             controls: false,
@@ -192,7 +192,7 @@ impl Content {
         }
     }
 
-    /// Adds reserved characters that neither mode accepts.
+    /// Adds reserved characters that both modes refuse.
     pub(crate) fn never(self, reserved: &'static [u8]) -> Self {
         Content {
             never: reserved,
@@ -215,7 +215,7 @@ impl Content {
         Ok(decoded.into())
     }
 
-    /// Calls `take` with each octet of the decoded part, and with whether the octet was escaped.
+    /// Calls `take` with each octet of the decoded part, and a `bool` that is true if the octet was escaped.
     pub(crate) fn each(
         self,
         part: Span<'_>,
@@ -298,7 +298,8 @@ pub(crate) fn is_xchar(octet: u8) -> bool {
     matches!(Class::of(octet), Class::Unreserved | Class::Reserved)
 }
 
-/// Returns an error if there is a control character, which no part of a line protocol may contain (RFC 1738 §6).
+/// Returns an error if `octets` contain a control character, which is not allowed in any part of a line-based protocol
+/// (RFC 1738 §6).
 pub(crate) fn no_controls(octets: &[u8]) -> Result<(), UrlError> {
     match octets.iter().position(u8::is_ascii_control) {
         Some(index) => Err(Span::new(octets).fail_at(index, UrlErrorKind::ForbiddenControl)),

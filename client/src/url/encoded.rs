@@ -8,8 +8,7 @@ use super::error::UrlError;
 use super::octets::Octets;
 use super::span::Span;
 
-/// The rules for the reserved characters of a part. Unreserved characters have the same meaning with and without an
-/// escape.
+/// The rules for the reserved characters of a part. Escapes of unreserved characters are always decoded.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Characters {
     /// The characters that both modes accept without an escape.
@@ -50,7 +49,7 @@ impl Encoded {
         Self::joined(words.into_iter().map(word), "+")
     }
 
-    /// Joins encoded parts with `delimiter`.
+    /// Joins encoded parts, with `delimiter` between them.
     pub(crate) fn joined(pieces: impl IntoIterator<Item = Encoded>, delimiter: &str) -> Self {
         let pieces: Vec<String> = pieces.into_iter().map(|piece| piece.0).collect();
         Encoded(pieces.join(delimiter))
@@ -83,7 +82,7 @@ impl Encoded {
         &self.0
     }
 
-    /// Decodes the complete text; delimiters have no special meaning.
+    /// Decodes the complete text without splitting it at delimiters.
     pub fn decode(&self) -> Octets {
         decode(self.0.as_bytes())
     }
@@ -137,7 +136,7 @@ mod tests {
         check("%00%25", "%00%25", b"\0%");
     }
 
-    /// RFC 1738 §2.2: unsafe characters are always escaped.
+    /// Tests that unsafe characters are always escaped (RFC 1738 §2.2).
     #[test]
     fn data_is_escaped() {
         assert_eq!(

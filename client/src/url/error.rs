@@ -1,11 +1,11 @@
-//! The errors of URL parsing: the fault, its offset, and advice on how to write the URL. Sources: RFC 2056 §3–§5, RFC
-//! 1738 §2, §3 and §5; RFC 1630 for relative references.
+//! The errors of URL parsing: the kind of error, its offset, and advice on how to write the URL correctly. Sources: RFC
+//! 2056 §3–§5, RFC 1738 §2, §3 and §5; RFC 1630 for relative references.
 
 use std::fmt;
 
 /// The maximum length of a URL in octets, both as written and in canonical form.
 ///
-/// The RFCs set no limit. This limit bounds hostile input, and is much larger than any docid requires.
+/// The RFCs set no limit. This one protects against hostile input, and is much larger than any docid requires.
 pub const MAX_URL_LENGTH: usize = 65_536;
 
 /// The reason why text is not a valid URL, and the place of the fault.
@@ -32,7 +32,7 @@ impl UrlError {
         }
     }
 
-    /// Replaces the advice in the message.
+    /// Replaces the advice in the message by `remedy`.
     pub(crate) fn advising(self, remedy: &'static str) -> Self {
         UrlError {
             remedy: Some(remedy),
@@ -40,8 +40,8 @@ impl UrlError {
         }
     }
 
-    /// Creates an error in the parser of a [registered scheme](super::Registry). `offset` is counted from the first
-    /// octet after the colon of the scheme.
+    /// Creates an error, for use in the parser of a [registered scheme](super::Registry). `offset` is counted from the
+    /// first octet after the colon of the scheme.
     pub fn at(kind: UrlErrorKind, offset: usize) -> Self {
         UrlError::new(kind, offset, None)
     }
@@ -54,7 +54,7 @@ impl UrlError {
         }
     }
 
-    /// Removes the octet at fault from the message.
+    /// Omits the octet at fault from the message.
     pub(crate) fn without_octet(self) -> Self {
         UrlError {
             octet: None,
@@ -123,7 +123,7 @@ pub enum UrlErrorKind {
     UnsupportedScheme,
     /// The text after the colon of the scheme does not begin with `//`.
     MissingDoubleSlash,
-    /// The host is empty.
+    /// The host is missing.
     MissingHost,
     /// The text is not a host name, a dotted quad or (in lenient mode) a bracketed IPv6 address.
     InvalidHost,
@@ -135,15 +135,15 @@ pub enum UrlErrorKind {
     InvalidPort,
     /// The port is outside 1–65535.
     PortOutOfRange,
-    /// A delimiter is at a place where it is not allowed.
+    /// A delimiter occurs where it is not allowed.
     UnexpectedCharacter,
     /// The octet must always be escaped.
     InvalidCharacter,
-    /// One of `/?:@&=` is within data.
+    /// Data contains one of `/?:@&=`.
     ReservedCharacter,
     /// A `%` is not followed by two hexadecimal digits.
     BadPercentEscape,
-    /// An escape stands for a control character, in a part that is sent as a protocol string.
+    /// A part that is sent as a protocol string contains an escaped control character.
     ForbiddenControl,
     /// A database name is empty.
     EmptyDatabase,
@@ -173,9 +173,9 @@ pub enum UrlErrorKind {
     BadTypeCode,
     /// The article number is not a number.
     InvalidNumber,
-    /// The gopher type is invalid.
+    /// The Gopher item type is not allowed.
     InvalidGopherType,
-    /// The partial form begins with more slashes than any sequence of slashes in the base (RFC 1630).
+    /// The partial form begins with more slashes than the longest sequence of slashes in the base (RFC 1630).
     NoMatchingSlashRun,
 }
 
@@ -235,7 +235,7 @@ impl UrlErrorKind {
     }
 }
 
-/// The reason why parts cannot be combined to a URL.
+/// The reason why parts cannot be combined into a URL.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct BuildError {

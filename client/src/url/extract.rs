@@ -1,5 +1,5 @@
-//! Finds URLs in running text: between `<URL:` and `>`, and heuristically without a wrapper. Source: RFC 1738 Appendix, including
-//! line breaks and hyphens; RFC 1736 §4.4, §4.5.
+//! Finds URLs in running text: in wrappers (`<URL:…>`), and heuristically without wrappers. Source: RFC 1738 Appendix,
+//! including line breaks and hyphens; RFC 1736 §4.4, §4.5.
 //!
 //! | file | finds URLs in |
 //! |---|---|
@@ -40,13 +40,14 @@ pub struct FoundUrl {
     pub url: String,
     /// The range of the URL in the text, without the wrapper.
     pub range: Range<usize>,
-    /// Whether the URL had no wrapper, so that its extent is a guess.
+    /// Whether the URL had no wrapper, so that its start and end were determined by heuristics.
     pub heuristic: bool,
     /// Alternative readings of the URL. If it has hyphens at line ends, these are the URL without some of the hyphens,
     /// in all combinations up to [`MAX_ALTERNATES`] (RFC 1738 Appendix). If it is a field of a record that contains
     /// spaces, this is the text before the first space.
     pub alternates: Vec<String>,
-    /// The text as written, if it was repaired: a relative link, spaces, non-ASCII characters, or quote marks of mail.
+    /// The original text, if the URL had to be repaired because of a relative link, spaces, non-ASCII characters, or
+    /// mail quote marks.
     pub written: Option<String>,
     /// Whether the heuristics ended the URL at a punctuation mark that is immediately followed by a letter, so that the
     /// URL may be longer.
@@ -85,7 +86,7 @@ impl FoundUrl {
         Locator::parse(&self.url, Mode::Lenient).err()
     }
 
-    /// Creates a found URL as written, with its range in the text.
+    /// Creates a found URL that needs no repair, with its range in the text.
     fn at(range: Range<usize>, url: String) -> Self {
         FoundUrl {
             url,
@@ -125,7 +126,7 @@ pub fn extract(text: &[u8]) -> Extraction {
 }
 
 /// Finds wrapped URLs and, [heuristically](FoundUrl::heuristic), URLs without a wrapper. The latter are URLs of known
-/// schemes, and any text with `//` after a scheme; punctuation at their end is left out.
+/// schemes, and any text with `//` after a scheme. Punctuation at their end is not included.
 pub fn scan(text: &[u8]) -> Extraction {
     find(text, true)
 }
@@ -170,9 +171,9 @@ fn find(text: &[u8], with_bare: bool) -> Extraction {
     extraction
 }
 
-/// Returns the number of mail quote marks, `> `, at the start of the line that contains `at`.
+/// Returns the number of mail quote marks, `> `, at the start of the line that contains the offset `at`.
 fn quote_marks(text: &[u8], at: usize) -> usize {
-    /// The maximum number of octets to examine before `at`. Because of it, a line with many wrappers takes only linear
+    /// The maximum number of octets to examine before `at`. It ensures that a line with many wrappers takes only linear
     /// time.
     const LONGEST: usize = 256;
     let start = at.saturating_sub(LONGEST);
@@ -188,7 +189,7 @@ fn quote_marks(text: &[u8], at: usize) -> usize {
         .count()
 }
 
-/// Returns octets of graphic ASCII as text.
+/// Converts octets of graphic ASCII to text.
 fn ascii(octets: &[u8]) -> String {
     octets.iter().map(|&octet| char::from(octet)).collect()
 }

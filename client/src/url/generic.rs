@@ -1,4 +1,4 @@
-//! URIs of any scheme as text (RFC 1630), processed without knowledge of the scheme.
+//! URIs of any scheme as text (RFC 1630), processed without knowledge of their scheme.
 //!
 //! `/`, `?`, `#` and `%` have the same meaning in every scheme, and escaping one of them changes the meaning of the
 //! URI. The same is true of `;:@&=`, which schemes may reserve (RFC 1738 §2.2), and of `+`, which separates the words
@@ -23,7 +23,7 @@ pub fn is_absolute(uri: &str) -> bool {
     split(uri).is_some()
 }
 
-/// Splits a URI into the part without the fragment and the fragment as written. An empty fragment is returned as
+/// Splits a URI into the part before the fragment, and the fragment as written. An empty fragment is returned as
 /// `None`.
 pub fn split_fragment(uri: &str) -> (&str, Option<&str>) {
     match uri.split_once('#') {

@@ -1,5 +1,5 @@
-//! The URL of the Gopher URL draft (December 1996), which replaces RFC 1738 §3.4: its parts, its canonical form, and
-//! the octets of its request. `parse` parses text, and `build` combines parts.
+//! Gopher URLs of the Gopher URL draft (December 1996), which replaces RFC 1738 §3.4: its parts, its canonical form,
+//! and the octets of its request. `parse` parses text, and `build` combines parts.
 
 mod build;
 mod item_type;
@@ -27,9 +27,10 @@ const SCHEME: &str = "gopher";
 
 /// A Gopher URL, which is always valid.
 ///
-/// Invariants: the port is 1–65535; the selector and the search string contain no tab, CR or LF; a Gopher+ string is preceded by
-/// a search string, which may be empty; the canonical form is at most [`MAX_URL_LENGTH`](super::MAX_URL_LENGTH) octets. Two URLs
-/// are equal if their canonical forms are; `Display` writes the canonical form.
+/// Invariants: the port is 1–65535; the selector and the search string contain no tab, CR or LF; a Gopher+ string is
+/// preceded by a search string, which may be empty; the canonical form is at most
+/// [`MAX_URL_LENGTH`](super::MAX_URL_LENGTH) octets. Two URLs are equal if their canonical forms are equal; `Display`
+/// writes the canonical form.
 ///
 /// ```
 /// use z3950::url::{GopherUrl, Mode, PlusWire};
@@ -60,9 +61,9 @@ pub enum PlusWire {
 impl GopherUrl {
     /// Parses a URL. The text may contain any octets; those outside 21–7E hex are refused.
     ///
-    /// [`Mode::Strict`] accepts the item types in the draft. [`Mode::Lenient`] accepts any character of a URL as item
-    /// type, and national characters as data. Both modes accept reserved characters as data, and refuse a fragment and
-    /// userinfo.
+    /// [`Mode::Strict`] accepts the item types in the draft. [`Mode::Lenient`] accepts any character that a URL may
+    /// contain as item type, and national characters as data. Both modes accept reserved characters as data, and refuse
+    /// a fragment and userinfo.
     ///
     /// Errors: the first error in the order of [`UrlErrorKind`](super::UrlErrorKind), with its 0-based offset in
     /// `text`. Source: Gopher URL draft §2.1, §4, whose grammar omits the `/` that appears in its examples.
@@ -110,8 +111,8 @@ impl GopherUrl {
         self.hostport.port()
     }
 
-    /// Returns the type of the item, which determines how the reply is interpreted. If the URL has no path, it is a
-    /// menu.
+    /// Returns the type of the item, which determines how the reply is interpreted. A URL without a path has the type
+    /// of a menu.
     pub fn item_type(&self) -> GopherType {
         self.item_type
     }

@@ -31,8 +31,8 @@ impl Host {
     ///
     /// Labels consist of letters, digits and inner hyphens, and the last label starts with a letter; a dotted quad has
     /// four numbers of 0–255 without leading zeros. [`Mode::Lenient`] also accepts `_`, one trailing dot (which is
-    /// dropped) and IPv6 literals. Zones and `IPvFuture` are refused in both modes, because a URL with one of these is
-    /// not sufficient to connect.
+    /// dropped) and IPv6 literals. Zones and `IPvFuture` are refused in both modes, because one cannot connect with a
+    /// URL that contains them.
     ///
     /// Errors: `InvalidCharacter`, `MissingHost`, `InvalidHost`. Source: RFC 1738 §5, RFC 1034 §3.1.
     pub fn parse(text: impl AsRef<[u8]>, mode: Mode) -> Result<Self, UrlError> {
@@ -50,7 +50,7 @@ impl Host {
         }
     }
 
-    /// Returns whether this is the machine itself or a host in a private network: `localhost` and names under
+    /// Returns whether this is the local machine or a host in a private network: `localhost` and names under
     /// `.localhost`, `.local` (RFC 6762), `.internal` and `.home.arpa`; loopback, unspecified, private (RFC 1918, RFC
     /// 4193) and link-local addresses.
     pub(super) fn is_local(&self) -> bool {
@@ -96,7 +96,7 @@ impl Host {
     }
 }
 
-/// Returns whether an address is that of this machine, or valid only in its network.
+/// Returns whether an address belongs to this machine, or is valid only in its own network.
 fn is_local_v4(address: Ipv4Addr) -> bool {
     address.is_loopback()
         || address.is_unspecified()
@@ -200,7 +200,7 @@ fn ip_literal(text: Span<'_>, mode: Mode) -> Result<Host, UrlError> {
 }
 
 /// Parses a dotted quad or a host name. An error in a label has the offset of the octet at fault, and any other error
-/// has the offset of the start.
+/// has the offset of the start of the host.
 fn name_or_quad(text: Span<'_>, mode: Mode) -> Result<Host, UrlError> {
     if text.is_empty() {
         return Err(text.fail(UrlErrorKind::MissingHost));
@@ -272,8 +272,8 @@ mod tests {
         }
     }
 
-    /// Tests hosts in both modes. `expected` is the canonical form, or the kind and offset of the error; `connecting`
-    /// is the form for a socket.
+    /// Tests hosts in both modes. For each mode, `expected` is the canonical form, or the kind and offset of the error;
+    /// `connecting` is the form for a socket.
     #[test]
     fn hosts_of_both_modes() {
         let check = |mode, text: &str, expected: &str| {

@@ -1,5 +1,5 @@
 //! A URL of any scheme (RFC 1738 §3, §4), with the properties that RFC 1736 requires of a locator. Each scheme has its
-//! own type; this file has the operations that are common to all schemes.
+//! own type; this file contains the operations that are common to all schemes.
 
 use std::fmt;
 use std::str::FromStr;
@@ -98,7 +98,7 @@ pub enum Url {
     Other(OpaqueUri),
 }
 
-/// Schemes in use elsewhere that differ from a known scheme by only one letter, so they are not misspelt.
+/// Schemes that exist elsewhere and differ from a known scheme by only one letter. They do not count as misspelt.
 const NOT_MISSPELT: [&str; 7] = [
     "did", "ftps", "gophers", "nntps", "sftp", "snews", "telnets",
 ];
@@ -120,7 +120,7 @@ fn differs_by_one_letter(scheme: &str, known: &str) -> bool {
     strsim::osa_distance(scheme, known) == 1
 }
 
-/// Without the feature `suggest`, no scheme counts as misspelt.
+/// Returns false: without the feature `suggest`, no scheme counts as misspelt.
 #[cfg(not(feature = "suggest"))]
 fn differs_by_one_letter(_: &str, _: &str) -> bool {
     false
@@ -214,9 +214,9 @@ impl Locator {
         site.into_iter().chain(others).collect()
     }
 
-    /// Returns whether an escaped control character could become part of a command of the protocol. This is not so for
-    /// a docid, which is sent with its length, for a file name, which is not sent, and for the other schemes, which
-    /// refuse such escapes.
+    /// Returns whether an escaped control character could become part of a command of the protocol. This cannot happen
+    /// with a docid, which is sent with its length, a file name, which is not sent, or the remaining schemes, whose
+    /// parsers refuse these escapes.
     fn has_escaped_control(&self) -> bool {
         match &self.url {
             Url::Gopher(url) => url.has_control(),
@@ -282,8 +282,8 @@ impl Locator {
         }
     }
 
-    /// Returns whether two locators are the same. Different locators may still lead to the same resource, and one
-    /// locator may lead to different resources over time (RFC 1736 §2.3).
+    /// Returns whether two locators are equal. Different locators may still lead to the same resource, and one locator
+    /// may lead to different resources over time (RFC 1736 §2.3).
     pub fn same_locator(&self, other: &Locator) -> bool {
         self.url == other.url
     }
@@ -386,8 +386,8 @@ impl From<Url> for Locator {
     }
 }
 
-/// The error for a URL of another scheme where a Z39.50 URL was expected. There is no conversion, not even from `wais`,
-/// which has the same default port (RFC 1738 §3.9).
+/// The error for a URL of another scheme where a Z39.50 URL was expected. It cannot be converted to one; this is also
+/// true of `wais`, which has the same default port (RFC 1738 §3.9).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a URL of scheme {scheme} does not lead to a Z39.50 server")]
 pub struct Unsupported {

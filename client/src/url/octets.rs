@@ -1,12 +1,13 @@
-//! Decoded data of a URL, as octets that need not be text. RFC 2056 §4 calls these octets opaque, so only their display
-//! needs care.
+//! Decoded data of a URL, as octets that need not be text. RFC 2056 §4 calls a docid opaque, so its octets are
+//! interpreted only for display.
 
 use std::fmt::{self, Write as _};
 
 /// A string of octets: a database name, a docid, a parameter value.
 ///
 /// `Display` shows UTF-8. Control characters and octets that are not valid UTF-8 are shown as `\xNN`, so the result is
-/// safe on a terminal. A backslash is not doubled, so the result may be ambiguous; [`to_hex`](Self::to_hex) is exact.
+/// safe on a terminal. Because a backslash is not escaped, the result may be ambiguous; that of
+/// [`to_hex`](Self::to_hex) is not.
 #[derive(Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Octets(Vec<u8>);
 
@@ -16,7 +17,7 @@ impl Octets {
         &self.0
     }
 
-    /// Returns the octets as text, if they are UTF-8.
+    /// Returns the octets as text; `None` if they are not UTF-8.
     pub fn as_str(&self) -> Option<&str> {
         std::str::from_utf8(&self.0).ok()
     }
@@ -36,7 +37,7 @@ impl Octets {
         self.0.is_empty()
     }
 
-    /// Returns the octets without copying.
+    /// Converts to a vector, without copying the octets.
     pub fn into_bytes(self) -> Vec<u8> {
         self.0
     }

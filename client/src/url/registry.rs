@@ -94,7 +94,7 @@ pub(super) const NAME_SCHEME: &str = "urn";
 /// A prefix of URLs that is not a scheme (RFC 1738 Appendix).
 pub(super) const PREFIX: &str = "url";
 
-/// The schemes that cannot be registered because they are built in, more common schemes first.
+/// The schemes that cannot be registered because they are built in. More common schemes come first.
 pub(super) const KNOWN: [&str; 20] = [
     "http",
     "https",
@@ -188,7 +188,7 @@ impl Registry {
         Ok(())
     }
 
-    /// Parses a URL of a registered scheme; `None` if the scheme is not registered.
+    /// Parses a URL of a registered scheme. Returns `None` if the scheme is not registered.
     pub(crate) fn read(
         &self,
         scheme: &str,

@@ -1,8 +1,8 @@
-//! Resolves partial forms (RFC 1630, "Partial (relative) form"), which are texts without a scheme that are relative to
+//! Resolves partial forms (RFC 1630, "Partial (relative) form"): references without a scheme, which are relative to
 //! another URI.
 //!
-//! In RFC 1630, the rule for leading slashes contradicts the examples. By the rule, a sequence of the same number of
-//! slashes is searched for in the base, from the right. In the examples, one slash means the root. The examples agree
+//! In RFC 1630, the rule for leading slashes contradicts the examples. The rule says to search the base, from the
+//! right, for a sequence of the same number of slashes. In the examples, one slash means the root. The examples agree
 //! with later standards, so they are the default.
 
 use super::common;
@@ -11,15 +11,15 @@ use super::error::{UrlError, UrlErrorKind};
 use super::generic::{self, path_start};
 use super::span::Span;
 
-/// The interpretation of leading slashes in a partial form.
+/// How to interpret leading slashes in a partial form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum ResolveMode {
-    /// As in the examples of RFC 1630: one slash means the root, two slashes begin a host, and more slashes are
-    /// searched for in the base.
+    /// As in the examples of RFC 1630: one slash means the root, two slashes begin a host, and for more slashes, the
+    /// base is searched for a sequence of the same length.
     #[default]
     Rfc1630Examples,
-    /// As in the rule of RFC 1630: any number of slashes is searched for in the base. A partial form that is only a
-    /// query replaces the last segment.
+    /// As in the rule of RFC 1630: the base is searched for a sequence of the same number of slashes, whatever the
+    /// number. A partial form that is only a query replaces the last segment.
     Rfc1630Prose,
 }
 
@@ -30,14 +30,14 @@ pub enum ResolveError {
     /// The base is not an absolute URI. The offset is an offset in the base.
     #[error("base: {0}")]
     Base(UrlError),
-    /// The partial form is malformed, or begins with more slashes than any sequence of slashes in the base
+    /// The partial form is malformed, or begins with more slashes than the longest sequence of slashes in the base
     /// (`NoMatchingSlashRun`). The offset is an offset in the partial form.
     #[error("reference: {0}")]
     Reference(UrlError),
 }
 
 impl ResolveError {
-    /// Returns the underlying error.
+    /// Returns the error of the base or the partial form.
     pub fn refusal(&self) -> UrlError {
         match self {
             ResolveError::Base(refusal) | ResolveError::Reference(refusal) => *refusal,
@@ -48,10 +48,10 @@ impl ResolveError {
 /// Resolves `reference` relative to `base`. The result is an absolute URI, which is not checked by the rules of its
 /// scheme.
 ///
-/// An absolute `reference` is returned unchanged. Segments `.` are removed. A segment `..` also removes the segment before
-/// it, even if that is empty, but never the host. If `reference` is empty or only a fragment, it refers to the base
-/// without the base's fragment. Escaped slashes and dots are data. Surrounding spaces, `<` and `>`, and one `URL:` are
-/// removed from both texts, as in [`Mode::Lenient`](super::Mode::Lenient).
+/// If `reference` is absolute, it is returned unchanged. Segments `.` are removed. A segment `..` also removes the
+/// segment before it, even if that is empty, but never the host. If `reference` is empty or only a fragment, it refers
+/// to the base without the base's fragment. Escaped slashes and dots are data. Surrounding spaces, `<` and `>`, and one
+/// `URL:` are removed from both texts, as in [`Mode::Lenient`](super::Mode::Lenient).
 ///
 /// # Errors
 /// See [`ResolveError`]; the most common one is `MissingScheme` for the base.
@@ -103,7 +103,7 @@ pub fn resolve(base: &str, reference: &str, profile: ResolveMode) -> Result<Stri
     bounded(format!("{head}{slash}{path}{tail}"))
 }
 
-/// Returns the text that the lenient mode treats as the URI, and its offset.
+/// Removes what the lenient mode allows around a URI. Returns the URI, and its offset in the text.
 fn bare(text: &str) -> Result<(&str, usize), UrlError> {
     let whole = Span::new(text.as_bytes());
     if text.len() > MAX_URL_LENGTH {
@@ -131,7 +131,8 @@ fn cut(text: &str, start: usize) -> (&str, &str) {
     text.split_at(start + length)
 }
 
-/// Returns the scheme if the base names a newsgroup, an article, or a part of one; these have no hierarchy (RFC 1630, "News").
+/// Returns the scheme if URIs of the base's scheme have no hierarchy, because they name a newsgroup, an article or a
+/// part of one (RFC 1630, "News").
 fn flat_scheme(base: &str) -> Option<&str> {
     let (scheme, _) = generic::split(base)?;
     let is_flat = ["news", "mid", "cid"]
@@ -150,8 +151,8 @@ fn directory(base: &str) -> String {
     }
 }
 
-/// Returns the part of the base before the first sequence of exactly `count` slashes that has no longer sequence to its
-/// right.
+/// Finds the first sequence of exactly `count` slashes that has no longer sequence to its right, and returns the part
+/// of the base before it.
 fn matching_run(base: &str, count: usize) -> Option<&str> {
     let mut found = None;
     let mut rest = base;

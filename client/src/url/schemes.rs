@@ -1,5 +1,5 @@
-//! The schemes of RFC 1738 §3 other than gopher and Z39.50, and the message schemes of RFC 1630, with a file for each,
-//! and the code that several schemes use.
+//! The schemes of RFC 1738 §3 other than gopher and Z39.50, and the message schemes of RFC 1630, each in its own file,
+//! and the code that they share.
 
 mod file;
 mod ftp;
@@ -27,7 +27,7 @@ pub use prospero::{ProsperoField, ProsperoUrl};
 pub use telnet::{RloginUrl, TelnetPlan, TelnetUrl, Tn3270Url};
 pub use wais::{WaisTarget, WaisUrl};
 
-/// Reserved characters that are data between the slashes of ftp, file and prospero (`fsegment`, `psegment`).
+/// The reserved characters that are data in the path segments of ftp, file and prospero (`fsegment`, `psegment`).
 const SEGMENT: &[u8] = b"?:@&=";
 
 /// Decodes the segments between slashes. There is at least one segment.

@@ -1,5 +1,5 @@
-//! A part of the caller's text with its offset. Parsers split spans into smaller spans, so that every error has its
-//! offset (RFC 1738 and 2056).
+//! A part of the caller's text with its offset. Parsers split spans into smaller spans, so that every error has an
+//! offset.
 
 use super::error::{UrlError, UrlErrorKind};
 

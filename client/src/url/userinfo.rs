@@ -40,9 +40,9 @@ impl Userinfo {
     /// Parses a complete `user [ ":" password ]`.
     ///
     /// Both modes accept `;?&=` without an escape, as in the grammar of RFC 1738 §5, although its prose allows more
-    /// characters. Both modes refuse an `@` without an escape, because implementations disagree on which of two `@`
-    /// ends the userinfo. They also refuse escaped control characters, because user name and password become protocol
-    /// strings. Errors do not show any octet.
+    /// characters. Both modes refuse an `@` without an escape, because implementations disagree about which `@` ends
+    /// the userinfo if there are two. They also refuse escaped control characters, because user name and password
+    /// become protocol strings. Errors do not show any octet.
     pub(crate) fn parse(text: Span<'_>, mode: Mode) -> Result<Self, UrlError> {
         let content = Content::string(mode).never(b"@");
         let decode = |part| {

@@ -1,5 +1,5 @@
-//! The URL of RFC 2056: its parts, its canonical form, and equality. `parse` parses text and `build` combines parts;
-//! both return only valid URLs.
+//! URLs of RFC 2056: their parts, their canonical form, and their equality. `parse` parses text and `build` combines
+//! parts; both return only valid URLs.
 
 mod build;
 mod parse;
@@ -74,7 +74,7 @@ impl Extension {
         self.value.decode()
     }
 
-    /// Returns the value with its escapes. Whether a plus is a separator, as in `rs`, or data depends on the keyword,
+    /// Returns the value with its escapes. The keyword determines whether a plus is a separator, as in `rs`, or data,
     /// so `+` and `%2B` remain different.
     pub fn encoded(&self) -> &Encoded {
         &self.value
@@ -83,9 +83,9 @@ impl Extension {
 
 /// A session or retrieval URL of RFC 2056, which is always valid.
 ///
-/// Invariants: the port is 1–65535; database names, docid, element set name and record syntaxes have at least one octet; only the
-/// docid may contain control characters; a docid needs a database, and so does a retrieval URL; the canonical form is at most
-/// [`MAX_URL_LENGTH`](super::MAX_URL_LENGTH) octets.
+/// Invariants: the port is 1–65535; database names, docid, element set name and record syntaxes have at least one
+/// octet; only the docid may contain control characters; a URL with a docid and a retrieval URL have a database; the
+/// canonical form is at most [`MAX_URL_LENGTH`](super::MAX_URL_LENGTH) octets.
 ///
 /// Two URLs are equal if their canonical forms are equal; userinfo, fragment and warnings are ignored. `Display` writes the
 /// canonical form, so neither it nor `Debug` shows a password.
@@ -97,7 +97,7 @@ pub struct Z3950Url {
     warnings: Vec<Caution>,
 }
 
-/// The parts of the canonical form.
+/// The parts of a URL that its canonical form contains.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Parts {
     kind: Kind,

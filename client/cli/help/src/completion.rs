@@ -1,5 +1,6 @@
-//! Completions that the program itself computes. The script of a shell calls the program with the words of the line, and the
-//! program prints the possible words at the cursor. It reads the user's files, but nothing from a network.
+//! Completions that the program itself computes. The completion script of a shell runs the program with the words of
+//! the line, and the program prints the words that are possible at the cursor. It reads the user's files, but does not
+//! use the network.
 
 mod bash;
 
@@ -22,13 +23,13 @@ pub struct CompletionArguments {
     pub shell: Shell,
 }
 
-/// The environment variable in which bash's script passes the index of the word at the cursor.
+/// The environment variable in which the script for bash passes the index of the word at the cursor.
 const INDEX: &str = "_CLAP_COMPLETE_INDEX";
-/// The environment variable in which bash's script passes the separator between completions.
+/// The environment variable in which the script for bash passes the separator between completions.
 const SEPARATOR: &str = "_CLAP_IFS";
 
 impl Program {
-    /// Returns the script that makes a shell ask this program for completions.
+    /// Returns the script by which a shell asks this program for completions.
     ///
     /// # Errors
     /// Fails if the shell is unknown.
@@ -42,13 +43,13 @@ impl Program {
         Ok(script)
     }
 
-    /// Returns whether the script of a shell has started the program to ask for completions.
+    /// Returns whether the completion script of a shell has started the program.
     pub fn is_asked_for_completions(&self) -> bool {
         env::var_os(self.variable()).is_some()
     }
 
-    /// Writes the completions for the words of a line, which follow `--` among the arguments of the process. On an error, nothing
-    /// is written, because a message would disturb the line that the user is typing.
+    /// Writes the completions for the words of a line, which follow `--` among the arguments of the process. If an
+    /// error occurs, nothing is written, because a message would disturb the line that the user is typing.
     pub fn complete(&self, arguments: impl IntoIterator<Item = OsString>) {
         let words = arguments.into_iter().skip_while(|word| word != "--");
         let words: Vec<OsString> = words.skip(1).collect();
@@ -85,7 +86,7 @@ impl Program {
         Ok(())
     }
 
-    /// Returns the definition, including the names of pages that `man` can complete.
+    /// Returns the definition of the command line, including the names of pages that `man` can complete.
     fn completed(&self) -> Command {
         let names = self.manual_names();
         let pages = ArgValueCandidates::new(move || {
@@ -97,7 +98,7 @@ impl Program {
         })
     }
 
-    /// The environment variable that names the shell that asks.
+    /// Returns the name of the environment variable that contains the name of the shell.
     fn variable(&self) -> String {
         format!("_{}_COMPLETE", self.name.to_uppercase())
     }

@@ -1,7 +1,7 @@
 //! Help pages, manual pages and completions of a program, all made from the definition of its command line.
 //!
-//! [`Program`] holds what the definition lacks: examples, and the sections of manual pages about the environment and
-//! files.
+//! [`Program`] contains what is not part of that definition: examples, and the sections of manual pages about the
+//! environment and files.
 
 #![forbid(unsafe_code)]
 #![deny(
@@ -27,22 +27,22 @@ pub use self::manual::{ManualArguments, ManualError};
 pub use self::page::{BRIEF_LINES, WIDTH, width};
 pub use self::text::{Block, Section, sections};
 
-/// A program, as its help, its manual pages and its completions describe it.
+/// A program, as described in its help, manual pages and completions.
 pub struct Program {
     /// The name of the program.
     pub name: &'static str,
     /// The definition of its command line.
     pub definition: fn() -> Command,
-    /// The examples of each command.
+    /// The examples for each command, shown in help and manual pages.
     pub examples: &'static [Examples],
-    /// The commands that `-h` of the program leaves out.
+    /// The rarely used commands, which the program's `-h` does not list.
     pub rare: &'static [&'static str],
     /// The additional text of the manual pages.
     pub manual: Manual,
 }
 
-/// A command, such as `targets add`, and its examples: the purpose of each, which may be empty, and the line to type. The command
-/// without a name is the program itself.
+/// The name of a command, such as `targets add`, and its examples. Each example consists of its purpose, which may be
+/// empty, and the line to type. An empty name means the program itself.
 pub type Examples = (&'static str, &'static [(&'static str, &'static str)]);
 
 /// The text of the manual pages that is not in the definition of the command line.
@@ -51,33 +51,33 @@ pub struct Manual {
     pub environment: &'static [Entry],
     /// The files that commands read or write.
     pub files: &'static [Entry],
-    /// Other pages, such as `yaz-client(1)`; the text of an entry is not used.
+    /// Related pages, such as `yaz-client(1)`. The text of each entry is ignored.
     pub see_also: &'static [Entry],
-    /// The texts of options, by identifier, that replace the texts of the help on a topic page.
+    /// The texts that replace the help of options on a topic page, by the identifier of the option.
     pub elsewhere: &'static [(&'static str, &'static str)],
-    /// The pages on topics.
+    /// The manual pages about topics.
     pub topics: &'static [Topic],
 }
 
-/// A line of a manual page about some commands.
+/// A line of a manual page that applies to some commands.
 pub struct Entry {
-    /// What the line is about, such as the name of a file.
+    /// The subject of the line, such as the name of a file.
     pub term: &'static str,
-    /// The explanation of the term.
+    /// The text that explains the term.
     pub text: &'static str,
-    /// The commands whose pages have the line. The page of the program has all lines.
+    /// The commands whose pages contain the line. The page of the program contains all lines.
     pub commands: CommandGroup,
 }
 
-/// Commands whose manual pages have something in common.
+/// A group of commands.
 pub enum CommandGroup {
     /// All commands.
     All,
     /// Only the program itself.
     Program,
-    /// The commands of these names.
+    /// The commands with these names.
     Commands(&'static [&'static str]),
-    /// The commands that have an option or argument of this identifier, or whose subcommands have it.
+    /// The commands that have an option or argument with this identifier, or whose subcommands have it.
     Argument(&'static str),
 }
 
@@ -87,14 +87,14 @@ pub struct Topic {
     pub name: &'static str,
     /// The section of the manual: 5 for files, 7 for conventions.
     pub section: u8,
-    /// What the page is about, in a line.
+    /// The subject of the page, on one line.
     pub summary: &'static str,
-    /// The sections of the page.
+    /// A function that returns the sections of the page.
     pub sections: fn() -> Vec<Section>,
 }
 
 impl Program {
-    /// Returns the examples of a command, which is given without the name of the program.
+    /// Returns the examples of a commandgiven by its name without that of the program.
     pub fn examples(&self, command: &str) -> &'static [(&'static str, &'static str)] {
         let mut all = self.examples.iter();
         all.find(|(name, _)| *name == command)
@@ -113,7 +113,7 @@ impl Program {
             .collect()
     }
 
-    /// Returns the built definition.
+    /// Returns the definition of the command line, after clap has built it.
     fn built(&self) -> Command {
         let mut command = (self.definition)();
         command.build();
@@ -122,7 +122,8 @@ impl Program {
 }
 
 impl CommandGroup {
-    /// Returns whether the page of a command is meant.
+    /// Returns whether the page of a command contains lines for this group. The page of the program, whose name is
+    /// empty, contains all of them.
     fn covers(&self, name: &str, command: &Command) -> bool {
         name.is_empty()
             || match self {
@@ -143,7 +144,7 @@ fn has_argument(command: &Command, id: &str) -> bool {
             .any(|below| has_argument(below, id))
 }
 
-/// The code blocks of the README.
+/// Includes the README, so that its code blocks are tested.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -12,13 +12,13 @@ use crate::roff::{Inline, Roff};
 use crate::text::{sentence, stopped};
 use crate::{Entry, Program, Topic, sections};
 
-/// The date of the pages, which a release sets.
+/// The date printed on the pages. It is updated for each release.
 const DATE: &str = "2026-11-29";
 
-/// The help of the option `--help`.
+/// The text for the option `--help`.
 const HELP: &str = "Print help; -h shows only common options.";
 
-/// The title of the section of a help page that becomes EXIT STATUS.
+/// The title of the section of a help page that becomes EXIT STATUS in the manual.
 const EXIT: &str = "Exit codes";
 
 /// The arguments of the command `man`.
@@ -43,26 +43,26 @@ pub struct ManualArguments {
     pub overwrite: bool,
 }
 
-/// The reason why a manual page is not printed or written.
+/// The reason why a manual page cannot be printed or written.
 #[derive(Debug, thiserror::Error)]
 pub enum ManualError {
-    /// There is no page of this name.
+    /// There is no page with this name.
     #[error("there is no manual page for {name}; the pages are {known}")]
     Unknown {
         /// The name that was given.
         name: String,
-        /// All names.
+        /// The names of all pages.
         known: String,
     },
-    /// A file cannot be written.
+    /// A file or folder cannot be written.
     #[error("cannot write {}: {error}", path.display())]
     Unwritten {
         /// The path of the file or folder.
         path: PathBuf,
-        /// The error of the system.
+        /// The error of the file system.
         error: io::Error,
     },
-    /// A file exists.
+    /// The file to write exists already.
     #[error("{} exists; --overwrite replaces it", path.display())]
     Exists {
         /// The path of the file.
@@ -71,7 +71,7 @@ pub enum ManualError {
 }
 
 impl Program {
-    /// Executes the command `man`: returns the requested page, or writes all pages and returns nothing.
+    /// Runs the command `man`: returns the requested page, or writes all pages to files and returns an empty text.
     ///
     /// # Errors
     /// Fails if there is no such page, or if the files cannot be written.
@@ -94,8 +94,8 @@ impl Program {
         Ok(String::new())
     }
 
-    /// Returns the names of the pages that `man` prints: the names of the commands, and the last words of the topics'
-    /// names.
+    /// Returns the names of the pages that `man` prints: those of the commands, and those of the topics without the
+    /// name of the program.
     pub fn manual_names(&self) -> Vec<String> {
         let command = self.built();
         let commands = documented(&command).map(|below| below.get_name().to_owned());
@@ -104,7 +104,7 @@ impl Program {
         commands.chain(topics).collect()
     }
 
-    /// Returns all pages, each with the name of its file, such as `z3950-search.1`.
+    /// Returns all pages, each with its file name, such as `z3950-search.1`.
     pub fn manual_pages(&self) -> Vec<(String, String)> {
         let command = self.built();
         let mut pages = vec![(format!("{}.1", self.name), self.program_page(&command))];
@@ -122,7 +122,7 @@ impl Program {
         pages
     }
 
-    /// Returns the page of a command, of a topic, or of the program if there are no words.
+    /// Returns the page that these words name: of a command, of a topic, or of the program if there are no words.
     fn manual_page(&self, words: &[String]) -> Result<String, ManualError> {
         let command = self.built();
         let Some(first) = words.first() else {
@@ -148,7 +148,7 @@ impl Program {
         }
     }
 
-    /// Returns the name of a topic without that of the program.
+    /// Returns the name of a topic without the name of the program.
     fn short_name<'t>(&self, topic: &'t Topic) -> &'t str {
         let short = topic.name.strip_prefix(self.name);
         short.map_or(topic.name, |short| short.trim_start_matches(['-', '.']))
@@ -193,7 +193,7 @@ impl Program {
         page.into_text()
     }
 
-    /// Returns the page of a command. Each subcommand has a part of the section on options.
+    /// Returns the page of a command. Each subcommand has its own subsection in the section on options.
     fn command_page(&self, name: &str, command: &Command) -> String {
         let title = format!("{}-{name}", self.name);
         let about = plain(command.get_about());
@@ -250,8 +250,8 @@ impl Program {
         page.into_text()
     }
 
-    /// Adds the arguments and options of a command that the filter selects. Headings become parts of the section,
-    /// unless the section already has parts.
+    /// Adds the arguments and options of a command that the filter selects. Headings become subsections, unless the
+    /// section already has subsections.
     fn arguments(
         &self,
         command: &Command,
@@ -311,7 +311,7 @@ impl Program {
         page.end_indent();
     }
 
-    /// Adds the sections after the options.
+    /// Adds the sections that follow the options.
     fn ending(&self, name: &str, command: &Command, page: &mut Roff) {
         let after = |command: &Command| sections(&plain(command.get_after_help()));
         let mut texts = after(command);
@@ -380,13 +380,13 @@ impl Program {
     }
 }
 
-/// Returns the subcommands that have their own page or a part of one.
+/// Returns the subcommands that have their own page or subsection.
 fn documented(command: &Command) -> impl Iterator<Item = &Command> {
     let below = command.get_subcommands();
     below.filter(|below| !below.is_hide_set() && below.get_name() != "help")
 }
 
-/// Returns whether an option belongs to every command.
+/// Returns whether an option is common to all commands.
 fn is_common(arg: &Arg) -> bool {
     arg.is_global_set() || arg.get_id() == "help"
 }
@@ -412,7 +412,7 @@ fn synopsis(command: &Command, path: &str, page: &mut Roff) {
     }
 }
 
-/// Sets the placeholders in `<` and `>` in italics, without these signs.
+/// Converts placeholders such as `<FILE>` to italics without the angle brackets.
 fn placeholders(text: &str) -> Vec<Inline> {
     let mut inlines = Vec::new();
     let mut rest = text;
@@ -449,7 +449,7 @@ fn term(arg: &Arg) -> Vec<Inline> {
     inlines
 }
 
-/// Adds what the command does.
+/// Adds the description of a command.
 fn description(command: &Command, page: &mut Roff) {
     let about = plain(command.get_long_about().or(command.get_about()));
     page.paragraphs(&stopped(&about), ".PP");
@@ -459,7 +459,7 @@ fn plain(text: Option<&StyledStr>) -> String {
     text.map(ToString::to_string).unwrap_or_default()
 }
 
-/// Adds a section with the entries that concern a command, if there are any.
+/// Adds a section with the entries that apply to a command, if there are any.
 fn entries(title: &str, all: &[Entry], name: &str, command: &Command, page: &mut Roff) {
     let mut known = all
         .iter()
@@ -474,7 +474,7 @@ fn entries(title: &str, all: &[Entry], name: &str, command: &Command, page: &mut
     }
 }
 
-/// Adds the names of other pages.
+/// Adds references to other pages.
 fn references(pages: impl Iterator<Item = (String, u8)>, page: &mut Roff) {
     let pages: Vec<(String, u8)> = pages.collect();
     for (index, (name, section)) in pages.iter().enumerate() {
@@ -486,7 +486,7 @@ fn references(pages: impl Iterator<Item = (String, u8)>, page: &mut Roff) {
     }
 }
 
-/// Returns a summary in the form used after a name, where only names and abbreviations are capitalised.
+/// Returns a summary that begins with a lower-case letter, unless it begins with a name or an abbreviation.
 fn uncapitalized(text: &str) -> String {
     let mut characters = text.chars();
     match (characters.next(), characters.clone().next()) {

@@ -1,5 +1,5 @@
-//! Help pages of commands: purpose and examples first, then arguments and options in two columns. `-h` fits on one screen and
-//! shows the usual options in one or two lines each. `--help` and `help` show everything.
+//! Help pages of commands: the purpose and examples, followed by arguments and options in two columns. `-h` fits on one
+//! screen and shows the usual options in one or two lines each. `--help` and `help` show everything.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -19,13 +19,13 @@ pub const BRIEF_LINES: usize = 25;
 const BRIEF_EXAMPLES: usize = 5;
 /// The column in which the descriptions of options begin.
 const COLUMN: usize = 30;
-/// The same column in `-h`, where descriptions may also begin further left.
+/// The column in which the descriptions of options begin in `-h`, unless they begin further left.
 const BRIEF_COLUMN: usize = 33;
 /// The column in which the descriptions of commands begin.
 const NAMES: usize = 15;
 /// The heading for options that do not define one.
 const OPTIONS: &str = "Options";
-/// The options of every command, which `-h` leaves out.
+/// The options that all commands have. `-h` does not show them.
 const COMMON: [&str; 5] = ["help", "version", "verbose", "quiet", "color"];
 
 /// Returns the width of help: the width of the terminal, but at most [`WIDTH`].
@@ -37,8 +37,8 @@ pub fn width() -> usize {
 }
 
 impl Program {
-    /// Returns the page or error that clap would print if the arguments ask for help, or, if `is_missing` is set, if they lack a
-    /// command. Pages are wrapped at `width` columns.
+    /// Returns what clap would print if the arguments ask for help or, if `is_missing` is set, lack a command: a help
+    /// page or an error. Pages are wrapped at `width` columns.
     pub fn answer(
         &self,
         arguments: &[OsString],
@@ -50,7 +50,7 @@ impl Program {
         command.try_get_matches_from(arguments).err()
     }
 
-    /// Returns the command and its subcommands with the help pages of this module.
+    /// Replaces the help pages of a command and its subcommands by those of this module.
     fn with_pages(&self, command: Command, path: &str, is_brief: bool, width: usize) -> Command {
         let page = self.page(&mut command.clone(), path, is_brief, width);
         let with_page = |subcommand: Command| {
@@ -81,7 +81,7 @@ impl Program {
         }
     }
 
-    /// Returns the page of `--help`.
+    /// Returns the complete help page, which `--help` prints.
     fn whole(&self, mut page: Page, command: &Command, path: &str, usage: &str) -> String {
         if let Some(about) = command.get_long_about().or(command.get_about()) {
             page.paragraphs(&about.to_string());
@@ -133,7 +133,8 @@ impl Program {
         page.text
     }
 
-    /// Returns the page of `-h`. The lines that the usual options leave free show arguments and examples.
+    /// Returns the short help page, which `-h` prints. Arguments and examples use the lines that remain below the usual
+    /// options.
     fn brief(&self, mut page: Page, command: &Command, path: &str, usage: &str) -> String {
         let mut head = page.empty();
         if let Some(about) = command.get_about() {
@@ -214,7 +215,7 @@ impl Page {
         }
     }
 
-    /// Returns the lines of as many examples as fit, under their heading.
+    /// Returns as many examples as fit on `room` lines, with their heading.
     fn examples(&self, examples: &[(&str, &str)], room: usize) -> String {
         let mut page = self.empty();
         let lines = examples.iter().map(|(_, line)| *line);
@@ -229,7 +230,7 @@ impl Page {
         page.text
     }
 
-    /// Adds a row for each subcommand, except those of the names in `rare`.
+    /// Adds a row for each subcommand, except those named in `rare`.
     fn commands(&mut self, command: &Command, rare: &[&str]) {
         let below = command.get_subcommands();
         let is_shown = |below: &&Command| {
@@ -272,7 +273,7 @@ impl Page {
         self.argument(option, &styled, &format!("{plain}{spec}"));
     }
 
-    /// Adds the row for an argument, which is given as styled and as plain text.
+    /// Adds the row for an argument. `styled` and `plain` are its left column with and without styles.
     fn argument(&mut self, arg: &Arg, styled: &str, plain: &str) {
         let help = arg.get_long_help().filter(|_| !self.is_brief);
         let help = help.or(arg.get_help()).map(ToString::to_string);
@@ -311,7 +312,7 @@ impl Page {
         }
     }
 
-    /// Adds a row: the left column, which is `length` columns wide, and the description from `column` on.
+    /// Adds a row: the text `left`, which is `length` columns wide, and the description, which begins in `column`.
     fn row(&mut self, length: usize, left: &str, words: &str, column: usize) {
         let _ = write!(self.text, "  {left}");
         let mut at = 2 + length;
@@ -344,14 +345,14 @@ impl Page {
     }
 }
 
-/// Returns the possible values of an argument if at least one of them has a help text.
+/// Returns the possible values of an argument if at least one of them has a help text; otherwise `None`.
 pub(crate) fn explained(arg: &Arg) -> Option<Vec<PossibleValue>> {
     let values = possible_values(arg);
     let is_any = values.iter().any(|value| value.get_help().is_some());
     is_any.then_some(values)
 }
 
-/// Returns the values that an argument may have, if they can be listed.
+/// Returns the possible values of an argument; empty if they cannot be listed.
 pub(crate) fn possible_values(arg: &Arg) -> Vec<PossibleValue> {
     if arg.is_hide_possible_values_set() || !arg.get_action().takes_values() {
         return Vec::new();
@@ -360,7 +361,8 @@ pub(crate) fn possible_values(arg: &Arg) -> Vec<PossibleValue> {
     values.filter(|value| !value.is_hide_set()).collect()
 }
 
-/// Returns the default of an argument, and its values unless they are explained, each in square brackets.
+/// Returns the default value of an argument, and its possible values unless `are_explained` is set, each in square
+/// brackets.
 pub(crate) fn values(arg: &Arg, are_explained: bool) -> String {
     let mut words = String::new();
     if !arg.get_action().takes_values() {

@@ -1,16 +1,16 @@
-//! A manual page in roff, with the macros of man(7), as groff and mandoc read it.
+//! A manual page in roff, with the man(7) macros that groff and mandoc support.
 
 use std::fmt::Write as _;
 
 use crate::text::{Block, Section, wrapped};
 
-/// The width of the lines of the source. Formatters of man pages reflow them.
+/// The width of lines in the roff source. Formatters reflow them.
 const WIDTH: usize = 78;
 
-/// A manual page.
+/// The source of a manual page.
 pub(crate) struct Roff(String);
 
-/// A part of a line.
+/// A part of a line, in one font.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Inline {
     Roman(String),
@@ -42,7 +42,7 @@ impl Roff {
         let _ = writeln!(self.0, ".SH \"{}\"", escaped(&title.to_uppercase()));
     }
 
-    /// Begins a part of a section.
+    /// Begins a subsection.
     pub(crate) fn subsection(&mut self, title: &str) {
         let _ = writeln!(self.0, ".SS \"{}\"", escaped(title));
     }
@@ -54,7 +54,7 @@ impl Roff {
         }
     }
 
-    /// Adds paragraphs, which are separated by empty lines. The first one continues the current paragraph.
+    /// Adds paragraphs. Empty lines in `text` separate them. The first one continues the current paragraph.
     pub(crate) fn paragraphs(&mut self, text: &str, between: &str) {
         for (index, paragraph) in text.split("\n\n").enumerate() {
             if index > 0 {
@@ -100,7 +100,7 @@ impl Roff {
         self.line(&line);
     }
 
-    /// Adds lines that are not filled.
+    /// Adds lines that the formatter does not reflow.
     pub(crate) fn lines<'a>(&mut self, lines: impl IntoIterator<Item = &'a str>) {
         self.0.push_str(".RS 4\n.nf\n");
         for line in lines {
@@ -109,7 +109,7 @@ impl Roff {
         self.0.push_str(".fi\n.RE\n");
     }
 
-    /// Adds the contents of a section; its title must have been added before.
+    /// Adds the contents of a section, whose title has already been added.
     pub(crate) fn blocks(&mut self, section: &Section) {
         for (index, block) in section.blocks.iter().enumerate() {
             match block {
@@ -133,8 +133,8 @@ impl Roff {
         }
     }
 
-    /// Adds a line that is already escaped. A line that begins with a full stop or an apostrophe would be read as a
-    /// request.
+    /// Adds a line that has already been escaped. If it begins with a full stop or an apostrophe, it is protected,
+    /// because roff would read it as a request.
     fn line(&mut self, line: &str) {
         if line.starts_with(['.', '\'']) {
             self.0.push_str("\\&");
@@ -165,7 +165,7 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
-/// The minimum length of a word that may be too long for a line, even alone.
+/// The minimum length of words in which line breaks are allowed, because they may not fit on a line.
 const LONG_WORD: usize = 50;
 
 /// Allows line breaks in long words, such as hashes: after commas, and before dollar signs.

@@ -1,26 +1,26 @@
-//! Texts at the end of help pages, which manual pages include too: sections of paragraphs, rows and lines.
+//! Texts at the end of help pages, which are also part of manual pages: sections of paragraphs, rows and lines.
 
 use std::fmt::Write as _;
 
-/// A part of a page under a title.
+/// A section of a page, with its title.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Section {
     /// The title; empty for text without a title.
     pub title: String,
-    /// The contents.
+    /// The contents of the section, in order.
     pub blocks: Vec<Block>,
 }
 
 /// A part of a section.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Block {
-    /// Words that are wrapped.
+    /// A paragraph, whose lines are wrapped.
     Paragraph(String),
     /// A term and its description, which is wrapped in a separate column.
     Row {
-        /// The term.
+        /// The term, in the left column.
         term: String,
-        /// The description.
+        /// The description of the term, in the right column.
         text: String,
     },
     /// Lines that are not wrapped.
@@ -43,7 +43,7 @@ impl Block {
         Self::Paragraph(words.into())
     }
 
-    /// Creates a row.
+    /// Creates a row from a term and its description.
     pub fn row(term: impl Into<String>, text: impl Into<String>) -> Self {
         Self::Row {
             term: term.into(),
@@ -52,8 +52,9 @@ impl Block {
     }
 }
 
-/// Reads a text. A line without indentation that ends in a colon is a title. A line indented by two columns is a row if two spaces
-/// follow its first words, otherwise it belongs to a paragraph; deeper lines continue a row, or else stay as they are.
+/// Parses a text into sections. A line without indentation that ends in a colon is a title. A line indented by two
+/// columns is a row if it contains two consecutive spaces, which end the term; otherwise it belongs to a paragraph. A
+/// line that is indented further continues a row; without a row, it is kept unchanged.
 pub fn sections(text: &str) -> Vec<Section> {
     let mut all: Vec<Section> = Vec::new();
     let mut is_new = true;
@@ -99,10 +100,10 @@ fn add(text: &mut String, words: &str) {
     text.push_str(words);
 }
 
-/// The minimum width of descriptions. A narrower terminal wraps the lines itself.
+/// The minimum width of descriptions. On a narrower terminal, the terminal wraps the lines.
 const NARROWEST: usize = 20;
 
-/// Wraps words at `width` columns. A longer word gets a line of its own.
+/// Wraps words at `width` columns. A longer word is put on a separate line.
 pub(crate) fn wrapped(words: &str, width: usize) -> Vec<String> {
     let width = width.max(NARROWEST);
     let mut lines: Vec<String> = Vec::new();
@@ -124,7 +125,7 @@ pub(crate) fn wrapped(words: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Returns a text with the final full stop that help pages omit.
+/// Returns a text with a final full stop, which help pages omit.
 pub(crate) fn stopped(text: &str) -> String {
     if text.is_empty() || text.ends_with(['.', ':', '!', '?']) {
         text.to_owned()

@@ -1,7 +1,8 @@
 //! The JSON objects of `--json`, one per line. Each kind of object always has the same keys.
 //!
-//! `client/docs/formats.md` describes the keys in answers of servers ([`KEYS`]), the additional keys of each command,
-//! and the outcomes (the words of [`OutcomeName`]). A test compares that document with the output of the program.
+//! `client/docs/formats.md` describes the keys of objects for answers of servers ([`KEYS`]), the additional keys of
+//! each command, and the outcomes (the words of [`OutcomeName`]). A test compares that document with the output of the
+//! program.
 //!
 //! An argument that is not a valid target or identifier causes only a message on standard error, and no object.
 
@@ -43,7 +44,7 @@ const KEYS: [&str; 14] = [
 #[derive(Clone)]
 pub(crate) struct Envelope {
     keys: Map<String, Value>,
-    /// The target of the record, if it is not the target that was searched.
+    /// The target of the record, if it differs from the target that was searched.
     source: Option<String>,
 }
 
@@ -63,23 +64,23 @@ impl Envelope {
             .with("databases", databases)
     }
 
-    /// Returns the same object with another value for a key.
+    /// Returns the object with another value for a key.
     pub(crate) fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.keys.insert(key.to_owned(), value.into());
         self
     }
 
-    /// Returns the same object with the requested record syntax.
+    /// Returns the object with the requested record syntax.
     pub(crate) fn requested(self, oid: Option<Oid>) -> Self {
         self.with("requested_syntax", syntax(oid))
     }
 
-    /// Returns the same object with an outcome and its message.
+    /// Returns the object with an outcome and its message.
     pub(crate) fn outcome(self, name: OutcomeName, message: &str) -> Self {
         self.with("outcome", name.as_str()).with("message", message)
     }
 
-    /// Returns the same object with the outcome and the other contents of an answer.
+    /// Returns the object with the outcome and the other contents of an answer.
     pub(crate) fn answered(self, answer: &Answer) -> Self {
         let ending = &answer.ending;
         self.with("outcome", ending.outcome.as_str())
@@ -90,7 +91,7 @@ impl Envelope {
             .with("diagnostic", ending.diagnostics.0.first().map(diagnostic))
     }
 
-    /// Returns the same object with the first of these diagnostics.
+    /// Returns the object with the first of these diagnostics.
     pub(crate) fn diagnosed(self, diagnostics: &[DiagRec]) -> Self {
         match diagnostics.first() {
             Some(first) => self.with("diagnostic", diagnostic(first)),
@@ -98,15 +99,15 @@ impl Envelope {
         }
     }
 
-    /// Returns the same object with a record, in the form written by [`Format::Json`].
+    /// Returns the object with a record, in the form written by [`Format::Json`].
     pub(crate) fn record(self, record: &External, json: &[u8]) -> Self {
         let value: Option<Value> = serde_json::from_slice(json).ok();
         self.with("syntax", syntax(record.direct_reference))
             .with("record", value)
     }
 
-    /// Returns the same object with the database that the server names for the record. If the database combines several
-    /// servers, the name is that of a part of the database.
+    /// Returns the object with the record's database, as named by the server. If the target combines several servers,
+    /// this is the name of one part of the target's database.
     pub(crate) fn in_database(mut self, name: &str) -> Self {
         let text = |key: &str| self.keys.get(key).and_then(Value::as_str);
         let asked = self.keys.get("databases").and_then(Value::as_array);
@@ -150,7 +151,7 @@ impl Envelope {
         Piece::line(format!("{self}\n").into_bytes())
     }
 
-    /// Reports a failure: writes the object if `--json` is given, and prints the message if not.
+    /// Reports a failure: with `--json`, writes the object; otherwise, prints the message.
     pub(crate) fn or_error(
         &self,
         json: bool,
@@ -171,7 +172,7 @@ impl Envelope {
 }
 
 impl From<Value> for Envelope {
-    /// Makes an envelope of an object's keys, with the version before them.
+    /// Converts a JSON object to an envelope, whose first key is the version.
     fn from(object: Value) -> Self {
         let mut keys = Map::from_iter([("v".to_owned(), VERSION.into())]);
         if let Value::Object(more) = object {
@@ -223,7 +224,7 @@ fn default_diagnostic(diagnostic: &DefaultDiagFormat) -> Value {
     })
 }
 
-/// Returns whether `name` is the name of a part of `database`, such as `union@lib.example/cat`.
+/// Returns whether `name` names a part of `database`, such as `union@lib.example/cat`.
 pub(crate) fn is_part(name: &str, database: &str) -> bool {
     let parts = name.split_at_checked(database.len());
     parts.is_some_and(|(begin, rest)| rest.starts_with('@') && begin.eq_ignore_ascii_case(database))

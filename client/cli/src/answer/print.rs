@@ -12,10 +12,10 @@ use crate::console::output::{Failure, Output};
 use crate::console::pages::Pages;
 use crate::render::{Document, Format, Style, shown};
 
-/// The function by which a command answers, and its inputs.
+/// The function with which a command answers its inputs, and the inputs.
 pub(crate) struct Job<W> {
     /// The function that answers an ask. Before it sends more records than [`Recipient::room`] allows, it waits for
-    /// [`Recipient::ready_for`]; during this wait it must not hold anything that another ask may need. It returns
+    /// [`Recipient::ready_for`]; while it waits, it must not hold resources that another ask may need. It returns
     /// errors as answers.
     pub(crate) work: W,
     /// The inputs given on the command line.
@@ -26,10 +26,11 @@ pub(crate) struct Job<W> {
     pub(crate) style: Style,
     /// The maximum number of asks in progress.
     pub(crate) jobs: usize,
-    /// The function that makes inputs from the records of files; `None` if the command does not take records as inputs.
+    /// The function that makes inputs from the records of files; `None` if the command does not accept records as
+    /// inputs.
     pub(crate) names_records: Option<NameRecord>,
-    /// The function that returns the keys by which a batch finds inputs that repeat an earlier one; `None` if every input is
-    /// asked.
+    /// The function that returns the keys by which a batch detects inputs that repeat an earlier one; `None` if every
+    /// input is processed.
     pub(crate) key_of: Option<KeyOf>,
     /// Whether inputs are URLs, whose user names and passwords must not appear in a report.
     pub(crate) takes_urls: bool,
@@ -51,7 +52,7 @@ impl<W: AsyncFn(&Ask, &mut Recipient) -> Answer> Job<W> {
         }
     }
 
-    /// Answers every input given on the command line, at every target, in this order, and prints the answers.
+    /// Answers each input given on the command line at each target, in order, and prints the answers.
     ///
     /// # Errors
     /// Fails if standard output is closed or cannot be written.
@@ -128,9 +129,9 @@ struct Printer<'a> {
     output: &'a mut Output,
     /// The exit code for all answers so far.
     exit: Exit,
-    /// Whether at least one input has no match.
+    /// Whether at least one input had no match.
     has_no_match: bool,
-    /// The pages in which records are shown to a user; `None` if no user reads them.
+    /// The pages in which records are shown to a user; `None` if they are not shown page by page.
     pages: Option<Pages>,
     records: u64,
     /// Whether the user has stopped the output of records.
@@ -191,7 +192,7 @@ impl Printed {
         }
     }
 
-    /// Writes a record to the pages. Returns false if the user stops.
+    /// Writes a record to the pages. Returns false if the user stopped the output.
     pub(crate) async fn fill(
         &mut self,
         piece: &Piece,

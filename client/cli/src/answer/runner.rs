@@ -1,5 +1,5 @@
-//! Processes asks in parallel, and delivers their pieces in the order of the asks. Both the number of jobs and the
-//! number of answers ahead of the current ask are bounded.
+//! Processes asks in parallel, and delivers their pieces in the order of the asks. The number of jobs, and the number
+//! of answers held until the earlier ones are complete, are limited.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,24 +13,24 @@ use tokio::time::Instant;
 use super::{Answer, Ask, Piece, answer};
 use crate::console::output::Failure;
 
-/// The number of asks that may be complete before their turn, in addition to the asks in progress.
+/// The number of asks that may be completed before it is their turn, in addition to the asks in progress.
 const AHEAD: usize = 64;
 
-/// The number of records that an ask may hold before its turn.
+/// The number of records that an ask may hold before it is its turn.
 const HELD: u64 = 32;
 
-/// The number of events that an ask may hold: its records, some pieces before and after them, and the answer.
+/// The number of events that an ask may hold: its records, a few pieces before and after them, and the answer.
 const ROOM: usize = HELD as usize + 8;
 
-/// An event of an ask.
+/// What an ask sends to its recipient.
 #[derive(Debug)]
 pub(crate) enum AskEvent {
     Piece(Piece),
-    /// The end of the ask: its answer and duration.
+    /// The end of the ask, with its answer and duration.
     Answer(Box<Answer>, Duration),
 }
 
-/// Receives the pieces of an ask, and holds them until the ask's turn.
+/// Receives the pieces of an ask, and holds them until it is the ask's turn.
 pub(crate) struct Recipient {
     events: mpsc::Sender<AskEvent>,
     number: u64,
@@ -39,7 +39,8 @@ pub(crate) struct Recipient {
 }
 
 impl Recipient {
-    /// Returns the number of records that may be sent now: a few before the ask's turn, and any number after that.
+    /// Returns the number of records that may be sent now: a few before it is the ask's turn, and any number from then
+    /// on.
     pub(crate) fn room(&self) -> u64 {
         if *self.turn.borrow() >= self.number {
             u64::MAX
@@ -56,13 +57,13 @@ impl Recipient {
         }
     }
 
-    /// Sends the last piece, and returns the answer that comes with it.
+    /// Sends the last piece, and returns the answer given with it.
     pub(crate) async fn last(&mut self, (piece, answer): (Piece, Answer)) -> Answer {
         self.send(piece).await;
         answer
     }
 
-    /// Sends a piece, and waits if there is no room for it.
+    /// Sends a piece. If the channel is full, waits until it has room.
     pub(crate) async fn send(&mut self, piece: impl Into<Piece>) {
         // If the runner has ended, the piece is dropped.
         let _ = self.events.send(AskEvent::Piece(piece.into())).await;
@@ -147,8 +148,8 @@ mod tests {
 
     use super::*;
 
-    /// A command for tests. It takes an input as the number of seconds to wait and the number of records to send, and
-    /// counts the jobs in progress.
+    /// A command for tests. An input consists of the number of seconds to wait and the number of records to send. The
+    /// command waits, sends the records, and counts the jobs in progress.
     struct Sleeper {
         busy: watch::Sender<(usize, usize)>,
     }

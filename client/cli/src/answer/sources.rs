@@ -18,8 +18,8 @@ pub(crate) struct SourceNotes(Arc<Mutex<HashSet<String>>>);
 const MAX_NOTES: usize = 100;
 
 impl SourceNotes {
-    /// Returns the notes about the sources of a successful search, except those that have already been printed. With `--json`, the
-    /// objects name the sources that failed, so that only the remarks are notes.
+    /// Returns the notes about the sources of a successful search, except those that have already been printed. With
+    /// `--json`, only the remarks are returned, because the objects name the sources that failed.
     pub(crate) fn of(
         &self,
         subject: &impl Display,
@@ -56,7 +56,7 @@ impl From<Ending> for Answer {
 }
 
 impl Answer {
-    /// Returns the same answer with messages about the sources that failed, and with the remarks of the server.
+    /// Returns the answer with messages about the sources that failed, and with the server's remarks.
     pub(crate) fn without_failed(self, sources: &SearchSources) -> Self {
         let answer = if sources.has_failed() {
             self.adding(&format!("results are missing from {sources}"))
@@ -66,7 +66,7 @@ impl Answer {
         answer.with_remarks(sources)
     }
 
-    /// Returns the same answer with the remarks of the server.
+    /// Returns the answer with the server's remarks.
     pub(crate) fn with_remarks(self, sources: &SearchSources) -> Self {
         let remarks = sources.remarks.iter();
         remarks.fold(self, |answer, words| answer.adding(words))

@@ -1,5 +1,5 @@
-//! Examples for the help of each command and for the manual page. A test creates the files that the examples name, and
-//! runs every example, with `--demo` if the command connects.
+//! Examples for the help of each command and for the manual page. A test creates the files named in the examples, and
+//! runs every example; it adds `--demo` if the command connects to a server.
 
 use z3950_help::Examples;
 

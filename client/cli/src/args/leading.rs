@@ -1,5 +1,5 @@
-//! Moves options that precede a command, as in `z3950 --demo search …`, behind its name. Clap then refuses options that
-//! the command does not have.
+//! Moves options that precede the name of a command, as in `z3950 --demo search …`, after the name. Clap then rejects
+//! options that the command does not have.
 
 use std::ffi::{OsStr, OsString};
 
@@ -11,7 +11,8 @@ use crate::commands::query::QueryCommand;
 use crate::commands::targets::Targets;
 use crate::commands::url::Url;
 
-/// Replaces `--man` and `--completions SHELL`, as `z3950d` had them first, by the commands.
+/// Replaces `--man` and `--completions SHELL` by the commands with these names. The options are accepted because
+/// `z3950d` has them.
 pub(super) fn rename(arguments: &mut Vec<OsString>) {
     let Some(first) = arguments.get(1).and_then(|first| first.to_str()) else {
         return;
@@ -28,8 +29,8 @@ pub(super) fn rename(arguments: &mut Vec<OsString>) {
     arguments.splice(1..2, std::iter::once(command.into()).chain(value));
 }
 
-/// Moves the options before a command behind its name. A word in the place of a command comes first, too, so that the error is
-/// about this word and not about the options before it.
+/// Moves the options before the name of a command after the name. If there is another word in place of the name, it is
+/// moved to the front as well, so that the error is about this word and not about the options.
 pub(super) fn settle(arguments: &mut Vec<OsString>) {
     let Some(path) = path(arguments) else {
         if let Some(place) = command(arguments, 1) {
@@ -54,8 +55,8 @@ pub(super) fn settle(arguments: &mut Vec<OsString>) {
     arguments.extend(names.into_iter().chain(options).chain(rest));
 }
 
-/// Returns the indexes of the command's and the subcommand's name; `None` if the arguments do not begin with options
-/// and a command.
+/// Returns the indexes of the names of the command and its subcommand, if it has one; `None` if the arguments do not
+/// begin with options and a command.
 fn path(arguments: &[OsString]) -> Option<Vec<usize>> {
     let first = command(arguments, 1)?;
     let has_subcommand = match arguments.get(first)?.to_str()? {
@@ -81,7 +82,8 @@ fn command(arguments: &[OsString], from: usize) -> Option<usize> {
     }
 }
 
-/// Returns whether an option takes the next argument as its value; `None` if no command that connects has this option.
+/// Returns whether the next argument is the value of an option; `None` if none of the commands that connect has this
+/// option.
 fn takes_value(argument: &str) -> Option<bool> {
     let Some(long) = argument.strip_prefix("--") else {
         let mut letters = argument.chars().skip(1).peekable();

@@ -1,5 +1,5 @@
-//! What the help and the manual pages of `z3950` say beyond the definition of the command line, and the commands `man` and
-//! `completions`.
+//! The parts of the help and manual pages of `z3950` that are not in the definition of the command line, and the
+//! commands `man` and `completions`.
 
 mod topics;
 
@@ -13,7 +13,7 @@ use super::examples::EXAMPLES;
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 
-/// The program.
+/// The program `z3950`, for help, manual pages and completions.
 pub(crate) const PROGRAM: Program = Program {
     name: "z3950",
     definition: Cli::command,
@@ -43,7 +43,7 @@ const TOPICS: &[Topic] = &[
     },
 ];
 
-/// The options that the pages on topics describe.
+/// The texts for options that are described on topic pages.
 const ELSEWHERE: &[(&str, &str)] = &[
     (
         "format",
@@ -161,7 +161,7 @@ const SEE_ALSO: &[Entry] = &[
     },
 ];
 
-/// Prints the script by which a shell completes commands.
+/// Prints the completion script for a shell.
 pub(crate) fn completions(
     arguments: &CompletionArguments,
     output: &mut Output,

@@ -69,18 +69,18 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// Returns whether any of these options requires a batch.
+    /// Returns whether one of the given options requires a batch.
     pub(crate) fn is_wanted(&self) -> bool {
         !self.inputs.is_empty() || self.output.is_some() || self.report.is_some()
     }
 
-    /// Returns how often a request that lost its session is sent again. In a batch, the request of another input may
-    /// have caused the loss.
+    /// Returns the maximum number of times that a request is sent again after its session was lost. In a batch, a
+    /// request for another input may have caused the loss.
     pub(crate) fn max_repeats(&self) -> usize {
         if self.is_wanted() { 4 } else { 1 }
     }
 
-    /// Returns the number of inputs to process in parallel, which is `usual` by default.
+    /// Returns the number of inputs to process in parallel; the default is `usual`.
     pub(crate) fn jobs(&self, usual: usize) -> usize {
         self.jobs.map_or(usual, usize::from)
     }
@@ -91,8 +91,8 @@ impl Batch {
         output.filter(|path| *path != Path::new(STANDARD))
     }
 
-    /// Returns the format of records: `asked`, unless it is the default and the extension of the output determines a
-    /// format.
+    /// Returns the format of records: `asked`, unless it is the default format and the file extension of the output
+    /// determines another one.
     pub(crate) fn format(&self, asked: Format) -> Result<Format, Failure> {
         let Some(path) = self.file().filter(|path| !is_folder(path)) else {
             return Ok(asked);
@@ -104,7 +104,7 @@ impl Batch {
         })
     }
 
-    /// Returns the treatment of an existing output or report.
+    /// Returns how to treat an existing output or report.
     pub(super) fn existing(&self) -> Existing {
         Existing::forced(self.overwrite)
     }
@@ -128,7 +128,8 @@ impl Batch {
     }
 
     /// Returns the inputs given on the command line and those of the files. If `names_records` is set, the files may
-    /// contain records. All files are opened immediately, so that a wrong name is reported before the run begins.
+    /// contain records. All files are opened immediately, so that the name of a missing file is reported before the run
+    /// begins.
     pub(super) fn inputs(
         &self,
         given: Vec<Vec<u8>>,
@@ -190,7 +191,7 @@ impl Batch {
         Ok(inputs)
     }
 
-    /// Returns an error if a file that will be written is also used for something else.
+    /// Checks that no file to be written is also used for another purpose.
     pub(super) fn check_files(&self) -> Result<(), Failure> {
         let written = [self.file(), self.report.as_deref()];
         let written: Vec<&Path> = written.into_iter().flatten().collect();
@@ -213,11 +214,11 @@ fn boxed(input: impl BufRead + Send + 'static) -> Box<dyn BufRead + Send> {
     Box::new(input)
 }
 
-/// The maximum number of octets of the first row to show in a message.
+/// The maximum number of octets of the first row that a message shows.
 const MAX_ROW: usize = 200;
 
-/// Returns a message if a file is a table with several columns, judging by its name and its first line, because its
-/// lines are then not inputs.
+/// If the name and the first line of a file show that it is a table with several columns, returns an error message,
+/// because the lines of such a table are not inputs.
 fn is_table(path: &Path, begin: &[u8]) -> Option<String> {
     let first = begin.split(|octet| *octet == b'\n').next()?;
     let is_it = is_named_table(path) && first.iter().any(|octet| b",;\t".contains(octet));
@@ -230,7 +231,7 @@ fn is_table(path: &Path, begin: &[u8]) -> Option<String> {
     })
 }
 
-/// Returns whether a file is a table by its name.
+/// Returns whether the name of a file has the extension of a table.
 fn is_named_table(path: &Path) -> bool {
     let extension = path.extension().and_then(|extension| extension.to_str());
     extension.is_some_and(|extension| {
@@ -240,7 +241,7 @@ fn is_named_table(path: &Path) -> bool {
     })
 }
 
-/// Returns whether a path names a folder, which may not exist yet.
+/// Returns whether a path names a folder. The folder may not exist yet.
 pub(super) fn is_folder(path: &Path) -> bool {
     let last = path.as_os_str().as_encoded_bytes().last();
     let is_separator = |octet: &u8| std::path::is_separator(char::from(*octet));

@@ -11,7 +11,7 @@ use crate::answer::MAX_INPUT;
 pub(crate) enum InputColumn {
     /// The column with this name in the first row.
     Name(String),
-    /// The column with this 1-based number. The first row contains an input too.
+    /// The column with this 1-based number. The first row also contains an input.
     Number(usize),
 }
 
@@ -28,28 +28,28 @@ impl FromStr for InputColumn {
     }
 }
 
-/// The number of octets of a cell in the first row that are compared and shown.
+/// The maximum number of octets of a cell in the first row that are compared and shown.
 const MAX_NAME: usize = 1000;
-/// The maximum number of column names to show in a message.
+/// The maximum number of column names that a message shows.
 const MAX_NAMES: usize = 20;
 
 /// An iterator over the cells of one column, one for each row after the row of names.
 ///
 /// A blank line counts as a row, unless it is at the end of the table. A row that lacks the column has an empty cell.
-/// Of a cell that is longer than [`MAX_INPUT`], only the beginning is kept.
+/// If a cell is longer than [`MAX_INPUT`], only its beginning is kept.
 pub(super) struct ColumnReader<R> {
     rows: RowReader<R>,
     column: InputColumn,
-    /// Whether the first row is skipped if its cell contains no digits, because it is then a row of names. This applies
-    /// to a column given by its number.
+    /// Whether the first row is skipped if its cell contains no digits, because it then contains names. This is the
+    /// case for a column given by its number.
     skips_names: bool,
     /// The index of the column; `None` before the first row has been read.
     index: Option<usize>,
-    /// The number of blank lines that have been read, but not returned yet.
+    /// The number of blank lines that have been read but not yet returned.
     blank: u64,
     /// Whether the row that was read last consists only of separators.
     is_empty_row: bool,
-    /// The cell that follows the blank lines.
+    /// The cell after the blank lines; `None` if no cell is held.
     next: Option<ColumnCell>,
 }
 
@@ -166,7 +166,7 @@ impl<R: BufRead> ColumnReader<R> {
         Ok(cells.map(|cells| (cells, ColumnCell { line, text })))
     }
 
-    /// Returns the index of the column with a name in the first row; case is ignored.
+    /// Finds the column with this name in the first row, ignoring case, and returns its index.
     fn named(&mut self, name: &str) -> io::Result<usize> {
         let mut names: Vec<Vec<u8>> = Vec::new();
         let mut found: Option<usize> = None;
@@ -217,7 +217,7 @@ impl<R: BufRead> ColumnReader<R> {
     }
 }
 
-/// Appends octets to a cell, up to a maximum length.
+/// Appends octets to a cell, but at most until its length is `most` octets.
 fn push(cell: &mut Vec<u8>, octets: &[u8], most: usize) {
     let room = most.saturating_sub(cell.len()).min(octets.len());
     cell.extend_from_slice(octets.get(..room).unwrap_or_default());

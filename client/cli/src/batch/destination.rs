@@ -24,12 +24,12 @@ pub(super) enum Destination {
     /// A file that a later run can continue.
     Growing {
         sink: FileSink<Growing>,
-        /// Whether the file has already been passed to the syncing thread.
+        /// Whether the file has been passed to the thread that syncs it.
         is_noted: bool,
     },
     Folder {
         sink: FolderSink,
-        /// The part of an incomplete answer that is kept.
+        /// Which part of an incomplete answer is kept.
         remains: Remains,
     },
 }
@@ -75,7 +75,7 @@ impl Destination {
         Ok(Self::Whole { sink, path })
     }
 
-    /// Returns the length of the output and whether the file exists, if the output is a growing file.
+    /// If the output is a growing file, returns its length in octets, and whether it existed before.
     pub(super) fn length(&self) -> Option<(u64, bool)> {
         match self {
             Self::Growing { sink, .. } if sink.file.is_file() => {
@@ -85,7 +85,7 @@ impl Destination {
         }
     }
 
-    /// Returns whether the output contains all records of an ask, according to the length in the report.
+    /// Returns whether the output contains all records of an ask, given the length in its report line.
     pub(super) fn has(&self, ask: &Ask, input: &str, length: u64) -> bool {
         match self {
             Self::Folder { sink, .. } => sink.has(ask, input, length),
@@ -97,7 +97,7 @@ impl Destination {
         }
     }
 
-    /// Returns whether a record may end at this length of the file. If not, the report does not belong to this output.
+    /// Returns whether a record may end at this offset of the file. If not, the report belongs to another output.
     pub(super) fn may_end_record(&self, length: u64) -> bool {
         let last = match self {
             Self::Growing { sink, .. } => sink.style.last_octet(),
@@ -107,7 +107,7 @@ impl Destination {
         found.is_none_or(|(found, last)| found == last)
     }
 
-    /// Returns whether the file has the columns of this run; always true if the output is not a table.
+    /// Returns whether the existing file is a table with the columns of this run, or the output is not a table.
     pub(super) fn has_columns(&self) -> bool {
         match self {
             Self::Growing { sink, .. } if sink.file.is_file() && sink.style.format().is_table() => {
@@ -126,13 +126,13 @@ impl Destination {
         }
     }
 
-    /// Returns whether answers of an earlier run can be put back after new answers. This is possible in a file, and in
-    /// a folder with a file for each answer.
+    /// Returns whether answers of an earlier run can be inserted after new answers. This is possible in a single file,
+    /// and in a folder with a file for each answer.
     pub(super) fn takes_back(&self) -> bool {
         self.length().is_some() || matches!(self, Self::Folder { .. })
     }
 
-    /// Returns the file into which records are put back.
+    /// Returns the file in which records are inserted; `None` if the output is not such a file.
     pub(super) fn growing(&mut self) -> Option<&mut Growing> {
         match self {
             Self::Growing { sink, .. } => Some(&mut sink.file),
@@ -140,7 +140,7 @@ impl Destination {
         }
     }
 
-    /// Puts back the records of the last answer taken from `later`. Returns the length of the file; `None` for a
+    /// Inserts the records of the last answer taken from `later` again. Returns the length of the file; `None` for a
     /// folder.
     pub(super) fn put_back(
         &mut self,
@@ -171,8 +171,8 @@ impl Destination {
         }
     }
 
-    /// Cuts a file to `length` octets. The octets after the first `known` octets are kept in another file, whose path
-    /// is returned, unless they are only the end of a document.
+    /// Truncates the file to `length` octets. The octets after the first `known` octets are saved in another file,
+    /// whose path is returned, unless they are only the end of a document.
     pub(super) fn cut_back(&mut self, length: u64, known: u64) -> Result<Option<PathBuf>, Failure> {
         let Self::Growing { sink, .. } = self else {
             return Ok(None);
@@ -229,7 +229,7 @@ impl Destination {
         }
     }
 
-    /// Returns the files written since the last call, which have to be synced.
+    /// Returns the files written since the last call, which must be synced.
     pub(super) fn written(&mut self) -> Result<Written, Failure> {
         let mut written = Written::default();
         match self {
@@ -246,7 +246,7 @@ impl Destination {
     }
 
     /// Ends the document after the complete answers or, for [`Remains::Records`], after the records of an interrupted
-    /// answer. If these are kept in another file, returns its path and the number of records in it.
+    /// answer. If these records are saved in another file, returns its path and the number of records in it.
     ///
     /// `is_empty` is whether nothing matched and nothing failed.
     pub(super) fn finish(

@@ -15,7 +15,8 @@ use crate::answer::{Ask, MAX_INPUT, NameRecord, Origin};
 use crate::console::input::bounded_line;
 use crate::console::output::Failure;
 
-/// Returns why a file that begins with these octets cannot contain inputs: it is binary.
+/// Returns why a file that begins with these octets cannot contain inputs, for example because it is binary; `None` if
+/// it can.
 pub(crate) fn refusal(begin: &[u8]) -> Option<&'static str> {
     let begin = begin.get(..PEEKED).unwrap_or(begin);
     if is_workbook(begin) {
@@ -31,10 +32,10 @@ pub(crate) fn refusal(begin: &[u8]) -> Option<&'static str> {
     has(b"\0").then_some("it is binary, not text with one input a line")
 }
 
-/// The number of octets of a file that are examined to decide whether it is text.
+/// The number of octets at the beginning of a file that are examined to decide whether it is text.
 const PEEKED: usize = 4096;
 
-/// Returns the form of the records in a file that begins with these octets; `None` if it has one input per line.
+/// Returns the form of the records in a file that begins with these octets; `None` if it contains one input per line.
 pub(crate) fn record_form(begin: &[u8]) -> Option<InputForm> {
     let begin = begin.get(..PEEKED).unwrap_or(begin);
     if text::is_utf16(begin) && !begins_with_element(begin.get(2..).unwrap_or_default()) {
@@ -70,7 +71,7 @@ fn begins_field(line: &[u8]) -> bool {
     rest.is_some_and(|(tag, _)| tag.iter().all(u8::is_ascii_alphanumeric))
 }
 
-/// The headings that may appear in the first line of a table with one column.
+/// The headings that are recognised in the first line of a table with one column.
 const HEADINGS: [&str; 14] = [
     "isbn",
     "isbn10",
@@ -94,7 +95,7 @@ fn is_heading(line: &[u8]) -> bool {
         .any(|name| line.eq_ignore_ascii_case(name.as_bytes()))
 }
 
-/// Returns the text of a line of a one-column table: without quotes and formula around it, and without empty cells.
+/// Returns the text of a line of a one-column table: without enclosing quotes or formula, and without empty cells.
 fn unwrapped(line: &[u8]) -> Vec<u8> {
     let is_empty = |octet: &u8| matches!(octet, b';' | b',' | b'\t' | b' ' | b'"');
     if line.iter().all(is_empty) {
@@ -112,8 +113,8 @@ fn unwrapped(line: &[u8]) -> Vec<u8> {
 
 /// Inputs from several sources, one after the other.
 ///
-/// Lines are trimmed; blank lines and lines that begin with `#` are skipped. A read error ends the run, because inputs
-/// of a later source would have other numbers than in a run without the error.
+/// Lines are trimmed; blank lines and lines that begin with `#` are skipped. A read error ends the run, because the
+/// inputs of later sources would have different numbers than in a run without the error.
 #[derive(Default)]
 pub(crate) struct Inputs {
     given: VecDeque<Vec<u8>>,
@@ -126,11 +127,11 @@ pub(crate) struct Inputs {
 
 struct Source {
     name: Arc<str>,
-    /// The number of lines or records of the current source read so far.
+    /// The number of lines or records read so far from the current source.
     read: u64,
-    /// Whether a line with an input or a heading was read.
+    /// Whether a line that contains an input or a heading has been read.
     has_begun: bool,
-    /// Whether the file is a table according to its name.
+    /// Whether the file name has the extension of a table.
     is_table: bool,
     contents: SourceContents,
 }
@@ -177,7 +178,7 @@ impl Inputs {
         });
     }
 
-    /// Adds the lines of a one-column table, whose first line is a heading if it has no digit.
+    /// Adds the lines of a one-column table. The first line is a heading if it contains no digit.
     pub(crate) fn add_table(
         &mut self,
         name: impl Into<String>,
@@ -217,8 +218,8 @@ impl Inputs {
         }
     }
 
-    /// Returns the ask for a record. Its input is the name of the record; for a record that is damaged or has no name,
-    /// it is text with the number of the record.
+    /// Returns the ask for a record. Its input is the name of the record. If the record is damaged or has no name, the
+    /// input is a text that contains the record's number.
     fn ask_record(&mut self, found: Result<MarcRecord, String>, origin: Origin) -> Ask {
         let name = match (&found, self.names_records) {
             (Ok(record), Some(name)) => name(record),
@@ -237,7 +238,7 @@ impl Inputs {
 }
 
 impl Iterator for Inputs {
-    /// An input, as an ask to the first target.
+    /// The input as an ask to the first target.
     type Item = Result<Ask, Failure>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -315,7 +316,7 @@ impl Source {
         Ok(Some(item))
     }
 
-    /// Detects the form of the current source. For a pipe, this waits at most for its first line.
+    /// Detects the form of the current source. In the case of a pipe, this waits for the first line only.
     fn begin(&mut self, takes_records: bool) -> io::Result<()> {
         let nothing = SourceContents::Lines(Box::new(io::empty()));
         let SourceContents::Unknown(mut rest) = std::mem::replace(&mut self.contents, nothing)

@@ -20,10 +20,10 @@ const REFRESHES: u8 = 5;
 /// The interval between updates of the line while no answers arrive.
 const TICK: Duration = Duration::from_millis(500);
 
-/// The progress line, if it is shown on a terminal.
+/// The progress line. It is empty unless it is shown on a terminal.
 pub(super) struct Progress {
     bar: ProgressBar,
-    /// Keeps the echo of Ctrl-C turned off while the line exists.
+    /// Suppresses the echo of Ctrl-C while the line exists.
     _unechoed: Option<Unechoed>,
     /// The total number of answers, or 0 while it is unknown.
     total: Arc<AtomicU64>,
@@ -87,7 +87,7 @@ impl Progress {
         self.bar.inc(1);
     }
 
-    /// Erases the line while `say` prints something else.
+    /// Erases the line while `say` prints other text.
     pub(super) fn aside(&self, say: impl FnOnce()) {
         self.bar.suspend(say);
     }
@@ -98,7 +98,7 @@ impl Progress {
     }
 }
 
-/// Counts the inputs in another thread, if all of them can be read twice.
+/// Counts the inputs in another thread, if all of them can be read a second time.
 fn count(
     arguments: &Batch,
     given: usize,
@@ -122,7 +122,7 @@ fn count(
     });
 }
 
-/// Returns the template of the line. It has a bar only if the number of inputs is known.
+/// Returns the template of the line. It contains a bar only if the number of inputs is known.
 fn style(sized: bool) -> ProgressStyle {
     let template = if sized {
         "{wide_bar} {rate}, {eta} left, {msg}"

@@ -1,5 +1,5 @@
-//! Detects inputs that ask for the same as an earlier input. They are not processed again: their lines in the report
-//! repeat the outcome of the earlier input and name it, and their records are in the output once.
+//! Detects inputs with the same request as an earlier input. They are not processed again: their lines in the report
+//! repeat the outcome of the earlier input and name that input, and the output contains the records only once.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -13,7 +13,7 @@ use crate::answer::{Answer, Ask, KeyOf};
 use crate::console::exit::Exit;
 use crate::console::output::Failure;
 
-/// The number of inputs that are remembered. Later inputs are processed even if they repeat each other.
+/// The maximum number of inputs that are remembered. Inputs after these are processed even if they repeat another one.
 ///
 /// Each input takes about 100 octets: the hash of its key and its position here, and its outcome and the control
 /// numbers of its records in [`EarlierAnswers`], once for each target that is asked separately. All inputs together
@@ -24,15 +24,15 @@ const MOST: u64 = 1_000_000;
 pub(super) struct Repeats<I> {
     inputs: I,
     key_of: Option<KeyOf>,
-    /// The position of the first input with a key. Two 64-bit keyed hashes represent the key, so that collisions are
-    /// not to be expected, whatever the inputs.
+    /// The position of the first input with a key. Two 64-bit keyed hashes represent the key, so that no inputs can be
+    /// chosen to collide.
     first: HashMap<[u64; 2], u64>,
     hashers: [RandomState; 2],
     most: u64,
 }
 
 impl<I> Repeats<I> {
-    /// Marks the inputs by their keys; without a function that returns keys, no input is marked.
+    /// Marks the inputs by their keys; if `key_of` is `None`, no input is marked.
     pub(super) fn of(inputs: I, key_of: Option<KeyOf>) -> Self {
         Self {
             inputs,
@@ -43,7 +43,7 @@ impl<I> Repeats<I> {
         }
     }
 
-    /// Returns the position of an earlier input with the same key.
+    /// Returns the position of an earlier input with the same key; `None` if there is none.
     fn earlier(&mut self, ask: &Ask) -> Option<u64> {
         let key = self.key_of.as_ref()?(ask)?;
         let hashes = self.hashers.each_ref().map(|hasher| hasher.hash_one(&key));
@@ -72,13 +72,13 @@ impl<I: Iterator<Item = Result<Ask, Failure>>> Iterator for Repeats<I> {
     }
 }
 
-/// The answers to the inputs so far, by which repeats are answered.
+/// The answers to the inputs so far, with which repeats are answered.
 #[derive(Debug, Default)]
 pub(crate) struct EarlierAnswers {
     /// The answers at each target, in the order of the inputs; `None` if the run has no repeats.
     answers: Option<Vec<EarlierAnswer>>,
     targets: usize,
-    /// The names of targets and searches. Only a few of them are different.
+    /// The names of targets and searches. There are only a few different ones.
     names: Vec<String>,
     /// The number of answers that repeat an earlier answer.
     pub(crate) repeats: u64,
@@ -92,7 +92,7 @@ struct EarlierAnswer {
     hits: Option<u64>,
     /// The control numbers of the records.
     records: Box<str>,
-    /// The name of the target that had the records, and of the search that found them.
+    /// The names of the target that had the records, and of the search that found them.
     target: Option<NameIndex>,
     step: Option<NameIndex>,
 }
@@ -110,7 +110,7 @@ impl EarlierAnswers {
         }
     }
 
-    /// Remembers an answer from a report.
+    /// Remembers an answer of an earlier run, read from its report.
     pub(super) fn read(&mut self, ask: &Ask, line: &ParsedLine, outcome: OutcomeName) {
         let names = [line.target.as_deref(), line.step.as_deref()];
         self.keep(ask, names, |[target, step]| EarlierAnswer {
@@ -181,14 +181,15 @@ impl EarlierAnswers {
             *kept = answer(names);
         }
     }
-    /// Returns the index of an answer in the list of all answers.
+    /// Returns the index of the answer to an input at a target in the list of all answers.
     fn place(&self, position: u64, target: usize) -> usize {
         let before = usize::try_from(position.saturating_sub(1)).unwrap_or(usize::MAX);
         let before = before.saturating_mul(self.targets);
         before.saturating_add(target)
     }
 
-    /// Returns the index of a name.
+    /// Returns the index of a name in [`names`](Self::names), to which it is added if necessary; `None` if there are
+    /// too many names.
     fn named(&mut self, name: &str) -> Option<NameIndex> {
         let mut names = self.names.iter();
         if let Some(place) = names.position(|known| known == name) {
@@ -205,7 +206,7 @@ mod tests {
     use super::*;
     use crate::batch::inputs::{Inputs, asks};
 
-    /// Returns the position of each input, and the position of the input that it repeats.
+    /// Returns the position of each input, and the position of the input that it repeats, if any.
     fn repeats(inputs: &'static str, most: u64) -> Vec<(u64, Option<u64>)> {
         let mut all = Inputs::default();
         all.add("inputs", std::io::Cursor::new(inputs));

@@ -1,5 +1,5 @@
-//! The report file of a batch. It gets a line for each answer, and a later run can resume from it. Each line is written
-//! after the records of its answer are complete in the output.
+//! The report file of a batch. It contains a line for each answer, from which a later run can resume. Each line is
+//! written after the records of its answer are complete in the output.
 
 pub(super) mod form;
 pub(super) mod later;
@@ -28,15 +28,15 @@ use crate::answer::Ask;
 use crate::console::output::{Failure, Output};
 use crate::render::{named, shown};
 
-/// An open report.
+/// A report to which lines are added.
 pub(super) struct Report {
     file: Growing,
     form: ReportForm,
-    /// Answers of an earlier run that come after inputs that are asked again.
+    /// Answers of an earlier run that follow inputs without an answer, which are processed again.
     later: Option<LaterAnswers>,
-    /// Whether the file has already been passed to the syncing thread.
+    /// Whether the file has been passed to the thread that syncs it.
     is_noted: bool,
-    /// Whether another program had saved the report, so that it was rewritten.
+    /// Whether the report was rewritten in its original form, because another program had saved it.
     is_restored: bool,
 }
 
@@ -59,8 +59,8 @@ impl Report {
         })
     }
 
-    /// If `--resume` is given, cuts report and output to the part that an earlier run completed in both, and removes
-    /// the asks that were answered from `asks`.
+    /// If `--resume` is given, truncates report and output to the part that an earlier run completed in both, and
+    /// removes the answered asks from `asks`.
     pub(super) fn resume(
         &mut self,
         arguments: &Batch,
@@ -112,10 +112,10 @@ impl Report {
         Ok(resumed)
     }
 
-    /// Determines how much of the report of an earlier run is complete.
+    /// Determines how much of an earlier run's report is complete.
     ///
     /// # Errors
-    /// Fails if the report is about other inputs or belongs to another output.
+    /// Fails if the report contains other inputs or belongs to another output.
     fn read(
         &mut self,
         arguments: &Batch,
@@ -171,8 +171,8 @@ impl Report {
         Ok(resumed)
     }
 
-    /// Cuts the report after its last complete line. The header is synced to disk before anything is written to the
-    /// output, because an output without a report could not be resumed.
+    /// Truncates the report after its last complete line. The header is synced to disk before anything is written to
+    /// the output, because an output without a report could not be resumed.
     fn begin(&mut self, end: u64) -> Result<(), Failure> {
         let begun = self.file.cut(end).and_then(|()| self.file.begin());
         begun.map_err(|error| self.unwritten(&error))?;
@@ -182,7 +182,7 @@ impl Report {
         self.sync()
     }
 
-    /// Adds the line for the ask with this number. If an earlier run wrote a line for it, this line is dropped.
+    /// Adds the line for the ask with this number. If an earlier run wrote a line for the ask, that line is dropped.
     pub(super) fn add(&mut self, number: u64, line: &ReportLine) -> Result<(), Failure> {
         self.write(&self.form.line(line))?;
         match &mut self.later {
@@ -193,7 +193,7 @@ impl Report {
         }
     }
 
-    /// Puts back answers of an earlier run, up to the ask with this number.
+    /// Inserts answers of an earlier run again, up to the ask with this number.
     pub(super) fn put_back(
         &mut self,
         end: u64,
@@ -215,12 +215,12 @@ impl Report {
         Ok(())
     }
 
-    /// Returns whether there are answers of an earlier run that may have to be put back.
+    /// Returns whether answers of an earlier run remain that may have to be inserted again.
     pub(super) fn has_later(&self) -> bool {
         self.later.is_some()
     }
 
-    /// Returns the file if it has not been passed to the syncing thread yet, because the thread needs it only once.
+    /// Returns the file, unless it has already been passed to the thread that syncs it, which needs it only once.
     pub(super) fn unnoted(&mut self) -> Result<Option<Arc<File>>, Failure> {
         if self.is_noted {
             return Ok(None);
@@ -264,7 +264,7 @@ impl AskNames {
         before.saturating_mul(targets).saturating_add(target)
     }
 
-    /// Returns the names of the target and the input. From URLs, only user names and passwords are left out, so that
+    /// Returns the names of the target and the input. From URLs, only user names and passwords are removed, so that
     /// different inputs can still be distinguished.
     pub(super) fn of(&self, ask: &Ask) -> (String, String) {
         let target = self.targets.get(ask.target).cloned().unwrap_or_default();

@@ -9,12 +9,12 @@ use super::text;
 /// The UTF-8 byte order mark, which may precede the contents of a file.
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// The possible separators between cells. The one that is most frequent in the first line is used.
+/// The possible separators between cells. The one that occurs most often in the first line is used.
 const SEPARATORS: [u8; 3] = [b',', b';', b'\t'];
 /// The beginning of the line in which a table for spreadsheet programs may state its separator, such as `sep=;`.
 const SEPARATOR_LINE: &[u8] = b"sep=";
 
-/// A reader of rows. Cells are passed on in pieces, so that their length is not limited.
+/// A reader of rows. It passes cells on in pieces, so their length is not limited.
 pub(crate) struct RowReader<R> {
     input: R,
     /// The parser of cells; `None` before the separator has been detected.
@@ -26,11 +26,11 @@ pub(crate) struct RowReader<R> {
     has_mark: bool,
 }
 
-/// The cells of a row.
+/// A row, as the contents of its cells.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Row {
     pub(crate) cells: Vec<Vec<u8>>,
-    /// Whether the row has more octets than were kept.
+    /// Whether the row is longer than the maximum, so that some of its octets were dropped.
     pub(crate) is_cut: bool,
 }
 
@@ -101,7 +101,7 @@ impl<R: BufRead> RowReader<R> {
         Ok(cells.map(|_| row))
     }
 
-    /// Reads a row, and passes the octets of its cells on, with the index of each cell. Returns the number of cells;
+    /// Reads a row, and calls `take` with pieces of its cells and the index of the cell. Returns the number of cells;
     /// `None` after the last row.
     pub(crate) fn row(&mut self, mut take: impl FnMut(usize, &[u8])) -> io::Result<Option<usize>> {
         self.begin()?;
@@ -170,7 +170,7 @@ impl<R: BufRead> RowReader<R> {
         self.offset += u64::try_from(octets).unwrap_or(0);
     }
 
-    /// Detects the separator in the first line, unless that has been done.
+    /// Detects the separator in the first line, if this has not been done yet.
     fn begin(&mut self) -> io::Result<()> {
         if self.parser.is_none() {
             let separator = self.separator()?;
@@ -213,7 +213,7 @@ impl<R: BufRead> RowReader<R> {
     }
 }
 
-/// The first octets of a zip file, and of the workbooks of spreadsheet programs.
+/// The first octets of a zip file, and therefore of the workbooks of spreadsheet programs.
 const ZIP: &[u8] = b"PK\x03\x04";
 
 /// Returns whether a file that begins with these octets is a workbook.
@@ -221,10 +221,10 @@ pub(crate) fn is_workbook(begin: &[u8]) -> bool {
     begin.starts_with(ZIP)
 }
 
-/// The message about a workbook.
+/// The error message for a workbook.
 pub(crate) const WORKBOOK: &str = "it is a workbook (.xlsx, .ods) or another zip file; save the sheet as CSV in a spreadsheet program";
 
-/// Returns the text of a table in UTF-8; the table itself may be in UTF-16.
+/// Returns the text of a table in UTF-8. The table may be in UTF-8 or UTF-16.
 pub(crate) fn text_of_table(mut input: BufReader<Box<dyn Read>>) -> io::Result<Box<dyn BufRead>> {
     Ok(if text::is_utf16(input.fill_buf()?) {
         Box::new(text::utf16_reader(input))
@@ -233,7 +233,7 @@ pub(crate) fn text_of_table(mut input: BufReader<Box<dyn Read>>) -> io::Result<B
     })
 }
 
-/// Returns the text of a cell that contains it as a formula, which keeps spreadsheet programs from changing it:
+/// Returns the text of a cell that contains it as a formula, so that spreadsheet programs do not change it:
 /// `="0306406152"`.
 pub(crate) fn without_formula(cell: Vec<u8>) -> Vec<u8> {
     let formula = cell.trim_ascii().strip_prefix(b"=\"");

@@ -18,10 +18,10 @@ use crate::console::interrupt::Interrupt;
 use crate::console::output::{Failure, Output};
 use crate::render::shown;
 
-/// The number of inputs that are read before jobs need them.
+/// The number of inputs that are read ahead, before a job needs them.
 const READ_AHEAD: usize = 64;
 
-/// Processes all inputs: as a batch if options require one, and otherwise only those of the command line.
+/// Processes all inputs: as a batch if the options require one, and otherwise only the inputs of the command line.
 pub(crate) async fn run_all(
     arguments: &Batch,
     mut job: Job<impl AsyncFn(&Ask, &mut Recipient) -> Answer>,
@@ -67,7 +67,8 @@ pub(crate) async fn run_all(
     state.end(ran, arguments)
 }
 
-/// Returns the asks as a stream. Inputs are read in another thread, because reading standard input may block for ever.
+/// Returns the asks as a stream. Inputs are read in another thread, because reading standard input may block
+/// indefinitely.
 fn feed(
     asks: impl Iterator<Item = Result<Ask, Failure>> + Send + 'static,
 ) -> impl Stream<Item = Result<Ask, Failure>> + Unpin {

@@ -1,5 +1,5 @@
-//! The output of a batch: one file, which is cut to the last complete answer after an interruption, or a folder with a file for
-//! each input.
+//! The output of a batch: one file, which is truncated to the last complete answer after an interruption, or a folder
+//! with a file for each input.
 
 use std::fs;
 use std::io::{self, ErrorKind, Read, Write};
@@ -14,7 +14,7 @@ use crate::render::Style;
 
 /// The maximum number of octets in the buffer of a file.
 const BUFFER: usize = 64 * 1024;
-/// The maximum number of an input's characters in the name of its file.
+/// The maximum number of characters of an input that are used in the name of its file.
 const MAX_SLUG: usize = 64;
 /// The minimum number of digits of an input's position in the name of its file.
 const DIGITS: usize = 6;
@@ -41,7 +41,7 @@ impl Cut for Whole {
     }
 }
 
-/// The records that are kept in a file at the end of a run.
+/// Which records remain in a file at the end of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Remains {
     /// Only the records of complete answers.
@@ -60,7 +60,7 @@ pub(crate) struct FileSink<F> {
     written: u64,
     /// The number of octets in the file that belong to complete answers.
     complete: u64,
-    /// The ends of records after the complete answers, which may be needed for an interrupted answer.
+    /// The offsets at which records after the complete answers end. They may be needed if the answer is interrupted.
     ends: Vec<u64>,
     /// The number of records added. Some of them may still be in the buffer.
     added: u64,
@@ -87,7 +87,7 @@ impl<F: Cut> FileSink<F> {
         }
     }
 
-    /// Continues a file whose first `length` octets are complete answers; the octets after these are cut off.
+    /// Continues a file whose first `length` octets are complete answers. All octets after these are removed.
     pub(crate) fn go_on(&mut self, length: u64) -> io::Result<()> {
         self.file.cut(length)?;
         self.is_changed = true;
@@ -130,7 +130,7 @@ impl<F: Cut> FileSink<F> {
         }
     }
 
-    /// Completes an ask with the records that an earlier run wrote for it. Returns the length of the file.
+    /// Completes an ask with the records that an earlier run had written for it. Returns the length of the file.
     pub(crate) fn put_back(
         &mut self,
         records: &mut impl Read,
@@ -157,7 +157,7 @@ impl<F: Cut> FileSink<F> {
         }
     }
 
-    /// Cuts off incomplete records, and ends the document. Returns whether there are records. A file without records is
+    /// Removes incomplete records, and ends the document. Returns whether there are records. A file without records is
     /// left unchanged unless this run has changed it.
     pub(crate) fn finish(&mut self, remains: Remains) -> io::Result<bool> {
         let mut end = self.complete;
@@ -188,7 +188,7 @@ impl<F: Cut> FileSink<F> {
         Ok(end > 0)
     }
 
-    /// Writes the buffer to the file. If only a part of it can be written, this part is counted.
+    /// Writes the buffer to the file. If only a part of it can be written, that part is included in the length.
     fn flush(&mut self) -> io::Result<()> {
         let mut begin = 0;
         let result = loop {
@@ -218,7 +218,7 @@ impl<F: Cut> FileSink<F> {
 
 impl FileSink<Whole> {
     /// Completes the file at `path`, unless there are no records. Returns whether there are any. If the file cannot be
-    /// completed, the records are kept in another file.
+    /// completed, the records are saved in another file.
     pub(crate) fn end(mut self, path: &Path) -> Result<bool, Failure> {
         match self.complete().and_then(|_| self.finish(Remains::Answers)) {
             Ok(has_records) => {
@@ -239,7 +239,7 @@ impl FileSink<Whole> {
         }
     }
 
-    /// Keeps the records of an interrupted run in another file. Returns the path of that file and the number of
+    /// Saves the records of an interrupted run in another file. Returns the path of that file and the number of
     /// records.
     pub(crate) fn keep(mut self) -> Result<Option<(PathBuf, u64)>, z3950_files::Error> {
         if !self.finish(Remains::Records).unwrap_or(true) {
@@ -260,8 +260,8 @@ impl Cut for Draft {
     }
 }
 
-/// A folder with a file for each ask that has records: `000007-isbn-0306406152.mrc`, or `000007.2-…` for the second of
-/// several targets.
+/// A folder with a file for each ask that has records, such as `000007-isbn-0306406152.mrc`, or `000007.2-…` for the
+/// second of several targets.
 #[derive(Debug)]
 pub(crate) struct FolderSink {
     folder: PathBuf,
@@ -280,7 +280,7 @@ impl FolderSink {
     ///
     /// # Errors
     /// Fails if the folder cannot be created, another run is writing to it, or it contains files of another run and
-    /// [`Existing::Refuse`] is given.
+    /// `existing` is [`Existing::Refuse`].
     pub(crate) fn new(
         folder: &Path,
         extension: &'static str,
@@ -332,7 +332,7 @@ impl FolderSink {
         length == 0 || path.metadata().is_ok_and(|data| data.len() == length)
     }
 
-    /// Adds a record of the current ask.
+    /// Adds a record to the file of the current ask.
     pub(crate) fn record(&mut self, octets: &[u8]) -> Result<(), z3950_files::Error> {
         let target = self.folder.join(NAME);
         let part = match &mut self.part {
@@ -364,7 +364,7 @@ impl FolderSink {
         Ok(complete + length(self.style.end().as_bytes()))
     }
 
-    /// Ends the run. If records of an incomplete answer are kept, returns the path of their file and their number.
+    /// Ends the run. If records of an incomplete answer are saved, returns the path of their file and their number.
     pub(crate) fn finish(
         &mut self,
         remains: Remains,
@@ -384,7 +384,7 @@ impl FolderSink {
     }
 }
 
-/// Returns a file in the folder whose name looks like that of a file of another run.
+/// Returns a file in the folder that another run seems to have written, judging by its name.
 fn of_another_run(folder: &Path) -> Option<PathBuf> {
     let entries = fs::read_dir(folder).ok()?.flatten();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
@@ -396,7 +396,7 @@ fn of_another_run(folder: &Path) -> Option<PathBuf> {
     })
 }
 
-/// Returns a hyphen, followed by those characters of an input that are safe in file names.
+/// Returns a hyphen and those characters of an input that are safe in file names.
 fn slug(input: &str) -> String {
     let mut slug = String::new();
     for character in input.chars() {

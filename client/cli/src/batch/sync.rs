@@ -19,18 +19,20 @@ pub(crate) struct Syncer {
     thread: JoinHandle<io::Result<()>>,
 }
 
-/// The files that have to be synced.
+/// The files that must be synced.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Written {
-    /// The output file, if the output is one file.
+    /// The output file, if the output is a single file.
     pub(crate) output: Option<Arc<File>>,
     /// The files written since the last sync, if the output is a folder.
     pub(crate) files: Vec<PathBuf>,
-    /// The report, if it has to be synced.
+    /// The report, if it must be synced.
     pub(crate) report: Option<Arc<File>>,
 }
 
 impl Syncer {
+    /// Starts the thread.
+    ///
     /// # Errors
     /// Fails if the thread cannot be started.
     pub(crate) fn start() -> io::Result<Self> {
@@ -58,7 +60,7 @@ impl Syncer {
         })
     }
 
-    /// Adds files that have to be synced.
+    /// Adds files that must be synced.
     pub(crate) fn note(&self, more: Written) {
         let mut written = lock(&self.written);
         written.output = more.output.or(written.output.take());
@@ -84,7 +86,7 @@ impl Syncer {
 }
 
 impl Written {
-    /// Takes the files for the next sync. The open files may grow again afterwards and are then synced again.
+    /// Takes the files for the next sync. Open files may be written to again afterwards, and are then synced again.
     fn due(&mut self) -> Self {
         let due = self.clone();
         self.files.clear();
@@ -166,7 +168,7 @@ mod tests {
         syncer.finish().expect_err("no folder");
     }
 
-    /// Lets the other thread run until the condition holds.
+    /// Yields to the other thread until the condition holds.
     fn until(holds: impl Fn() -> bool) {
         const MOST: usize = 20_000_000;
         let mut tries = (0..MOST).inspect(|_| std::thread::yield_now());

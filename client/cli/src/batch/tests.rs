@@ -14,7 +14,7 @@ use crate::answer::{Answer, Ask};
 use crate::console::output::Failure;
 use crate::render::Format;
 
-/// The changes made to the two files, in order.
+/// Two files, as the list of changes made to them, in order.
 #[derive(Clone, Default)]
 struct Disk(Arc<Mutex<Vec<(usize, Change)>>>);
 
@@ -88,7 +88,7 @@ fn asks() -> Peekable<impl Iterator<Item = Result<Ask, Failure>>> {
     inputs::asks(inputs, 1).peekable()
 }
 
-/// Processes the remaining asks one after the other. Each ask has two records, except `none`.
+/// Resumes the run, and processes the remaining asks one after the other. Each ask except `none` has two records.
 fn go_on(disk: &Disk, format: Format, report_form: ReportForm) {
     let [_, report] = disk.after(disk.len());
     let mut asks = asks();

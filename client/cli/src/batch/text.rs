@@ -1,4 +1,5 @@
-//! Text as spreadsheet programs save it: in UTF-16, as "Unicode text", and with lines that end with CR alone, as old ones do.
+//! Text as spreadsheet programs save it: in UTF-16, as "Unicode text", and, by old programs, with lines that end with
+//! CR alone.
 
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -35,9 +36,9 @@ pub(super) fn from_marked_utf16(input: impl BufRead + Send + 'static) -> Box<dyn
     }))
 }
 
-/// Text that may be in UTF-16.
+/// A reader of text that may be in UTF-16.
 struct MarkedReader {
-    /// The octets; `None` after their byte order mark has been examined.
+    /// The input; `None` after its byte order mark has been examined.
     input: Option<Box<dyn BufRead + Send>>,
     text: Box<dyn BufRead + Send>,
 }
@@ -95,13 +96,13 @@ impl<R: BufRead> Read for Utf16Reader<R> {
     }
 }
 
-/// Returns whether text that begins like this has a CR without LF.
+/// Returns whether the beginning of a text contains a CR without LF.
 pub(super) fn has_lone_return(begin: &[u8]) -> bool {
     let mut pairs = begin.windows(2);
     pairs.any(|pair| matches!(pair, [b'\r', next] if *next != b'\n'))
 }
 
-/// Returns the text with LF at the end of each line, whatever ends them.
+/// Returns the text with LF at the end of each line, in place of CR or CR LF.
 pub(super) fn with_line_feeds(input: impl BufRead + Send + 'static) -> Box<dyn BufRead + Send> {
     let ended_with_return = false;
     Box::new(BufReader::new(LineEnds {
@@ -112,7 +113,7 @@ pub(super) fn with_line_feeds(input: impl BufRead + Send + 'static) -> Box<dyn B
 
 struct LineEnds<R> {
     input: R,
-    /// Whether the last octet was CR, which LF may follow.
+    /// Whether the last octet was CR. If LF follows, the two are one line end.
     ended_with_return: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Completions for shells: names of targets and databases, record syntaxes, indexes and formats. Only the user's targets file is
+//! Shell completions for targets, databases, record syntaxes, indexes and formats. Only the user's targets file is
 //! read; if it has errors, the readable part is used.
 
 use std::env;
@@ -21,7 +21,7 @@ pub(crate) fn target() -> ArgValueCompleter {
     ArgValueCompleter::new(|typed: &OsStr| Line::of_process().targets(typed))
 }
 
-/// Completes targets, and after a target the names of indexes.
+/// Completes targets; after a target, also completes the names of indexes.
 pub(crate) fn targets_and_query() -> ArgValueCompleter {
     ArgValueCompleter::new(|typed: &OsStr| {
         let line = Line::of_process();
@@ -33,7 +33,7 @@ pub(crate) fn targets_and_query() -> ArgValueCompleter {
     })
 }
 
-/// Completes targets, and after a target the prefixes of identifiers.
+/// Completes targets; after a target, also completes the prefixes of identifiers.
 pub(crate) fn targets_and_identifiers() -> ArgValueCompleter {
     ArgValueCompleter::new(|typed: &OsStr| {
         let line = Line::of_process();
@@ -46,7 +46,7 @@ pub(crate) fn targets_and_identifiers() -> ArgValueCompleter {
     })
 }
 
-/// Completes the names of indexes before a word.
+/// Completes an index name before a word, as in `title:`.
 pub(crate) fn index() -> ArgValueCompleter {
     ArgValueCompleter::new(|typed: &OsStr| indexes(typed, ":"))
 }
@@ -68,7 +68,7 @@ pub(crate) fn facet_field() -> ArgValueCompleter {
     ArgValueCompleter::new(|typed: &OsStr| indexes(typed, ""))
 }
 
-/// Completes the name of a database of the targets on the line.
+/// Completes the name of a database of a target on the line.
 pub(crate) fn database() -> ArgValueCompleter {
     ArgValueCompleter::new(|typed: &OsStr| Line::of_process().databases(typed))
 }
@@ -95,7 +95,7 @@ pub(crate) fn identifier_kind() -> ArgValueCandidates {
     })
 }
 
-/// Completes the name of an output format, except that of octets.
+/// Completes the name of an output format, except raw octets.
 pub(crate) fn format() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
         let formats = Format::value_variants().iter();
@@ -129,7 +129,7 @@ fn indexes(typed: &OsStr, ending: &str) -> Vec<CompletionCandidate> {
     fitting(names, typed)
 }
 
-/// Returns the words that begin with the typed text, with their help.
+/// Returns the words that begin with the typed text, with their help texts.
 fn fitting(
     words: impl IntoIterator<Item = (String, Option<String>)>,
     typed: &OsStr,
@@ -147,7 +147,7 @@ fn fitting(
 /// The databases of the built-in catalogue.
 const DEMO: [&str; 2] = ["localhost/books", "localhost/serials"];
 
-/// The line that is completed.
+/// The command line that is being completed.
 struct Line {
     words: Vec<OsString>,
     /// The names of targets, each with its title and databases.
@@ -167,7 +167,7 @@ impl Line {
         self.words.iter().any(|word| word == option)
     }
 
-    /// Returns whether a word before the last one names a target.
+    /// Returns whether the line contains a target before its last word.
     fn names_target(&self) -> bool {
         let before = self.words.len().saturating_sub(1);
         let mut words = self.words.iter().take(before).skip(1);

@@ -1,5 +1,5 @@
-//! The options of every command that connects, and their application: routes to servers, the user's identity, the known
-//! targets, and the treatment of URLs.
+//! The options of every command that connects to a server, and what they set: the routes to servers, the user's
+//! identity, the known targets, and how URLs are treated.
 
 use std::env;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -127,7 +127,7 @@ pub(crate) struct Identity {
     pub(crate) allow_url_credentials: bool,
 }
 
-/// The message for credentials in a URL that are not sent.
+/// The message for a URL whose credentials are not sent.
 pub(crate) const NOT_SENT: &str =
     "the user and password in the URL are not sent; --allow-url-credentials sends them";
 
@@ -209,7 +209,7 @@ pub(crate) struct Setup {
     pub(crate) timeouts: Timeouts,
     pub(crate) routes: Routes,
     pub(crate) profiles: Profiles,
-    /// The Init request, to which profiles may add elements.
+    /// The Init request, to which profiles may add credentials and other elements.
     pub(crate) init: InitializeRequest,
 }
 
@@ -264,7 +264,7 @@ pub(crate) async fn routes(options: &Network) -> Result<Routes, Failure> {
     })
 }
 
-/// Returns those of the given options that have no effect without TLS.
+/// Returns the given options that only apply to TLS.
 pub(super) fn of_tls(options: &Network) -> Vec<&'static str> {
     let given = [
         ("--ca-file", options.ca_file.is_some()),
@@ -298,7 +298,8 @@ fn certificate(options: &Network) -> Result<Option<ClientCertificate>, Failure> 
     }
 }
 
-/// Returns the proxy. An option sets it for every server; without the option, the environment sets it, with exemptions.
+/// Returns the proxy. If the option is given, its proxy is used for every server; otherwise, the environment determines
+/// the proxy and the hosts that are reached without it.
 fn proxy(options: &Network) -> Result<(Option<Proxy>, NoProxy), Failure> {
     let variable = |name: &str| env::var(name).ok();
     match options.proxy.as_deref() {
@@ -311,8 +312,8 @@ fn proxy(options: &Network) -> Result<(Option<Proxy>, NoProxy), Failure> {
     }
 }
 
-/// Returns the Init request, with the user's identity if options give it. A password command runs immediately, and is
-/// killed at the deadline.
+/// Returns the Init request, with the user's identity if the options contain one. A password command runs immediately,
+/// and is killed at the deadline.
 pub(crate) async fn init(
     options: &Identity,
     timeouts: Timeouts,
@@ -326,7 +327,7 @@ pub(crate) async fn init(
     Ok(init)
 }
 
-/// Asks for the password of the user at a terminal, if the options name a user without a source of the password.
+/// Asks for the password of the user at a terminal, if the options name a user but no source of the password.
 fn ask_password(options: &Identity, init: &mut InitializeRequest) -> Result<(), Failure> {
     let has_password = options.password_env.is_some() || options.password_command.is_some();
     let Some(user) = options.user.as_deref().filter(|_| !has_password) else {
@@ -352,15 +353,15 @@ pub(crate) fn may_prompt(profile: &Profile) -> bool {
     credentials.is_some_and(|credentials| credentials.password_command.is_some())
 }
 
-/// Stops the waiting line for good if the profile has a password command, because the command may prompt on the
-/// terminal.
+/// Hides the waiting line for the rest of the run if the profile has a password command, because the command may prompt
+/// on the terminal.
 pub(crate) fn make_room(profile: &Profile, output: &Output) {
     if may_prompt(profile) {
         output.waiting().give_up();
     }
 }
 
-/// Returns the user's identity and the source of the password; `None` if no options give an identity.
+/// Returns the user's identity and the source of the password; `None` if the options contain no identity.
 pub(crate) fn credentials(options: &Identity) -> Result<Option<Credentials>, Failure> {
     let mut credentials = Credentials::default();
     credentials.user = options.user.clone();

@@ -20,7 +20,7 @@ use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 use crate::render::Format;
 
-/// Converts or checks all files. The exit code is 8 if records are left out or lose data, or if a check finds faults.
+/// Converts or checks all files. The exit code is 8 if records were left out or lost data, or if a check finds faults.
 pub(crate) fn run(arguments: &Convert, output: &mut Output) -> Result<Exit, Failure> {
     if let Some(path) = arguments
         .files
@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &Convert, output: &mut Output) -> Result<Exit, Fail
     Run::new(arguments, style, output)?.carry_out()
 }
 
-/// Returns whether an input file is the same as the output file.
+/// Returns whether an input file is also the output file.
 fn is_output(path: &Path, arguments: &Convert) -> bool {
     let output = arguments.file();
     output.is_some_and(|output| same(path, output))

@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &Decode, output: &mut Output) -> Result<Exit, Failu
     stream(&hexadecimal(&octets).unwrap_or(octets), arguments, output)
 }
 
-/// Lists consecutive APDUs. A malformed APDU ends the listing, because the beginning of the next one is unknown.
+/// Lists consecutive APDUs. A malformed APDU ends the listing, because it is unknown where the next one begins.
 fn stream(octets: &[u8], arguments: &Decode, output: &mut Output) -> Result<Exit, Failure> {
     let mut exit = Exit::Delivered;
     let mut at = 0;
@@ -84,7 +84,7 @@ fn stream(octets: &[u8], arguments: &Decode, output: &mut Output) -> Result<Exit
 }
 
 /// Lists the APDUs and the HTTP messages in a transcript. Lines about other events are skipped, and malformed lines are
-/// reported as faults. A line in another version of the format ends the listing.
+/// reported as faults. A line with an unknown version of the transcript format ends the listing.
 fn transcript(lines: &[u8], arguments: &Decode, output: &mut Output) -> Result<Exit, Failure> {
     let mut exit = Exit::Delivered;
     let mut number = 0;
@@ -139,7 +139,7 @@ struct Captured<'a> {
     offset: Option<usize>,
     /// The number of the line, if the input is a transcript.
     line: Option<usize>,
-    /// The contents of the line, if the input is a transcript.
+    /// The parsed line; empty if the input is a stream.
     said: Said,
     octets: &'a [u8],
 }
@@ -199,7 +199,7 @@ impl Captured<'_> {
     }
 }
 
-/// Returns the credentials in an APDU, if it has any.
+/// Returns the credentials in an APDU; `None` if it contains none.
 fn secrets(apdu: &Apdu) -> Option<String> {
     let text = |string: &Option<InternationalString>| {
         let octets = string.as_ref().map(|string| string.as_bytes());
@@ -256,14 +256,14 @@ struct Said {
     body_octets: Option<String>,
 }
 
-/// The decoded contents of a line of a transcript.
+/// The decoded content of a transcript line.
 #[derive(Debug, PartialEq, Eq)]
 enum Spoken {
-    /// The octets of an APDU.
+    /// The octets of an APDU that was sent or received.
     Apdu(Vec<u8>),
     /// An HTTP message: its start line, and the number of octets in its body.
     Http { start: String, octets: usize },
-    /// Any other event.
+    /// Any other event, which is skipped.
     Nothing,
 }
 
@@ -286,7 +286,7 @@ fn read(path: &Path) -> Result<Vec<u8>, Failure> {
 }
 
 impl Said {
-    /// Returns the position of the line in words, such as `line 7, session 2, sent`.
+    /// Describes the position of the line, such as `line 7, session 2, sent`.
     fn place(&self, line: usize) -> String {
         let session = self.session.map(|session| format!(", session {session}"));
         let direction = self.direction.as_ref();

@@ -98,7 +98,7 @@ struct DatabaseSummary {
 }
 
 impl From<SruDescription> for Description {
-    /// The databases of a server of SRU are the links of the type `sru`.
+    /// Converts the description. The server's databases are its links of the type `sru`.
     fn from(SruDescription { zeerex, xml, .. }: SruDescription) -> Self {
         let links = zeerex.database.links.iter();
         let links = links.filter(|(kind, _)| kind.eq_ignore_ascii_case("sru"));
@@ -152,7 +152,7 @@ impl Description {
     }
 }
 
-/// Requests a target's description of its database by SRU.
+/// Requests a target's description of its database over SRU.
 pub(crate) async fn described(
     reach: &TargetClient,
     place: &NamedTarget,
@@ -165,7 +165,7 @@ pub(crate) async fn described(
     Ok(description)
 }
 
-/// Returns the names of an index in CQL.
+/// Returns the CQL names of an index.
 fn names(maps: &[ZeeRexMap]) -> Vec<String> {
     let names = maps.iter().filter_map(|map| match map {
         ZeeRexMap::Name { set, name } if set.is_empty() => Some(name.clone()),
@@ -175,7 +175,7 @@ fn names(maps: &[ZeeRexMap]) -> Vec<String> {
     names.collect()
 }
 
-/// Returns the facts of a description, each on one line, even if text of the server has several lines.
+/// Returns the facts of a description, each on one line, even if the server's text has several lines.
 fn lines(description: &ZeeRex) -> Vec<String> {
     let ZeeRex {
         server, database, ..
@@ -245,7 +245,7 @@ fn lines(description: &ZeeRex) -> Vec<String> {
     on_one_line(lines.into_iter())
 }
 
-/// Returns lines without the line ends that text of the server may have.
+/// Joins each text into one line, because the server's texts may contain line ends.
 fn on_one_line(lines: impl Iterator<Item = String>) -> Vec<String> {
     lines
         .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))

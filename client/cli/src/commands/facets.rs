@@ -1,4 +1,4 @@
-//! Shows the additional results of a search: the requested facets, and the hits of the parts of the query (facets of
+//! Shows the additional results of a search: the requested facets, and the hits for each part of the query (facets of
 //! Index Data; SearchResult-1, Z39.50-2003 Appendix USR.1).
 
 mod notes;
@@ -25,7 +25,7 @@ use crate::render::{query, shown, term};
 
 /// The default number of terms requested for a field.
 const TERMS: i64 = 10;
-/// The attribute type for the field, whose value is the number of a Use attribute here.
+/// The attribute type for the field, whose value is a Use attribute in this module.
 const FIELD: i64 = 1;
 /// The attribute type for the maximum number of terms.
 const LIMIT: i64 = 3;
@@ -47,9 +47,9 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// Shows the facets and parts that the server returned. They are lines of data if no records follow (`alone`),
-    /// notes if records follow, or an object with `json`. If nothing was found, the parts are shown even if they were
-    /// not requested.
+    /// Shows the facets and parts that the server returned. They are shown as lines of data if no records follow
+    /// (`alone`), as notes if records follow, or as an object if `json` is set. If nothing was found, the parts are
+    /// shown even if they were not requested.
     pub(crate) fn shown(
         &self,
         place: &NamedTarget,
@@ -157,7 +157,7 @@ pub(crate) fn field(text: &str) -> Result<FacetField, String> {
     })
 }
 
-/// Returns the message that the server gives no facets by these fields.
+/// Returns the message for a server that does not return facets by these fields.
 fn no_facets(fields: &[FacetField]) -> String {
     let names: Vec<String> = fields.iter().map(field_name).collect();
     format!("the server gives no facets by {}", names.join(", "))
@@ -171,7 +171,8 @@ pub(crate) fn field_name(facet: &FacetField) -> String {
     }
 }
 
-/// Returns the name of a field, and a line for each of its terms. If `bars` is set, a bar in each line shows the count.
+/// Returns the name of a field, and a line for each of its terms. If `bars` is set, each line contains a bar that
+/// represents the count.
 pub(crate) fn facet_lines(facet: &FacetField, bars: bool) -> Vec<String> {
     let terms = || facet.terms.iter().flatten();
     let most = terms().map(|found| found.count).max().unwrap_or_default();
@@ -224,8 +225,8 @@ fn parts_json(parts: &[SubqueryReport], query: Option<&RpnQuery>) -> Value {
     parts.collect()
 }
 
-/// Returns the names of the parts. If the query compares a term, the name begins with the symbol of the relation, as in
-/// `>=1850`.
+/// Returns the names of the query's parts. If a part compares a term, the name begins with the symbol of the relation,
+/// as in `>=1850`.
 pub(crate) fn part_names(parts: &[SubqueryReport], query: Option<&RpnQuery>) -> Vec<String> {
     let terms = query.into_iter().flat_map(|query| query.rpn.terms());
     let mut compared: Vec<(String, &str)> = terms
@@ -260,7 +261,7 @@ pub(crate) fn part_names(parts: &[SubqueryReport], query: Option<&RpnQuery>) -> 
 /// The values of Bib-1's Relation attribute for comparisons, with their symbols.
 const RELATIONS: [(i64, &str); 5] = [(1, "<"), (2, "<="), (4, ">="), (5, ">"), (6, "<>")];
 
-/// Returns the part as it was sent, or as the server interpreted it if the original is missing.
+/// Returns a part of the query as it was sent or, if the server does not return this, as the server interpreted it.
 fn part_text(part: &SubqueryReport) -> String {
     let expressions = [&part.subquery_expression, &part.subquery_interpretation];
     match expressions.into_iter().flatten().next() {

@@ -56,7 +56,8 @@ impl Fallbacks {
     }
 }
 
-/// Inserts the default value of `--fallback` if the next argument, such as a URL, is not one of its values.
+/// Adds the default value of `--fallback` if the argument that follows the option is not one of its values, but for
+/// example a URL.
 pub(crate) fn complete(arguments: &mut [OsString]) {
     let options = arguments.iter().take_while(|argument| *argument != "--");
     let options = options.count();
@@ -80,14 +81,13 @@ pub(crate) fn complete(arguments: &mut [OsString]) {
     }
 }
 
-/// Returns the message for an attempt of a search, lookup or retrieval that has failed and is followed by another
-/// attempt.
+/// Returns the message for a failed attempt of a search, lookup or retrieval that another attempt follows.
 pub(crate) fn again_as(subject: &str, reason: &str, step: &str) -> String {
     format!("{subject}: {reason}; asked again: {step}")
 }
 
-/// Returns a message about each failed attempt and the attempt after it, and about the attempt that found something if
-/// it was not the search of RFC 2056.
+/// Returns a message about each failed attempt and the attempt after it, and about the successful attempt if it was not
+/// the search of RFC 2056.
 pub(crate) fn attempts(steps: &[Step], step: Option<&str>) -> Vec<String> {
     let pairs = steps.iter().zip(steps.iter().skip(1));
     // A step in the same form is the usual Present after a search, not another attempt.

@@ -37,7 +37,7 @@ impl GatewayOption {
     /// Returns the gateway to use; `None` to contact the servers directly, as with `--demo`.
     ///
     /// # Errors
-    /// Fails if options are given that only a direct connection could honour.
+    /// Fails if options are given that only apply to a direct connection.
     pub(crate) fn chosen(
         &self,
         connection: &ConnectionOptions,

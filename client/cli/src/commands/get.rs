@@ -127,7 +127,8 @@ pub(crate) async fn run(arguments: &Get, output: &mut Output) -> Result<Exit, Fa
     Ok(exit)
 }
 
-/// Answers the URLs in order. Gopher URLs do not lead to records, so they are fetched here, and a batch refuses them.
+/// Answers the URLs in order. Gopher URLs do not lead to records, so they are fetched directly, and are not allowed in
+/// a batch.
 async fn print<W: AsyncFn(&Ask, &mut Recipient) -> Answer>(
     arguments: &Get,
     client: &Client,
@@ -166,9 +167,9 @@ async fn print<W: AsyncFn(&Ask, &mut Recipient) -> Answer>(
 struct Retriever {
     client: Client,
     mode: Mode,
-    /// Whether the built-in catalogue answers.
+    /// Whether the built-in catalogue answers in place of servers.
     is_demo: bool,
-    /// The gateway that is used instead of the servers, if there is one.
+    /// The gateway that is used in place of the servers; `None` without a gateway.
     gateway: Option<String>,
     writing: Writing,
     notes: SourceNotes,
@@ -245,7 +246,7 @@ impl Retriever {
         recipient.last(failed).await
     }
 
-    /// Parses and plans a URL, or returns the reason why it cannot be retrieved.
+    /// Parses and plans a URL. Fails with the reason why it cannot be retrieved.
     async fn plan(&self, text: &[u8]) -> Result<(Z3950Url, Plan), String> {
         if GopherUrl::has_scheme(text) {
             let url = named(text);
@@ -291,7 +292,7 @@ impl Retriever {
         self.writing.end_with(answer, || envelope(url, plan), words)
     }
 
-    /// Writes the retrieved record.
+    /// Writes the retrieved record, and returns the answer.
     fn delivered(
         &self,
         url: &Z3950Url,

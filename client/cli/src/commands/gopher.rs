@@ -66,7 +66,7 @@ pub(crate) struct Arguments {
 /// The keys that `get --json` adds to an object.
 pub(crate) const KEYS: [&str; 2] = ["url", "docid"];
 
-/// The function of `get` that fetches Gopher URLs.
+/// The part of `get` that fetches Gopher URLs.
 pub(crate) struct Fetch<'a> {
     pub(crate) arguments: &'a Arguments,
     pub(crate) execution: &'a Execution,
@@ -78,7 +78,8 @@ pub(crate) struct Fetch<'a> {
 }
 
 impl Arguments {
-    /// Returns why an option has no effect on one of the URLs; `None` if the options apply to all of them.
+    /// If an option has no effect on one of the URLs, returns a message about this; `None` if the options apply to all
+    /// of them.
     pub(crate) fn misfit(&self, urls: &[OsString], mode: Mode) -> Option<String> {
         let needs = |url: &OsString, wanted: GopherPlanError| {
             let text = url.as_encoded_bytes();
@@ -111,7 +112,7 @@ impl Arguments {
         })
     }
 
-    /// Returns whether an option is given that applies only to some kinds of Gopher URLs.
+    /// Returns whether an option is given that only applies to searches or forms.
     pub(crate) fn has_input(&self) -> bool {
         self.query.is_some() || !self.answers.is_empty()
     }
@@ -169,7 +170,7 @@ impl Fetch<'_> {
         }
     }
 
-    /// Fetches a complete URL, through the gateway if there is one.
+    /// Fetches a URL that needs no further input, through the gateway if there is one.
     async fn fetched(
         &self,
         url: &GopherUrl,
@@ -182,8 +183,8 @@ impl Fetch<'_> {
         Ok(gopher::retrieve(url, options, &server).await)
     }
 
-    /// Returns the URL, completed with the term of a search or the answers to a form. The form is fetched first (RFC
-    /// 1738 §3.4.5).
+    /// Returns the URL with the search term or the answers to the form added. The form is fetched first (RFC 1738
+    /// §3.4.5).
     async fn completed(
         &self,
         url: &GopherUrl,
@@ -301,8 +302,8 @@ fn filled(url: &GopherUrl, answers: &[Vec<u8>]) -> Result<GopherUrl, GopherError
     built.map_err(unsendable)
 }
 
-/// Returns an answer to each question of a form: those that were given, in order, and then those of the user at a
-/// terminal. Without a terminal, shows the questions that have no answer.
+/// Returns an answer to each question of a form: those that were given, in order, followed by those that the user types
+/// at a terminal. Without a terminal, shows the questions that have no answer.
 async fn answered(
     questions: &[Question],
     given: Vec<Vec<u8>>,
@@ -415,7 +416,7 @@ fn object(url: &GopherUrl, reply: &Reply) -> Value {
     })
 }
 
-/// Returns the octets as text if they are UTF-8, and in base64 if not.
+/// Returns the octets as text if they are UTF-8, and otherwise in base64.
 fn octets_value(kind: &'static str, octets: &[u8]) -> (&'static str, &'static str, Value) {
     match std::str::from_utf8(octets) {
         Ok(text) => (kind, "text", text.into()),

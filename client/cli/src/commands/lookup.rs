@@ -1,4 +1,4 @@
-//! `z3950 lookup`: finds records by identifier, and reports the form of the identifier that was found and the field.
+//! `z3950 lookup`: finds records by identifier, and reports the form in which the identifier was found, and the field.
 
 mod answers;
 mod print;
@@ -208,8 +208,8 @@ pub(crate) async fn run(arguments: &Lookup, output: &mut Output) -> Result<Exit,
     exit
 }
 
-/// Returns whether a word in the position of an identifier looks like a target: it is the name of a profile, or has a
-/// host or port and a database.
+/// Returns whether a word in the position of an identifier looks like a target: it is the name of a profile, or
+/// consists of a host or port and a database.
 fn is_another_target(reach: &TargetClient, word: &str) -> bool {
     let host = word.split('/').next().unwrap_or_default();
     let (host, port) = host.split_once(':').unwrap_or((host, ""));

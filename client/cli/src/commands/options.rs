@@ -59,7 +59,7 @@ impl RecordOutput {
     }
 }
 
-/// Returns the style of records in a format. A table gets the given columns and, if requested, a row for each copy.
+/// Returns the style of records in a format. A table has the given columns and, if requested, a row for each copy.
 pub(crate) fn style(
     format: Format,
     columns: Option<&Columns>,
@@ -130,7 +130,7 @@ pub(crate) struct First {
 }
 
 impl First {
-    /// Returns the position of the first record, from 1.
+    /// Returns the 1-based position of the first requested record.
     pub(crate) fn position(&self) -> u64 {
         self.offset
             .map_or(self.start, |skipped| skipped.saturating_add(1))
@@ -151,7 +151,7 @@ pub(crate) fn record_count(text: &str) -> Result<u64, String> {
         .map_err(|_| "neither a number of records nor all".to_owned())
 }
 
-/// A time limit; `None` means that there is no limit.
+/// The value of an option for a time limit; `None` means no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Wait(pub(crate) Option<Duration>);
 
@@ -170,8 +170,8 @@ pub(crate) fn seconds(text: &str) -> Result<Wait, String> {
     Ok(Wait((!wait.is_zero()).then_some(wait)))
 }
 
-/// Returns a parser for an option whose values are those of a library type. Each choice has a word, a value and a help
-/// text.
+/// Returns a parser for an option whose values belong to a type of the library. `table` contains, for each choice, the
+/// word, the value and the help text.
 pub(crate) fn choices<T: Copy + Send + Sync>(
     table: &'static [(&'static str, T, &'static str)],
 ) -> impl TypedValueParser<Value = T> {

@@ -223,8 +223,7 @@ async fn perform(
     Ok((hits, result))
 }
 
-/// Makes a search. The pager will request records in those MARC syntaxes that the server may support, one after the
-/// other.
+/// Searches, and returns a pager that tries the MARC record syntaxes one after the other.
 async fn search(session: &Session, place: &NamedTarget, query: RpnQuery) -> Result<Pager, Error> {
     let mut search = SearchOptions::default();
     search.databases = place.resolved.databases();
@@ -233,7 +232,8 @@ async fn search(session: &Session, place: &NamedTarget, query: RpnQuery) -> Resu
     session.pager(Query::Type1(query), &search, options).await
 }
 
-/// Returns the request for a loan of the item described by the record at a position, or the reason why there is none.
+/// Returns the request for a loan of the item described by the record at a 1-based position, or the reason why the
+/// request cannot be built.
 async fn loan(
     set: &mut Pager,
     place: &NamedTarget,
@@ -291,7 +291,7 @@ fn ordered(arguments: &Arguments) -> Result<Ordered, Failure> {
     Ok(ordered)
 }
 
-/// Returns the EXTERNAL for a request, which is an XML document or one BER value (an ILL-Request).
+/// Returns the EXTERNAL for a request, which is an XML document, or an ILL-Request as one BER value.
 fn request(octets: Vec<u8>) -> Option<External> {
     if is_xml(&octets) {
         return Some(External::octet_aligned(XML, octets));

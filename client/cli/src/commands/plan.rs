@@ -93,7 +93,8 @@ pub(crate) async fn run(arguments: &Arguments, output: &mut Output) -> Result<Ex
     Ok(exit)
 }
 
-/// Reports a URL that is malformed or cannot be retrieved: as an object with `--json`, and as a message without it.
+/// Reports a URL that is malformed or cannot be retrieved: as an object if `--json` is given, and otherwise as a
+/// message.
 fn refuse(
     arguments: &Arguments,
     url: &str,
@@ -271,7 +272,7 @@ fn object(
     Ok(object.into())
 }
 
-/// Returns the requests of a plan. The octets of an Init request with credentials are left out.
+/// Returns the requests of a plan. The octets of an Init request with credentials are omitted.
 fn requests(plan: &Plan) -> Result<Vec<Value>, Failure> {
     let init = plan.init_request();
     let has_secrets = init.id_authentication.is_some();

@@ -1,5 +1,6 @@
-//! `z3950 probe`: tries the features of a server one at a time (Z39.50-2003 §3.2). Pauses and a limit of one additional
-//! connection per line avoid a burden on the server. With `--conformance`, judges the server by the standards.
+//! `z3950 probe`: tries the features of a server one at a time (Z39.50-2003 §3.2). To limit the load on the server, it
+//! pauses between requests, and makes at most one additional connection for each line of its output. With
+//! `--conformance`, judges the server by the standards.
 
 mod conformance;
 mod options;
@@ -130,7 +131,7 @@ impl Attempts<'_> {
         Envelope::of(self.place, &["tried", "detail"]).with("tried", tried)
     }
 
-    /// Writes an SRU server's description of its database, because such a server has no Init.
+    /// Writes an SRU server's description of its database, because SRU has no Init.
     async fn description(&mut self, session: &Session) -> Result<(), Failure> {
         let databases = self.place.databases();
         let database = databases.first().map(String::as_str).unwrap_or_default();
@@ -196,7 +197,7 @@ impl Attempts<'_> {
         self.result(&trial.name(), &trial.title(), result)
     }
 
-    /// Writes a result under a name, or a title for people.
+    /// Writes a result with the name for JSON, or the title for people.
     fn result(
         &mut self,
         name: &str,
@@ -270,7 +271,7 @@ impl Attempts<'_> {
 /// The width of the column of titles.
 const TITLE: usize = 46;
 
-/// Returns whether a session is still open, after reading the messages that the server has sent.
+/// Returns whether a session is still open, after the task has read what the server has sent.
 async fn is_open(session: &Session) -> bool {
     // The session's task notices the end of the connection, but needs time to run.
     timeout(Duration::from_millis(1), session.ended())

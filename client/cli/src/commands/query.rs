@@ -100,7 +100,7 @@ const LANGUAGES: &[(&str, Language, &str)] = &[
 /// The maximum size of a file with properties or qualifiers, in octets.
 const MAX_FILE: u64 = 1 << 20;
 
-/// The message for a CQL query with sort keys.
+/// The note for a CQL query with sort keys, which are ignored.
 pub(crate) const SORT_LEFT_OUT: &str = "an RPN query has no place for sortby, which is left out";
 
 pub(crate) fn run(command: &QueryCommand, output: &mut Output) -> Result<Exit, Failure> {
@@ -124,10 +124,10 @@ pub(crate) fn run(command: &QueryCommand, output: &mut Output) -> Result<Exit, F
     }
 }
 
-/// The result for a query: the query as text, as a tree, or both.
+/// The converted query: as text, as a tree, or both.
 type Converted = (Option<String>, Option<String>);
 
-/// Parses a query and writes the result of `show`, or the reason why the query is invalid.
+/// Parses a query and writes the result of `show`. If the query is invalid, reports the reason.
 fn shown(
     arguments: &QueryText,
     output: &mut Output,
@@ -208,7 +208,7 @@ pub(crate) fn check<'a>(
     Ok(())
 }
 
-/// Returns the query in an argument as typed, if it is in CQL.
+/// Returns the query in an argument as typed; `None` if it is not in CQL.
 pub(crate) fn as_cql(
     text: &OsStr,
     arguments: &QueryLanguage,
@@ -252,7 +252,7 @@ pub(crate) struct SortedQuery {
     /// The query. The error is the reason why it is not a query of type 1: it is CQL with indexes that only its server
     /// knows.
     pub(crate) query: Result<RpnQuery, String>,
-    /// The query as typed, if it is in CQL, which SRU servers accept.
+    /// The query as typed, for SRU servers; `None` if it is not in CQL.
     pub(crate) cql: Option<String>,
     /// The sort keys, most important first.
     pub(crate) keys: Vec<SortKeySpec>,
@@ -322,8 +322,8 @@ pub(crate) fn read_sorted(
     })
 }
 
-/// Parses a query in the given language, or in the language shown by its prefix or beginning. Also returns a note on
-/// its interpretation.
+/// Parses a query in the given language, or in the language indicated by its prefix or its first characters. Also
+/// returns a note on its interpretation.
 pub(crate) fn read(
     dialects: &Dialects,
     lang: Option<Language>,
@@ -340,7 +340,7 @@ pub(crate) fn read(
     Ok((query, remark.or(guess)))
 }
 
-/// Returns a note if the text is taken for CQL without being marked as CQL.
+/// Returns a note if the text is interpreted as CQL although it is not marked as CQL.
 fn guessed(lang: Option<Language>, text: &str) -> Option<String> {
     let is_guess = lang.is_none() && Language::prefixed(text).is_none();
     (is_guess && Language::of_typed(text).0 == Language::Cql).then(|| {
@@ -348,7 +348,7 @@ fn guessed(lang: Option<Language>, text: &str) -> Option<String> {
     })
 }
 
-/// Returns the message for an invalid query, which points out the place of the fault.
+/// Returns the message for an invalid query, which shows the place of the error.
 pub(crate) fn pointed_out(error: &QueryError, text: &str) -> String {
     if text.trim().is_empty() {
         "the query is empty".to_owned()
@@ -365,8 +365,8 @@ pub(crate) fn pointed_out(error: &QueryError, text: &str) -> String {
     }
 }
 
-/// Returns the message for an invalid query. If the query contains a comparison, the message shows how it is written
-/// in this language.
+/// Returns the message for an invalid query. If the query contains a comparison, the message shows how to write it in
+/// this language.
 fn refused(error: &QueryError, language: Language, text: &str) -> String {
     let words = pointed_out(error, text);
     match comparisons::form(language, text).filter(|form| !text.contains(form)) {
@@ -387,7 +387,7 @@ fn remark(dialects: &Dialects, language: Language, text: &str) -> Option<String>
     }
 }
 
-/// Returns a note about the first word that looks like another query language, such as `ti=war` or `@attr`.
+/// Returns a note about the first word that seems to belong to another query language, such as `ti=war` or `@attr`.
 fn misread(text: &str) -> Option<String> {
     let is_index = |name: &str| Names::default().attributes(name).is_ok();
     // Skip text in quotation marks, which is meant literally.

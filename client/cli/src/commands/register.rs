@@ -127,8 +127,8 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
 
 /// Returns the desktop entry; `None` if the path of the program contains control characters.
 ///
-/// Both schemes open a session in a terminal. For a retrieval URL, the session shows the record before the prompt; with
-/// `get`, the window would be closed immediately.
+/// For both schemes, the entry opens a session in a terminal. For a retrieval URL, the session shows the record before
+/// the prompt; if the entry ran `get` instead, the window would close immediately.
 fn entry(program: &str) -> Option<String> {
     let program = quoted(program)?;
     let types = TYPES.map(|each| format!("{each};")).concat();

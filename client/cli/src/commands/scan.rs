@@ -146,7 +146,7 @@ impl Arguments {
     }
 }
 
-/// A section of a term list, as requested from a server.
+/// A section of a list of terms, to be requested from a server.
 #[derive(Debug, Clone)]
 pub(crate) struct TermList {
     pub(crate) start: AttributesPlusTerm,
@@ -168,13 +168,13 @@ impl TermList {
     }
 }
 
-/// Returns the object of `--json` from which the object for each term is made.
+/// Returns the JSON object that the objects of all terms extend.
 pub(crate) fn envelope(place: &NamedTarget, query: String) -> Envelope {
     Envelope::of(place, &["query", "position", "term", "is_start"]).with("query", query)
 }
 
-/// Writes a line for each term, with the number of records that contain it. `*` marks the requested term, or the term
-/// after its position.
+/// Writes a line for each term, with the number of records that contain it. `*` marks the requested term or, if the
+/// index does not contain it, the term after it.
 pub(crate) fn show(
     json: bool,
     place: &NamedTarget,

@@ -164,8 +164,7 @@ pub(crate) async fn run(arguments: &Search, output: &mut Output) -> Result<Exit,
     Ok(exit.and(ran?))
 }
 
-/// Returns a hint if the word at `index` is not a target, either because the query is not quoted or because it precedes
-/// the target.
+/// Returns a hint if the word at `index` is not a target, because the query is not quoted, or precedes the target.
 fn hint(reach: &TargetClient, words: &[OsString], index: usize) -> Option<String> {
     let words: Option<Vec<&str>> = words.iter().map(|word| word.to_str()).collect();
     let words = words?;

@@ -32,7 +32,7 @@ use crate::console::output::{Failure, Output};
 use crate::console::pages::Pages;
 use crate::render::shown;
 
-/// The text at the end of `--help`, for commands with targets and `--json`.
+/// The text at the end of `--help`, for commands that have targets and `--json`.
 pub(crate) const TARGET: &str = "\
 Targets:
   A target is the name of a profile (see `z3950 targets list`), host[:port], ssl:host[:port],
@@ -49,7 +49,7 @@ Output of --json:
 #[derive(Clone)]
 pub(crate) struct TargetClient {
     client: Client,
-    /// The session of the prompt, if there is one. It is used instead of opening new sessions.
+    /// The session of the prompt, which is used in place of new sessions; `None` on the command line.
     open: Option<OpenSession>,
     /// The settings for parsing queries.
     pub(crate) dialects: Dialects,
@@ -57,7 +57,7 @@ pub(crate) struct TargetClient {
     of_tls: Vec<&'static str>,
     /// Whether the user name and password in a URL are sent.
     sends_url_credentials: bool,
-    /// Whether the built-in catalogue answers for all targets.
+    /// Whether the built-in catalogue answers in place of all targets.
     is_demo: bool,
 }
 
@@ -79,7 +79,7 @@ impl TargetClient {
         })
     }
 
-    /// Sets how often a request is sent again if its session is lost.
+    /// Sets how many times a request is sent again if its session is lost.
     pub(crate) fn with_repeats(self, max_repeats: usize) -> Self {
         let mut options = self.client.options().clone();
         options.max_repeats = max_repeats;
@@ -89,7 +89,7 @@ impl TargetClient {
         }
     }
 
-    /// Creates a client from the options, and resolves a target.
+    /// Creates a client from the options, and resolves a target with it.
     pub(crate) async fn to(
         target: &OsStr,
         databases: &[String],
@@ -118,7 +118,7 @@ impl TargetClient {
         self.open.as_ref().map(|open| open.set.as_str())
     }
 
-    /// Remembers the result set of a search, for the prompt.
+    /// Stores the result set of a search, for the prompt.
     pub(crate) fn note(&self, set: NewResultSet) {
         if let Some(open) = &self.open {
             open.lock().new_set = Some(set);
@@ -136,7 +136,7 @@ impl TargetClient {
         job.write(Pages::new(reader, output), output).await
     }
 
-    /// Notes that the user has seen the records before this position.
+    /// Records that the user has seen the records before this position.
     pub(crate) fn note_seen(&self, next: u64) {
         if let Some(open) = &self.open
             && let Some(set) = &mut open.lock().new_set
@@ -145,7 +145,7 @@ impl TargetClient {
         }
     }
 
-    /// Notes that a search is about to be sent.
+    /// Records that a search is about to be sent.
     pub(crate) fn note_search(&self) {
         if let Some(open) = &self.open {
             open.lock().has_searched = true;
@@ -216,7 +216,7 @@ impl TargetClient {
         })
     }
 
-    /// Returns the Init request without the additions of the profile.
+    /// Returns the Init request, to which the profile has not added anything yet.
     pub(crate) fn init(&self, place: &NamedTarget) -> InitializeRequest {
         let mut init = self.client.options().plan.init.clone();
         if place.identity.is_some() {
@@ -225,7 +225,8 @@ impl TargetClient {
         init
     }
 
-    /// Opens a session with a target, or returns the session of the prompt; see [`leave`](Self::leave).
+    /// Opens a session with a target, or returns the session of the prompt. The caller must pass the session to
+    /// [`leave`](Self::leave) when it is done.
     pub(crate) async fn session(&self, place: &NamedTarget) -> Result<Session, Unanswered> {
         match &self.open {
             Some(open) => Ok(open.session.clone()),
@@ -269,8 +270,8 @@ impl TargetClient {
         Ok((self.client.connector(endpoint, proxy)?, options))
     }
 
-    /// Searches for records at targets, or in the prompt's session. In the latter case, the result set is called `set`,
-    /// or `default` if no name is given.
+    /// Searches for records at targets, or in the prompt's session. In the prompt's session, the result set is named
+    /// `set`, or `default` if that is `None`.
     pub(crate) fn find<'a>(
         &self,
         places: impl IntoIterator<Item = &'a NamedTarget>,
@@ -314,7 +315,7 @@ impl TargetClient {
     }
 }
 
-/// Returns whether the error is that the host has no address.
+/// Returns whether the error means that the host name has no address.
 pub(crate) fn is_unresolved(error: &Error) -> bool {
     matches!(
         error,

@@ -121,7 +121,7 @@ fn list(arguments: &List, output: &mut Output) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// Returns whether each word, in lower case, occurs in the visible parts of a profile.
+/// Returns whether all words, which are in lower case, occur in the parts of a profile that the list shows.
 fn has_all(words: &[String], name: &str, entry: &ProfileEntry) -> bool {
     let profile = &entry.profile;
     let texts = [profile.title.as_deref(), profile.note.as_deref()];
@@ -206,7 +206,7 @@ fn sru(options: &SruOptions) -> Value {
     })
 }
 
-/// Returns the object for a profile. It contains whether there are credentials, but not the credentials.
+/// Returns the object for a profile. It states whether the profile has credentials, but does not contain them.
 fn object(name: &str, entry: &ProfileEntry) -> Value {
     let profile = &entry.profile;
     let origin = match &entry.origin {

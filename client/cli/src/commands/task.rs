@@ -41,7 +41,7 @@ pub(crate) struct TaskOptions {
     wait: WaitAction,
 }
 
-/// The moments at which the server may respond.
+/// When the server may respond: the values of `--wait`.
 const WAITS: &[(&str, WaitAction, &str)] = &[
     (
         "yes",
@@ -134,7 +134,8 @@ pub(crate) fn updated(result: &TaskResult) -> Option<TargetPart> {
     }
 }
 
-/// Returns the result of a task for `--json`: its status, and its package with the names used by the standard.
+/// Returns the result of a task for `--json`: its status, and its task package, whose keys are the names in the
+/// standard.
 pub(crate) fn json(result: &TaskResult) -> Value {
     let package = result.package().map(|package| package.describe().to_json());
     json!({

@@ -105,12 +105,12 @@ struct UpdateCounts {
     done: usize,
     accepted: usize,
     refused: usize,
-    /// The number of records that a dry run would have sent.
+    /// The number of records that a dry run would have sent, if it were not one.
     tried: usize,
     damaged: usize,
-    /// The number of records that were sent without an answer.
+    /// The number of records that were sent but not answered.
     unknown: usize,
-    /// The number of records that were not sent, because the update ended at an earlier record.
+    /// The number of records that were not sent, because the update had ended before.
     unsent: usize,
 }
 
@@ -118,11 +118,13 @@ struct UpdateCounts {
 struct UpdateOutcome {
     status: RecordStatus,
     diagnostics: Diagnostics,
-    /// The record after the update, if it was requested.
+    /// The record after the update; `None` if it was not requested or not returned.
     record: Option<External>,
 }
 
 impl<'a> Updater<'a> {
+    /// Prepares an update at a target.
+    ///
     /// # Errors
     /// Fails if the target has several databases.
     fn new(
@@ -152,7 +154,7 @@ impl<'a> Updater<'a> {
         })
     }
 
-    /// Ends the document of records, and reports the numbers of records by result.
+    /// Ends the document of records, and reports the number of records for each result.
     fn end(self) -> Result<(), Failure> {
         self.printed.end(false, self.output)?;
         if self.tally == UpdateCounts::default() {
@@ -236,7 +238,8 @@ impl<'a> Updater<'a> {
         exit
     }
 
-    /// Sends records in one request, and writes the result for each of them. Returns whether to continue.
+    /// Sends records in one request, and writes the result for each of them. Returns the exit code, and whether to
+    /// continue.
     async fn send(
         &mut self,
         session: &Session,
@@ -412,8 +415,9 @@ impl<'a> Updater<'a> {
     }
 }
 
-/// Returns the results for `count` records. They are taken from the task package, by the numbers sent with the records
-/// or in order. If the package has no such results, the result of the task applies to all records.
+/// Returns the results for `count` records. They are taken from the task package, where the numbers sent with the
+/// records or the order identify them. If the package contains no results for records, the result of the task applies
+/// to all records.
 fn fates(result: &TaskResult, count: usize) -> Vec<UpdateOutcome> {
     let part = task::updated(result);
     let of_all = match (result.status, part.as_ref().map(|part| part.update_status)) {

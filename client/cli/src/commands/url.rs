@@ -193,7 +193,7 @@ const PARTS: [&str; 7] = [
     "canonical",
 ];
 
-/// Writes the result of `show` for each URL: text, or an object with `keys` if the argument of `show` is true.
+/// Writes the result of `show` for each URL: text, or an object with `keys` if `show` is called with `true`.
 fn each(
     urls: &[OsString],
     reading: &UrlReading,
@@ -215,7 +215,7 @@ fn each(
     Ok(exit)
 }
 
-/// Reports a malformed URL: as an object with the keys of the command if `--json` is given, and as a message if not.
+/// Reports a malformed URL: as an object with the keys of the command if `--json` is given, and otherwise as a message.
 fn refuse(
     text: &OsStr,
     error: &UrlError,
@@ -329,7 +329,7 @@ fn single(key: &str, text: String, json: bool) -> String {
     }
 }
 
-/// Writes URLs between `<URL:` and `>`, in lines that e-mail does not change (RFC 1738 Appendix).
+/// Writes URLs between `<URL:` and `>`, in lines that e-mail programs do not change (RFC 1738 Appendix).
 fn wrapped(arguments: &Wrap, output: &mut Output) -> Result<Exit, Failure> {
     let wrapped = |locator: &Locator, json, output: &Output| {
         let fragment = locator.fragment().map(Encoded::of_data);

@@ -6,7 +6,7 @@ use z3950::retrieve::OutcomeName;
 
 use crate::render::Rendered;
 
-/// The way in which a command ended. The number is the exit code of the process.
+/// How a command ended. The number is the exit code of the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 #[repr(u8)]
 pub enum Exit {
@@ -37,7 +37,7 @@ pub enum Exit {
     Terminated = 143,
 }
 
-/// The order of precedence: if there are several inputs, the first of these codes that occurred is used.
+/// The exit codes by precedence. If a command has several inputs, it ends with the first of these codes that occurred.
 const PRECEDENCE: [Exit; 11] = [
     Exit::Interrupted,
     Exit::Terminated,
@@ -66,7 +66,7 @@ impl Exit {
         matches!(self, Self::Interrupted | Self::Terminated | Self::HungUp)
     }
 
-    /// Returns the exit code of a command that writes a record with these losses.
+    /// Returns the exit code of a command that writes a record, depending on whether the record lost data.
     pub(crate) fn of_record(record: &Rendered) -> Self {
         match (record.is_loss, &record.failure) {
             (true, _) => Self::FaultsFound,
@@ -75,7 +75,7 @@ impl Exit {
         }
     }
 
-    /// Returns the exit with this code, or `Unexpected` for an unknown code.
+    /// Returns the variant for this code, or `Unexpected` for an unknown code.
     pub(crate) fn of(code: u8) -> Self {
         let mut exits = PRECEDENCE.into_iter().chain([Self::Delivered]);
         exits

@@ -1,4 +1,4 @@
-//! Reads input files: lines of any octets with a bounded length. A signal interrupts reading.
+//! Reads input files: lines of any octets with a limited length. A signal interrupts reading.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -14,7 +14,7 @@ use crate::console::output::Failure;
 /// The file name for standard input.
 pub(crate) const STANDARD: &str = "-";
 
-/// Checks that the files can be opened. Pipes are not opened, because this may block.
+/// Checks that the files can be opened. Pipes are not opened, because opening one may block.
 pub(crate) fn readable(paths: &[PathBuf]) -> Result<(), Failure> {
     let paths = paths.iter().filter(|path| *path != Path::new(STANDARD));
     paths
@@ -44,15 +44,15 @@ pub(crate) fn read_whole(path: &Path, most: u64) -> Result<Vec<u8>, Failure> {
 }
 
 /// Decodes hexadecimal digits, which may be separated by white space and colons. Returns `None` for any other input.
-/// The result is unambiguous, because no APDU begins with one of these characters.
+/// Text in this form cannot be confused with binary APDUs, because no APDU begins with one of these characters.
 pub(crate) fn hexadecimal(input: &[u8]) -> Option<Vec<u8>> {
     let is_digit = |octet: &&u8| !octet.is_ascii_whitespace() && **octet != b':';
     let digits = input.iter().filter(is_digit);
     hex::octets(&digits.map(|octet| char::from(*octet)).collect::<String>())
 }
 
-/// Opens a file, or standard input for `-`, and returns its name for messages and a reader. If it is watched, a signal
-/// makes reading fail.
+/// Opens a file, or standard input for `-`. Returns its name for messages, and a reader. If `is_watched` is set, a
+/// signal makes reads fail.
 pub(crate) fn open(path: &Path, is_watched: bool) -> Result<(String, Box<dyn Read>), Failure> {
     let is_standard = path == Path::new(STANDARD);
     let name = if is_standard {
@@ -69,8 +69,8 @@ pub(crate) fn open(path: &Path, is_watched: bool) -> Result<(String, Box<dyn Rea
     Ok((name, input))
 }
 
-/// Opens a file, or standard input for `-`. If it is not a regular file, reading may block for ever, so a signal makes
-/// such a read fail.
+/// Opens a file, or standard input for `-`. If it is not a regular file, reading may block indefinitely, so a signal
+/// makes the read fail.
 pub(crate) fn watched(path: &Path) -> io::Result<Box<dyn Read>> {
     if path == Path::new(STANDARD) {
         return Watched::start(|| Ok(io::stdin()));
@@ -161,7 +161,7 @@ fn stopped() -> io::Result<()> {
     }
 }
 
-/// The maximum length of a line in octets. The end of a longer line is dropped.
+/// The maximum length of a line in octets. The rest of a longer line is dropped.
 const MAX_LINE: usize = 1 << 20;
 
 /// An input that is read line by line.
@@ -178,7 +178,7 @@ impl Lines {
         Ok(Self { name, input })
     }
 
-    /// Prepares to read the lines of standard input.
+    /// Creates a reader for the lines of standard input.
     pub(crate) fn stdin() -> Self {
         Self {
             name: "standard input".into(),
@@ -186,7 +186,7 @@ impl Lines {
         }
     }
 
-    /// Returns the next line without its end; `None` after the last line.
+    /// Returns the next line without its line end; `None` after the last line.
     pub(crate) fn next(&mut self) -> Result<Option<Vec<u8>>, Failure> {
         self.read()
             .map_err(|error| Failure::input(&self.name, &error))
@@ -203,7 +203,7 @@ impl Lines {
     }
 }
 
-/// Returns the next line with its end, and with at most `most` octets before it; further octets are dropped. Returns
+/// Returns the next line with its line end. The line is shortened to `most` octets, not counting the line end. Returns
 /// `None` after the last line.
 pub(crate) fn bounded_line(input: &mut dyn BufRead, most: usize) -> io::Result<Option<Vec<u8>>> {
     let mut line = Vec::new();

@@ -8,11 +8,11 @@ use tokio::sync::watch;
 
 use crate::console::exit::Exit;
 
-/// A handle to check for, and wait for, signals that end the program.
+/// A handle with which to check for, and wait for, the signals that end the program.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Interrupt;
 
-/// Turns off the terminal's echo of Ctrl-C while it exists, because the echo would move a line that has to be erased.
+/// Turns off the terminal's echo of Ctrl-C while it exists, because the echo would shift a line that must be erased.
 pub(crate) struct Unechoed(());
 
 #[cfg(unix)]
@@ -72,7 +72,7 @@ impl Drop for Unechoed {
     }
 }
 
-/// The error that a signal has ended the work, with the exit code of the command.
+/// The error for work that a signal has ended, with the exit code of the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stopped(pub(crate) Exit);
 
@@ -89,7 +89,7 @@ impl Interrupt {
         }
     }
 
-    /// Returns the exit code of a command, or of a signal that arrives before the command ends.
+    /// Returns the exit code of a command, or that of a signal if one arrives before the command ends.
     pub(crate) async fn exit<E>(
         self,
         command: impl Future<Output = Result<Exit, E>>,
@@ -109,12 +109,12 @@ impl Interrupt {
         }
     }
 
-    /// Returns the signal that has arrived, if any.
+    /// Returns the signal that has arrived; `None` if no signal has arrived.
     pub(crate) fn arrived(self) -> Option<Stopped> {
         ARRIVED.borrow().map(Stopped)
     }
 
-    /// Clears Ctrl-C after the prompt has handled it. Other signals are kept.
+    /// Forgets Ctrl-C, after the prompt has handled it. Other signals are not forgotten.
     pub(crate) fn dealt_with(self) {
         ARRIVED.send_if_modified(|arrived| {
             let is_over = *arrived == Some(Exit::Interrupted);
@@ -126,14 +126,14 @@ impl Interrupt {
     }
 
     /// Changes the meaning of Ctrl-C for a prompt: it no longer ends the program. If another signal ends the program,
-    /// `leave` is called before, to restore the terminal.
+    /// `leave` is called first, to restore the terminal.
     pub(crate) fn at_prompt(self, leave: impl Fn() + Send + Sync + 'static) {
         // There is only one terminal, so this is set only once.
         let _ = LEAVE.set(Box::new(leave));
     }
 
-    /// Waits for a line of input in this thread. A signal that arrives while it waits ends the program after calling
-    /// `farewell`, which must be quick.
+    /// Runs `wait`, which waits for a line of input, in this thread. If a signal arrives during this time, calls
+    /// `farewell`, which must be quick, and ends the program.
     pub(crate) fn waiting<T>(
         self,
         farewell: impl FnOnce() + Send + 'static,
@@ -150,8 +150,8 @@ impl Interrupt {
         result
     }
 
-    /// Waits like [`waiting`](Self::waiting), but for a line that current work needs. If a signal has arrived, nothing
-    /// is read, because Ctrl-C interrupts the work.
+    /// Waits like [`waiting`](Self::waiting), but for a line that is needed by work in progress. If a signal has
+    /// already arrived, nothing is read, because Ctrl-C interrupts that work.
     pub(crate) fn answering<T>(
         self,
         farewell: impl FnOnce() + Send + 'static,
@@ -160,7 +160,7 @@ impl Interrupt {
         self.wait(|_| true, farewell, wait)
     }
 
-    /// Waits for a line of input. A signal ends the program if `ends` returns true for it.
+    /// Runs `wait`, which waits for a line of input. A signal ends the program if `ends` returns true for it.
     fn wait<T>(
         self,
         ends: impl Fn(Exit) -> bool,
@@ -182,8 +182,8 @@ impl Interrupt {
     }
 }
 
-/// The signal that has arrived. A thread, started on first use, watches for signals and may end the program while other
-/// threads are busy.
+/// The signal that has arrived, if any. A thread that is started on first use watches for signals, and may end the
+/// program while other threads are busy.
 static ARRIVED: LazyLock<watch::Sender<Option<Exit>>> = LazyLock::new(|| {
     let (arrived, _) = watch::channel(None);
     let sender = arrived.clone();
@@ -254,7 +254,7 @@ fn watch_signals(arrived: &watch::Sender<Option<Exit>>, ready: mpsc::Sender<()>)
 struct Signals {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
-    /// The receiver of SIGHUP; `None` if SIGHUP is ignored, as under `nohup`.
+    /// The receiver of SIGHUP; `None` if SIGHUP is ignored, for example because of `nohup`.
     hangup: Option<tokio::signal::unix::Signal>,
 }
 

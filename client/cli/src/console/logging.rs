@@ -64,7 +64,7 @@ impl<'w> FormatFields<'w> for EscapedFields {
     }
 }
 
-/// The seconds since the start of the program.
+/// Writes the seconds since the start of the program as the time of an event.
 struct Elapsed(Instant);
 
 impl FormatTime for Elapsed {
@@ -73,18 +73,18 @@ impl FormatTime for Elapsed {
     }
 }
 
-/// Returns whether the steps of a command are logged, which is the case from `-v` on.
+/// Returns whether the steps of a command are logged, as with `-v`.
 pub(crate) fn shows_steps() -> bool {
     tracing::enabled!(tracing::Level::INFO)
 }
 
-/// Returns whether APDUs are logged, which is the case from `-vv` on.
+/// Returns whether APDUs are logged, as with `-vv`.
 pub(crate) fn shows_apdus() -> bool {
     tracing::enabled!(tracing::Level::DEBUG)
 }
 
-/// A writer of log events, which writes each event in one call. A field may contain text from a server, so lines of
-/// an event after the first are indented, and cannot be mistaken for another event or a message.
+/// A writer of log events, which writes each event in a single call. Because a field may contain text from a server,
+/// all lines of an event except the first are indented, and cannot be mistaken for another event or a message.
 struct Events<W>(W);
 
 impl<W: Write> Write for Events<W> {

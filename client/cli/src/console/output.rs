@@ -23,15 +23,15 @@ pub(crate) struct Output {
     /// The character set of data; `None` for UTF-8.
     charset: Option<Charset>,
     colored: bool,
-    /// Whether notes and progress are left out.
+    /// Whether notes and progress are suppressed.
     quiet: bool,
     /// The waiting line, which is erased before anything else is written.
     waiting: WaitingLine,
-    /// The single document for the records of all commands; see [`Output::gather`].
+    /// The document that contains the records of all commands; `None` unless [`Output::gather`] was called.
     gathered: Option<Document>,
 }
 
-/// An error on this machine, and not at the server, which ends the command.
+/// An error on this machine, not at the server, that ends the command.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     /// The reader closed standard output, which is not an error.
@@ -62,8 +62,8 @@ impl Failure {
         }
     }
 
-    /// Returns the failure for an output file that cannot be opened at the start. `hint` is advice for the case that
-    /// the file exists.
+    /// Returns the failure for an output file that cannot be opened at the start. `hint` is advice that is added if the
+    /// file already exists.
     pub(crate) fn unopened(error: &z3950_files::Error, hint: &str) -> Self {
         Self::Usage(match error {
             z3950_files::Error::Exists { .. } => format!("{error}: {hint}"),
@@ -127,8 +127,8 @@ impl Words {
 }
 
 impl Output {
-    /// Creates the output. If there is a log, the waiting line is not needed, because the log shows what happens while
-    /// a server is awaited. A quiet output has no notes and no waiting line.
+    /// Creates the output. If there is a log (`has_log`), the waiting line is not shown, because the log shows what
+    /// happens while the program waits for a server. If `quiet` is set, neither notes nor the waiting line are shown.
     pub(crate) fn new(color: ColorChoice, has_log: bool, quiet: bool) -> Self {
         Self {
             data: io::stdout().lock(),
@@ -141,12 +141,12 @@ impl Output {
         }
     }
 
-    /// Returns the line that moves while a server is awaited.
+    /// Returns the line that is animated while the program waits for a server.
     pub(crate) fn waiting(&self) -> WaitingLine {
         self.waiting.clone()
     }
 
-    /// Returns whether notes and progress are left out, by `--quiet`.
+    /// Returns whether notes and progress are suppressed by `--quiet`.
     pub(crate) fn is_quiet(&self) -> bool {
         self.quiet
     }
@@ -161,18 +161,19 @@ impl Output {
         is_file(io::stdout())
     }
 
-    /// Returns the numbers of columns and rows of the terminal; `None` if data is not written to a terminal.
+    /// Returns the size of the terminal in columns and rows; `None` if data is not written to a terminal.
     pub(crate) fn screen(&self) -> Option<(usize, usize)> {
         let (Width(columns), Height(rows)) = terminal_size::terminal_size_of(io::stdout())?;
         (self.data_is_terminal && columns > 0 && rows > 0).then_some((columns.into(), rows.into()))
     }
 
-    /// Makes standard output a single document of records. Lines of data are printed as notes from now on.
+    /// Makes standard output a single document that contains the records of all commands. From now on, other lines of
+    /// data are printed as notes.
     pub(crate) fn gather(&mut self, style: Style) {
         self.gathered = Some(Document::new(style));
     }
 
-    /// Ends the document of [`Output::gather`].
+    /// Ends the document begun by [`Output::gather`], if any.
     pub(crate) fn finish(&mut self) -> Result<(), Failure> {
         match self.gathered.take() {
             Some(mut document) => self.end(&mut document),
@@ -180,7 +181,8 @@ impl Output {
         }
     }
 
-    /// Sets the character set of data. Characters that it lacks become question marks. Raw octets are not converted.
+    /// Sets the character set of data. Characters that the character set lacks are replaced by question marks. Raw
+    /// octets are not converted.
     pub(crate) fn write_in(&mut self, charset: Option<Charset>) {
         self.charset = charset;
     }
@@ -211,12 +213,13 @@ impl Output {
         self.octets(octets, is_kept)
     }
 
-    /// Returns whether all records are written into one document; see [`Output::gather`].
+    /// Returns whether all records are written to a single document; see [`Output::gather`].
     pub(crate) fn is_gathered(&self) -> bool {
         self.gathered.is_some()
     }
 
-    /// Makes a new document continue the gathered document. A table with other columns begins with its own header.
+    /// Makes a new document a continuation of the gathered document. A table with other columns still begins with its
+    /// own header.
     pub(crate) fn join(&self, document: &mut Document) {
         if let Some(gathered) = &self.gathered
             && gathered.begins_like(document)
@@ -225,7 +228,7 @@ impl Output {
         }
     }
 
-    /// Ends a document, unless it is gathered.
+    /// Ends a document, unless it is part of the gathered document.
     pub(crate) fn end(&mut self, document: &mut Document) -> Result<(), Failure> {
         if let Some(gathered) = &mut self.gathered {
             if document.records() > 0 {
@@ -277,17 +280,17 @@ impl Output {
         }
     }
 
-    /// Prints an error. Very long words in it are cut.
+    /// Prints an error. Very long words in it are shortened.
     pub(crate) fn error(&self, message: &str) {
         self.words("error", "31", &with_short_words(message));
     }
 
-    /// Prints a warning. The command succeeded, but may not have had the intended effect.
+    /// Prints a warning. A warning means that the command succeeded but may not have had the intended effect.
     pub(crate) fn warning(&self, message: &str) {
         self.words("warning", "33", message);
     }
 
-    /// Prints a note, unless notes are left out.
+    /// Prints a note, unless notes are suppressed.
     pub(crate) fn note(&self, message: &str) {
         if self.quiet {
             return;
@@ -317,11 +320,11 @@ impl Output {
     }
 }
 
-/// The most messages of one kind that are printed. A damaged file may have a fault every octet.
+/// The maximum number of messages of one kind that are printed. A damaged file may have a fault in every octet.
 const MOST_MESSAGES: u64 = 20;
 
-/// Messages that an input may cause any number of times: the first of each kind are printed; the others are counted, and logged with
-/// `-v`.
+/// Messages that may occur any number of times for an input. The first messages of each kind are printed; further ones
+/// are counted, and are logged with `-v`.
 #[derive(Debug, Default)]
 pub(crate) struct FewMessages {
     notes: u64,
@@ -330,7 +333,7 @@ pub(crate) struct FewMessages {
 }
 
 impl FewMessages {
-    /// Prints a message, or only counts and logs it if there were [`MOST_MESSAGES`] of its kind.
+    /// Prints a message. If [`MOST_MESSAGES`] of its kind have been printed, only counts and logs it.
     pub(crate) fn say(&mut self, words: Words, output: &Output) {
         let (count, message) = match &words {
             Words::Note(message) => (&mut self.notes, message),
@@ -345,7 +348,7 @@ impl FewMessages {
         }
     }
 
-    /// Prints how many messages of each kind were not.
+    /// Prints, for each kind, the number of messages that were not printed.
     pub(crate) fn end(&self, output: &Output) {
         let counts = [
             (self.notes, "note"),

@@ -7,7 +7,7 @@ use z3950::transport::BoxFuture;
 use crate::console::output::{Failure, Output};
 use crate::render::{Format, columns_of};
 
-/// The minimum number of rows of a terminal on which output is divided into pages.
+/// The minimum height of a terminal, in rows, for output in pages.
 const FEWEST_ROWS: usize = 4;
 
 /// The user's choice after a page.
@@ -19,8 +19,8 @@ pub(crate) enum GoOn {
 }
 
 impl GoOn {
-    /// Returns the meaning of pressed keys; `None` if they are not one of the choices, but for example the beginning of
-    /// a command. The complete word of a choice followed by Enter is accepted too.
+    /// Returns the choice for pressed keys; `None` if they are not a choice, but for example the beginning of a
+    /// command. The complete word of a choice, followed by Enter, is also accepted.
     pub(crate) fn by_keys(keys: &[u8]) -> Option<Self> {
         match keys {
             b" " | b"\r" | b"\n" | b"\r\n" => return Some(Self::Page),
@@ -40,25 +40,25 @@ impl GoOn {
 
 /// A user who reads output in pages.
 pub(crate) trait PageReader: Send + Sync {
-    /// Asks whether to continue after a page whose end is `last`, such as `3 of 17`.
+    /// Asks whether to continue after a page. `last` describes the end of the page, such as `3 of 17`.
     fn goes_on<'a>(&'a self, last: &'a str) -> BoxFuture<'a, GoOn>;
 }
 
-/// The screen that a command fills. Without a screen, all data is written at once.
+/// The screen that a command fills. If it is `None`, all data is written at once.
 pub(crate) struct Pages(Option<Screen>);
 
 struct Screen {
     reader: Arc<dyn PageReader>,
     columns: usize,
-    /// The number of rows for data. The terminal has one more row, for the question.
+    /// The number of rows for data. The terminal has one additional row, for the question.
     rows: usize,
     used: usize,
-    /// The end of the last page, which the question mentions.
+    /// The description of the end of the last page, for the question.
     last: String,
 }
 
 impl Pages {
-    /// Returns the screen of a user if data is written to a terminal.
+    /// Creates pages for a user, if data is written to a terminal.
     pub(crate) fn new(reader: Option<Arc<dyn PageReader>>, output: &Output) -> Self {
         let screen = output.screen().filter(|(_, rows)| *rows >= FEWEST_ROWS);
         Self(reader.zip(screen).map(|(reader, (columns, rows))| Screen {
@@ -70,8 +70,8 @@ impl Pages {
         }))
     }
 
-    /// Writes the octets of a record. Returns false if the user stops. `what` describes the record in the question,
-    /// such as `3 of 17`.
+    /// Writes the octets of a record. Returns false if the user stopped the output. `what` describes the record in the
+    /// question, such as `3 of 17`.
     pub(crate) async fn write(
         &mut self,
         octets: &[u8],
@@ -101,7 +101,7 @@ impl Pages {
     }
 
     /// Writes lines of text like [`write`](Self::write). If all records are gathered in one document, the lines are
-    /// printed as a note.
+    /// printed as notes.
     pub(crate) async fn lines(
         &mut self,
         lines: &str,
@@ -119,7 +119,7 @@ impl Pages {
 
 impl Screen {
     /// Returns the number of octets in the lines that fit on the remaining part of the screen. A line that is taller
-    /// than the screen gets a screen of its own.
+    /// than the screen gets a separate screen.
     fn fitting(&mut self, octets: &[u8]) -> usize {
         fitting(octets, self.columns, self.rows, &mut self.used)
     }

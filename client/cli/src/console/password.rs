@@ -1,17 +1,17 @@
-//! Asks for a password at a terminal, without echo, and remembers whether the user has not given one.
+//! Asks for a password at a terminal, without echo, and records whether none was entered.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether a user was named without a password, for advice about a refusal.
+/// Whether a user name was given without a password. If the server refuses the user, the message then contains advice.
 static IS_MISSING: AtomicBool = AtomicBool::new(false);
 
-/// Returns whether a user was named without a password.
+/// Returns whether a user name was given without a password.
 pub(crate) fn is_missing() -> bool {
     IS_MISSING.load(Ordering::Relaxed)
 }
 
-/// Asks for the password of a user. Returns `None` if nobody is at a terminal, or if nothing is entered.
+/// Asks for the password of a user. Returns `None` without a terminal, or if nothing is entered.
 ///
 /// # Errors
 /// Fails if the terminal cannot be used, or if the password is not UTF-8 or too long.
@@ -76,7 +76,8 @@ const SUSPEND: u8 = 0x1A;
 #[cfg(unix)]
 const MAX_PASSWORD: usize = 4_096;
 
-/// Reads a line, but not the octets after it, which the standard library would keep in its buffer.
+/// Reads a line octet by octet. The standard library would also read the octets after the line, and keep them in its
+/// buffer.
 #[cfg(unix)]
 fn read_line(terminal: &io::Stdin) -> rustix::io::Result<Vec<u8>> {
     let mut line = Vec::new();

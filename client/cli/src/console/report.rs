@@ -1,5 +1,5 @@
-//! Messages about errors of retrievals and sessions, with exit codes. A message contains the attempted action, its
-//! phase, the server's answer, and advice.
+//! Messages about errors of retrievals and sessions, with exit codes. A message states what was attempted, the phase in
+//! which it failed, the server's answer, and advice.
 
 use z3950::error::chain;
 use z3950::error::{Cause, Error, GatewayError, Phase, ProtocolFault};
@@ -36,8 +36,8 @@ pub(crate) fn explain(error: &Error) -> (Exit, String) {
     (name.into(), words)
 }
 
-/// Returns the message for a result that cannot be sorted because the server does not offer Sort; `None` for other
-/// errors.
+/// If the error means that the server does not offer Sort, returns the message that the result cannot be sorted; `None`
+/// for other errors.
 pub(crate) fn unsorted(error: &Error) -> Option<String> {
     let is_lack = error.is_not_offered();
     is_lack.then(|| "the server does not offer sort: the records are in its own order".to_owned())
@@ -79,17 +79,17 @@ fn advice(error: &Error) -> Option<&'static str> {
     }
 }
 
-/// Advice if a server refuses a user without a password.
+/// The advice if a server refuses a user who has given no password.
 const NO_PASSWORD: &str = "no password given: --password-env VARIABLE or --password-command COMMAND gives it, and on a terminal it is asked for";
-/// Advice if a server requests credentials.
+/// The advice if a server requests credentials.
 const ASKED: &str = "give them with --user and --password-env, or use z3950 open at a terminal, which prompts for them";
-/// Advice if a certificate is not trusted.
+/// The advice if a certificate is not trusted.
 const UNTRUSTED: &str = "--ca-file FILE trusts the server's own certificate or its CA; --insecure accepts any certificate, so that the server may be an impostor";
-/// Advice if a certificate belongs to another host.
+/// The advice if a certificate belongs to another host.
 const OTHER_NAME: &str = "connect to a name in the certificate, or make a certificate for this host: openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -subj /CN=HOST -addext subjectAltName=DNS:HOST (IP:ADDRESS for an address); --insecure accepts any certificate, so that the server may be an impostor";
-/// Advice if a certificate has expired.
+/// The advice if a certificate has expired.
 const OUTDATED: &str = "the server needs another certificate; --insecure accepts any certificate, so that the server may be an impostor";
-/// Advice if the server sends a TLS alert.
+/// The advice if the server sends a TLS alert.
 const UNKNOWN: &str = "the server may require a client certificate: --certificate names one";
 
 /// Returns advice about a connection that failed or was lost.
@@ -123,7 +123,7 @@ fn lost(phase: Phase, cause: &Cause) -> Option<&'static str> {
     })
 }
 
-/// The first octets of TLS records, of an alert and of a handshake. No APDU begins with them.
+/// The first octets of TLS records that contain an alert or a handshake. No APDU begins with one of them.
 const TLS: [u8; 2] = [0x15, 0x16];
 
 /// Returns advice about a server that violates the protocol. If this happens at Init, the server may use another
@@ -201,7 +201,7 @@ fn hint(diagnostic: &DiagRec) -> Option<&'static str> {
     })
 }
 
-/// Returns whether an SRU server refused the schema of records, with its diagnostics 66 and 67.
+/// Returns whether an SRU server refused the schema of records, with SRU diagnostic 66 or 67.
 fn is_of_schema(diagnostic: &DiagRec) -> bool {
     let words = diagnostic.to_string();
     ["66", "67"]

@@ -1,4 +1,4 @@
-//! Shows a moving line on the terminal while the program waits for a server, so that the user sees that it is
+//! Shows an animated line on the terminal while the program waits for a server, so that the user sees that it is
 //! running. The line is erased before anything else is written.
 
 use std::cell::{Cell, RefCell};
@@ -15,30 +15,30 @@ use crate::console::interrupt::Unechoed;
 
 /// The time without output after which the line appears.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// The interval between two movements of the line.
+/// The interval between two frames of the animation.
 const TICK: Duration = Duration::from_millis(100);
 /// The maximum number of updates of the line per second.
 const REFRESHES: u8 = 20;
 
-/// The waiting line, if standard error is a terminal. All clones share the same line.
+/// The waiting line; `None` if standard error is not a terminal. All clones share the same line.
 #[derive(Clone)]
 pub(crate) struct WaitingLine(Option<Rc<LineState>>);
 
 struct LineState {
     /// The visible line; `None` while it is not shown.
     bar: RefCell<Option<ProgressBar>>,
-    /// The time of the last output.
+    /// The time of the last output, from which [`PATIENCE`] is counted.
     since: Cell<Instant>,
-    /// The number of guards that keep the terminal free.
+    /// The number of guards that currently hide the line.
     held: Cell<u32>,
     /// Whether data on the terminal ended in the middle of a line, which the waiting line would overwrite.
     is_within_line: Cell<bool>,
-    /// The current activity, if it is more specific than waiting for a server.
+    /// The current activity to show in the line; `None` for waiting for a server.
     doing: RefCell<Option<String>>,
 }
 
 impl WaitingLine {
-    /// Creates the line on standard error, if that is a terminal and the line is `wanted`.
+    /// Creates the line on standard error, if `wanted` is true and standard error is a terminal.
     pub(crate) fn new(wanted: bool) -> Self {
         let is_dumb = || std::env::var_os("TERM").is_some_and(|name| name == "dumb");
         let is_shown = wanted && io::stderr().is_terminal() && !is_dumb();
@@ -72,7 +72,7 @@ impl WaitingLine {
         }
     }
 
-    /// Shows the current activity, immediately and until the next call.
+    /// Shows a description of the current activity, immediately and until the next call.
     pub(crate) fn says(&self, words: Option<String>) {
         if let Some(line) = &self.0 {
             let is_shown = words.is_some();
@@ -88,7 +88,7 @@ impl WaitingLine {
         }
     }
 
-    /// Notes whether data on the terminal ended within a line.
+    /// Records whether data on the terminal ended in the middle of a line.
     pub(crate) fn follows(&self, data: &[u8]) {
         if let (Some(line), Some(last)) = (&self.0, data.last()) {
             line.is_within_line.set(*last != b'\n');
@@ -104,14 +104,14 @@ impl WaitingLine {
         Held(self.clone())
     }
 
-    /// Hides the line until the program ends, so that the terminal can be used by others.
+    /// Hides the line until the program ends, so that other programs can use the terminal.
     pub(crate) fn give_up(&self) {
         std::mem::forget(self.hold());
     }
 }
 
 impl LineState {
-    /// Returns the time until the next check whether the line has to be shown.
+    /// Returns the time until the next check whether to show the line.
     fn next(&self) -> Duration {
         if self.bar.borrow().is_some() || self.doing.borrow().is_some() {
             TICK

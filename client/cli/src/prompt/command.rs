@@ -18,24 +18,24 @@ pub(super) type CommandResult = Result<Exit, Refusal>;
 pub(super) enum Refusal {
     /// The arguments do not match the usage.
     Usage,
-    /// The command failed for this reason. The exit code is used with `--stop-on-error`.
+    /// The command failed for this reason. With `--stop-on-error`, the program ends with this exit code.
     Because(Exit, String),
     /// An error occurred on this machine, which ends the program.
     Machine(Failure),
 }
 
 impl Refusal {
-    /// Returns the refusal of invalid input.
+    /// Creates the refusal for invalid input.
     pub(super) fn wrong(reason: impl ToString) -> Self {
         Self::Because(Exit::Usage, reason.to_string())
     }
 
-    /// Returns the refusal of invalid input, with an error and all its causes as the reason.
+    /// Creates the refusal for invalid input whose reason is an error with all its causes.
     pub(super) fn caused(error: impl std::error::Error) -> Self {
         Self::wrong(chain(&error))
     }
 
-    /// Returns the refusal for a file that cannot be read or written.
+    /// Creates the refusal for a file that cannot be read or written.
     pub(super) fn file(path: &str, error: &impl ToString) -> Self {
         Self::wrong(format!("{path}: {}", error.to_string()))
     }
@@ -75,12 +75,12 @@ pub(super) fn split(line: &str) -> Option<(&str, &str)> {
     Some((name, arguments.trim_start()))
 }
 
-/// Splits the arguments of a line at spaces, except at spaces within quotation marks or after a backslash.
+/// Splits the arguments of a line at spaces, except those within quotation marks or after a backslash.
 pub(super) fn words(text: &str) -> Vec<String> {
     parsed(text).into_iter().map(|word| word.meant).collect()
 }
 
-/// Parses a number or an identifier.
+/// Parses a number or another value, and refuses malformed text.
 pub(super) fn number<T: FromStr>(text: &str) -> Result<T, Refusal> {
     text.parse().map_err(|_| Refusal::Usage)
 }
@@ -101,7 +101,7 @@ pub(super) fn unquoted(text: &str) -> &str {
     inner.filter(|inner| !inner.contains('\'')).unwrap_or(text)
 }
 
-/// The options of one letter. Other words with a hyphen may belong to a query.
+/// The options with a single letter. Other words with a single hyphen may belong to a query.
 const SHORT_OPTIONS: [&str; 2] = ["-f", "-n"];
 
 /// A word of a line.
@@ -109,7 +109,7 @@ const SHORT_OPTIONS: [&str; 2] = ["-f", "-n"];
 pub(super) struct PromptWord<'a> {
     /// The word as written.
     pub(super) written: &'a str,
-    /// The word without quotation marks and backslashes.
+    /// The value of the word, without quotation marks and backslashes.
     pub(super) meant: String,
 }
 

@@ -1,5 +1,5 @@
 //! The commands `help` and `settings`: help on all commands, on one command with its examples, and on the syntax of
-//! queries, and the list of settings.
+//! queries; and the list of settings.
 
 use z3950_asn1::query::nearest;
 
@@ -29,7 +29,7 @@ const TOPICS: &[Topic] = &[
     ("prox", || PROXIMITY.to_owned()),
 ];
 
-/// The commands that most people need, in groups, with their arguments and effects in short.
+/// The commands that most people need, in groups, with their arguments and a short description.
 const USUAL: &[Group] = &[
     (
         "Sessions",
@@ -95,7 +95,7 @@ const PROXIMITY: &str = "\
 /// The width of the column of names in the list of commands.
 const NAME: usize = 20;
 
-/// Returns the text, with lines broken at spaces if it is written to a terminal.
+/// Returns the text. If it is written to a terminal, lines are broken at spaces.
 fn on_screen(text: &str, indent: usize, output: &Output) -> String {
     match output.screen() {
         Some((columns, _)) => wrapped(text, columns, indent),
@@ -162,7 +162,7 @@ impl Prompt {
         Ok(Exit::Delivered)
     }
 
-    /// Runs a command that never waits.
+    /// Runs a command that never waits for a server.
     pub(super) fn run_here(
         &mut self,
         entry: &CommandEntry,

@@ -14,7 +14,7 @@ use crate::console::output::{Failure, Output};
 use crate::tape::{Recorded, head};
 
 impl Prompt {
-    /// Lists the most recent APDUs, oldest first, and with the argument `full` also their contents.
+    /// Lists the most recent APDUs, oldest first. With the argument `full`, also shows their contents.
     pub(super) fn last(&mut self, text: &str, output: &mut Output) -> CommandResult {
         let (text, is_full) = match text.strip_suffix("full") {
             Some(rest) => (rest.trim(), true),
@@ -43,7 +43,7 @@ impl Prompt {
         Ok(Exit::Delivered)
     }
 
-    /// Changes the file of a log; an empty path ends the log.
+    /// Changes the file of a log. An empty path ends the log.
     pub(super) fn log_to(
         &mut self,
         path: &str,
@@ -64,7 +64,7 @@ impl Prompt {
         Ok(())
     }
 
-    /// Replaces a table for parsing queries with the table in a file.
+    /// Replaces a table for parsing queries by the table in a file.
     pub(super) fn read_tables(
         &mut self,
         path: &str,
@@ -79,7 +79,7 @@ impl Prompt {
     }
 }
 
-/// Opens a file for appending. `-` is standard error, and an empty path is no file.
+/// Opens a file for appending. `-` means standard error, and an empty path means no file.
 fn log_file(path: &str) -> Result<Option<Growing>, Refusal> {
     let path = match path {
         "" => return Ok(None),

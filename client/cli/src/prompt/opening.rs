@@ -34,11 +34,11 @@ use z3950::error::chain;
 /// The maximum number of sessions that are open at the same time.
 const MAX_SESSIONS: usize = 64;
 
-/// The maximum number of requests that are sent before their answers arrive, if `set_auto_wait` is off.
+/// The maximum number of requests that may be sent ahead of their answers, if `set_auto_wait` is off.
 const PIPELINED: usize = 8;
 
 impl Prompt {
-    /// Opens a session with a target in YAZ's notation, a profile, or a URL. For a URL with a docid, also makes its
+    /// Opens a session with a target in YAZ's notation, a profile, or a URL. If the URL has a docid, also makes its
     /// search. If the text is empty, opens the last target again.
     pub(super) async fn open(&mut self, text: &[u8], output: &mut Output) -> CommandResult {
         let again = self.last_target.clone().unwrap_or_default();
@@ -106,7 +106,7 @@ impl Prompt {
         init.map_err(Refusal::wrong)
     }
 
-    /// Returns the route to a target: through the Z39.50 proxy of the settings, with the credentials of the settings or
+    /// Returns the route to a target: through the Z39.50 proxy in the settings, with the credentials in the settings or
     /// the profile.
     async fn way(
         &self,
@@ -180,7 +180,7 @@ impl Prompt {
     }
 
     /// Opens a session by URL. The record of a retrieval URL becomes the first result set. An open session with the
-    /// same server and the same Init is reused.
+    /// same server and the same Init request is reused.
     async fn open_url(&mut self, text: &[u8], output: &mut Output) -> CommandResult {
         let url = Z3950Url::parse(text, self.mode);
         let url = url.map_err(|error| Refusal::wrong(format!("{}: {error}", named(text))))?;
@@ -240,9 +240,9 @@ impl Prompt {
         }
     }
 
-    /// Shows the result of a URL's search. If a session URL finds nothing, the session is still open, so this is not an
-    /// error. If a retrieval URL finds nothing, or several records, it has not led to its record, which is an error (RFC
-    /// 2056 §4).
+    /// Shows the result of a URL's search. If the search of a session URL finds nothing, this is not an error, because
+    /// the session is open. If the search of a retrieval URL finds no record or several records, this is an error,
+    /// because the URL has not led to its record (RFC 2056 §4).
     fn found_at_first(
         &mut self,
         found: OpenedSearch,
@@ -379,7 +379,7 @@ impl Prompt {
         Ok(Exit::Delivered)
     }
 
-    /// Sends Init again in the same session with the current settings, which deletes all result sets. If a target is
+    /// Sends Init again in the same session, with the current settings. This deletes all result sets. If a target is
     /// given, opens the target instead.
     pub(super) async fn init_again(&mut self, target: &str, output: &mut Output) -> CommandResult {
         if !target.is_empty() {
@@ -485,7 +485,7 @@ pub(super) fn parse(text: &str) -> Result<Target, Refusal> {
     text.parse::<Target>().map_err(Refusal::caused)
 }
 
-/// Returns advice for a session that could not be opened.
+/// Returns advice about an error that prevented a session from being opened.
 fn advice(error: &Error) -> Option<&'static str> {
     let phase = match error {
         Error::InitRejected(_) => Phase::Init,

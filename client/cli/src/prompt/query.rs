@@ -1,5 +1,5 @@
-//! The query language of `find`: the language set by `querytype` or by a prefix such as `cql:`; without either, PQF if
-//! the query begins with `@`, and words if not.
+//! The query language of `find`: the language set by `querytype` or by a prefix such as `cql:`; without either, it is
+//! PQF if the query begins with `@`, and otherwise words.
 
 use z3950::service::search::type_104;
 use z3950_asn1::apdu::{Query, SortKeySpec};
@@ -7,13 +7,13 @@ use z3950_asn1::query::{Dialects, Language};
 
 use crate::commands;
 
-/// The way in which `find` treats its text. The names are those of yaz-client's `querytype`.
+/// How `find` treats its text. The names are those of yaz-client's `querytype`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum QueryType {
-    /// The text is PQF if it begins with `@`, and words if not.
+    /// The text is PQF if it begins with `@`, and otherwise words.
     #[default]
     Auto,
-    /// The text is parsed in a query language and sent as RPN.
+    /// The text is parsed in a query language and sent as a type-1 query.
     Rpn(Language),
     /// The text is CCL and is sent unchanged as a query of type 2.
     Ccl,

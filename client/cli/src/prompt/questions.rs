@@ -1,4 +1,4 @@
-//! Questions that a server asks during an operation, for the user at the terminal: access control (Z39.50-2003 §3.2.5) and
+//! Questions that a server asks the user at the terminal during an operation: access control (Z39.50-2003 §3.2.5) and
 //! resource control (§3.2.6).
 
 mod whether;
@@ -18,11 +18,11 @@ const MAX_WAITING: usize = 8;
 
 /// A user who can be asked questions.
 pub(super) trait Person {
-    /// Shows a message.
+    /// Shows a message to the user.
     fn hears(&mut self, words: &str);
-    /// Asks for a line, without echo if the answer is secret. Returns `None` if there is no answer.
+    /// Asks the user for a line, without echo if the answer is secret. Returns `None` if the user gives no answer.
     fn answers(&mut self, prompt: &str, is_secret: bool) -> Option<String>;
-    /// Asks whether to continue after a page. An answer that is none of the choices is taken as the next command.
+    /// Asks whether to continue after a page. Any answer that is not a choice is treated as the next command.
     fn turns_page(&mut self, prompt: &str) -> GoOn;
 }
 
@@ -33,9 +33,10 @@ pub(crate) enum Question {
         Challenge,
         oneshot::Sender<Option<SecurityChallengeResponse>>,
     ),
-    /// The question whether to continue an operation, or only a report on it.
+    /// A report on an operation, possibly with the question whether to continue it.
     Whether(ResourceQuestion, oneshot::Sender<Decision>),
-    /// The program's own question whether to continue after a page that ends with this text, such as `3 of 17`.
+    /// The program's own question whether to continue after a page. The text describes the end of the page, such as `3
+    /// of 17`.
     More(String, oneshot::Sender<GoOn>),
 }
 
@@ -49,7 +50,7 @@ pub(super) fn channel() -> (Prompter, mpsc::Receiver<Question>) {
 }
 
 impl Prompter {
-    /// Returns the answer to a question; `None` if the question cannot be asked, or if the prompt ends.
+    /// Returns the answer to a question; `None` if the question cannot be asked or the prompt has ended.
     async fn ask<T>(&self, question: impl FnOnce(oneshot::Sender<T>) -> Question) -> Option<T> {
         let (reply, answer) = oneshot::channel();
         self.0.send(question(reply)).await.ok()?;
@@ -71,7 +72,7 @@ impl Handler<ResourceQuestion, Decision> for Prompter {
     }
 }
 
-/// Answers the questions of servers in a script, in which nobody can be asked, and says so.
+/// Answers the questions of servers in a script, in which no user can be asked, and prints a message about this.
 pub(crate) struct ScriptPrompter;
 
 impl Handler<ResourceQuestion, Decision> for ScriptPrompter {
@@ -114,8 +115,8 @@ impl Question {
 mod tests {
     use super::*;
 
-    /// A user for tests, who answers with prepared lines and records the questions. `*` marks questions whose answers
-    /// are secret.
+    /// A user for tests, who answers with prepared lines and records the questions. `*` marks a question whose answer
+    /// is secret.
     #[derive(Default)]
     pub(super) struct Scripted {
         pub(super) lines: Vec<&'static str>,

@@ -33,8 +33,8 @@ impl RecordRange {
 }
 
 impl Prompt {
-    /// Returns the position of a record: the given position, the position of the record shown last, or 1 if no record
-    /// has been shown.
+    /// Parses the position of a record. If `text` is empty, it is the position of the record shown last, or 1 if no
+    /// record has been shown.
     pub(super) fn position(&self, text: &str) -> Result<u64, Refusal> {
         let set = self.result_set()?;
         if text.is_empty() {
@@ -77,7 +77,7 @@ impl Prompt {
         }
     }
 
-    /// Returns an error for a range that begins after the last record.
+    /// Returns an error if a range begins after the last record.
     fn check(&self, range: &RecordRange) -> Result<(), Refusal> {
         match self.hits(range) {
             Some(0) => Err(Refusal::wrong("the result set is empty")),
@@ -99,8 +99,8 @@ impl Prompt {
         }
     }
 
-    /// Requests the records of a range, and passes each with its position to `take`, which returns its exit code, and
-    /// whether to go on.
+    /// Requests the records of a range, and passes each record with its position to `take`, which returns the exit code
+    /// for the record, and whether to continue.
     pub(super) async fn each_record(
         &mut self,
         range: &RecordRange,
@@ -130,7 +130,7 @@ impl Prompt {
         Ok(self.session()?.pager_of(hits, options))
     }
 
-    /// Returns the record at a position, and the name of its database if the server sends it.
+    /// Returns the record at a 1-based position, and the name of its database if the server sends it.
     pub(super) async fn record_by(
         &self,
         options: PagerOptions,
@@ -177,13 +177,15 @@ impl Prompt {
         Ok(options)
     }
 
-    /// The form in which to request records: the first record syntax of the settings, else what the profile says.
+    /// Returns the form in which to request records: the first record syntax in the settings or, if they contain none,
+    /// the form of the profile.
     pub(super) fn form(&self) -> RecordForm {
         RecordForm::new(self.settings.record_syntaxes.first().copied(), None)
     }
 
-    /// The record syntaxes to request, best first: those of the settings, else that of the profile, else MARC 21, since servers such as
-    /// Zebra send XML to a client that does not say.
+    /// Returns the record syntaxes to request, most preferred first: those of the settings, or else the syntax of the
+    /// profile, or else MARC 21. The default is needed because servers such as Zebra send XML to a client that requests
+    /// no syntax.
     pub(super) fn record_syntaxes(&self) -> Vec<Oid> {
         let known = |profile: &Profile| profile.record_syntax;
         match self.settings.record_syntaxes.as_slice() {
@@ -192,7 +194,7 @@ impl Prompt {
         }
     }
 
-    /// The element set to request: that of the settings, else that of the profile.
+    /// Returns the element set to request: that of the settings, or else that of the profile.
     pub(super) fn element_set(&self) -> Option<InternationalString> {
         let known = |profile: &Profile| profile.element_set.as_deref().map(Into::into);
         let named = self.settings.element_set.clone();

@@ -34,7 +34,7 @@ impl Prompt {
         Ok(exit)
     }
 
-    /// Returns the request for a search with the current settings.
+    /// Prepares a search with the current settings. Returns a function that makes the request in a session.
     pub(super) fn search(
         &mut self,
         text: &str,
@@ -136,7 +136,7 @@ impl Prompt {
         Ok(exit.and(self.write_all(1, records, false, output)?))
     }
 
-    /// Parses a query, whose terms are converted to the character set of the settings, and its sort keys.
+    /// Parses a query and its sort keys. The terms are converted to the character set in the settings.
     fn query(&self, text: &str, output: &Output) -> Result<(Query, Vec<SortKeySpec>), Refusal> {
         let query_type = self.settings.query_type;
         let is_sru = self
@@ -256,7 +256,7 @@ impl Prompt {
     }
 }
 
-/// The result of deleting a result set (Z39.50-2003 §3.2.4.1.3).
+/// Describes the result of deleting a result set (Z39.50-2003 §3.2.4.1.3).
 fn deletion(status: DeleteSetStatus) -> String {
     let reason = match status {
         DeleteSetStatus::SUCCESS => return "deleted".to_owned(),
@@ -294,7 +294,7 @@ pub(super) fn of_hits(hits: Option<u64>) -> Exit {
     }
 }
 
-/// Returns the number of hits as words, such as `17 hits`.
+/// Describes the number of hits, such as `17 hits`.
 pub(super) fn hits_in_words(hits: Option<u64>) -> String {
     match hits {
         None => "unknown number of hits".to_owned(),
@@ -362,7 +362,7 @@ fn sort_key(key: &str, flags: &str) -> Result<SortKeySpec, Refusal> {
     })
 }
 
-/// Prints the diagnostics in a response that also has a result.
+/// Prints the diagnostics in a response that contains a result nevertheless.
 pub(super) fn say_diagnostics(diagnostics: &Diagnostics, output: &Output) {
     if !diagnostics.is_empty() {
         output.warning(&diagnostics.to_string());

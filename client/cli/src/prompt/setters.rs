@@ -1,4 +1,4 @@
-//! The commands that change settings. Without a value, each of them shows its setting.
+//! The commands that change settings. Without a value, each of them shows the current value.
 
 use clap::ValueEnum;
 use z3950::service::init::id_pass;
@@ -36,7 +36,7 @@ impl Prompt {
         Ok(())
     }
 
-    /// Sets the record syntaxes to request, the format for showing records, or both: `usmarc`, `brief`, `mrk xml
+    /// Sets the record syntaxes to request, the format in which records are shown, or both: `usmarc`, `brief`, `mrk xml
     /// usmarc`.
     pub(super) fn format(&mut self, names: &str, output: &mut Output) -> CommandResult {
         if names.is_empty() {
@@ -73,8 +73,8 @@ impl Prompt {
         Ok(Exit::Delivered)
     }
 
-    /// Sets the format for showing records. If the output of a script is not a terminal, the records become one
-    /// document, unless the format is for people.
+    /// Sets the format in which records are shown. In a script whose output is not a terminal, the records of all
+    /// commands are written as one document, unless the format is for people.
     pub(super) fn write_as(&mut self, format: Format, output: &mut Output) -> Result<(), Failure> {
         let before = std::mem::replace(&mut self.settings.output, format);
         if before == format || self.context.asker.is_some() {
@@ -163,7 +163,7 @@ impl Prompt {
         Ok(())
     }
 
-    /// Registers a name for an OID. The class given for it is ignored.
+    /// Registers a name for an OID. The class in the arguments is ignored.
     pub(super) fn register_oid(&mut self, text: &str) -> Result<(), Refusal> {
         match words(text).as_slice() {
             [name, _, identifier] => {
@@ -318,13 +318,13 @@ fn no_format(name: &str) -> String {
     format!("{name} is neither a record syntax nor a format; {hint}")
 }
 
-/// Sets a setting, or returns the refusal of its value.
+/// Changes a setting to a parsed value, or returns the refusal if the value is invalid.
 pub(super) fn put<T>(setting: &mut T, value: Result<T, Refusal>) -> Result<(), Refusal> {
     *setting = value?;
     Ok(())
 }
 
-/// Parses a value. The text `none` gives `None`.
+/// Parses a value. Returns `None` for the text `none`.
 pub(super) fn unless_none<T>(
     text: &str,
     read: impl FnOnce(&str) -> Result<T, Refusal>,

@@ -25,14 +25,14 @@ use super::query::QueryType;
 use crate::commands::facets::{field, field_name};
 use crate::render::{Format, Style};
 
-/// The cases in which a search or a scan reconnects after the server has closed the session.
+/// When a search or a scan reconnects after the server has closed the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Reconnects {
     Never,
-    /// The session was closed while it was idle.
+    /// If the session was closed while it was idle.
     #[default]
     WhenIdle,
-    /// The session was closed while it was idle, or instead of an answer.
+    /// If the session was closed while it was idle, or in place of an answer.
     Always,
 }
 
@@ -53,7 +53,7 @@ impl Reconnects {
         }
     }
 
-    /// Returns whether a request that failed with this error is repeated in a new session.
+    /// Returns whether to repeat a request that failed with this error in a new session.
     pub(super) fn allows(self, error: &Error) -> bool {
         match self {
             Self::Never => false,
@@ -66,9 +66,9 @@ impl Reconnects {
 /// The settings of the prompt, which apply to all sessions.
 #[derive(Default)]
 pub(super) struct Settings {
-    /// The method and the version for SRU servers, unless their profiles specify them.
+    /// The method and the version of requests to SRU servers whose profiles do not specify them.
     pub(super) sru: Option<(SruMethod, Option<SruVersion>)>,
-    /// The format for showing records.
+    /// The format in which records are shown.
     pub(super) output: Format,
     /// The columns of tables; `None` for the default columns.
     pub(super) columns: Option<Columns>,
@@ -80,13 +80,14 @@ pub(super) struct Settings {
     pub(super) records_too: bool,
     pub(super) language: Option<String>,
     pub(super) query_type: QueryType,
-    /// The record syntaxes to request, most preferred first. If there are several, they are sent as a choice.
+    /// The record syntaxes to request, most preferred first. If there are several, the request offers the server a
+    /// choice of them.
     pub(super) record_syntaxes: Vec<Oid>,
     pub(super) element_set: Option<InternationalString>,
     pub(super) schema: Option<Schema>,
     /// Whether `find` lists the first titles on a terminal.
     pub(super) lists_titles: bool,
-    /// Whether to use named result sets; `None` to use them if the server supports them.
+    /// Whether to use named result sets; with `None`, they are used if the server supports them.
     pub(super) named_sets: Option<bool>,
     pub(super) small_set_upper_bound: i64,
     pub(super) large_set_lower_bound: i64,
@@ -104,7 +105,7 @@ pub(super) struct Settings {
     pub(super) oids: BTreeMap<String, Oid>,
     pub(super) proxy: Option<String>,
     pub(super) reconnects: Reconnects,
-    /// Whether commands wait for the answers to their requests before the next command is read.
+    /// Whether a command waits for the answers to its requests before the next command is read.
     pub(super) auto_wait: bool,
     /// The character set of the output.
     pub(super) display_charset: Option<Charset>,
@@ -124,7 +125,7 @@ impl Settings {
         }
     }
 
-    /// Returns the style of records in a format. Tables get the columns from the settings.
+    /// Returns the style of records in a format. Tables have the columns in the settings.
     pub(super) fn style_in(&self, format: Format) -> Style {
         let style = Style::new(format, self.columns.as_ref());
         style.with_row_per_copy(self.has_row_per_copy)
@@ -139,7 +140,7 @@ impl Settings {
         bounds(self) == bounds(&Self::new())
     }
 
-    /// Applies the defaults in a URL to later searches.
+    /// Uses the defaults in a URL for later searches.
     pub(super) fn follow(&mut self, defaults: &SessionDefaults) {
         if let Some(name) = &defaults.element_set {
             self.element_set = Some(InternationalString::from(name.as_bytes()));
@@ -226,7 +227,7 @@ fn by_attributes(field: &str) -> Result<FacetField, Refusal> {
     }
 }
 
-/// Returns a field in the notation of the command, such as `author:5`.
+/// Returns a field in the notation that the command accepts, such as `author:5`.
 pub(super) fn shown_as(field: &FacetField) -> String {
     match field.limit() {
         Some(limit) => format!("{}:{limit}", field_name(field)),

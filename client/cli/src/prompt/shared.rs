@@ -1,4 +1,5 @@
-//! Runs commands of the command line in the open session, with the same arguments and the same implementation.
+//! Runs commands of the command line in the open session. They have the same arguments and the same implementation
+//! there.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,22 +19,22 @@ use crate::commands::target::{NamedTarget, NewResultSet, OpenSession, Service, T
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 
-/// The treatment of words that do not belong to an option.
+/// How words that do not belong to an option are treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Positionals {
-    /// They are one text, such as a query, including its quotation marks.
+    /// Together, they are one text, such as a query, including its quotation marks.
     Text,
     /// Each word is an argument. Spaces within quotation marks or after a backslash do not separate words.
     Each,
 }
 
-/// Returns whether a line contains an option; if it does, it is not in the syntax of yaz-client.
+/// Returns whether a line contains an option, in which case it is not in the syntax of yaz-client.
 pub(super) fn has_option(line: &str) -> bool {
     line.trim() == "-h" || parsed(line).iter().any(PromptWord::is_option)
 }
 
 impl Prompt {
-    /// Runs a command of the command line in the open session. The settings give the defaults of its options.
+    /// Runs a command of the command line in the open session. The settings are the defaults for its options.
     pub(super) async fn shared<A: Service>(
         &mut self,
         positionals: Positionals,
@@ -154,8 +155,8 @@ impl Prompt {
         Ok((reach, target))
     }
 
-    /// Takes over the changes that a command of the command line has made in the session, even if the command was
-    /// interrupted. Returns the message for an interruption.
+    /// Applies the changes that a command of the command line has made in the session to the prompt's state, even if
+    /// the command was interrupted. Returns the message to print after an interruption.
     pub(super) fn take_back(&mut self) -> Option<&'static str> {
         let place = self.place_mut()?;
         let command_session = place.command_session.take()?;
@@ -190,7 +191,7 @@ impl Prompt {
         }
     }
 
-    /// Returns the settings that apply to a command, as names and values of options.
+    /// Returns the settings that apply to a command, as the names and values of options.
     fn defaults(&self, command: &str) -> Vec<(&'static str, String)> {
         let settings = &self.settings;
         let language = settings.query_type.language();
@@ -237,7 +238,7 @@ fn names(arg: &Arg) -> Vec<String> {
     names.map(str::to_owned).chain(short).collect()
 }
 
-/// Returns the words of a line in the order that clap expects: options come before other words.
+/// Returns the words of a line in the order that clap expects: options first, then other words.
 ///
 /// # Errors
 /// Fails if the line has an unknown option.

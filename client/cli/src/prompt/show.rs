@@ -37,7 +37,7 @@ impl Prompt {
         }
     }
 
-    /// Continues the last command. By default, shows the next record.
+    /// Continues the last command that can be continued. If there is none, shows the next record.
     pub(super) async fn more(&mut self, text: &str, output: &mut Output) -> CommandResult {
         match (text, self.goes_on) {
             ("", Some("titles")) => self.titles("", output).await,
@@ -78,7 +78,7 @@ impl Prompt {
         exit
     }
 
-    /// Requests records by a Present request, without waiting for its answer.
+    /// Sends a Present request for records, without waiting for its answer.
     async fn show_later(
         &mut self,
         range: RecordRange,
@@ -97,7 +97,7 @@ impl Prompt {
         self.send(present, output).await
     }
 
-    /// Writes the records from a position on. Prints the diagnostics that are in place of records.
+    /// Writes records, of which the first has the position `start`. Prints the diagnostics in place of records.
     pub(super) fn write_all(
         &mut self,
         start: u64,
@@ -116,14 +116,14 @@ impl Prompt {
         Ok(exit)
     }
 
-    /// Notes that the record at a position has been shown.
+    /// Records that the record at a position has been shown.
     pub(super) fn passed(&mut self, position: u64) {
         if let Some(set) = self.place_mut().and_then(|place| place.result_set.as_mut()) {
             set.next = position.saturating_add(1);
         }
     }
 
-    /// Returns a writer for the records of a command in a format.
+    /// Returns a writer for the records of a command, in this format.
     pub(super) fn writer(&self, format: Format) -> Result<RecordWriter, Refusal> {
         let place = self.here()?;
         let style = self.settings.style_in(format);
@@ -140,7 +140,7 @@ impl Prompt {
         })
     }
 
-    /// Writes records to a file, which appears only when it is complete.
+    /// Writes records to a file, which becomes visible only when it is complete.
     pub(super) async fn save(&mut self, text: &str, output: &mut Output) -> CommandResult {
         let option = text.strip_prefix("--overwrite");
         let (existing, text) = match option.or_else(|| text.strip_prefix("--force")) {
@@ -282,9 +282,9 @@ impl Prompt {
 /// A writer for the records of a command.
 pub(super) struct RecordWriter {
     writing: Writing,
-    /// The origin of the records.
+    /// The JSON object with the origin of the records.
     envelope: Envelope,
-    /// The state of standard output.
+    /// What has been written to standard output.
     pub(super) printed: Printed,
     /// Receives the records that are shown, for `update` and `set_marcdump`.
     seen: Option<Seen>,
@@ -306,7 +306,7 @@ impl RecordWriter {
         Ok(answer.exit)
     }
 
-    /// Returns a record as a piece of an answer, and the answer; a diagnostic in place of a record becomes an error.
+    /// Returns a record as a piece of an answer, with the answer. A diagnostic in place of a record is an error.
     fn piece(&self, record: &ResultRecord, subject: &str) -> (Piece, Answer) {
         let envelope = || self.envelope.clone();
         let written = self

@@ -42,23 +42,23 @@ pub(crate) struct Prompt {
     pub(super) mode: Mode,
     pub(super) settings: Settings,
     pub(super) dialects: Dialects,
-    /// The open sessions, in the order in which they were opened.
+    /// The sessions that have not been closed, in the order in which they were opened.
     pub(super) places: Vec<OpenedSession>,
     /// The index of the current session.
     pub(super) current: usize,
     /// The last target, which `open` without an argument opens again. It may contain a password.
     pub(super) last_target: Option<Vec<u8>>,
-    /// The requests whose answers have not been awaited yet, oldest first.
+    /// The requests whose answers have not been received yet, oldest first.
     pub(super) under_way: VecDeque<PendingRequest>,
-    /// The databases of sessions whose target names none.
+    /// The databases to search in sessions whose target names no database.
     pub(super) databases: Vec<DatabaseName>,
     pub(super) seen: Seen,
     pub(super) history: Vec<String>,
     /// The command that an empty line continues.
     pub(super) goes_on: Option<&'static str>,
-    /// Whether `quit` was entered.
+    /// Whether `quit` was entered, so that no further command is read.
     pub(super) is_leaving: bool,
-    /// Whether a message says which server an opened session is with.
+    /// Whether to print a message that names the server when a session is opened.
     pub(super) greets: bool,
     /// Whether a command that fails ends the program.
     pub(super) stop_on_error: bool,
@@ -127,7 +127,7 @@ impl Prompt {
         self.place().map(|place| &place.way.target.profile)
     }
 
-    /// Returns the target of the current session, with the settings in place of those in its profile.
+    /// Returns the target of the current session, with the settings of the prompt in place of those in its profile.
     pub(super) fn here(&self) -> Result<NamedTarget, Refusal> {
         let opened = self.place().ok_or_else(unopened)?;
         let mut resolved = opened.way.target.clone();
@@ -150,7 +150,7 @@ impl Prompt {
         })
     }
 
-    /// Returns the user who reads output in pages, if there is one.
+    /// Returns the user who reads output page by page, if there is one.
     pub(super) fn reader_of_pages(&self) -> Option<Arc<dyn PageReader>> {
         self.context.asker.clone().map(|asker| asker as _)
     }
@@ -170,8 +170,8 @@ impl Prompt {
         self.place().is_some_and(|place| place.session.is_open())
     }
 
-    /// Returns whether to stop after a command with this exit code. A search without hits is not a failure, and neither
-    /// is one with several where one was asked for, since any of them can be shown.
+    /// Returns whether to stop after a command with this exit code. A search without hits is not a failure. Neither is
+    /// a search with several hits where a single one was expected, because each of the records can be shown.
     pub(crate) fn stops_after(&self, exit: Exit) -> bool {
         let goes_on = matches!(exit, Exit::Delivered | Exit::NoMatch | Exit::Ambiguous);
         self.stop_on_error && !goes_on
@@ -207,7 +207,7 @@ impl Prompt {
             .collect()
     }
 
-    /// Adds a line to `history`.
+    /// Adds a line to the list that `history` shows.
     pub(super) fn remember(&mut self, line: &str) {
         if self.history.len() >= MAX_HISTORY {
             self.history.remove(0);
@@ -215,8 +215,8 @@ impl Prompt {
         self.history.push(line.to_owned());
     }
 
-    /// Returns work that closes the open sessions in another thread, and waits up to [`FAREWELL`] for the servers'
-    /// answers.
+    /// Returns a function that closes the open sessions in another thread, and waits for the servers' answers for at
+    /// most [`FAREWELL`].
     pub(super) fn farewell(&self, runtime: Handle) -> impl FnOnce() + Send + 'static {
         let sessions = self.places.iter().map(|place| place.session.clone());
         let sessions: Vec<Session> = sessions.collect();
@@ -267,7 +267,7 @@ impl Prompt {
     }
 
     /// Returns the current session if it is open. A session that the server has ended stays in the list, so that
-    /// commands report its end until another session is opened.
+    /// commands report this until another session is opened.
     pub(super) fn session(&self) -> Result<Session, Refusal> {
         match self.place() {
             Some(place) if place.session.is_open() => {
@@ -332,7 +332,7 @@ impl Prompt {
         }
     }
 
-    /// Returns the databases to search.
+    /// Returns the databases to search: those of the current session, or else those of the settings.
     pub(super) fn searched(&self) -> Vec<DatabaseName> {
         match self.place() {
             Some(place) => place.way.target.databases(),
@@ -364,18 +364,18 @@ pub(super) fn unopened() -> Refusal {
     Refusal::wrong("no session is open; use open TARGET")
 }
 
-/// The state shared by all sessions.
+/// The client, the recorded APDUs and the user, which all sessions share.
 pub(crate) struct SessionContext {
     pub(crate) client: Client,
     pub(crate) tape: Tape,
-    /// Passes questions of servers to the user, if there is a user.
+    /// Passes the questions of servers to the user; `None` without a user.
     pub(crate) asker: Option<Arc<Prompter>>,
 }
 
-/// The route of a session, by which it can be opened again.
+/// How a session was opened, so that it can be opened again.
 #[derive(Clone, PartialEq)]
 pub(super) struct ConnectInfo {
-    /// The URL by which the session was opened, until other databases are selected.
+    /// The URL by which the session was opened; `None` without one, or after other databases have been selected.
     pub(super) url: Option<String>,
     /// The server, its profile, and the databases to search.
     pub(super) target: Resolved,
@@ -400,7 +400,7 @@ impl ConnectInfo {
         }
     }
 
-    /// Selects other databases.
+    /// Selects other databases for the session.
     pub(super) fn select(&mut self, databases: Vec<DatabaseName>) {
         self.url = None;
         self.target.databases = databases;
@@ -415,7 +415,7 @@ impl ConnectInfo {
     }
 }
 
-/// Returns a resolved target in the notation of targets.
+/// Converts a resolved target to a target that can be displayed.
 pub(super) fn written(resolved: &Resolved) -> Target {
     let mut target = Target::new(resolved.endpoint.clone());
     target.proxy = resolved.proxy.clone();
@@ -429,19 +429,19 @@ pub(super) struct OpenedSession {
     pub(super) session: Session,
     /// The clock that keeps pauses between requests. All sessions with the same server share it.
     pub(super) clock: Arc<Clock>,
-    /// The number of names given to result sets so far.
+    /// The number of result sets named so far.
     pub(super) sets_named: u64,
-    /// The hits of each result set, by name.
+    /// The number of hits of each result set, by its name.
     pub(super) hits: BTreeMap<String, Option<u64>>,
     pub(super) result_set: Option<CurrentSet>,
-    /// The end of the last scan, at which the next scan continues.
+    /// The list of terms at which the last scan ended, and which the next scan continues.
     pub(super) scanned: Option<TermList>,
     /// The session while it is lent to a command of the command line; `None` at other times.
     pub(super) command_session: Option<CommandSession>,
 }
 
 impl OpenedSession {
-    /// Removes all result sets, because the session is opened again.
+    /// Forgets all result sets, because the session is opened again.
     pub(super) fn forget_sets(&mut self) {
         self.sets_named = 0;
         self.hits.clear();
@@ -449,7 +449,7 @@ impl OpenedSession {
         self.scanned = None;
     }
 
-    /// Returns the reason for the end of the session, as words for a message.
+    /// Returns a phrase for messages that describes why the session has ended.
     pub(super) fn end(&self) -> &'static str {
         match self.session.ended().now_or_never() {
             Some(End::Failed(error))

@@ -31,13 +31,13 @@ pub(super) enum Handler {
     Set(fn(&mut Prompt, &str) -> Result<(), Refusal>),
     /// A function that changes something without printing anything.
     Do(fn(&mut Prompt, &str) -> Result<(), Refusal>),
-    /// A function that never waits.
+    /// A function that never waits for a server.
     Here(fn(&mut Prompt, &str, &mut Output) -> CommandResult),
     /// A function that may wait for a server.
     There(for<'a> fn(&'a mut Prompt, &'a str, &'a mut Output) -> CommandFuture<'a>),
 }
 
-/// The completions that the Tab key offers after the name of a command.
+/// What the Tab key completes after the name of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Completes {
     Nothing,
@@ -86,9 +86,9 @@ pub(super) fn all() -> impl Iterator<Item = &'static CommandEntry> {
     YAZ.iter().chain(OURS)
 }
 
-/// Returns the command with this name, or the first command with this prefix. The order is `next`, `more` and `list`, which
-/// people expect, followed by the commands of yaz-client and by those that people type most. The others match only by their
-/// complete names.
+/// Returns the command with this name, or the first command with this prefix. A prefix is compared with `next`, `more`
+/// and `list` first, because people expect these, then with the commands of yaz-client, and then with the additional
+/// commands that people type most. All other commands match only by their complete names.
 pub(super) fn entry(name: &str) -> Option<&'static CommandEntry> {
     let lower = name.to_ascii_lowercase();
     let is_meant = |entry: &&CommandEntry| entry.name.starts_with(&lower);
@@ -103,7 +103,8 @@ pub(super) fn entry(name: &str) -> Option<&'static CommandEntry> {
         .or_else(|| ours(&["titles", "lookup", "holdings", "save", "search"]).next())
 }
 
-/// Returns the reason if a command must be typed in full because it takes something away that cannot be had back.
+/// If a command must be typed in full, because it deletes something that cannot be restored, returns the message about
+/// this.
 pub(super) fn refuse_short(
     typed: &str,
     entry: &CommandEntry,
@@ -126,7 +127,7 @@ pub(super) fn unknown(name: &str, others: impl Iterator<Item = &'static str>) ->
     format!("unknown command {name}{hint}")
 }
 
-/// Returns whether a line may contain a password, in a target or as a setting.
+/// Returns whether a line may contain a password, in a target or in the value of a setting.
 pub(super) fn is_secret(line: &str) -> bool {
     let Some((name, arguments)) = split(line) else {
         return false;

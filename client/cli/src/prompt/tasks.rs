@@ -99,7 +99,7 @@ impl Prompt {
         self.task(order.task(), output).await
     }
 
-    /// Makes an ILL-Request for the record at a position.
+    /// Makes an ILL-Request for the record at a 1-based position.
     async fn request_for(&mut self, position: u64) -> Result<Option<External>, Refusal> {
         let (_, record) = self.marc_record(position).await?;
         let request = ill_request_for(&record, self.record_charset(), SystemTime::now());
@@ -115,7 +115,8 @@ impl Prompt {
         self.task(Ok(task), output).await
     }
 
-    /// Sends a task. A lost session is not reopened for it, because a change must never be made twice.
+    /// Sends a task. If the session is lost, the task is not sent again in another session, because a change must never
+    /// be made twice.
     async fn task(
         &mut self,
         task: Result<ExtendedServicesRequest, EncodeError>,
@@ -144,7 +145,8 @@ fn next(text: &str) -> Option<(&str, &str)> {
     (!word.is_empty()).then_some((word, rest.trim()))
 }
 
-/// Parses a document, given as `"text"`, a word, or `<file`. Returns `None` for an empty text.
+/// Parses a document, given as `"text"`, as a word, or as `<file` for the contents of a file. Returns `None` for an
+/// empty text.
 fn document(text: &str) -> Result<Option<Vec<u8>>, Refusal> {
     if let Some(path) = text.strip_prefix('<') {
         let path = path.trim();

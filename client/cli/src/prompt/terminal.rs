@@ -26,7 +26,7 @@ use crate::console::output::{Failure, Output};
 use crate::console::pages::GoOn;
 use crate::render::{as_message, columns_of, cut_to, escape_controls};
 
-/// The maximum length of a history file that is read.
+/// The maximum size of a history file in octets. A larger file is not read.
 const MAX_HISTORY_OCTETS: u64 = 16 << 20;
 /// The maximum number of lines in the history.
 const MAX_HISTORY: usize = 1000;
@@ -38,10 +38,10 @@ pub(crate) struct Terminal {
     pasted: VecDeque<String>,
     /// The beginning of the next line, which the user typed in answer to a question.
     begun: String,
-    /// Whether a key has just ended output in pages, after which some people also press Enter.
+    /// Whether a key has just ended output in pages. Some people also press Enter after that key.
     has_stopped: bool,
-    /// The keys that were pressed together with the answer to the question after a page. They answer the next
-    /// questions.
+    /// The keys that were pressed together with the key that answered the question after a page. They answer the
+    /// following questions.
     ahead: Vec<u8>,
 }
 
@@ -54,7 +54,8 @@ fn history_file(named: Option<OsString>) -> Option<PathBuf> {
     }
 }
 
-/// Returns a question that ends in the keys that answer it, in at most so many columns: without what it is about if there is no room.
+/// Returns a question of at most `columns` columns, which ends with the possible keys. If there is not enough room, its
+/// beginning, which says what it is about, is omitted.
 fn fitting(question: &str, columns: usize) -> String {
     let keys = question
         .rsplit_once("; ")
@@ -65,7 +66,7 @@ fn fitting(question: &str, columns: usize) -> String {
     chosen.map_or_else(|| cut_to("Enter, a, q", columns), str::to_owned)
 }
 
-/// Loads a history file. Lines with unprintable characters, which nobody can have typed, are removed from it.
+/// Loads a history file. Lines with unprintable characters, which nobody can have typed, are removed from the file.
 fn load(path: &Path, editor: &mut Editor<Assistant, DefaultHistory>) {
     if !may_be_history(path) || editor.load_history(path).is_err() {
         return;
@@ -84,7 +85,8 @@ fn load(path: &Path, editor: &mut Editor<Assistant, DefaultHistory>) {
     }
 }
 
-/// Whether a path is a file of a size that is read, or does not exist. A pipe or a device may never end.
+/// Returns whether a path can be used as a history file: it is a file of at most [`MAX_HISTORY_OCTETS`] octets, or does
+/// not exist. Reading a pipe or a device might never end.
 fn may_be_history(path: &Path) -> bool {
     path.metadata().map_or(true, |data| {
         data.is_file() && data.len() <= MAX_HISTORY_OCTETS
@@ -94,7 +96,7 @@ fn may_be_history(path: &Path) -> bool {
 /// The result of reading a line from a terminal or a pipe.
 pub(super) enum Typed {
     Line(String),
-    /// The line is not UTF-8, from this offset on.
+    /// The line is not UTF-8. The value is the offset of the first invalid octet.
     Malformed(usize),
     /// Ctrl-C was pressed: the line is discarded.
     GivenUp,
@@ -131,7 +133,7 @@ impl Terminal {
         self.editor.history().iter().cloned().collect()
     }
 
-    /// Reads the next line. Completion offers the names that are stored in the state.
+    /// Reads the next line. Completion offers names from the state of the prompt.
     pub(super) fn line(&mut self, state: &Prompt, output: &mut Output) -> Result<Typed, Failure> {
         let ahead = std::mem::take(&mut self.ahead);
         self.begin(ahead.trim_ascii_start());
@@ -169,14 +171,14 @@ impl Terminal {
         std::mem::take(&mut self.has_stopped)
     }
 
-    /// Discards the keys and lines that were typed or pasted ahead.
+    /// Discards the keys and lines that were typed or pasted ahead of time.
     pub(super) fn give_up(&mut self) {
         self.pasted.clear();
         self.begun.clear();
         self.ahead.clear();
     }
 
-    /// Takes over keys typed ahead as the next commands, including the beginning of an incomplete line.
+    /// Uses keys that were typed ahead as the next commands. The last one may be the beginning of an incomplete line.
     fn begin(&mut self, typed: &[u8]) {
         let text = String::from_utf8_lossy(typed).replace('\r', "\n");
         let (lines, begun) = text.rsplit_once('\n').unwrap_or(("", &text));
@@ -219,8 +221,8 @@ impl Terminal {
     }
 }
 
-/// Registers the restoration of the terminal, without bracketed paste, for the case that a signal ends the program
-/// while a line is edited.
+/// Ensures that the terminal is restored and bracketed paste turned off if a signal ends the program while a line is
+/// being edited.
 fn restore_at_the_end() {
     #[cfg(unix)]
     if let Ok(before) = rustix::termios::tcgetattr(io::stdin()) {
@@ -296,8 +298,8 @@ impl Person for Terminal {
     }
 }
 
-/// Asks for a key. Returns the key together with what was typed or pasted with it, or nothing if a signal arrives
-/// before.
+/// Asks for a key. Returns the key together with all text that was typed or pasted with it, or nothing if a signal
+/// arrives first.
 #[cfg(unix)]
 fn keys(prompt: &str) -> io::Result<Vec<u8>> {
     use rustix::process::{Signal, kill_current_process_group};
@@ -365,7 +367,7 @@ fn keys(prompt: &str) -> io::Result<Vec<u8>> {
     })
 }
 
-/// The interval between checks for a signal while a key is awaited: 100 ms.
+/// The interval between checks for a signal while waiting for a key: 100 ms.
 #[cfg(unix)]
 const SIGNAL_INTERVAL: rustix::event::Timespec = rustix::event::Timespec {
     tv_sec: 0,
@@ -376,7 +378,7 @@ const SIGNAL_INTERVAL: rustix::event::Timespec = rustix::event::Timespec {
 #[cfg(unix)]
 const MAX_KEYS: usize = 1024;
 
-/// The helper of the line editor, which completes and hides text.
+/// The helper of the line editor, which completes words and hides secret text.
 #[derive(Default)]
 struct Assistant {
     databases: BTreeSet<String>,

@@ -12,8 +12,8 @@ use crate::console::output::{Failure, Output};
 use crate::render::{counted, cut_to, numbered, shown};
 
 impl Prompt {
-    /// Returns whether `find` lists titles. This is so if a person types the command and sees the list, and has not
-    /// requested records together with the search by `ssub`, `lslb` and `mspn`.
+    /// Returns whether `find` lists titles. It does if a user types the command and sees the list, and has not set
+    /// `ssub`, `lslb` and `mspn` so that the search itself returns records.
     pub(super) fn finds_titles(&self, output: &Output) -> bool {
         let settings = &self.settings;
         let is_seen = self.context.asker.is_some() && output.is_terminal();
@@ -21,7 +21,7 @@ impl Prompt {
     }
 
     /// Lists the titles that have not been listed yet after `find` or `sort`, if the settings ask for this. Errors are
-    /// only shown as notes, because the command itself has succeeded.
+    /// shown only as notes, because the command itself has succeeded.
     pub(super) async fn first_titles(&mut self, output: &mut Output) -> Result<(), Failure> {
         let Ok(set) = self.result_set() else {
             return Ok(());
@@ -93,7 +93,7 @@ impl Prompt {
         self.each_record(range, take).await
     }
 
-    /// Lists the titles of the records that a search returned.
+    /// Lists the titles of the records in a search response.
     pub(super) fn list_first(
         &mut self,
         hits: Option<u64>,
@@ -108,7 +108,7 @@ impl Prompt {
         Ok(())
     }
 
-    /// Notes that the title at a position of the current set has been listed.
+    /// Records that the title at a position of the current set has been listed.
     fn listed(&mut self, position: u64) {
         if let Some(set) = self.place_mut().and_then(|place| place.result_set.as_mut()) {
             set.next_title = position.saturating_add(1);

@@ -1,6 +1,6 @@
 //! Waits for the answers to requests, either immediately or, if `set_auto_wait` is off, when `wait_response` is
-//! entered. Also has the commands `cancel`, which asks the server to stop the current operation (Z39.50-2003 §3.2.6.2),
-//! `sleep` and `!`.
+//! entered. Also contains the commands `cancel`, which asks the server to stop the current operation (Z39.50-2003
+//! §3.2.6.2), `sleep` and `!`.
 
 use std::future::{Future, poll_fn, ready};
 use std::io::{self, IsTerminal};
@@ -24,10 +24,10 @@ use crate::console::report::explain;
 /// The maximum number of pending requests.
 const MAX_UNDER_WAY: usize = 100;
 
-/// The maximum number of times to wait until a request is sent, before it is cancelled.
+/// The maximum number of attempts to cancel a search that has not been sent yet.
 const MAX_TRIES: usize = 1000;
 
-/// The future of a request, which ends when its answer has arrived.
+/// The future of a request, which completes when the answer has arrived.
 pub(super) type Request = Pin<Box<dyn Future<Output = Result<Finish, Error>> + Send>>;
 
 /// Creates a request for [`Prompt::send`], which waits for the answer and passes it to `finish`.
@@ -58,7 +58,7 @@ impl Prompt {
     }
 
     /// Sends a request like [`send`](Self::send), but for a request that does not depend on the state of the session.
-    /// If the server has closed the session, a new session is used as permitted by `set_auto_reconnect`.
+    /// If the server has closed the session, the request is sent in a new session, if `set_auto_reconnect` allows this.
     pub(super) async fn send_anywhere(
         &mut self,
         make: impl Fn(Session) -> Request,
@@ -96,7 +96,7 @@ impl Prompt {
         Ok(Exit::Delivered)
     }
 
-    /// Waits for the answers to the oldest pending requests. By default, waits for one answer.
+    /// Waits for the answers to the oldest pending requests. `count` is the number of answers; by default, it is one.
     pub(super) async fn wait_response(
         &mut self,
         count: &str,
@@ -129,7 +129,7 @@ impl Prompt {
         Ok(exit)
     }
 
-    /// Waits for all pending requests before their sessions are closed, so that no answer is lost.
+    /// Waits for the answers to all pending requests, before the sessions are closed.
     pub(super) async fn last_responses(&mut self, output: &mut Output) -> Result<Exit, Failure> {
         let count = self.under_way.len();
         if count == 0 {
@@ -141,7 +141,7 @@ impl Prompt {
         self.said(answer, "wait_response [COUNT]", output)
     }
 
-    /// Handles an answer; its session is the current session meanwhile.
+    /// Handles an answer. Meanwhile, the session of the answer is the current session.
     fn finish(&mut self, session: &Session, finish: Finish, output: &mut Output) -> CommandResult {
         let of_session = |place: &OpenedSession| place.session.is_same(session);
         let Some(index) = self.places.iter().position(of_session) else {
@@ -168,7 +168,7 @@ impl Prompt {
         }
     }
 
-    /// Makes a search and cancels it immediately. If the server still answers, the result is used.
+    /// Makes a search and cancels it immediately. If the server answers nevertheless, the result is used.
     pub(super) async fn cancel_find(&mut self, text: &str, output: &mut Output) -> CommandResult {
         let make = self.search(text, output)?;
         let session = self.session()?;
@@ -199,7 +199,7 @@ impl Prompt {
     }
 }
 
-/// Polls a request once, so that it begins. Returns its result if it is complete.
+/// Polls a request once, so that it begins. Returns its result if it has already completed.
 async fn begun(request: &mut Request) -> Option<Result<Finish, Error>> {
     poll_fn(|context| match request.as_mut().poll(context) {
         Poll::Ready(result) => Poll::Ready(Some(result)),
@@ -209,7 +209,7 @@ async fn begun(request: &mut Request) -> Option<Result<Finish, Error>> {
 }
 
 /// Runs a shell command, or an interactive shell. If the input of the prompt is a pipe, the command cannot read from
-/// it, because its lines are for the prompt.
+/// it, because the lines of the pipe are commands for the prompt.
 pub(super) async fn shell(command: &str, output: &mut Output) -> CommandResult {
     let variable = std::env::var_os("SHELL").filter(|shell| !shell.is_empty());
     let mut shell = Command::new(match command {
@@ -239,7 +239,7 @@ pub(super) async fn shell(command: &str, output: &mut Output) -> CommandResult {
     Ok(Exit::Unexpected)
 }
 
-/// The maximum time to wait for a signal that the terminal has already sent.
+/// The maximum time to wait until the program has noticed a signal that the terminal has already sent.
 const NOTICED: Duration = Duration::from_secs(1);
 
 /// Returns whether a shell command was ended by Ctrl-C.

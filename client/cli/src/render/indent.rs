@@ -1,7 +1,7 @@
 //! Indents XML, with one element per line. Elements that contain text are left unchanged, because white space in them
 //! may be significant (Extensible Markup Language 1.0 §2.10).
 
-/// The maximum level of indentation. Deeper elements are indented like this level.
+/// The maximum level of indentation. Elements at deeper levels are indented like this level.
 const DEEPEST: usize = 40;
 
 /// An element whose end tag has not been read yet.
@@ -67,7 +67,8 @@ fn lines(xml: &str) -> Option<Vec<(usize, &str)>> {
     open.is_empty().then_some(lines)
 }
 
-/// Returns the length of the markup, or of the text before it, at the start of `text`.
+/// Returns the length of the markup at the start of `text` or, if `text` does not begin with markup, of the text before
+/// it.
 fn end_of_markup(text: &str) -> Option<usize> {
     for (begin, end) in [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>")] {
         if text.starts_with(begin) {

@@ -46,7 +46,7 @@ pub(super) fn text(record: &RetrievedRecord, charset: Option<Charset>) -> Render
     rendered
 }
 
-/// Returns octets that cannot be decoded, unchanged except for an added newline at the end.
+/// Returns octets that cannot be decoded. They are unchanged, except that a newline is added at the end.
 pub(super) fn unread_text(octets: &[u8]) -> Vec<u8> {
     let mut octets = octets.to_vec();
     if octets.last() != Some(&b'\n') {
@@ -107,7 +107,7 @@ fn elements(oid: Oid, record: Value) -> Value {
     json!({ "syntax": syntax(Some(oid)), "record": record })
 }
 
-/// Returns the octets as text if they are UTF-8, and in base64 if not.
+/// Returns the octets as text if they are UTF-8, and otherwise in base64.
 fn octets_of(oid: Option<Oid>, octets: &[u8]) -> Value {
     let syntax = syntax(oid);
     match std::str::from_utf8(octets) {

@@ -1,12 +1,12 @@
-//! Describes the characters that a record loses or changes in a conversion: a few of them one by one, and otherwise
-//! their number.
+//! Describes the characters that a record loses or changes in a conversion: the first few individually, and the number
+//! of further ones.
 
 use z3950_marc::charset::{FieldProblem, ProblemKind, Unencodable};
 
-/// The number of problems in a record that are described one by one.
+/// The maximum number of problems in a record that are described individually.
 const FEW: usize = 3;
 
-/// Describes what could not be decoded: the first places, and the number of other places.
+/// Describes which octets could not be decoded: the first few places, and the number of further places.
 pub(crate) fn undecoded(problems: &[FieldProblem]) -> Vec<String> {
     let mut words: Vec<String> = problems.iter().take(FEW).map(ToString::to_string).collect();
     match problems.len().saturating_sub(FEW) {
@@ -17,8 +17,8 @@ pub(crate) fn undecoded(problems: &[FieldProblem]) -> Vec<String> {
     words
 }
 
-/// Describes the characters that the output character set lacks: which, how many, and what is written instead. Returns `None` if
-/// it lacks none.
+/// Describes the characters that the output character set lacks: which characters they are, how many there are, and
+/// what is written in their place. Returns `None` if it lacks none.
 pub(crate) fn not_encoded(problems: &[FieldProblem], replaced: Unencodable) -> Option<String> {
     let mut set = "";
     let mut characters = Vec::new();

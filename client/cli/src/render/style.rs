@@ -17,7 +17,7 @@ use z3950_marc::{Field, Form, MarcRecord, Remarks, Tag, WriteError};
 use super::Format;
 use super::terminal::shown;
 
-/// Information about a MARC record that is not in its fields.
+/// Information about a MARC record that its fields do not contain.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct RecordContext<'a> {
     /// The origin of the record, such as its target.
@@ -29,7 +29,7 @@ pub(crate) struct RecordContext<'a> {
 }
 
 impl RecordContext<'_> {
-    /// Returns the copies of a record. They are taken from the OPAC record if there is one, because it has more
+    /// Returns the copies of a record. They are taken from the OPAC record if there is one, because it contains more
     /// details.
     pub(super) fn holdings(&self, record: &MarcRecord) -> Vec<Holding> {
         match self.opac {
@@ -56,7 +56,7 @@ pub(crate) struct LocalFields {
 }
 
 impl LocalFields {
-    /// Takes the fields with these tags from a record.
+    /// Copies the fields with these tags from a record.
     pub(crate) fn of(record: &MarcRecord, tags: &LocalTags) -> Self {
         let mut options = Options::default();
         options.character_references = true;
@@ -67,8 +67,8 @@ impl LocalFields {
         }
     }
 
-    /// Returns the tags of the fields, with the number of fields if there are several, such as `001, 852 (2)`; empty
-    /// if there are none.
+    /// Returns the tags of the fields, each with the number of its fields if there are several, such as `001, 852 (2)`;
+    /// empty if there are no fields.
     pub(crate) fn in_words(&self) -> String {
         let mut counts: Vec<(Tag, usize)> = Vec::new();
         for field in &self.fields {
@@ -86,14 +86,14 @@ impl LocalFields {
 }
 
 impl From<Format> for Style {
-    /// Makes a style from a format; a table gets the default columns.
+    /// Creates a style from a format. A table has the default columns.
     fn from(format: Format) -> Self {
         Self::new(format, None)
     }
 }
 
 impl Style {
-    /// Makes a style from a format; a table gets these columns, or the default columns.
+    /// Creates a style from a format. A table has these columns, or the default columns if `columns` is `None`.
     pub(crate) fn new(format: Format, columns: Option<&Columns>) -> Self {
         let table = format.table().map(|form| match columns {
             Some(columns) => Table::new(form, columns),
@@ -106,7 +106,7 @@ impl Style {
         }
     }
 
-    /// Returns the same style, in which these fields replace the corresponding fields of every MARC record.
+    /// Returns the style with fields that replace the corresponding fields of every MARC record.
     pub(crate) fn with_local(self, local: Arc<LocalFields>) -> Self {
         Self {
             local: Some(local),
@@ -114,7 +114,7 @@ impl Style {
         }
     }
 
-    /// Returns the same style, but with records in JSON.
+    /// Returns the style with JSON as the format.
     pub(crate) fn as_json(&self) -> Self {
         Self {
             local: self.local.clone(),
@@ -139,7 +139,7 @@ impl Style {
         }
     }
 
-    /// Returns the same style, but a table has a row for each copy if `has_row_per_copy` is true.
+    /// Returns the style, in which a table has a row for each copy if `has_row_per_copy` is true.
     pub(crate) fn with_row_per_copy(self, has_row_per_copy: bool) -> Self {
         let table = self.table.map(Arc::unwrap_or_clone);
         let table = table.map(|table| table.with_row_per_copy(has_row_per_copy));
@@ -153,7 +153,7 @@ impl Style {
         self.format
     }
 
-    /// Returns whether each record is written with its source.
+    /// Returns whether the source of each record is written with the record.
     pub(crate) fn has_source(&self) -> bool {
         self.format == Format::Json || self.table.is_some()
     }
@@ -227,10 +227,10 @@ struct JsonLine<'a> {
     described: Map<String, Value>,
     #[serde(flatten)]
     record: &'a MarcRecord,
-    /// The syntax of the record that contains this one.
+    /// The record syntax of the record that contains this one; `None` if there is no such record.
     #[serde(skip_serializing_if = "Option::is_none")]
     syntax: Option<Value>,
-    /// The other contents of the record that contains this one.
+    /// The other contents of the record that contains this one; `None` if there is no such record.
     #[serde(rename = "record", skip_serializing_if = "Option::is_none")]
     rest: Option<Value>,
 }
@@ -246,7 +246,7 @@ fn without_record(opac: &OpacRecord) -> Value {
 }
 
 impl Format {
-    /// Returns the file format of the table, if the format is a table.
+    /// Returns the file format of the table; `None` if the format is not a table.
     fn table(self) -> Option<TableForm> {
         match self {
             Self::Csv => Some(TableForm::Csv),

@@ -48,7 +48,7 @@ pub(crate) fn query(query: &Query) -> String {
 /// Returns a message that may contain text from a server. Lines after the first are indented, so that none of them
 /// looks like a message of the program, and control characters are escaped.
 ///
-/// A long message is cut, but JSON output has the complete message.
+/// A long message is shortened; JSON output contains the complete message.
 pub(crate) fn as_message(text: &str) -> String {
     let text = text.trim_end();
     let (text, rest) = match text.char_indices().nth(MAX_MESSAGE) {
@@ -64,7 +64,7 @@ pub(crate) fn as_message(text: &str) -> String {
     message
 }
 
-/// Shortens long words in text, such as an argument that is repeated in an error.
+/// Shortens long words in text, such as an argument that an error message repeats.
 pub(crate) fn with_short_words(text: &str) -> Cow<'_, str> {
     let is_long = |word: &&str| word.chars().nth(MAX_WORD).is_some();
     if text.split_whitespace().find(is_long).is_none() {
@@ -94,7 +94,7 @@ pub(crate) fn columns_of(text: &str) -> usize {
     text.width()
 }
 
-/// Shortens a line to this number of columns.
+/// Shortens a line to at most this number of columns.
 pub(crate) fn cut_to(line: &str, columns: usize) -> String {
     if columns_of(line) <= columns {
         return line.to_owned();
@@ -169,7 +169,7 @@ pub(crate) fn folded(text: &str, columns: usize, indent: usize) -> Vec<String> {
 /// The maximum length of a message, in characters.
 const MAX_MESSAGE: usize = 4_096;
 
-/// Returns octets as text on one line: control characters are escaped, and octets that are not UTF-8 are shown as
+/// Returns octets as text on one line. Control characters are escaped, and octets that are not UTF-8 are written as
 /// `\xNN`.
 pub(crate) fn shown(octets: &[u8]) -> String {
     escape(&text_lossless(octets), |_| false).into_owned()

@@ -15,18 +15,18 @@ pub(super) struct Conversation {
     entries: Vec<Entry>,
 }
 
-/// An APDU of a conversation, or the state after it.
+/// An APDU of a conversation, or the state at its end.
 pub(super) struct Entry {
     /// The direction and name of the APDU, such as `→ Init request`.
     head: String,
     /// The section of the standard; empty for a state.
     section: &'static str,
-    /// One sentence about the contents.
+    /// One sentence about the contents of the APDU, or about the state.
     words: String,
 }
 
 impl Conversation {
-    /// Returns the conversation on a tape, with the state at its end.
+    /// Creates a conversation from the APDUs on a tape, with an entry for the state at its end.
     pub(super) fn new(title: &'static str, tape: &Tape, end: Entry) -> Self {
         let noted = tape.noted();
         let entries = noted.iter().map(|noted| {
@@ -58,7 +58,7 @@ impl Entry {
         }
     }
 
-    /// Returns the lines of the entry: its head with the section at the right, and its words below.
+    /// Returns the lines of the entry: its head, with the section on the right, and its words below.
     fn lines(&self, width: usize) -> Vec<String> {
         let left = width.saturating_sub(columns_of(self.section) + 1);
         let head = format!("{} {}", padded(&self.head, left), self.section);
@@ -100,7 +100,7 @@ fn below(conversation: &Conversation, width: usize) -> Vec<String> {
     std::iter::once(title).chain(lines).collect()
 }
 
-/// Returns lines that each join a line from both columns.
+/// Returns lines, each of which joins a line of the left column and a line of the right column.
 fn beside(left: &[String], right: &[String], column: usize) -> Vec<String> {
     let line = |lines: &[String], row| lines.get(row).cloned().unwrap_or_default();
     let rows = 0..left.len().max(right.len());

@@ -1,4 +1,4 @@
-//! Explains in one sentence what an APDU asks or answers, and names the section of Z39.50-2003 that describes it.
+//! Explains in one sentence what an APDU requests or answers, and names the section of Z39.50-2003 that describes it.
 
 use z3950::Record;
 use z3950_asn1::apdu::{
@@ -14,7 +14,7 @@ use z3950_asn1::types::InternationalString;
 
 use crate::render::{counted, listed, query, shown, term, text_of};
 
-/// The number of options that are named; the others are counted.
+/// The maximum number of options that are named. Further options are only counted.
 const NAMED_OPTIONS: usize = 2;
 
 /// The explanation of an APDU.
@@ -23,11 +23,11 @@ pub(super) struct Said {
     pub(super) name: &'static str,
     /// The section of Z39.50-2003.
     pub(super) section: &'static str,
-    /// One line, without control characters.
+    /// The explanation, on one line and without control characters.
     pub(super) words: String,
 }
 
-/// Returns the explanation of the APDU in these octets. The octets are empty if there were too many to record.
+/// Returns the explanation of the APDU in these octets. The octets are empty if the APDU was too large to record.
 pub(super) fn of(octets: &[u8]) -> Said {
     match codec::decode(octets) {
         Ok(apdu) => of_apdu(&apdu),
@@ -98,7 +98,7 @@ fn init_response(response: &InitializeResponse) -> String {
     format!("Accepts version {version}, {options}.{server}")
 }
 
-/// Returns the names of the first options, and the number of others.
+/// Returns the names of the first options, and the number of further ones.
 fn options(options: Options) -> String {
     let names: Vec<&str> = options.names().collect();
     let (first, others) = names.split_at(names.len().min(NAMED_OPTIONS));
@@ -144,7 +144,7 @@ fn database(name: &DatabaseName) -> String {
     text_of(&name.0)
 }
 
-/// Returns a query: a single term with the names of its attribute types, and any other query in PQF.
+/// Describes a query: a single term with the names of its attribute types, or any other query in PQF.
 fn asked(asked: &Query) -> String {
     let (Query::Type1(rpn) | Query::Type101(rpn)) = asked else {
         return query(asked);
@@ -238,7 +238,7 @@ fn present_response(response: &PresentResponse) -> String {
     }
 }
 
-/// The contents of a response apart from its counts.
+/// What a response contains, apart from its counts.
 enum Contents {
     Nothing,
     Records(String),

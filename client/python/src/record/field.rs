@@ -1,4 +1,4 @@
-//! A field of a record, which is read and changed in place: `record["245"]["a"] = "Emma"`.
+//! A field of a record, which can be read and changed in place: `record["245"]["a"] = "Emma"`.
 
 use pyo3::exceptions::{PyKeyError, PyTypeError};
 use pyo3::prelude::*;
@@ -12,7 +12,7 @@ use crate::marc::{
 };
 use crate::text::{Text, text_of};
 
-/// A field of a MARC record: `record["245"]`. Changes of it are changes of the record.
+/// A field of a MARC record: `record["245"]`. Changing the field changes the record.
 ///
 /// >>> import z3950
 /// >>> [record] = z3950.read(b"=LDR  00000nam a2200000 a 4500\n=245  10$aEma /$cJane Austen.\n")
@@ -40,7 +40,7 @@ impl Field {
         }
     }
 
-    /// Calls `read` with the field and the number of characters in its codes; returns the result.
+    /// Calls `read` with the field and the length of its subfield codes, and returns the result.
     fn read<T>(&self, read: impl FnOnce(&MarcField, usize) -> T) -> PyResult<T> {
         let record = self.record.get();
         record.numbered(|numbered| {
@@ -72,7 +72,7 @@ impl Field {
         self.read(pairs)
     }
 
-    /// Replaces the subfields.
+    /// Replaces all subfields of the field.
     fn put(&self, subfields: &[(String, String)]) -> PyResult<()> {
         self.change(|field, code_length| {
             if field.is_control() {
@@ -101,7 +101,7 @@ fn code_of(code: &Bound<'_, PyAny>) -> PyResult<String> {
     Ok(text_of(code, "a code is a str such as 'a'")?.into_owned())
 }
 
-/// Parses the code of a subfield to be written.
+/// Parses the code of a subfield that is to be written.
 fn new_code(code: &Bound<'_, PyAny>) -> PyResult<String> {
     let code = code_of(code)?;
     check_new_code(&code)?;
@@ -156,7 +156,7 @@ impl Field {
         })
     }
 
-    /// The codes and texts of the subfields, in order. They can be set, also by a dict.
+    /// The codes and texts of the subfields, in order. They can be set, also from a dict.
     #[getter]
     fn subfields(&self) -> PyResult<Vec<(String, String)>> {
         self.pairs()
@@ -167,7 +167,7 @@ impl Field {
         self.put(&subfields_of(subfields)?)
     }
 
-    /// Returns the text of the first subfield with a code; the default if there is none.
+    /// Returns the text of the first subfield with a code, or `default` if there is none.
     #[pyo3(signature = (code, default=None))]
     fn get<'py>(
         &self,

@@ -14,7 +14,7 @@ use crate::marc::{
 };
 use crate::text::{pattern_of, patterns_of, tag_of};
 
-/// The leader of a new record: a book, described by AACR2, in UTF-8.
+/// The leader of a new record, which describes a book according to AACR2, in UTF-8.
 pub(super) const BOOK: &str = "00000nam a2200000 a 4500";
 
 /// Parses a leader.
@@ -86,7 +86,7 @@ impl Record {
         Ok(Field::new(this, number))
     }
 
-    /// Returns the texts of the fields, or of their subfields with a code.
+    /// Returns the texts of the fields with a matching tag or, if `code` is given, of their subfields with this code.
     pub(super) fn texts(&self, tag: TagPattern, code: Option<&str>) -> Vec<String> {
         let mut found = Vec::new();
         let Some(record) = self.as_marc() else {

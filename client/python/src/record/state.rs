@@ -1,4 +1,4 @@
-//! The pickled state of a record.
+//! The state of a record, as stored by `pickle`.
 
 use std::sync::Mutex;
 
@@ -27,8 +27,8 @@ use crate::pickled::Pickled;
 pub(crate) struct State {
     received: Option<ReceivedState>,
     damage: Option<String>,
-    /// The MARC record in UTF-8 and ISO 2709, or as lines of JSON if it is too long for that; `None` for a record as
-    /// received.
+    /// The MARC record in UTF-8 and ISO 2709, or as lines of JSON if it is too long for ISO 2709; `None` for a record
+    /// that has not been changed since it was received.
     marc: Option<Bytes>,
     /// The leader, whose lengths may differ from those in `marc`.
     leader: Option<Bytes>,

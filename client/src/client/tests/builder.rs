@@ -9,7 +9,7 @@ use crate::client::ConnectOptions;
 use crate::protocol::service::init;
 use crate::target::profile::Credentials;
 
-/// Returns the user and password in an Init request.
+/// Returns the user name and password in an Init request.
 fn login(init: &InitializeRequest) -> String {
     match &init.id_authentication {
         None => "nobody".to_owned(),

@@ -13,15 +13,15 @@ use crate::protocol::session::{Session, SessionOptions};
 /// A server's answer to a search or a Present.
 #[derive(Clone, Copy)]
 enum Say {
-    /// This number of hits; the response contains no records.
+    /// The search finds this number of records, and its response contains none of them.
     Hits(i64),
-    /// One record, in the response to the search.
+    /// The search finds one record, which is in the response.
     Record,
-    /// A record without contents, in the response to the search.
+    /// The search finds one record, which is in the response and has no contents.
     Empty,
-    /// A response with a diagnostic, which refuses the request.
+    /// The request is refused with this diagnostic.
     Refuse(i64),
-    /// A response with a diagnostic in place of the record.
+    /// The response has this diagnostic in place of the record.
     Surrogate(i64),
 }
 
@@ -142,8 +142,8 @@ fn planned(text: &str, fallback: Fallback) -> Plan {
     plan::plan(&url(text), &options.plan).expect("a plan")
 }
 
-/// Checks the requests received by a server that gives these answers, the outcome, and the step that is reported as
-/// successful.
+/// Checks the retrieval of `text` from a server that answers with `answer`: the requests that the server received, the
+/// outcome, and the step that is reported as successful.
 async fn check(
     text: &str,
     fallback: Fallback,
@@ -196,7 +196,8 @@ const UNSTRUCTURED: &str = "search 1=1032 cat usmarc -";
 const LOCAL: &str = "search 1=12 cat usmarc -";
 const STANDARD: &str = "search 1=1007 cat usmarc -";
 
-/// Makes a server that supports only searches that contain `known`, and answers all others with `otherwise`.
+/// Makes a server that answers searches whose description contains `known` with a record, and all others with
+/// `otherwise`.
 fn knows(known: &'static str, otherwise: Say) -> impl Fn(&str) -> Say + Send + 'static {
     move |asked| {
         if asked.contains(known) {

@@ -1,5 +1,5 @@
-//! Tests of leases: a session is lent to one user at a time, first come, first served, and never while another user may
-//! still use it.
+//! Tests of leases: a session is leased to one user at a time, first come, first served, and never while another user
+//! may still use it.
 
 use std::time::Duration;
 
@@ -67,7 +67,7 @@ async fn search(session: &Session) -> Result<u64, Error> {
 
 #[tokio::test(start_paused = true)]
 async fn a_session_returns_to_the_pool_unless_it_is_unusable() {
-    /// The use of a session before its lease is dropped.
+    /// What a user does with a session before dropping its lease. Returns a session if the user keeps one.
     type Use = fn(Lease) -> crate::transport::BoxFuture<'static, Option<Session>>;
     let uses: [(&str, Use, bool); 7] = [
         (

@@ -1,4 +1,5 @@
-//! Tests of the ends of waits: limits of calls, the wait for a session, and an answer that nobody awaits any longer.
+//! Tests of how waits end: at the limit of a call, when no session becomes available, and when nobody waits for an
+//! answer any longer.
 
 use std::time::Duration;
 
@@ -20,7 +21,7 @@ fn answering_once() -> Vec<Turn> {
     vec![accepted(), send(found(2, vec![]))]
 }
 
-/// Accepts an Init in version 3, and grants that requests may be cancelled.
+/// Accepts an Init in version 3, and grants the option to cancel requests.
 fn cancellable() -> Turn {
     let mut response = init_response(true, ProtocolVersion::UP_TO_3);
     response.options = response.options | Options::TRIGGER_RESOURCE_CONTROL;
@@ -118,7 +119,7 @@ async fn audit_r_l5_the_wait_for_a_session_has_a_limit() {
     }
 }
 
-/// Checks that a call failed because of its own limit of two seconds.
+/// Checks that a call failed after two seconds because of its own limit.
 fn is_of_call<T: std::fmt::Debug>(what: &str, begun: Instant, result: Result<T, Error>) {
     assert_eq!(begun.elapsed(), 2 * SECOND, "{what}");
     let error = result.expect_err(what);

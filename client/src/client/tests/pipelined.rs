@@ -1,4 +1,4 @@
-//! Tests of retrievals that share a session, with a server that answers requests in turn.
+//! Tests of retrievals that share a session, with a server that answers requests in order.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -14,11 +14,11 @@ use crate::protocol::service::ResultRecord;
 use crate::target::profile::Profiles;
 use crate::transport::{Connect, Connecting};
 
-/// The observations at the servers: for each session, the number of requests received in each second and the names of
-/// the result sets.
+/// What the servers observed: for each session, the number of requests received in each second; and the names of the
+/// result sets.
 type Seen = (Vec<usize>, Vec<String>);
 
-/// A server that takes a second for an answer. Requests received during this time are answered after it, or lost.
+/// A server that takes a second for each answer. Requests received during this time are answered after it, or lost.
 struct Slow {
     loses: bool,
     seen: Arc<Mutex<Vec<Seen>>>,
@@ -74,8 +74,7 @@ async fn serve_slowly(mut peer: Peer, loses: bool, seen: Arc<Mutex<Vec<Seen>>>, 
     }
 }
 
-/// Makes six retrievals at the same time in one session. Returns for each session the number of requests received in
-/// each second and the names of the result sets.
+/// Makes six retrievals at the same time in one session. Returns what each server observed.
 async fn retrieve(pipelined: &str, loses: bool) -> Vec<Seen> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("targets.toml");
@@ -119,7 +118,7 @@ async fn retrievals_are_pipelined_if_the_profile_says_so() {
     assert_eq!(names, ["1", "2", "default"]);
 }
 
-/// After a server has lost requests for the first time, the client sends it one request at a time.
+/// Checks that after a server has lost requests for the first time, the client sends it one request at a time.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_loses_requests_is_asked_one_at_a_time() {
     let seen = retrieve("pipelined = 3", true).await;
@@ -134,11 +133,11 @@ async fn a_server_that_loses_requests_is_asked_one_at_a_time() {
 /// The error made by a server that performs operations concurrently.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Confusion {
-    /// It exchanges the referenceIds of the answers to two searches.
+    /// The server exchanges the referenceIds of the answers to two searches.
     Swaps,
-    /// It returns no referenceIds, and sends the last answer first.
+    /// The server returns no referenceIds, and sends the last answer first.
     Forgets,
-    /// It answers the last of several searches with a Present response, once.
+    /// The server answers the last of several searches with a Present response, once.
     Errs,
 }
 
@@ -208,7 +207,7 @@ async fn serve_confused(mut peer: Peer, habit: Option<Confusion>) {
     }
 }
 
-/// Builds a record with the number that the query searches for.
+/// Builds a record with the number for which the query searches.
 fn with_number_of(query: &Query) -> NamePlusRecord {
     let text = match query {
         Query::Type1(query) => query.to_string(),
@@ -234,7 +233,7 @@ const NUMBERS: [&str; 4] = [
     "9780141439600",
 ];
 
-/// Each lookup returns the record with its own number, even if a server confuses answers.
+/// Checks that each lookup returns the record with its own number, even if a server confuses answers.
 #[tokio::test(start_paused = true)]
 async fn no_record_comes_under_the_identifier_of_another_lookup() {
     for habit in [Confusion::Swaps, Confusion::Forgets, Confusion::Errs] {
@@ -286,7 +285,7 @@ async fn no_record_comes_under_the_identifier_of_another_lookup() {
     }
 }
 
-/// Each retrieval in a shared session returns the record with its own docid.
+/// Checks that each retrieval in a shared session returns the record with its own docid.
 #[tokio::test(start_paused = true)]
 async fn no_record_comes_under_the_url_of_another_retrieval() {
     for habit in [Confusion::Swaps, Confusion::Forgets, Confusion::Errs] {

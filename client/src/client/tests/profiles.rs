@@ -1,5 +1,5 @@
-//! Tests of the additions that the profile of a server makes to the requests for a URL, and of the parts that remain as
-//! prescribed by RFC 2056.
+//! Tests of what a server's profile adds to the requests for a URL, and of the parts that RFC 2056 prescribes and a
+//! profile does not change.
 
 use std::time::Duration;
 

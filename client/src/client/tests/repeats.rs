@@ -1,4 +1,4 @@
-//! Tests of requests whose session is lost: how often they are sent to a server that a request ends.
+//! Tests of requests whose session is lost: how often the client repeats a request that makes a server end the session.
 
 use futures_util::StreamExt;
 
@@ -18,7 +18,7 @@ fn repeating(max_repeats: usize) -> ClientOptions {
     }
 }
 
-/// Returns the turns of a first server, followed by servers that end each session at the first search.
+/// Returns the scripts of servers: `first`, followed by servers that end each session at the first search.
 fn deadly(first: Vec<Turn>) -> impl Iterator<Item = Vec<Turn>> {
     let others = std::iter::repeat_with(|| vec![accepted(), Turn::HangUp]);
     std::iter::once(first).chain(others.take(9))

@@ -1,4 +1,5 @@
-//! Tests of the events of a URL: which events come in which order, and that they come as soon as something happens.
+//! Tests of the events of a URL: which events are sent in which order, and that each is sent as soon as its cause has
+//! occurred.
 
 use std::future::ready;
 
@@ -12,7 +13,7 @@ use crate::protocol::service::ResultRecord;
 use crate::transport::{Connect, Connecting, Routes, Timeouts};
 use crate::url::{Host, Mode, Z3950Url};
 
-/// A connector whose connections end at the test, which plays the server.
+/// A connector that hands the server's end of each connection to the test, which plays the server.
 struct Handed(mpsc::UnboundedSender<Peer>);
 
 impl Connect for Handed {
@@ -34,7 +35,8 @@ async fn planned(client: &Client) -> Plan {
     client.plan(&url.expect("a URL")).await.expect("a plan")
 }
 
-/// Returns the events of a retrieval, its first event, and the server, which has not answered the first search.
+/// Returns the events of a retrieval, its first event, and the server, which has received the first search but has not
+/// answered it.
 async fn begun() -> (Events, Event, Peer) {
     let (sender, mut peers) = mpsc::unbounded_channel();
     let client = Client::with_routes(options(), Routes::fixed(Arc::new(Handed(sender))));
@@ -51,7 +53,7 @@ async fn begun() -> (Events, Event, Peer) {
     (events, first.expect("an event"), peer)
 }
 
-/// Describes an event in a line.
+/// Describes an event on one line.
 fn told(event: &Event) -> String {
     match event {
         Event::Asked { target } => format!("{target} asked"),
@@ -191,7 +193,7 @@ async fn events_of_a_url_come_in_order() {
     }
 }
 
-/// The server answers only after the event has arrived.
+/// Checks that an event arrives before the server's next answer: the server answers only after the event has arrived.
 #[tokio::test(start_paused = true)]
 async fn events_of_a_url_come_before_the_next_answer() {
     let (mut events, first, mut peer) = begun().await;
@@ -210,7 +212,8 @@ async fn events_of_a_url_come_before_the_next_answer() {
     assert_eq!(last.len(), 4);
 }
 
-/// The session returns without anyone reading the events, which are still all there.
+/// Checks that the session is returned although nobody reads the events, and that all events can still be read
+/// afterwards.
 #[tokio::test(start_paused = true)]
 async fn a_reader_of_a_url_that_stops_holds_no_session() {
     let (events, _, mut peer) = begun().await;
@@ -244,7 +247,7 @@ fn a_retrieval_of_a_url_ends_with_its_runtime() {
     assert_eq!(told[1], "unavailable ? by -");
 }
 
-/// A retrieval that is repeated in another session reports each step once.
+/// Checks that a retrieval that is repeated in another session reports each step once.
 #[tokio::test(start_paused = true)]
 async fn a_repeated_retrieval_reports_each_step_once() {
     let again = [refused(114), delivered()];

@@ -1,4 +1,4 @@
-//! Tests of hostile servers: replies are bounded in octets, lines and time.
+//! Tests of hostile servers: replies are limited in octets, lines and time.
 
 use super::*;
 

@@ -4,25 +4,26 @@
 use z3950_marc::crosswalk::is_unimarc;
 use z3950_marc::{Field, MarcRecord};
 
-/// A part of a title.
+/// A part of a title, by the kind of its subfield.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     /// The title proper.
     Title,
-    /// The number or the name of a part of the work.
+    /// The number or name of a part (section) of the work.
     Section,
     /// Other title information.
     Rest,
 }
 
-/// The fields that describe a publication in a format.
+/// Where a MARC format stores the parts of the description of a publication.
 pub(super) struct Places {
     title: &'static [u8; 3],
     parts: &'static [(&'static [u8], Part)],
     responsibility: &'static [&'static [u8]],
     pub(super) main_entries: &'static [&'static [u8; 3]],
     pub(super) added_entries: &'static [&'static [u8; 3]],
-    /// Whether a name is a single text, such as `Austen, Jane`, and not divided into subfields.
+    /// Whether the format is MARC 21, in which a name is a single text, such as `Austen, Jane`, and is not divided into
+    /// subfields.
     pub(super) is_marc_21: bool,
 }
 
@@ -67,7 +68,7 @@ impl Places {
         fields(record, self.title)
     }
 
-    /// Returns the parts of a title. Only the first title proper counts, because another title proper in UNIMARC
+    /// Returns the parts of a title. Only the first title proper is included, because another title proper in UNIMARC
     /// belongs to another work.
     pub(super) fn parts<'a>(&self, title: &'a Field) -> Vec<(Part, &'a [u8])> {
         let mut has_title = false;
@@ -80,7 +81,8 @@ impl Places {
         parts.collect()
     }
 
-    /// Returns the number of non-filing characters of a title, which UNIMARC marks in the text instead.
+    /// Returns the number of non-filing characters at the beginning of a title according to its indicator; 0 in
+    /// UNIMARC, which marks them in the text.
     pub(super) fn skipped(&self, title: &Field) -> usize {
         let indicator = title.indicators().get(1).copied();
         let digit = indicator.filter(|octet| self.is_marc_21 && octet.is_ascii_digit());

@@ -1,5 +1,5 @@
-//! Chooses the record that is most similar to another record: the title must be the same, and the author must not differ; then
-//! author, kind of material, year and subtitle decide.
+//! Chooses the record that is most similar to another record: the title must be the same, and the author must not
+//! conflict; among these records, author, kind of material, year and subtitle decide.
 
 use super::Publication;
 use super::names::AuthorMatch;
@@ -25,7 +25,7 @@ enum MaterialMatch {
     Other,
 }
 
-/// The difference between two years.
+/// How much two years of publication differ, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum YearMatch {
     Same,
@@ -38,26 +38,26 @@ enum YearMatch {
 /// The records that are most similar to a publication.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Choice {
-    /// The indexes of the records. If there are several, they are equally similar.
+    /// The indexes of the chosen records. If there are several, they are equally similar.
     pub(crate) places: Vec<usize>,
     pub(crate) likeness: Likeness,
-    /// The number of records with the same title and no other author.
+    /// The number of records with the same title and no conflicting author.
     fitting: usize,
     /// The reason for the choice, such as `b1 chosen because its title, author and year agree`.
     reason: String,
-    /// The difference, such as `its year is 1995, not 1813`.
+    /// The difference between the record and the publication, such as `its year is 1995, not 1813`.
     pub(crate) doubt: Option<String>,
 }
 
 impl Likeness {
-    /// Returns whether a more similar record may exist, because this record has another year, or its year is unknown.
+    /// Returns whether a more similar record may exist, because the year of this record differs or is unknown.
     pub(crate) fn may_be_exceeded(&self) -> bool {
         self.year > YearMatch::Next
     }
 }
 
 impl Choice {
-    /// Returns the choice as words, given the numbers of matching and of compared records.
+    /// Describes the choice in words, given the numbers of matching and of compared records.
     pub(crate) fn in_words(&self, hits: u64, compared: u64) -> String {
         let hits = match (hits, compared) {
             (1, _) => "1 hit".to_owned(),
@@ -73,7 +73,7 @@ impl Choice {
 }
 
 impl Publication {
-    /// Compares a record that was found; `None` if it describes another publication.
+    /// Compares the publication with that of a record that was found; `None` if it describes another publication.
     fn likeness(&self, found: &Self) -> Option<Likeness> {
         let pairs = self.titles.iter();
         let pairs = pairs.flat_map(|one| found.titles.iter().map(move |two| one.compare(two)));
@@ -156,7 +156,7 @@ impl Publication {
         what.to_owned()
     }
 
-    /// Describes why the first record is more similar than the second, which is called `name`.
+    /// Describes in which respect the first record is more similar than the second, which is called `name`.
     fn difference(
         &self,
         first: &Self,
@@ -187,7 +187,7 @@ impl Publication {
         }
     }
 
-    /// Describes what differs in a record that is chosen even so.
+    /// Describes the difference between the publication and a record that was chosen in spite of it.
     fn doubt(&self, found: &Self, likeness: Likeness) -> Option<String> {
         let mut doubts = Vec::new();
         if let (AuthorMatch::OtherForename, Some(author)) = (likeness.author, found.authors.shown())
@@ -338,7 +338,8 @@ mod tests {
         assert!(wanted.choose(&[None, None]).is_none());
     }
 
-    /// Comparing is quick whatever a server sends: the words of long texts are not compared pair by pair.
+    /// Checks that comparing takes little time for any record that a server sends: the words of long texts are not
+    /// compared pairwise.
     #[test]
     fn r_b9_long_records_are_compared_quickly() {
         let words = |begin: char| {

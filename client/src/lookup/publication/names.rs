@@ -5,14 +5,14 @@ use z3950_marc::{Field, MarcRecord};
 
 use super::fields::{Places, fields, text};
 
-/// The maximum number of names of a record that are compared, and of characters of a heading, of all statements of
-/// responsibility, and of a term. A server may send any number.
+/// The maximum number of names of a record that are compared. Like the maximum numbers of characters below, it bounds
+/// the work for a record of any size that a server may send.
 const MOST_NAMES: usize = 50;
 const MOST_OF_HEADING: usize = 200;
 const MOST_OF_RESPONSIBILITY: usize = 2_000;
 const MOST_OF_TERM: usize = 60;
 
-/// The names in a record.
+/// The names of those responsible for a publication, as recorded in a record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Authors {
     /// The main entries, in each script, followed by the added entries.
@@ -27,7 +27,7 @@ struct Name {
     shown: String,
     /// The surname of a person, or the name of a body, in the form that is searched for.
     term: String,
-    /// The same text, folded.
+    /// The text of `term`, folded.
     surname: String,
     /// The first letter of the forename.
     initial: Option<char>,
@@ -104,7 +104,7 @@ impl Authors {
     }
 }
 
-/// The result of comparing two names.
+/// The result of comparing one name with another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Comparison {
     Same(AuthorMatch),
@@ -164,7 +164,7 @@ impl Name {
     }
 }
 
-/// Compares names with a statement of responsibility.
+/// Compares names with a statement of responsibility, and returns a result for each name.
 fn said_in(names: &[Name], responsibility: &str) -> impl Iterator<Item = Comparison> {
     let names = names.iter().filter(|_| !responsibility.is_empty());
     names.map(move |name| {
@@ -178,7 +178,8 @@ fn said_in(names: &[Name], responsibility: &str) -> impl Iterator<Item = Compari
     })
 }
 
-/// Returns whether a folded text contains all words of a folded name. Names in ideographs need not be separate words.
+/// Returns whether a folded text contains all words of a folded name. A name in ideographs may also be a part of a
+/// longer word.
 fn has_name(text: &str, name: &str) -> bool {
     if name.contains(is_written_without_blanks) {
         return text.contains(name);

@@ -1,5 +1,5 @@
-//! The searches for a publication, most likely first: title and author, then title. The year is only searched for if more records
-//! match than are compared, because catalogues often have the year of another printing.
+//! The searches for a publication, most likely first: title and author, then title. The year is part of the search only
+//! if more records match than are compared, because catalogues often have the year of another printing.
 
 use z3950_asn1::bib1::attributes::{USE, USE_ANY, USE_AUTHOR, USE_DATE_OF_PUBLICATION, USE_TITLE};
 

@@ -1,4 +1,4 @@
-//! A title in the form that records have (MARC 21 field 245, UNIMARC field 200), for comparison and as a term.
+//! A title as records contain it (MARC 21 field 245, UNIMARC field 200), for comparison and as a term.
 
 use std::collections::HashSet;
 
@@ -6,8 +6,8 @@ use z3950_marc::fold::folded;
 
 use super::fields::{Part, text};
 
-/// The maximum number of characters of a term. More of a title would not find more records, and servers limit the
-/// length of terms.
+/// The maximum number of characters of a term. A longer part of the title would not find more records, and servers
+/// limit the length of terms.
 const MOST_CHARACTERS: usize = 120;
 const MOST_WORDS: usize = 12;
 /// The maximum number of terms for a title.
@@ -28,7 +28,7 @@ pub(super) struct Title {
     whole: Words,
 }
 
-/// The words of a title.
+/// The folded words of a title, with its leading article.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Words {
     folded: String,
@@ -39,7 +39,7 @@ struct Words {
 /// The degree to which two titles agree, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum TitleMatch {
-    /// All words are the same.
+    /// All words are the same, including the article.
     Whole,
     /// One title lacks the article, or has another article.
     WithoutArticle,
@@ -137,7 +137,7 @@ impl Words {
     }
 }
 
-/// Splits a title at the ISBD punctuation before other title information or a parallel title.
+/// Splits a title at the ISBD punctuation before other title information or a parallel title, and returns both parts.
 fn without_rest(text: &str) -> (&str, &str) {
     let ends = [" : ", " = ", " ; "].map(|mark| text.find(mark));
     let end = ends.into_iter().flatten().min().unwrap_or(text.len());
@@ -149,13 +149,13 @@ fn is_sorting_mark(character: char) -> bool {
     matches!(character, '\u{88}' | '\u{89}' | '\u{98}' | '\u{9c}')
 }
 
-/// Returns whether a character ends an ISBD area and is not part of the title.
+/// Returns whether a character is ISBD punctuation at the end of an area, which is not part of the title.
 fn is_final(character: char) -> bool {
     matches!(character, ' ' | '/' | ':' | ';' | '=' | ',' | '.')
 }
 
-/// Returns the number of octets of the non-filing words at the beginning of a title: those between the marks of UNIMARC, or as
-/// many characters as the indicator states, if a word ends there.
+/// Returns the number of octets of the non-filing words at the beginning of a title: those between the marks of
+/// UNIMARC, or as many characters as the indicator states, if they end at a word boundary.
 fn non_filing(shown: &str, characters: usize) -> usize {
     if shown.starts_with(['\u{88}', '\u{98}']) {
         let end = shown.find(['\u{89}', '\u{9c}']);
@@ -172,8 +172,8 @@ fn non_filing(shown: &str, characters: usize) -> usize {
     }
 }
 
-/// Replaces conjunctions that catalogues use instead of an ampersand by the same text: *war and peace*, *war &
-/// peace*.
+/// Replaces ampersands and the conjunctions that catalogues use in their place by the same text: *war and peace*, *war
+/// & peace*.
 fn joined(folded: &str) -> String {
     let words = folded.split(' ').map(|word| match word {
         "and" | "und" | "et" => "&",
@@ -219,7 +219,7 @@ fn terms(title: &str) -> Vec<String> {
     terms.take(MOST_TERMS).collect()
 }
 
-/// Joins as many words of a term as fit.
+/// Joins the first words of a term, as many as [`MOST_CHARACTERS`] allows.
 fn bounded(words: &[&str]) -> String {
     let mut term = String::new();
     for word in words {
@@ -256,7 +256,7 @@ const ARTICLES: [(&str, &str); 14] = [
     ("wel", "y yr"),
 ];
 
-/// The articles that are not also other words in one of the languages above, for records without a language.
+/// The articles that have no other meaning in any of the languages above. They are used for records without a language.
 const CLEAR: &str = "the das der les las los il gli l el la le un une una";
 
 fn articles(language: &str) -> impl Iterator<Item = &'static str> {

@@ -16,7 +16,7 @@ use crate::protocol::service::miscounted;
 /// The maximum number of octets in all segments of one answer.
 pub(super) const MAX_OCTETS: usize = 67_108_864;
 
-/// Record syntaxes whose records are BER values.
+/// The record syntaxes in which a record is a BER value.
 const ASN1_SYNTAXES: [Oid; 5] = [
     oid::OPAC,
     oid::GRS_1,
@@ -48,12 +48,13 @@ impl Segments {
         Ok(())
     }
 
-    /// Returns the complete answer, whose last part is `last`. `syntax` is the requested syntax.
+    /// Returns the complete answer, which ends with `last`. `syntax` is the requested record syntax.
     /// `are_fragments_allowed` is whether level 2 segmentation is in effect; without it, fragments are left unchanged.
     ///
-    /// Servers count the records of `last` alone or those of all segments; either number is accepted and replaced by the
-    /// number of whole records. If records came in segments, non-surrogate diagnostics in `last` become additional information in
-    /// format diag-1 (Appendix DIAG.2), since a response has room for either.
+    /// Some servers count only the records of `last`, others those of all segments; either number is accepted, and is
+    /// replaced by the number of complete records. If there are records in segments, non-surrogate diagnostics in
+    /// `last` become additional information in format diag-1 (Appendix DIAG.2), because a response contains either
+    /// records or diagnostics.
     pub(super) fn complete(
         &mut self,
         mut last: PresentResponse,
@@ -107,7 +108,7 @@ fn is_fragment(record: &Record) -> bool {
     )
 }
 
-/// Joins fragments to records. Complete records are left unchanged.
+/// Joins fragments into records. Complete records are left unchanged.
 fn join(
     records: Vec<NamePlusRecord>,
     syntax: Option<Oid>,
@@ -146,7 +147,8 @@ fn join(
 /// The fragments of a record received so far.
 struct Parts {
     octets: Vec<u8>,
-    /// The syntax named by the first fragment; `None` for fragments without an EXTERNAL around them.
+    /// The record syntax named by the EXTERNAL around the first fragment; `None` if the fragments have no EXTERNAL around
+    /// them.
     tag: Option<Option<Oid>>,
 }
 
@@ -179,7 +181,7 @@ impl Parts {
     }
 
     /// Returns the record. The standard does not define the meaning of joined fragments without an EXTERNAL. Here they
-    /// are an EXTERNAL if they can be decoded as one, and a record in the requested syntax if not.
+    /// are an EXTERNAL if they can be decoded as one, and otherwise a record in the requested syntax.
     fn record(self, asked: Option<Oid>) -> Result<External, ProtocolFault> {
         let direct_reference = match self.tag {
             Some(syntax) => syntax,

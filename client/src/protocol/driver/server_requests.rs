@@ -1,5 +1,5 @@
 //! Requests of the server during an operation or a session: access control and resource control (Z39.50-2003 §3.2.5,
-//! §3.2.6). The session continues while a handler decides on the response.
+//! §3.2.6). The session continues to work while a handler decides on the response.
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::Instant;
@@ -14,7 +14,8 @@ use crate::error::{Error, Phase, ProtocolFault};
 use crate::protocol::service::access::Challenge;
 use crate::protocol::service::resource::{Decision, ResourceQuestion};
 
-/// The maximum number of requests that a server may send during one of the client's requests, or between two of them.
+/// The maximum number of requests that a server may send during one of the client's requests, or between two of the
+/// client's requests.
 pub(super) const MAX_INTERRUPTIONS: usize = 64;
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
@@ -82,7 +83,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         self.respond(verdict.operation, phase, response, verdict.is_refusal)
     }
 
-    /// Returns the operation to which a request of the server belongs, and its phase, and counts the request.
+    /// Counts a request of the server, and returns the operation to which it belongs and the phase of that operation.
     fn interrupted(
         &mut self,
         reference: Option<&ReferenceId>,
@@ -117,8 +118,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
     /// Sends a response. In version 3, a refusal is sent as a diagnostic. In earlier versions, it closes the
     /// connection.
     ///
-    /// After a refusal, the caller receives the error immediately, while the operation still waits for the server's
-    /// answer.
+    /// After a refusal, the caller of the operation receives the error immediately, while the operation still waits for
+    /// the server's answer.
     fn respond(
         &mut self,
         operation: Option<u64>,
@@ -140,7 +141,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
     }
 }
 
-/// Returns the response to a challenge, or its refusal if the handler gave no response.
+/// Returns the response to a challenge, or a refusal if the handler returned no response.
 fn access_response(
     reference_id: Option<ReferenceId>,
     response: Option<SecurityChallengeResponse>,

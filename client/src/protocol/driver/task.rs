@@ -9,10 +9,10 @@
 //!   ended: callers get their error -> in version 3, Close is sent and answered -> gone
 //! ```
 //!
-//! Requests that the server sends during an operation are handled in `server_requests`. Any other APDU is a fault. If
-//! the caller of a request has dropped its future, the answer is still received and discarded, so that later answers
-//! reach the right callers. If that answer does not come in time, and another request is waiting for it, the session
-//! ends.
+//! Requests that the server sends during an operation are handled in `server_requests`. Any other APDU without a
+//! request is a protocol error. If the caller of a request has dropped its future, the answer is still received and
+//! discarded, so that later answers reach the right callers. If that answer does not come in time, and another request
+//! is waiting for it, the session ends.
 
 use std::future::{pending, poll_fn, ready};
 use std::sync::{Arc, OnceLock};
@@ -46,7 +46,7 @@ pub(crate) struct Inbox {
     pub(in crate::protocol) farewell: Arc<OnceLock<CloseMode>>,
 }
 
-/// The way in which the client closes the session.
+/// How the client closes the session.
 #[derive(Debug, Clone)]
 pub(crate) struct CloseMode {
     pub(in crate::protocol) close: Close,
@@ -73,7 +73,7 @@ pub(super) struct Verdict {
     pub(super) is_refusal: bool,
 }
 
-/// The state of a session's task.
+/// The task that owns the stream of a session, with its state.
 pub(in crate::protocol) struct Driver<S> {
     /// The state, which is the first field, so that callers see the end of the session if the task is dropped.
     state: StateSender,
@@ -87,7 +87,7 @@ pub(in crate::protocol) struct Driver<S> {
     pub(super) operations: Operations,
     /// The handlers that have not decided yet.
     pub(super) verdicts: FuturesUnordered<BoxFuture<'static, Verdict>>,
-    /// The number of requests that the server has sent since the last operation.
+    /// The number of requests that the server has sent since the last operation ended.
     pub(super) interruptions: usize,
     /// The number of APDUs received so far.
     heard: u64,
@@ -98,7 +98,8 @@ struct HeldCommand {
     command: Command,
     since: Instant,
     limit: Limit,
-    /// Whether the request waits only for an operation with which it conflicts, and not for room.
+    /// Whether the request waits only because it conflicts with an operation, and not because the maximum number of
+    /// operations is in progress.
     is_in_conflict: bool,
 }
 
@@ -150,7 +151,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         self.state.set(State::Gone(end));
     }
 
-    /// Ends all operations with `error`, or with the error that the client closed the session.
+    /// Ends all operations, with `error` if it is given, or else with the error for a session that the client closed.
     async fn end(&mut self, error: Option<Error>) -> End {
         let (end, error) = match error {
             None => (End::Closed, End::Closed.error()),
@@ -207,7 +208,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         }
     }
 
-    /// Returns the number of operations that may be in progress now.
+    /// Returns the maximum number of operations that may currently be in progress.
     fn room(&self) -> usize {
         match &self.agreed {
             None => 1,
@@ -227,7 +228,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         self.agreed.map(|agreed| agreed.version)
     }
 
-    /// Takes the next request, which waits until it may begin.
+    /// Stores the next request until it may begin.
     fn hold(&mut self, command: Command) {
         self.held = Some(HeldCommand {
             since: Instant::now(),
@@ -237,8 +238,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         });
     }
 
-    /// Returns whether the held request may begin. If it only waits for an operation with which it conflicts, its wait
-    /// has the limit of an answer.
+    /// Returns whether the held request may begin. If it waits only because it conflicts with an operation, the wait is
+    /// limited by the answer timeout.
     fn may_begin_held(&mut self) -> bool {
         let has_room = self.operations.list.len() < self.room();
         // Only concurrent operations can conflict, because pipelined operations are executed in order.
@@ -257,7 +258,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         may_begin
     }
 
-    /// Sends a request, unless its caller has gone.
+    /// Sends a request, unless its caller has stopped waiting.
     fn begin(&mut self, mut command: Command) {
         if command.reply.is_closed() {
             return;
@@ -318,7 +319,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         added.map_err(|fault| Error::fault(phase, fault))
     }
 
-    /// Ends the operation to which `answer` belongs.
+    /// Ends the operation to which `answer` belongs, and passes the answer to its caller.
     fn answered(&mut self, answer: Apdu) -> Result<(), Error> {
         let are_fragments_allowed = self.offers(Options::SEGMENTATION_2);
         let phase = self.operations.phase();
@@ -362,7 +363,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         Ok(())
     }
 
-    /// Notes that no caller waits for an operation, and asks the server to cancel it if the options say so.
+    /// Records that no caller waits for an operation any longer. If the options say so, asks the server to cancel it.
     fn abandon(&mut self, number: u64) -> Result<(), Error> {
         let cancels =
             self.options.cancels_dropped && self.offers(Options::TRIGGER_RESOURCE_CONTROL);
@@ -395,7 +396,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         Ok(())
     }
 
-    /// Returns the earliest time at which a wait ends.
+    /// Returns the earliest time at which a wait reaches its limit.
     fn next_limit(&self) -> Option<Instant> {
         let held = self.held.as_ref().and_then(|held| held.limit.at());
         let operations = self.operations.next_limit();
@@ -403,8 +404,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         [held, operations, abandoned].into_iter().flatten().min()
     }
 
-    /// Returns the time until which a request waits for answers that nobody else awaits. The wait restarts when octets
-    /// of such an answer arrive.
+    /// Returns the time until which a request waits for the answers of operations that no caller waits for. The wait
+    /// restarts when octets of one of these answers arrive.
     fn abandoned_until(&self) -> Option<Instant> {
         let held = self.held.as_ref()?;
         let mut since = self.operations.all_abandoned()?.max(held.since);
@@ -414,8 +415,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         since.checked_add(held.command.timeouts.abandoned)
     }
 
-    /// Ends waits that have reached their limit. If operations are concurrent and the server has sent anything since
-    /// the request, the session continues. Otherwise, the server is assumed to be down.
+    /// Ends waits that have reached their limit. If operations are concurrent and the server has sent any APDU since
+    /// the request that timed out, the session continues. Otherwise, the server is assumed to be down.
     fn expire(&mut self) -> Result<(), Error> {
         let now = Instant::now();
         if let Some(held) = &self.held
@@ -481,7 +482,7 @@ fn error_of(phase: Phase, error: &Error, are_several: bool) -> Error {
     }
 }
 
-/// Waits until the caller of the held request has dropped its future.
+/// Completes when the caller of the held request has dropped its future.
 async fn gone(held: &mut Option<HeldCommand>) {
     match held {
         Some(held) => held.command.reply.closed().await,
@@ -496,8 +497,9 @@ async fn until(moment: Option<Instant>) {
     }
 }
 
-/// Returns how to end a version 3 session. Without an error, the client ends it in the `chosen` way, if any. Returns
-/// `None` if no Close can be sent, because the connection is lost or the server would not understand it.
+/// Returns how to close a version 3 session: in the way that `error` requires, or if there is no error, in the `chosen`
+/// way, if any. Returns `None` if no Close can be sent, because the connection is lost or the server would not
+/// understand it.
 fn farewell(error: Option<&Error>, chosen: Option<&CloseMode>) -> Option<CloseMode> {
     let (reason, info, awaits_answer) = match error {
         None => return Some(chosen.cloned().unwrap_or_default()),

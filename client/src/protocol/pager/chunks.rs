@@ -6,17 +6,17 @@ use std::time::Duration;
 use crate::protocol::service::ResultRecord;
 use crate::protocol::service::init::PREFERRED_MESSAGE_SIZE;
 
-/// The number of complete chunks after which the size grows again.
+/// The number of complete chunks after which the chunk size grows again.
 const CHUNKS_TO_GROWTH: u32 = 4;
 
-/// The factor by which a chunk grows.
+/// The factor by which the chunk size grows.
 const GROWTH: u64 = 4;
 
-/// The maximum number of octets in a chunk that may grow, so that larger chunks still fit into the preferred message
+/// The number of octets above which a chunk does not grow, so that larger chunks still fit into the preferred message
 /// size.
 const LARGE_CHUNK: usize = PREFERRED_MESSAGE_SIZE as usize / 8;
 
-/// The maximum time to receive a chunk that may grow, so that the time for larger chunks stays far below the answer
+/// The time above which a received chunk does not grow, so that the time for larger chunks stays far below the answer
 /// timeout.
 const LONG_WAIT: Duration = Duration::from_millis(500);
 
@@ -29,7 +29,7 @@ pub(super) struct Chunks {
     whole: u32,
     /// The number of complete chunks that must be received before the size grows.
     to_growth: u32,
-    /// Whether a chunk has been received since the last loss of the session.
+    /// Whether a chunk has been received since the session was last lost.
     has_come: bool,
 }
 
@@ -62,7 +62,7 @@ impl Chunks {
 
     /// Handles the loss of the session during the request for a chunk of `asked` records. A chunk larger than `usual`
     /// is not requested again. Other chunks are requested again if the session had returned a chunk before, because
-    /// some servers end every session after a while.
+    /// some servers end each session after some time.
     pub(super) fn lost(&mut self, asked: u64, usual: u64) {
         if asked > usual {
             self.limit(usual);
@@ -78,7 +78,7 @@ impl Chunks {
         self.ceiling = self.size;
     }
 
-    /// Notes that a chunk of `asked` records, or a part of it, was received after a wait.
+    /// Records that a chunk of `asked` records, or a part of it, was received after the time `waited`.
     pub(super) fn came(&mut self, asked: u64, records: &[ResultRecord], waited: Duration) {
         self.has_come = true;
         let count = u64::try_from(records.len()).unwrap_or(u64::MAX);
@@ -104,7 +104,7 @@ impl Chunks {
     }
 }
 
-/// Returns the number of octets of a record.
+/// Returns the size of a record in octets.
 fn octets(record: &ResultRecord) -> usize {
     match record {
         ResultRecord::Record { external, .. } => external.octets().len(),
@@ -120,7 +120,7 @@ mod tests {
 
     use super::*;
 
-    /// Creates records, of which the first has this many octets and the others have none.
+    /// Creates `count` records. The first has this many octets, and the others are empty.
     fn records(count: usize, octets: usize) -> Vec<ResultRecord> {
         let record = |octets| ResultRecord::Record {
             database: None,

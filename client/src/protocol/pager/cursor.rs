@@ -12,17 +12,17 @@ use crate::protocol::service::search::SearchResult;
 /// The position of a sequential reader of a result set.
 #[derive(Clone, Debug)]
 pub(crate) struct Cursor {
-    /// The position after the last fetched record.
+    /// The position after the last record that has been fetched.
     next: u64,
     left: u64,
     come: VecDeque<ResultRecord>,
-    /// Whether the complete range is likely to be read, because the range has an end or the reader has reached the end
-    /// of a chunk.
+    /// Whether the complete range is likely to be read, because the range has an end or the caller has read a complete
+    /// chunk.
     is_long: bool,
 }
 
 impl Cursor {
-    /// Creates a reader of `count` positions from the 1-based position `start`, or up to the end of the set.
+    /// Creates a reader of `count` records from the 1-based position `start`, or fewer if the set ends before.
     pub(crate) fn new(found: &SearchResult, start: u64, count: u64) -> Self {
         let start = start.max(1);
         let there_are = match found.count() {
@@ -43,7 +43,7 @@ impl Cursor {
         self.next.saturating_sub(fetched)
     }
 
-    /// Returns the next record if it has already been fetched.
+    /// Returns the next record if it has already been fetched; otherwise `None`.
     pub(crate) fn buffered(&mut self) -> Option<ResultRecord> {
         self.come.pop_front()
     }
@@ -58,7 +58,7 @@ impl Cursor {
         self.left = 0;
     }
 
-    /// Returns the next record. An error is the last item.
+    /// Returns the next record. After an error, it returns `None`.
     pub(crate) async fn next(&mut self, pager: &mut Pager) -> Option<Result<ResultRecord, Error>> {
         if let Some(record) = self.buffered() {
             return Some(Ok(record));
@@ -87,7 +87,8 @@ impl Cursor {
     }
 }
 
-/// Returns whether a refusal marks the end of a set whose size the server had estimated or did not know.
+/// Returns whether a refusal means that the end of the set was reached, because the server had only estimated the
+/// number of records or did not know it.
 fn is_end(found: &SearchResult, diagnostics: &Diagnostics) -> bool {
     let is_unknown = found.count().is_none();
     let is_out_of_range = diagnostics.has(Condition::OUT_OF_RANGE.0);

@@ -9,10 +9,10 @@ use crate::error::Error;
 use crate::protocol::service::present::PresentOptions;
 use crate::protocol::service::{ResultRecord, SubstituteForm};
 
-/// The number of octets in an ISO 2709 record without fields: a leader and two terminators.
+/// The length in octets of an ISO 2709 record without fields: a leader and two terminators.
 const NO_FIELDS: usize = 26;
 
-/// The number of consecutive records without any usable form, after which no other forms are tried.
+/// After this number of consecutive records without any usable form, no other forms are tried.
 const MAX_WITHOUT_FORM: u32 = 10;
 
 /// Returns whether a record is empty or too large, in which case it may be available alone or in another form.
@@ -23,7 +23,7 @@ pub(super) fn is_unusable(record: &ResultRecord) -> bool {
     }
 }
 
-/// Returns whether a record was refused because it is too large.
+/// Returns whether the diagnostic means that a record is too large.
 pub(crate) fn is_too_large(diagnostic: &DiagRec) -> bool {
     match diagnostic {
         DiagRec::DefaultFormat(diagnostic) => matches!(diagnostic.condition, 16 | 17),

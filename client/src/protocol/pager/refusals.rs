@@ -15,10 +15,10 @@ pub(super) fn is_timeout(error: &Error) -> bool {
     matches!(error, Error::Unavailable { cause, .. } if is_late(cause))
 }
 
-/// Conditions that a smaller chunk may avoid.
+/// The Bib-1 conditions that a request for fewer records may avoid.
 pub(super) const TOO_MANY: [i64; 6] = [14, 16, 17, 31, 32, 33];
 
-/// Conditions that concern a single record.
+/// The Bib-1 conditions that concern a single record.
 pub(super) const OF_ONE_RECORD: [i64; 5] = [14, 15, 16, 17, 238];
 
 pub(super) fn has_any(diagnostics: &Diagnostics, conditions: &[i64]) -> bool {
@@ -26,11 +26,11 @@ pub(super) fn has_any(diagnostics: &Diagnostics, conditions: &[i64]) -> bool {
     conditions.any(|condition| diagnostics.has(*condition))
 }
 
-/// The number of consecutive records that cannot be read, after which no more are requested.
+/// After this number of consecutive records that cannot be read, no further records are requested.
 pub(super) const MAX_UNREADABLE: u32 = 20;
 
-/// Returns why an SRU response is not well-formed. A single record may be the cause, so responses with other records may be
-/// valid.
+/// If an SRU response is not well-formed XML, returns the reason. A single record may be the cause, so responses with
+/// other records may be well-formed.
 pub(super) fn unreadable(error: &Error) -> Option<&XmlError> {
     let Error::ProtocolError {
         fault: ProtocolFault::Sru(SruFault::Response(ResponseError::Xml(fault))),
@@ -49,7 +49,7 @@ pub(super) fn unreadable(error: &Error) -> Option<&XmlError> {
     is_of_contents.then_some(fault)
 }
 
-/// Returns the diagnostic in place of a record that cannot be read.
+/// Creates the diagnostic that replaces a record that cannot be read.
 pub(super) fn in_place_of_unreadable(fault: &XmlError) -> ResultRecord {
     let words = format!("the record cannot be read: {fault}");
     let diagnostic = DefaultDiagFormat::bib1(Condition::SYSTEM_ERROR_PRESENTING.0, words);
@@ -76,7 +76,8 @@ pub(super) fn is_syntax_refused(result: &Result<PresentResult, Error>) -> bool {
     }
 }
 
-/// Returns whether a record is not available in the requested syntax.
+/// Returns whether there is a diagnostic in place of a record, because the record is not available in the requested
+/// syntax.
 pub(super) fn is_in_no_such_syntax(record: &ResultRecord) -> bool {
     is_diagnostic(record, &OF_SYNTAX)
 }

@@ -1,5 +1,5 @@
-//! Tests with servers that send less than requested, refuse, disconnect or miscount: each position must be returned
-//! once and in order.
+//! Tests with servers that send less than requested, refuse, disconnect or miscount: each record must be returned once,
+//! in order.
 
 mod ahead;
 mod forms;
@@ -15,7 +15,7 @@ use crate::protocol::session::SessionOptions;
 use crate::testing::*;
 use crate::transport::BoxFuture;
 
-/// The treatment of a Present by a server with the records 1 to `hits`.
+/// How a server with the records 1 to `hits` answers a Present.
 #[derive(Debug, Clone, Copy)]
 enum Habit {
     Honest,
@@ -32,7 +32,7 @@ enum Habit {
     /// Sends a surrogate diagnostic with this condition for record 5. The `bool` is whether the record is available
     /// alone.
     Surrogate(i64, bool),
-    /// Has a record 5 that is too large, or empty, except in this element set.
+    /// Has a record 5 that is too large or empty in all element sets except this one.
     Large(&'static str),
     Blank(&'static str),
     /// Disconnects if more than this many records are requested.
@@ -43,7 +43,7 @@ enum Habit {
     Changing,
 }
 
-/// A server, with the requests received in all its sessions.
+/// A server, which records the requests that it receives in all its sessions.
 #[derive(Clone)]
 struct Server {
     habit: Habit,
@@ -134,7 +134,7 @@ fn text(text: &str) -> NamePlusRecord {
     }
 }
 
-/// Returns the requested element set, or an empty text.
+/// Returns the requested element set, or an empty text if there is none.
 fn element_set(present: &PresentRequest) -> String {
     match &*present.record_composition {
         Some(RecordComposition::Simple(ElementSetNames::GenericElementSetName(name))) => {
@@ -177,7 +177,7 @@ async fn result_set(server: &Server, pushed: u64, reconnects: bool) -> Pager {
         .expect("found")
 }
 
-/// Checks the records returned by the stream, and the requests received by the server.
+/// Checks the records that the stream returns (`given`), and the requests that the server receives (`asked`).
 async fn check(habit: Habit, hits: i64, pushed: u64, reconnects: bool, given: &str, asked: &str) {
     let server = Server {
         habit,

@@ -45,7 +45,7 @@ pub fn answer_prompts(answers: Vec<Answer>) -> Result<SecurityChallengeResponse,
     Ok(SecurityChallengeResponse::ExternallyDefined(external))
 }
 
-/// A handler that responds to challenges; see [`SessionOptions`](crate::session::SessionOptions). `None` refuses the
-/// challenge, which ends the operation with [`Error::AccessRefused`](crate::Error::AccessRefused). In version 2, it
-/// also ends the session.
+/// A handler that responds to challenges; see [`SessionOptions`](crate::session::SessionOptions). If it returns `None`,
+/// the client refuses the challenge, which ends the operation with
+/// [`Error::AccessRefused`](crate::Error::AccessRefused). In version 2, it also ends the session.
 pub type AccessControl = dyn Handler<Challenge, Option<SecurityChallengeResponse>>;

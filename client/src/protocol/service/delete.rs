@@ -12,7 +12,7 @@ use crate::error::ProtocolFault;
 use crate::error::{Diagnostics, Error, Phase};
 use crate::protocol::session::Session;
 
-/// A choice of result sets to delete.
+/// Which result sets to delete.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Delete {
     /// The sets with these names.
@@ -21,7 +21,7 @@ pub enum Delete {
     All,
 }
 
-/// Makes a request without additional information.
+/// Converts to a request without additional information.
 impl From<Delete> for DeleteResultSetRequest {
     fn from(sets: Delete) -> Self {
         match sets {
@@ -31,8 +31,8 @@ impl From<Delete> for DeleteResultSetRequest {
     }
 }
 
-/// The result of a deletion. A status other than success is not an error, because servers disagree on the meaning of
-/// success.
+/// The result of a deletion. A status other than success is not an error, because servers disagree about when a
+/// deletion is successful.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct DeleteResult {
@@ -40,9 +40,9 @@ pub struct DeleteResult {
     pub status: DeleteSetStatus,
     /// The status of each set, if the server reports it.
     pub sets: Vec<ListStatus>,
-    /// The number of sets that were not deleted, if the request was to delete all sets.
+    /// The number of sets that were not deleted; only for a request to delete all sets.
     pub not_deleted: Option<i64>,
-    /// A message from the server.
+    /// The server's message about the deletion, if any.
     pub message: Option<String>,
     /// The server's diagnostics, in `other_info`.
     pub diagnostics: Diagnostics,

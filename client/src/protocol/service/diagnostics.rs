@@ -1,5 +1,5 @@
-//! The diagnostics of a response, wherever they are: in place of all records, in place of a record, or in format diag-1 in the
-//! additional information (Z39.50-2003 §3.2.2.1.8, §3.2.3.1.6, Appendix DIAG.2).
+//! The diagnostics of a response, in all places where they can be: instead of all records, in place of a single record,
+//! or in format diag-1 in the additional information (Z39.50-2003 §3.2.2.1.8, §3.2.3.1.6, Appendix DIAG.2).
 
 use z3950_asn1::apdu::{
     DiagRec, ExternalValue, Information, OtherInformation, OtherInformationUnit,
@@ -10,10 +10,10 @@ use z3950_asn1::format::diag1::DiagnosticFormat;
 use super::ResultRecord;
 use crate::error::Diagnostics;
 
-/// Conditions that another record syntax may avoid.
+/// The Bib-1 conditions that a request in another record syntax may avoid.
 pub(crate) const OF_SYNTAX: [i64; 3] = [227, 238, 239];
 
-/// Conditions that another element set may avoid.
+/// The Bib-1 conditions that a request with another element set may avoid.
 const OF_ELEMENT_SET: [i64; 2] = [
     Condition::ELEMENT_SET_NAME.0,
     Condition::GENERIC_ELEMENT_SET_NAME_ONLY.0,
@@ -54,7 +54,7 @@ pub(crate) fn inform(
     }
 }
 
-/// Adds the diagnostics in additional information, without duplicates.
+/// Adds the diagnostics contained in additional information to `diagnostics`, without duplicates.
 pub(super) fn with_information(
     mut diagnostics: Diagnostics,
     information: Option<&OtherInformation>,
@@ -77,7 +77,8 @@ pub(super) fn with_information(
     diagnostics
 }
 
-/// Returns the reasons of a failed response: its diagnostics, or else the diagnostics in place of records.
+/// Returns the reasons why a request failed: the diagnostics of the response, or if there are none, the diagnostics in
+/// place of records.
 pub(super) fn of_failure(diagnostics: Diagnostics, records: Vec<ResultRecord>) -> Diagnostics {
     if !diagnostics.is_empty() {
         return diagnostics;
@@ -89,8 +90,8 @@ pub(super) fn of_failure(diagnostics: Diagnostics, records: Vec<ResultRecord>) -
     Diagnostics(surrogates.collect())
 }
 
-/// Returns whether diagnostics say more than that there is no record to send (diagnostic 13), as when nothing is
-/// found.
+/// Returns whether the diagnostics are a refusal. Diagnostic 13 alone is not: it only says that there is no record to
+/// send, for example because nothing was found.
 pub(super) fn is_refusal(diagnostics: &Diagnostics) -> bool {
     diagnostics.0.iter().any(|diagnostic| match diagnostic {
         DiagRec::DefaultFormat(diagnostic) => diagnostic.condition != Condition::OUT_OF_RANGE.0,

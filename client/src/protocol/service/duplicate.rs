@@ -1,4 +1,4 @@
-//! Duplicate detection: makes a result set without duplicates, or with only the duplicates (Z39.50-2003 §3.2.7.2).
+//! Duplicate detection: creates a result set without duplicates, or with only the duplicates (Z39.50-2003 §3.2.7.2).
 
 use z3950_asn1::apdu::{
     DuplicateDetectionRequest, DuplicateDetectionResponse, DuplicateDetectionStatus, Options,

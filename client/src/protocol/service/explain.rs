@@ -1,5 +1,5 @@
-//! Explain: a server's description of itself. It consists of records that are searched and presented as usual, in the
-//! database IR-Explain-1 with the attribute set exp-1 (Z39.50-2003 §3.2.10, Appendix ATR.2).
+//! Explain: a server's description of itself. It consists of records in the database IR-Explain-1, which are searched
+//! with the attribute set exp-1 and presented like other records (Z39.50-2003 §3.2.10, Appendix ATR.2).
 
 use z3950_asn1::apdu::{AttributeElement, Operator, Options, Query, RpnQuery, RpnStructure};
 use z3950_asn1::oid::{self, Oid};
@@ -17,10 +17,10 @@ use crate::protocol::session::Session;
 /// The name of the Explain database.
 pub const DATABASE: &str = "IR-Explain-1";
 
-/// The name of the result set at servers that support named result sets.
+/// The name of the result set, if the server supports named result sets.
 const RESULT_SET: &str = "z3950-explain";
 
-/// Use attributes of the attribute set exp-1.
+/// The Use attributes of the attribute set exp-1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 #[expect(missing_docs, reason = "the standard's names")]
@@ -80,7 +80,7 @@ impl Default for ExplainOptions {
 }
 
 impl ExplainOptions {
-    /// Returns the query, in which category and terms are joined with AND.
+    /// Returns the query, which joins the category and the terms with AND.
     pub fn query(&self) -> Query {
         let category = operand(ExplainUse::ExplainCategory, &self.category);
         let rpn = self.terms.iter().fold(category, |rpn1, (index, term)| {
@@ -101,7 +101,7 @@ fn operand(index: ExplainUse, term: &str) -> RpnStructure {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ExplainResult {
-    /// The number of matching records.
+    /// The number of records that match the category and the terms.
     pub hits: u64,
     /// The records in the Explain syntax.
     pub records: Vec<ExplainRecord>,
@@ -113,7 +113,7 @@ impl Session {
     /// Requests the server's description of itself in the database IR-Explain-1.
     ///
     /// # Errors
-    /// [`Error::Refused`] from a server without such a database, or the errors of [`search`](Self::search) and
+    /// [`Error::Refused`] from a server without this database, or the errors of [`search`](Self::search) and
     /// [`present`](Self::present).
     pub async fn explain(&self, options: &ExplainOptions) -> Result<ExplainResult, Error> {
         let server = self.server_info();

@@ -1,5 +1,5 @@
 //! Extended services: tasks that may continue after the operation that requested them, such as updates and orders
-//! (Z39.50-2003 §3.2.9). The parameters of each task have a separate module in [`z3950_asn1::es`].
+//! (Z39.50-2003 §3.2.9). The module [`z3950_asn1::es`] has a submodule for the parameters of each task.
 
 mod ill;
 
@@ -40,7 +40,7 @@ pub fn task(parameters: impl Into<TaskParameters>) -> Result<ExtendedServicesReq
 
 /// Builds a task that inserts, replaces or deletes records of a database (Z39.50-2003 Appendix EXT.5 and its revision
 /// 1, which is called version 3). `version` is [`DATABASE_UPDATE`](z3950_asn1::oid::DATABASE_UPDATE) or
-/// [`DATABASE_UPDATE_1`], which has no qualifiers.
+/// [`DATABASE_UPDATE_1`]; the latter has no qualifiers.
 ///
 /// # Errors
 /// Fails only if BER cannot encode a value.
@@ -55,8 +55,8 @@ pub fn update_task(
     Ok(ExtendedServicesRequest::create(version, Some(parameters)))
 }
 
-/// An order for a record in a result set, for an item given by a request of another protocol, or both (Z39.50-2003
-/// Appendix EXT.4).
+/// An item order: for a record in a result set, for the item that a request in another protocol describes, or both
+/// (Z39.50-2003 Appendix EXT.4).
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct Order {
@@ -64,11 +64,11 @@ pub struct Order {
     pub item: Option<(InternationalString, i64)>,
     /// A request, such as an ILL-Request of ISO 10161.
     pub request: Option<External>,
-    /// The contact person.
+    /// The person whom the supplier can contact about the order.
     pub contact: Option<Contact>,
-    /// The billing information.
+    /// How the order is paid for.
     pub billing: Option<Billing>,
-    /// A supplementary description.
+    /// Further information about the item, for the supplier.
     pub description: Option<External>,
 }
 
@@ -97,7 +97,7 @@ impl Order {
     }
 }
 
-/// The result of a task.
+/// The server's response to a task.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct TaskResult {
@@ -118,7 +118,7 @@ impl TaskResult {
         TaskPackage::from_external(self.task_package.as_ref()?).ok()
     }
 
-    /// Returns the parameters in the package; `None` if they are missing or belong to an unknown service.
+    /// Returns the parameters in the task package; `None` if they are missing or belong to an unknown service.
     pub fn parameters(&self) -> Option<TaskParameters> {
         TaskParameters::from_external(&self.package()?.task_specific_parameters).ok()
     }
@@ -146,8 +146,8 @@ impl Session {
     ///
     /// # Errors
     /// [`Error::Refused`] if the task failed, or [`ProtocolFault::NotGranted`] if the server does not offer extended
-    /// services; the session continues after these errors. Other errors end the session. A request whose answer did not
-    /// arrive may have been performed.
+    /// services; the session continues after these errors. Other errors end the session. If the answer to a request
+    /// does not arrive, the server may still have performed the request.
     pub async fn task(&self, task: ExtendedServicesRequest) -> Result<TaskResult, Error> {
         let result = self.task_outcome(task).await?;
         match result.status {
@@ -159,7 +159,8 @@ impl Session {
         }
     }
 
-    /// Requests a task. A failed task is not an error here, because its package may give the reason for each record.
+    /// Requests a task. A failed task is not an error here, because its task package may contain a reason for each
+    /// record.
     ///
     /// # Errors
     /// The errors of [`task`](Self::task), except [`Error::Refused`].

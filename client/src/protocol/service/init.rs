@@ -20,8 +20,8 @@ pub const EXCEPTIONAL_RECORD_SIZE: u32 = 16_777_216;
 /// The number of octets that an APDU with an exceptional record may have in addition to the record.
 pub const APDU_SLACK: u32 = 65_536;
 
-/// The services and features that this client implements. Access control and resource control are added in sessions
-/// with a handler for them.
+/// The services and features that this client implements. Access control and resource control are offered only in
+/// sessions that have a handler for them.
 pub(crate) const IMPLEMENTED: Options = Options(Bits::of(&[
     0, 1, 2, 3, 4, 7, 8, 10, 11, 12, 13, 14, 16, 18, 19, 21,
 ]));
@@ -53,8 +53,8 @@ pub fn negotiating(
     Ok(init)
 }
 
-/// Returns the maximum size of received APDUs, in octets. It bounds memory in every case: an offer of 0, which means no
-/// limit, is limited to [`EXCEPTIONAL_RECORD_SIZE`].
+/// Returns the maximum size of received APDUs, in octets. The memory is always limited: an offer of 0, which means no
+/// limit, is treated as [`EXCEPTIONAL_RECORD_SIZE`].
 pub(crate) fn max_apdu_size(offered: &InitializeRequest) -> usize {
     let record = match u32::try_from(offered.exceptional_record_size) {
         Ok(0) | Err(_) => EXCEPTIONAL_RECORD_SIZE,
@@ -100,7 +100,7 @@ pub struct ServerInfo {
 }
 
 impl ServerInfo {
-    /// Interprets a response that accepts an offer.
+    /// Creates the information from the response of a server that accepts the offer.
     pub(crate) fn new(offered: &InitializeRequest, response: InitializeResponse) -> Self {
         let said = user_information::read(&response);
         Self {
@@ -112,7 +112,7 @@ impl ServerInfo {
         }
     }
 
-    /// Returns the character set and language that the server selected from the proposal, if it did so.
+    /// Returns the character set and language that the server selected from the proposal; `None` if it selected none.
     pub fn negotiated(&self) -> Option<TargetResponse> {
         match self.response.other_info.as_ref()?.value()? {
             CharSetandLanguageNegotiation::Response(response) => Some(response),
@@ -122,7 +122,7 @@ impl ServerInfo {
 }
 
 /// Returns the protocol version in effect. A server that accepts Init without naming a common version is assumed to use
-/// version 2, in which it sends no requests of its own.
+/// version 2, in which servers do not send requests.
 fn version(offered: ProtocolVersion, response: &InitializeResponse) -> u8 {
     offered
         .intersection(response.protocol_version)

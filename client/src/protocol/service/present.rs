@@ -16,15 +16,16 @@ use crate::protocol::session::Session;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct PresentOptions {
-    /// The name of the result set.
+    /// The name of the result set that contains the records.
     pub result_set: InternationalString,
     /// The element set name of the records.
     pub element_set: Option<InternationalString>,
-    /// The complete specification of schema, elements and syntaxes, for version 3. It overrides the element set name.
+    /// The complete specification of schema, elements and syntaxes, only in version 3. It overrides the element set
+    /// name.
     pub composition: Option<CompSpec>,
     /// The preferred record syntax.
     pub record_syntax: Option<Oid>,
-    /// Additional ranges of positions, whose records come after those of the main range; only in version 3.
+    /// Additional ranges of positions, whose records follow those of the main range; only in version 3.
     pub additional_ranges: Vec<Range>,
     /// The maximum number of segments in an answer, if segmentation is in effect. With 1, the answer is a single APDU.
     pub max_segment_count: Option<u32>,
@@ -80,7 +81,7 @@ impl PresentOptions {
     }
 }
 
-/// The result of a Present. It has fewer records than requested if `status` is partial.
+/// The result of a Present. If `status` is partial, it contains fewer records than requested.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct PresentResult {
@@ -90,8 +91,8 @@ pub struct PresentResult {
     pub status: PresentStatus,
     /// The first position that was not returned, according to the server.
     pub next_position: i64,
-    /// Diagnostics other than those in place of records. Diagnostics and records occur together if the records came in segments
-    /// or over SRU, or if the server puts diagnostics into `other_info`.
+    /// Diagnostics other than those in place of records. A result contains both diagnostics and records if the records
+    /// were sent in segments or over SRU, or if the server put diagnostics into `other_info`.
     pub diagnostics: Diagnostics,
     /// Additional information from the server.
     pub other_info: Option<OtherInformation>,

@@ -1,4 +1,4 @@
-//! Resource control and resource reports: the cost of an operation, the decision whether it continues, and its
+//! Resource control and resource reports: the cost of an operation, the decision whether to continue it, and its
 //! cancellation (Z39.50-2003 §3.2.6).
 
 use z3950_asn1::apdu::{ExternalValue, ResourceControlRequest};
@@ -10,7 +10,7 @@ use crate::error::Phase;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ResourceQuestion {
-    /// The operation that the request concerns, or [`Phase::Idle`] if it concerns the session.
+    /// The phase of the operation that the request concerns, or [`Phase::Idle`] if it concerns the session.
     pub phase: Phase,
     /// The request as sent by the server. If it requires no response, the [`Decision`] is not sent.
     pub request: ResourceControlRequest,
@@ -22,8 +22,8 @@ impl ResourceQuestion {
         Self { phase, request }
     }
 
-    /// Returns the report in the format of the type `T`, which is `resource_report1` or `resource_report2` of
-    /// [`z3950_asn1::format`]; `None` if the report has another format.
+    /// Returns the report in the format of the type `T`(see `resource_report1` and `resource_report2` in
+    /// [`z3950_asn1::format`]); `None` if the report has another format.
     pub fn value<T: ExternalValue>(&self) -> Option<T> {
         T::from_external(self.request.resource_report.as_ref()?).ok()
     }
@@ -34,7 +34,7 @@ impl ResourceQuestion {
 pub struct Decision {
     /// Whether the operation continues. If not, the server ends it and answers with its partial results.
     pub is_to_go_on: bool,
-    /// Whether the server should keep the result set if it ends a search.
+    /// Whether the server should keep the result set if the operation is a search and it ends it.
     pub result_set_wanted: Option<bool>,
 }
 

@@ -71,7 +71,7 @@ impl ScanOptions {
     }
 }
 
-/// Creates the start term of a scan from a search clause of CQL, such as `dc.title=war`. SRU servers receive the clause
+/// Creates the start term of a scan from a CQL search clause, such as `dc.title=war`. SRU servers receive the clause
 /// unchanged; Z39.50 servers do not understand it.
 pub fn cql_clause(text: &str) -> AttributesPlusTerm {
     AttributesPlusTerm {

@@ -41,8 +41,8 @@ pub struct SearchOptions {
     pub additional_search_info: Option<OtherInformation>,
     /// Additional information for the server.
     pub other_info: Option<OtherInformation>,
-    /// Whether a negative number of hits is accepted as an unknown number. If not, it is a protocol error, which ends
-    /// the session.
+    /// Whether to accept a negative number of hits, with the meaning that the number is unknown. If not, a negative
+    /// number is a protocol error, which ends the session.
     pub takes_unknown_count: bool,
     /// The sort keys, most important first, for servers that sort the result as part of the search. They are used only
     /// if [`Session::sorts_searches`] is true; at other servers, use [`Session::sort`].
@@ -69,7 +69,8 @@ impl Default for SearchOptions {
 }
 
 impl SearchOptions {
-    /// Requests the first `count` records in the response, for any number of hits. With 0, no records are requested.
+    /// Sets the bounds so that the response contains the first `count` records, for any number of hits. With 0, no
+    /// records are requested.
     pub fn with_records(self, count: u64) -> Self {
         let count = i64::try_from(count).unwrap_or(i64::MAX);
         if count == 0 {
@@ -84,7 +85,7 @@ impl SearchOptions {
         }
     }
 
-    /// Requests facets of the records found, which is an extension of Index Data's servers.
+    /// Adds a request for facets of the records found, which is an extension of Index Data's servers.
     ///
     /// # Errors
     /// Fails only if BER cannot encode a value.
@@ -137,8 +138,8 @@ pub struct SearchResult {
     pub negative_count: Option<i64>,
     /// The records in the response, beginning at position 1.
     pub records: Vec<ResultRecord>,
-    /// The first position that was not returned, according to the server. If all records were returned, servers differ
-    /// in this number.
+    /// The first position that was not returned, according to the server. If all records were returned, the number
+    /// depends on the server.
     pub next_position: i64,
     /// The completeness of the result set, if the server reports it.
     pub result_set_status: Option<ResultSetStatus>,
@@ -158,19 +159,19 @@ impl SearchResult {
         self.negative_count.is_none().then_some(self.hits)
     }
 
-    /// Returns the hits of the parts of the query (SearchResult-1), if the server sent them.
+    /// Returns the hits for each part of the query (SearchResult-1); `None` if the server did not send them.
     pub fn report(&self) -> Option<SearchInfoReport> {
         self.information().find_map(OtherInformation::value)
     }
 
-    /// Returns the facets of the records found, if they were requested and the server sent them.
+    /// Returns the facets of the records found; `None` if the server did not send them.
     pub fn facets(&self) -> Option<FacetList> {
         self.information().find_map(OtherInformation::value)
     }
 
-    /// Returns the sources of the records, if the server reports several: for each source, the number of its hits or the reason
-    /// why it failed. Also returns the server's remarks, which include [`diagnostics`](Self::diagnostics), except those about the
-    /// form of records, which a Present would return again.
+    /// Returns the sources of the records, if the server reports several sources: for each source, the number of its
+    /// hits or the reason why it failed. The result also contains the server's remarks, which include
+    /// [`diagnostics`](Self::diagnostics), except those about the form of records, which a Present would return again.
     pub fn sources(&self) -> SearchSources {
         let mut all = SearchSources::default();
         for information in self.information() {
@@ -185,7 +186,8 @@ impl SearchResult {
         all
     }
 
-    /// Returns the two elements with information about the search. Both are used, because some servers confuse them.
+    /// Returns the two elements of the response that may contain information about the search. Both are read, because
+    /// some servers confuse them.
     fn information(&self) -> impl Iterator<Item = &OtherInformation> {
         let information = [&self.additional_search_info, &self.other_info];
         information.into_iter().flatten()
@@ -201,10 +203,10 @@ impl Session {
     /// Sends a search and returns its result.
     ///
     /// # Errors
-    /// [`Error::Refused`] if `searchStatus` is false, with or without a diagnostic, or if there is no hit and a diagnostic, as Metaproxy
-    /// refuses; the session continues.
-    /// [`Error::ProtocolError`] with [`ProtocolFault::NotGranted`] for a named result set that the server does not offer.
-    /// All other errors end the session.
+    /// [`Error::Refused`] if `searchStatus` is false, with or without a diagnostic, or if there are no hits but a
+    /// diagnostic, which is how Metaproxy refuses a search; the session continues. [`Error::ProtocolError`] with
+    /// [`ProtocolFault::NotGranted`] for a named result set that the server does not offer. All other errors end the
+    /// session.
     pub async fn search(
         &self,
         query: Query,

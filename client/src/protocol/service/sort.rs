@@ -13,7 +13,8 @@ use crate::error::ProtocolFault;
 use crate::error::{Diagnostics, Error, Phase};
 use crate::protocol::session::Session;
 
-/// Creates a key from Bib-1 attributes; case is ignored. The server decides where to sort records without the key.
+/// Creates a sort key from Bib-1 attributes. Sorting ignores case. The server decides where to sort records without the
+/// key.
 pub fn key_by_attributes(attributes: Vec<AttributeElement>, relation: SortRelation) -> SortKeySpec {
     key(
         SortKey::SortAttributes(SortAttributes {

@@ -23,7 +23,8 @@ use crate::transport::timeouts::Timeouts;
 /// The number of requests that may be queued before callers have to wait.
 const QUEUE: usize = 16;
 
-/// The time within which a running runtime begins to run a task.
+/// The time within which a runtime begins to run a new task. If it takes longer, the runtime is assumed to have
+/// stopped.
 const RUNTIME_WAIT: Duration = Duration::from_secs(1);
 
 /// The sending ends of the task's channels. Dropping this value closes the session.
@@ -34,20 +35,21 @@ pub(super) struct Handle {
     pub(super) closing: CancellationToken,
     /// The runtime of the task.
     pub(super) runtime: runtime::Handle,
-    /// The way to close the session, if it is not the default one.
+    /// How to close the session, if not in the default way.
     pub(super) farewell: Arc<OnceLock<CloseMode>>,
     pub(super) state: watch::Receiver<State>,
-    /// The options that are offered because `SessionOptions` has handlers for them.
+    /// The options for access control and resource control, which are offered if `SessionOptions` has handlers for
+    /// them.
     pub(super) answered: Options,
-    /// The number of requests that are in progress, were dropped by their callers, or failed.
+    /// The number of requests that have not been answered: those in progress, dropped by their callers, or failed.
     pub(super) unanswered: AtomicUsize,
     /// Whether the server has answered any request after Init.
     pub(super) has_answered: AtomicBool,
-    /// Whether a server's count that is lower than the number of its records has already been reported.
+    /// Whether the server has sent a count that is lower than the number of its records, and this has been logged.
     pub(super) has_told_miscount: AtomicBool,
-    /// The maximum number of operations in progress: if the server grants concurrentOperations, and if it does not.
+    /// The maximum number of operations in progress: with concurrentOperations, and without it.
     pub(super) in_progress: (usize, usize),
-    /// The channel for requests of descriptions from an SRU server; `None` for a Z39.50 server.
+    /// The channel for requests for an SRU server's description; `None` for a Z39.50 server.
     #[cfg(feature = "sru")]
     pub(super) descriptions: Option<mpsc::Sender<DescriptionRequest>>,
 }
@@ -114,7 +116,7 @@ impl Handle {
     }
 
     /// Sends a request and waits for its answer. Dropping the future does not disturb other requests: a request that
-    /// has not been sent yet is not sent, and the answer to a request that has been sent is received and dropped.
+    /// has not been sent is dropped, and the answer to a request that has been sent is received and discarded.
     pub(super) async fn ask<T>(
         &self,
         request: Apdu,
@@ -147,13 +149,13 @@ impl Handle {
             .map_err(|other| Error::fault(phase, ProtocolFault::Unexpected(other.name())))
     }
 
-    /// Returns whether the caller is not in another tokio runtime than the one that runs the session's task.
+    /// Returns whether the caller runs in the tokio runtime that runs the session's task, or outside of any runtime.
     pub(super) fn is_in_runtime(&self) -> bool {
         let current = runtime::Handle::try_current().ok();
         current.is_none_or(|current| current.id() == self.runtime.id())
     }
 
-    /// Makes a request from another runtime, as long as the runtime of the task runs.
+    /// Makes a request from another runtime. It fails if the runtime of the task stops running.
     async fn while_running(
         &self,
         phase: Phase,

@@ -11,7 +11,7 @@ use crate::protocol::service::resource::ResourceControl;
 use crate::target::profile::SruOptions;
 use crate::transport::timeouts::Timeouts;
 
-/// The options of a session: how it is opened, which requests may overlap, and time limits.
+/// The options of a session: how to open it, which requests may overlap, and the time limits.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SessionOptions {
@@ -25,15 +25,16 @@ pub struct SessionOptions {
     /// The maximum number of requests sent ahead of their answers if the server does not grant concurrentOperations; 1 by
     /// default, as the standard requires. Most servers continue to read requests and answer them in order.
     pub max_pipelined: usize,
-    /// Whether dropping the future of an operation cancels the operation, at a server that grants triggerResourceCtrl.
-    /// If not, the operation continues and its answer is dropped.
+    /// Whether dropping the future of an operation cancels the operation, if the server grants triggerResourceCtrl. If
+    /// it is not cancelled, the operation continues and its answer is discarded.
     pub cancels_dropped: bool,
-    /// The time for which an unused session is kept in a client's pool; `None` keeps it until the server ends it.
+    /// How long a client's pool keeps an unused session; with `None`, the pool keeps it until the server ends it.
     pub idle_time: Option<Duration>,
-    /// The number of times that a client sends a request again in another session, if the server ended the session
-    /// before the answer; 1 by default, and only where the server had answered other requests in the lost session.
-    /// With more than one, it is also sent again if it was the first in its session but the server has answered others
-    /// before, which suits batches. Only requests that change nothing are sent again.
+    /// The maximum number of times that a client sends a request again in another session, if the server ended the
+    /// session before the answer; 1 by default. A request is sent again only if the server had answered other requests
+    /// in the lost session. With more than 1, it is also sent again if it was the first request in its session but the
+    /// server has answered requests in earlier sessions, which suits batches. Only requests that change nothing are
+    /// sent again.
     pub max_repeats: usize,
     /// The handler that answers challenges of the server. The option accessCtrl is offered only if there is one.
     pub access_control: Option<Arc<AccessControl>>,

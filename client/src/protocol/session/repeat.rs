@@ -1,4 +1,4 @@
-//! The conditions for repeating a request in a new session, and the trait for opening one.
+//! The conditions for repeating a request in a new session, and the trait for opening that session.
 
 use std::fmt;
 
@@ -25,11 +25,11 @@ impl fmt::Debug for dyn Reconnect {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Repeat {
-    /// Repeat the request only if no part of it was sent. This is for requests that change something, such as updates,
+    /// Repeat the request only if no part of it was sent. Use this for requests that change something, such as updates,
     /// orders and deletions.
     IfUnsent,
-    /// Repeat the request also if the connection was lost before the answer. The result sets of the lost session do not
-    /// exist in the new one.
+    /// Repeat the request also if it was sent but the connection was lost before the answer arrived. The result sets of
+    /// the lost session do not exist in the new one.
     IfLost,
 }
 

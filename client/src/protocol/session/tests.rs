@@ -1,5 +1,5 @@
-//! Tests of a session from the view of its callers: dropped requests do not disturb later ones, the session is closed
-//! once, and its end has a reason.
+//! Tests of a session as its callers see it: dropped requests do not disturb later ones, the session is closed only
+//! once, and callers learn why it ended.
 
 mod concurrency;
 mod diagnostics;
@@ -55,7 +55,7 @@ async fn hits(session: &Session) -> Result<u64, Error> {
         .map(|found| found.hits)
 }
 
-/// Opens a session in which the test itself plays the server.
+/// Opens a session whose server is played by the test itself, through the returned stream.
 async fn by_hand(versions: ProtocolVersion) -> (Session, DuplexStream) {
     let (ours, mut theirs) = tokio::io::duplex(65_536);
     let options = SessionOptions::default();

@@ -1,5 +1,5 @@
-//! Earlier translations of type-1 queries to CQL. Many lookups differ only in their terms, and finding the indexes and
-//! relations of CQL for attributes takes longer than all other work of the client for a request.
+//! Earlier translations of type-1 queries to CQL. Many lookups differ only in their terms, and mapping attributes to
+//! CQL indexes and relations takes longer than everything else that the client does for a request.
 
 use z3950_asn1::apdu::{Operand, RpnQuery, Term};
 use z3950_asn1::query::cql::{Cql, Node, Word};
@@ -10,7 +10,7 @@ use super::for_each_clause;
 const MAX_KEPT: usize = 16;
 /// The maximum number of terms in a query whose translation is stored.
 const MAX_TERMS: usize = 8;
-/// The word in place of each term.
+/// The word that replaces each term.
 const PLACEHOLDER: &str = "x";
 
 /// The translations made in one session, whose options never change.
@@ -50,7 +50,7 @@ impl Skeleton {
         Some(Self { query, terms })
     }
 
-    /// Puts the terms into the translation of the skeleton. Returns `None` if the translation does not have one
+    /// Inserts the terms into the translation of the skeleton. Returns `None` if the translation does not have one
     /// placeholder for each term.
     fn filled(&self, mut translation: Cql) -> Option<Cql> {
         let mut terms = self.terms.iter();
@@ -80,7 +80,7 @@ impl Translations {
         skeleton.filled(translation.clone())
     }
 
-    /// Stores the translation of a skeleton. The oldest translation is replaced if necessary.
+    /// Stores the translation of a skeleton. If the maximum number is stored, it replaces the oldest translation.
     pub(super) fn keep(&mut self, skeleton: &Skeleton, translation: Cql) {
         if skeleton.filled(translation.clone()).is_none() {
             return;

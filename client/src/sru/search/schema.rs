@@ -10,9 +10,9 @@ use crate::transport::timeouts::Timeouts;
 
 /// The schema to request for MARC records.
 const MARCXML: &str = "marcxml";
-/// The schemas to try after those in the server's description: MARC 21 (for which the Deutsche Nationalbibliothek has a separate
-/// name), and UNIMARC and other formats as MarcXchange (ISO 25577), under the names that the Bibliothèque nationale de France and
-/// others use.
+/// The schemas to try after those in the server's description: MARC 21 (for which the Deutsche Nationalbibliothek has a
+/// separate name), and UNIMARC and other formats as MarcXchange (ISO 25577), by the names that the Bibliothèque
+/// nationale de France and others use.
 const FURTHER: [&str; 9] = [
     MARCXML,
     "info:srw/schema/1/marcxml-v1.1",

@@ -5,7 +5,7 @@ use z3950_asn1::sru::XmlElement;
 
 use super::*;
 
-/// Builds an answer with two hits, each of which has this data.
+/// Builds an answer with two records, each of which has this data.
 fn two(data: &str) -> Reply {
     let records = record_xml(data, Some(1)) + &record_xml(data, Some(2));
     ok(answer_xml(&format!(

@@ -3,8 +3,8 @@
 
 use super::*;
 
-/// Searches and reads all records. `expected` contains their titles, and `asked` the ranges and schemas of the
-/// requests.
+/// Searches and reads all records. `expected` contains the expected titles, and `asked` the expected ranges and schemas
+/// of the requests.
 async fn check(
     replies: impl IntoIterator<Item = Reply>,
     first: u64,

@@ -1,4 +1,4 @@
-//! Tests of connections that are kept, lost or redirected, and of requests that are dropped.
+//! Tests of connections that are reused, lost or redirected, and of requests that are dropped.
 
 use super::*;
 

@@ -9,13 +9,13 @@ use tokio::io::{AsyncReadExt, copy, sink};
 use tokio::process::Command;
 use tokio::time::timeout;
 
-/// The time after which a password command that is still running is logged.
+/// If a password command is still running after this time, it is logged.
 const QUIET: Duration = Duration::from_millis(500);
-/// The maximum number of octets that are kept from the output of a password command.
+/// The maximum number of octets that are read from the output of a password command.
 const MAX_OUTPUT: u64 = 64 * 1024;
 
-/// Runs a command to its end and returns the beginning of its output. Further output is read and discarded, because the
-/// command could fail if its pipe were closed. The command stays in the foreground of the terminal, so that it can
+/// Runs a command to its end and returns the beginning of its output. Further output is read and discarded, because
+/// closing the pipe could make the command fail. The command stays in the foreground of the terminal, so that it can
 /// prompt.
 pub(super) async fn run(command: &str) -> io::Result<(Vec<u8>, ExitStatus)> {
     let mut child = Command::new("sh")

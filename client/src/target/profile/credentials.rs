@@ -1,5 +1,5 @@
-//! Credentials (Z39.50-2003 §3.2.1.1.6, idAuthentication). A program may give the password itself. A targets file names
-//! an environment variable or a command that returns the password, but never contains the password.
+//! Credentials (Z39.50-2003 §3.2.1.1.6, idAuthentication). A program may supply the password directly. A targets file
+//! names an environment variable or a command that returns the password, but never contains the password.
 
 use std::fmt;
 use std::process::ExitStatus;
@@ -23,11 +23,11 @@ use super::command::run;
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Credentials {
-    /// The user name, if any.
+    /// The user name; `None` if the server needs none.
     pub user: Option<String>,
-    /// The group, if any.
+    /// The group of the user; `None` if the server needs none.
     pub group: Option<String>,
-    /// The password, if a program gives it. A targets file cannot.
+    /// The password, if the program supplied it. A targets file cannot contain it.
     #[serde(skip)]
     given: Option<String>,
     /// The environment variable that contains the password.
@@ -59,7 +59,7 @@ pub enum CredentialsError {
 }
 
 impl Credentials {
-    /// Creates credentials of a user name and a password.
+    /// Creates credentials from a user name and a password.
     pub fn password(user: impl Into<String>, password: impl Into<String>) -> Self {
         Self {
             user: Some(user.into()),
@@ -76,7 +76,7 @@ impl Credentials {
         }
     }
 
-    /// Sets the group of the user.
+    /// Sets the group to which the user belongs (`groupId`).
     #[must_use]
     pub fn with_group(mut self, group: impl Into<String>) -> Self {
         self.group = Some(group.into());
@@ -90,7 +90,8 @@ impl Credentials {
         self
     }
 
-    /// Returns the value for Init. Reads the environment, or runs the command, which is killed at the deadline.
+    /// Returns the credentials in the form of Init's idAuthentication. Reads the environment, or runs the command,
+    /// which is killed at the deadline.
     ///
     /// # Errors
     /// See [`CredentialsError`].
@@ -154,7 +155,7 @@ async fn run(_: &str) -> std::io::Result<(Vec<u8>, std::process::ExitStatus)> {
 }
 
 impl fmt::Debug for Credentials {
-    /// Hides the user name as well.
+    /// Writes the credentials without the password and without the user name.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("<redacted>")
     }

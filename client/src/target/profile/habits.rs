@@ -8,12 +8,12 @@ use serde::Deserialize;
 use z3950_asn1::apdu::{AttributeElement, AttributeValue, RpnQuery, StringOrNumeric};
 use z3950_asn1::query::{attribute_set, attribute_set_name};
 
-/// A list of attributes.
+/// A list of attributes, each with its type and value.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(try_from = "Written")]
 pub struct Attributes(pub Vec<AttributeElement>);
 
-/// The forms of a list in a targets file: a list, or a string separated by commas.
+/// The two forms of attributes in a targets file: a list, or a string with commas.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Written {
@@ -29,7 +29,7 @@ pub struct HabitError {
     reason: &'static str,
 }
 
-/// The message for a number that does not fit.
+/// The message for a number that exceeds the range of its type.
 const TOO_LARGE: &str = "the number is too large";
 
 fn is_number(text: &str) -> bool {
@@ -139,14 +139,14 @@ impl Attributes {
         self.0.iter().map(written).collect()
     }
 
-    /// Adds those attributes to each operand whose types are missing there.
+    /// Adds to each operand those of these attributes whose types the operand does not have.
     pub fn add_missing(&self, query: &mut RpnQuery) {
         query.rpn.terms_mut().for_each(|operand| {
             self.complete(&mut operand.attributes);
         });
     }
 
-    /// Adds those attributes whose types are missing in a list.
+    /// Adds to a list those of these attributes whose types the list does not have.
     pub(crate) fn complete(&self, attributes: &mut Vec<AttributeElement>) {
         for habit in &self.0 {
             let mut own = attributes.iter();

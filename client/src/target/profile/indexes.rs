@@ -11,10 +11,10 @@ use z3950_asn1::oid::BIB_1;
 use super::habits::Attributes;
 use super::sru::use_of;
 
-/// The Use value of OCLC numbers, which have no name in any query language.
+/// The Use value of OCLC numbers, for which no query language has a name.
 const OCLC_NUMBER: i64 = 1211;
 
-/// The attributes of searches in an index, by its Use value in Bib-1.
+/// The attributes to send for searches in an index, by the index's Bib-1 Use value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Indexes(BTreeMap<i64, Attributes>);
 
@@ -26,7 +26,7 @@ impl Indexes {
             .map(|(value, attributes)| (*value, attributes))
     }
 
-    /// Returns whether no index has special attributes.
+    /// Returns whether the table is empty, so that no index has special attributes.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -78,7 +78,7 @@ impl<'de> Deserialize<'de> for Indexes {
     }
 }
 
-/// Attributes as a list, or as one text separated by blanks or commas: `1=7 5=1`.
+/// The two forms of attributes in a targets file: a list, or a string with blanks or commas: `1=7 5=1`.
 struct Written(Attributes);
 
 impl<'de> Deserialize<'de> for Written {

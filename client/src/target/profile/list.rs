@@ -35,12 +35,12 @@ const FILE: &str = "z3950/targets.toml";
 #[cfg(feature = "profiles")]
 const MAX_FILE: u64 = 4 << 20;
 
-/// A list of profiles with names.
+/// A set of profiles, each with a name.
 #[derive(Clone, Debug, Default)]
 pub struct Profiles {
-    /// The profiles from files of the user and from the program.
+    /// The profiles from the user's files and from the program.
     own: Entries,
-    /// The credentials that the program gives for hosts, or for one port of a host.
+    /// The credentials that the program supplies for hosts, or for one port of a host.
     logins: Vec<(Host, Option<u16>, Credentials)>,
     /// Whether the built-in profiles are included.
     has_built_in: bool,
@@ -54,13 +54,13 @@ type Entries = BTreeMap<String, ProfileEntry>;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ProfileEntry {
-    /// The profile.
+    /// The profile itself.
     pub profile: Profile,
-    /// The origin of the profile.
+    /// Where the profile comes from.
     pub origin: Origin,
 }
 
-/// The origin of a profile.
+/// Where a profile comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Origin {
@@ -68,7 +68,7 @@ pub enum Origin {
     BuiltIn,
     /// The profile comes from a file of the user.
     File(PathBuf),
-    /// The program has given the profile.
+    /// The program supplied the profile.
     Program,
 }
 
@@ -92,7 +92,7 @@ pub struct Resolved {
     pub url: Option<Z3950Url>,
 }
 
-/// The reason why profiles cannot be read or a target cannot be resolved.
+/// The error for profiles that cannot be read, or a target that cannot be resolved.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProfileError {
@@ -123,13 +123,13 @@ pub enum ProfileError {
 /// The fault of a targets file. `Display` begins with its place, as in `line 3, column 1: …`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileFault {
-    /// The line and the column, in characters, both from 1; `None` if the fault concerns the whole file.
+    /// The line and the column, in characters, both 1-based; `None` if the fault concerns the whole file.
     place: Option<(usize, usize)>,
     words: String,
 }
 
 impl FileFault {
-    /// Returns the line of the fault, from 1; `None` if the fault concerns the whole file.
+    /// Returns the 1-based line of the fault; `None` if the fault concerns the whole file.
     pub fn line(&self) -> Option<usize> {
         self.place.map(|(line, _)| line)
     }
@@ -205,8 +205,8 @@ impl Profiles {
         self
     }
 
-    /// Sets the credentials for a server, given as `host` for all its ports or as `host:port`. They replace those of
-    /// profiles. Credentials for one port take precedence over those for all ports.
+    /// Sets the credentials for a server, given as `host` for all its ports or as `host:port`. They replace the
+    /// credentials in profiles. Credentials for one port take precedence over those for all ports.
     ///
     /// # Errors
     /// [`ProfileError::Target`], if the text is not a host.
@@ -226,7 +226,7 @@ impl Profiles {
         Ok(self)
     }
 
-    /// Returns the credentials that the program gives for a server.
+    /// Returns the credentials that the program supplied for a server.
     pub(crate) fn login(&self, host: &Host, port: u16) -> Option<&Credentials> {
         let of_port = |wanted: Option<u16>| {
             let mut logins = self.logins.iter();
@@ -251,9 +251,8 @@ impl Profiles {
         })
     }
 
-    /// Returns the profiles among which to look for this name or host. The built-in list is parsed only if the name
-    /// occurs in its text, because parsing takes longer than a request to a nearby server, and most servers are not in
-    /// the list.
+    /// Returns the profiles to search for this name or host. The built-in list is parsed only if the name occurs in its
+    /// text, because parsing takes longer than a request to a nearby server, and most servers are not in the list.
     fn about(&self, name: &str) -> &Entries {
         let name = name.to_ascii_lowercase();
         if self.has_built_in && BUILT_IN.contains(&name) {
@@ -273,7 +272,7 @@ impl Profiles {
         found.map(|(name, entry)| (name.as_str(), entry))
     }
 
-    /// Returns the profile of a server. If there are several, the one with these databases is returned.
+    /// Returns the profile of a server. If the server has several profiles, the one with these databases is preferred.
     pub fn at(
         &self,
         endpoint: &Endpoint,
@@ -298,8 +297,8 @@ impl Profiles {
             .map(|(name, entry)| (name.as_str(), *entry))
     }
 
-    /// Returns the profile for the host and port in a URL. It may have TLS or not, because URLs of RFC 2056 cannot
-    /// express TLS.
+    /// Returns the profile for the host and port in a URL. Profiles with and without TLS match, because URLs of RFC
+    /// 2056 cannot express TLS.
     pub fn of_url(&self, url: &Z3950Url) -> Option<(&str, &ProfileEntry)> {
         self.of_host(url.host(), url.port(), &target::databases_of(url))
     }
@@ -337,7 +336,7 @@ impl Profiles {
         Ok(self.resolve_target(target))
     }
 
-    /// Resolves a parsed target.
+    /// Resolves a parsed target: adds the profile of its server.
     pub fn resolve_target(&self, target: Target) -> Resolved {
         match self.at(&target.endpoint, &target.databases) {
             Some((name, entry)) => self.resolved(Some(name), target, entry.profile.clone()),
@@ -422,7 +421,7 @@ impl Resolved {
     }
 }
 
-/// Returns the fault with its place, but without the text of the file, which may contain passwords.
+/// Converts a TOML error to a fault with its place, but without the text of the file, which may contain passwords.
 #[cfg(feature = "profiles")]
 fn fault(text: &str, error: &toml::de::Error) -> FileFault {
     let message = error.message();

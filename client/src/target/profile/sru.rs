@@ -10,7 +10,7 @@ use z3950_asn1::bib1::attributes::USE;
 use z3950_asn1::query::names::Names;
 use z3950_asn1::sru::Version;
 
-/// The options for an SRU server.
+/// The options for requests to an SRU server.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, Hash)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
@@ -18,7 +18,7 @@ pub struct SruOptions {
     /// The version of requests, 1.1 by default. Responses in any version are accepted.
     #[serde(deserialize_with = "version")]
     pub version: Version,
-    /// The way to send requests.
+    /// How to send requests.
     pub method: SruMethod,
     /// The schema to request for MARC records, as a short name or an identifier. The default is `marcxml`.
     pub schema: Option<String>,
@@ -33,24 +33,24 @@ pub struct SruOptions {
     pub sort_keys: bool,
     /// Whether to send the user name and password as `x-username` and `x-password` instead of the header Authorization.
     pub login_in_url: bool,
-    /// Parameters that this server needs in each request.
+    /// Parameters that the server requires in each request.
     pub parameters: BTreeMap<String, String>,
 }
 
-/// The way to send SRU requests.
+/// How to send SRU requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SruMethod {
-    /// As parameters in a URL.
+    /// With GET, as parameters in the URL.
     #[default]
     Get,
-    /// As a form.
+    /// With POST, as a form.
     Post,
-    /// As XML in a SOAP 1.1 envelope.
+    /// With POST, as XML in a SOAP 1.1 envelope.
     Soap,
 }
 
 impl SruMethod {
-    /// All methods.
+    /// All methods of sending requests.
     pub const ALL: [Self; 3] = [Self::Get, Self::Post, Self::Soap];
 
     /// Returns the name of the method in lower case, such as `get`.
@@ -97,7 +97,7 @@ fn version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Version, D::Err
         .ok_or_else(|| serde::de::Error::custom(format!("{text} is not 1.1, 1.2 or 2.0")))
 }
 
-/// Returns the version with exactly this number.
+/// Returns the SRU version for a number such as `1.1`; `None` for any other text.
 pub fn sru_version(text: &str) -> Option<Version> {
     let mut all = [Version::V1_1, Version::V1_2, Version::V2_0].into_iter();
     all.find(|version| version.as_str() == text)

@@ -22,8 +22,8 @@ impl Connect for Scripted {
     }
 }
 
-/// Connects to lib.example:210 through `proxy`. Each pair of `script` is the octets that the proxy expects and its
-/// answer. `outcome` is the first octets from the server, or the error with its source.
+/// Connects to lib.example:210 through `proxy`. Each pair in `script` consists of the octets that the proxy expects,
+/// and its answer. `outcome` contains the first octets from the server, or the error with its source.
 async fn check(proxy: &str, script: &[(&[u8], &[u8])], outcome: &str) {
     let (near, mut far) = duplex(4096);
     let reached = Arc::new(Mutex::new(String::new()));

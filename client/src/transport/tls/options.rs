@@ -77,12 +77,12 @@ pub enum Pem {
 }
 
 impl Pem {
-    /// Names a file.
+    /// Creates a reference to a PEM file, which is read when the options are first used.
     pub fn file(path: impl Into<PathBuf>) -> Self {
         Self::File(path.into())
     }
 
-    /// Takes PEM from memory.
+    /// Creates PEM from text in memory.
     pub fn text(pem: impl Into<Vec<u8>>) -> Self {
         Self::Text(pem.into())
     }
@@ -110,7 +110,7 @@ impl fmt::Debug for Pem {
     }
 }
 
-/// PEM that has been read, and its origin.
+/// PEM that has been read, and the place it came from.
 pub(super) struct ReadPem {
     octets: Vec<u8>,
     pub(super) place: PemPlace,
@@ -120,7 +120,7 @@ pub(super) struct ReadPem {
 const MAX_FILE: u64 = 16 << 20;
 
 impl ReadPem {
-    /// Reads PEM. `items` describes the expected items, in messages about PEM from memory.
+    /// Reads PEM. `items` names the expected items in messages about PEM from memory.
     pub(super) fn read(pem: &Pem, items: &'static str) -> Result<Self, TlsError> {
         let place = pem.place(items);
         let octets = match pem {
@@ -133,7 +133,7 @@ impl ReadPem {
         Ok(Self { octets, place })
     }
 
-    /// Returns the certificates, at least one.
+    /// Returns the certificates. Fails if there are none.
     pub(super) fn certificates(&self) -> Result<Vec<CertificateDer<'static>>, TlsError> {
         let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&self.octets).collect();
         // A section without an end may have been read together with the next section as if they were one.
@@ -145,7 +145,7 @@ impl ReadPem {
         }
     }
 
-    /// Returns the first private key.
+    /// Returns the first private key. Fails if there is none.
     pub(super) fn key(&self) -> Result<PrivateKeyDer<'static>, TlsError> {
         PrivateKeyDer::from_pem_slice(&self.octets).map_err(|error| match error {
             PemError::NoItemsFound => self.missing("private key"),
@@ -177,7 +177,8 @@ impl ReadPem {
         }
     }
 
-    /// Returns the line in which the first damaged section begins, from 1, and its fault.
+    /// Returns the 1-based line in which the first damaged section begins, and its fault; `None` if no section is
+    /// damaged.
     fn first_fault(&self) -> Option<(usize, PemError)> {
         let lines: Vec<&[u8]> = self.octets.split(|octet| *octet == b'\n').collect();
         let begins = |line: &[u8]| line.starts_with(b"-----BEGIN ");

@@ -41,7 +41,7 @@ impl Authority {
         self.folder.path().join("root.pem")
     }
 
-    /// Issues a certificate for `name`, and its key.
+    /// Issues a certificate for `name`. Returns it with its key.
     fn certify(
         &self,
         name: &str,
@@ -55,8 +55,8 @@ impl Authority {
     }
 }
 
-/// Starts a server that sends a greeting to one client. If `clients` is given, the client needs a certificate issued by
-/// it.
+/// Starts a server that sends a greeting to one client. If `clients` is given, the server requires a client certificate
+/// issued by it.
 async fn server((chain, key): (String, KeyPair), clients: Option<&Authority>) -> SocketAddr {
     let chain: Vec<_> = CertificateDer::pem_slice_iter(chain.as_bytes())
         .collect::<Result<_, _>>()
@@ -90,7 +90,7 @@ async fn server((chain, key): (String, KeyPair), clients: Option<&Authority>) ->
     address
 }
 
-/// Returns the octets that a client receives, or the error with all its causes.
+/// Returns what a client receives from the server as text, or the error with all its causes.
 async fn heard(address: SocketAddr, options: &TlsOptions) -> String {
     heard_by_name(HOST, address, options).await
 }
@@ -335,7 +335,8 @@ fn audit_r_x5_rejections_are_words() {
     }
 }
 
-/// A certificate has the subject of a trusted authority, but is self-signed with a key of another type.
+/// Tests that a certificate with the subject of a trusted authority is refused if it is self-signed with a key of
+/// another type.
 #[tokio::test]
 async fn audit_r_x5_the_subject_of_an_authority_is_refused_in_words() {
     let kinds = [
@@ -463,7 +464,7 @@ fn files_that_cannot_be_used_are_named() {
     }
 }
 
-/// PEM from memory works like a file, for authorities and for the client's own certificate.
+/// Tests that PEM from memory works like a file, for authorities and for the client's own certificate.
 #[tokio::test]
 async fn audit_r_l6_certificates_are_taken_from_memory() {
     let (servers, clients) = (Authority::new(), Authority::new());

@@ -25,7 +25,7 @@ use z3950_files::moment::Moment;
 /// The bit that marks a context tag in DER.
 const CONTEXT: u8 = 0x80;
 
-/// A verifier, which checks that the certificate is accepted by [`Trusted`] and that the server has the key.
+/// A verifier, which checks that [`Trusted`] accepts the server's certificate and that the server has its private key.
 #[derive(Debug)]
 pub(super) struct Verifier {
     pub(super) provider: Arc<CryptoProvider>,
@@ -39,8 +39,8 @@ pub(super) enum Trusted {
     Any,
     /// Certificates issued by the roots, and the given certificates themselves.
     ///
-    /// A given certificate needs no issuer, and may be a CA certificate, as created by `openssl req -x509`. Its name and dates
-    /// are still checked.
+    /// A certificate given by the user needs no issuer, and may be a CA certificate, as created by `openssl req -x509`.
+    /// Its name and dates are still checked.
     Named {
         roots: Arc<WebPkiServerVerifier>,
         certificates: Vec<CertificateDer<'static>>,
@@ -99,7 +99,7 @@ impl ServerCertVerifier for Verifier {
     }
 }
 
-/// Returns whether the certificate would still be rejected if the user trusted it.
+/// Returns whether the certificate would be rejected even if the user trusted it.
 fn is_final(error: &CertificateError) -> bool {
     matches!(
         error,
@@ -112,7 +112,8 @@ fn is_final(error: &CertificateError) -> bool {
     )
 }
 
-/// Checks the name in a certificate, but not its issuer. The dates were checked before the search for an issuer failed.
+/// Checks the name in a certificate, but not its issuer. Its dates have already been checked before the search for an
+/// issuer failed.
 fn verify_by_itself(
     certificate: &CertificateDer<'_>,
     name: &ServerName<'_>,
@@ -127,8 +128,8 @@ fn verify_by_itself(
     Ok(ServerCertVerified::assertion())
 }
 
-/// Checks the common name of a certificate without alternative names (RFC 6125 §6.4.4). Only given certificates are
-/// checked in this way.
+/// Checks the common name of a certificate without alternative names (RFC 6125 §6.4.4). Only certificates given by the
+/// user are checked in this way.
 fn by_common_name(
     certificate: &CertificateDer<'_>,
     name: &ServerName<'_>,
@@ -166,7 +167,7 @@ fn common_name(certificate: &[u8]) -> Option<&str> {
     })
 }
 
-/// Returns consecutive DER values, each with its contents, up to the first truncated value.
+/// Returns the headers and contents of consecutive DER values, up to the first truncated value.
 fn elements(mut octets: &[u8]) -> impl Iterator<Item = (Header, &[u8])> {
     std::iter::from_fn(move || {
         let header = Header::read(octets).ok()??;
@@ -183,13 +184,13 @@ fn elements(mut octets: &[u8]) -> impl Iterator<Item = (Header, &[u8])> {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct UntrustedCertificate(pub(super) CertificateError);
 
-/// Advice on a rejected certificate.
+/// What to do about a rejected certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CertificateAdvice {
     /// The server needs a new certificate.
     Renew,
-    /// Connect with another name, or use a certificate for this name.
+    /// Connect by another name, or use a certificate for this name.
     Name,
     /// Trust the certificate or its issuer.
     Trust,
@@ -297,7 +298,7 @@ fn is_authority(OtherError(error): &OtherError) -> bool {
     format!("{error:?}").contains("CaUsedAsEndEntity")
 }
 
-/// Returns the name in `DnsName("lib.example")`, the form in which webpki shows names.
+/// Returns the name within `DnsName("lib.example")`, which is how webpki shows names.
 fn plain(name: &str) -> &str {
     let inner = name
         .split_once('(')

@@ -8,7 +8,7 @@ use super::super::MAX_URL_LENGTH;
 
 /// Schemes that are recognized without `//`.
 const WITHOUT_SLASHES: [&[u8]; 3] = [b"mailto", b"news", b"urn"];
-/// The maximum length of a scheme in octets.
+/// The maximum length of a scheme that is recognized, in octets.
 const MAX_SCHEME: usize = 32;
 /// The maximum number of octets of a mail address before the `@` (RFC 821 §4.5.3).
 const MAX_MAILBOX: usize = 64;
@@ -20,7 +20,8 @@ pub(super) struct Bare {
     pub(super) may_continue: bool,
 }
 
-/// Returns the URL whose scheme ends with the colon at `colon`, if there is one that does not begin before `floor`.
+/// Returns the URL whose scheme ends with the colon at `colon`. Returns `None` if there is none, or if it would begin
+/// before the offset `floor`.
 pub(super) fn around(text: &[u8], floor: usize, colon: usize) -> Option<Bare> {
     let after = text.get(colon + 1..)?;
     let slashes = after.strip_prefix(b"//");
@@ -48,7 +49,7 @@ pub(super) fn around(text: &[u8], floor: usize, colon: usize) -> Option<Bare> {
     })
 }
 
-/// Returns the length of the URL in octets.
+/// Returns the length in octets of the URL at the beginning of the text.
 fn extent(text: &[u8]) -> usize {
     let ascii = |octet: &u8| belongs(*octet) || !octet.is_ascii();
     let length = text
@@ -89,7 +90,7 @@ fn ends(character: char) -> bool {
 
 /// Returns whether the text begins with a punctuation mark that is followed by a letter or digit.
 fn goes_on(rest: &[u8]) -> bool {
-    /// The maximum number of octets of two characters.
+    /// The maximum number of octets of two UTF-8 characters.
     const TWO: usize = 8;
     let rest = rest.get(..TWO).unwrap_or(rest);
     let text = rest.utf8_chunks().next().map_or("", |chunk| chunk.valid());

@@ -27,14 +27,14 @@ const ATTRIBUTES: [&str; 13] = [
     "usemap",
 ];
 
-/// A URL found in a document.
+/// A URL found in an HTML document, with its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HtmlUrl {
     /// The element and the attribute, such as `a` and `href`; `None` for text between tags.
     pub attribute: Option<(String, &'static str)>,
     /// The URL. In an attribute, its range is that of the attribute. In text, its range is that of the URL. If the text
-    /// has character references or rewritten line ends, the range is that of the complete text between two tags.
+    /// contains character references or converted line ends, it is that of the complete text between two tags.
     pub found: FoundUrl,
 }
 
@@ -58,7 +58,7 @@ struct Link {
     range: Range<usize>,
 }
 
-/// Finds the URLs in a document. Links are repaired and resolved as in browsers, relative to the first `<base>`. The
+/// Finds the URLs in a document. Links are repaired and resolved as browsers do, relative to the first `<base>`. The
 /// `<base>` itself is relative to `address`, the URL of the document, if it is known.
 pub fn in_html(document: &[u8], address: Option<&str>) -> HtmlUrls {
     let mut emitter = DefaultEmitter::<usize>::new_with_span();
@@ -195,7 +195,8 @@ mod tests {
         assert_eq!(in_html(page, None).unresolved, 1);
     }
 
-    /// Lists the URLs in a page. A URL that differs from its octets has `~` before it, a URL that was repaired has `<`.
+    /// Lists the URLs in a page. `~` precedes a URL that differs from the octets in its range, and `<` the original
+    /// text of a URL that was repaired.
     fn shown(page: &[u8], address: Option<&str>) -> Vec<String> {
         let shown = |url: &HtmlUrl| {
             let place = url.attribute.as_ref();

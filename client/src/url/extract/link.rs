@@ -36,8 +36,8 @@ pub(super) fn trimmed(mut value: &[u8]) -> &[u8] {
     value
 }
 
-/// Returns whether browsers treat a backslash like a slash in this scheme, and any number of slashes before a host like
-/// two.
+/// Returns whether browsers treat a backslash in this scheme like a slash, and any number of slashes before a host like
+/// two slashes.
 fn is_special(scheme: &str) -> bool {
     ["http", "https", "ftp", "file"]
         .into_iter()
@@ -70,8 +70,8 @@ pub(super) fn resolved(link: &str, base: Option<&str>) -> Option<String> {
     }
 }
 
-/// Converts backslashes before the query to slashes, more than two leading slashes to two, and segments of escaped dots
-/// to dots.
+/// Converts backslashes before the query to slashes, more than two leading slashes to two slashes, and segments that
+/// consist of escaped dots to dots.
 fn with_slashes(link: &str) -> String {
     let (path, tail) = link.split_at(link.find(['?', '#']).unwrap_or(link.len()));
     let path = path.replace('\\', "/");

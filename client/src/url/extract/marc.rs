@@ -12,14 +12,14 @@ use super::super::generic;
 use super::super::span::Span;
 use super::{FaultKind, FoundUrl, escape, link, scan, written};
 
-/// Fields and subfields that may contain a URL, and whether they are intended for URLs.
+/// Fields and subfields that may contain a URL, and whether the subfield is intended for URLs.
 const PLACES: [(&str, u8, bool); 3] = [
     ("856", b'u', true),
     ("024", b'a', false),
     ("035", b'a', false),
 ];
 
-/// A URL found in a record.
+/// A URL found in a MARC record, with its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RecordUrl {
@@ -44,7 +44,7 @@ pub struct RecordUrls {
     pub skipped: Vec<SkippedLink>,
 }
 
-/// A value that was left out.
+/// A value that is intended for a URL but was left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SkippedLink {
@@ -56,7 +56,7 @@ pub struct SkippedLink {
     pub occurrence: usize,
     /// The value as written.
     pub written: String,
-    /// The reason.
+    /// The reason why the value was left out.
     pub reason: SkipReason,
 }
 
@@ -115,8 +115,8 @@ pub fn in_record(record: &MarcRecord, base: Option<&str>) -> RecordUrls {
     urls
 }
 
-/// Returns the URLs in a value, and the reasons why it has fewer than it should have. `is_url` if the value is intended
-/// for a URL.
+/// Returns the URLs in a value, and the reasons why parts of it were left out. `is_url` is whether the value is
+/// intended for a URL.
 fn read(text: &[u8], is_url: bool, base: Option<&str>) -> (Vec<FoundUrl>, Vec<SkipReason>) {
     if let Some(found) = whole(text).filter(|_| is_url) {
         return (vec![found], Vec::new());
@@ -143,7 +143,7 @@ fn read(text: &[u8], is_url: bool, base: Option<&str>) -> (Vec<FoundUrl>, Vec<Sk
     }
 }
 
-/// Resolves a link that is not a URL, like a link of a page.
+/// Resolves a value that is not a URL as a relative link, like a link in a page.
 fn relative(value: &[u8], base: Option<&str>) -> Result<String, SkipReason> {
     let link = link::cleaned(value, Charset::Utf8);
     if generic::split(&link).is_some() {

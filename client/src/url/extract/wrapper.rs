@@ -1,6 +1,6 @@
-//! Reads the text between `<URL:` and `>`, from which spaces, line breaks (RFC 1738 Appendix), and quote marks of mail
-//! at the start of lines are removed. A hyphen at the end of a line may or may not belong to the URL, so both readings
-//! are returned.
+//! Reads the text between `<URL:` and `>`. Spaces and line breaks (RFC 1738 Appendix), and mail quote marks at the
+//! start of lines, are removed. A hyphen at the end of a line may or may not belong to the URL, so both readings are
+//! returned.
 
 use z3950_marc::text_lossless;
 
@@ -11,11 +11,12 @@ use super::{FaultKind, FoundUrl, MAX_ALTERNATES, WrapperFault, is_url_octet};
 
 /// The start of a wrapper, whose letter case is ignored.
 const OPENING: &[u8] = b"<URL:";
-/// The maximum number of hyphens of which all combinations are tried, which gives [`MAX_ALTERNATES`].
+/// The maximum number of hyphens at line ends for which all combinations are returned; [`MAX_ALTERNATES`] follows from
+/// it.
 const HYPHENS: usize = 4;
 
-/// Parses the wrapper that begins at an offset of the text, if there is one. Its line has `quotes` quote marks of mail.
-/// Returns the URL, and the offset after the `>`.
+/// Parses the wrapper that begins at an offset of the text, if there is one. `quotes` is the number of mail quote marks
+/// at the start of its line. Returns the URL, and the offset after the `>`.
 pub(super) fn at(
     text: &[u8],
     at: usize,
@@ -37,8 +38,7 @@ pub(super) fn at(
     Some(url.map(|url| (url, start + length + 1)))
 }
 
-/// Returns the octets with their offsets. Up to `quotes` marks `>` are left out at the start of each line after the
-/// first.
+/// Returns the octets with their offsets. On each line after the first, up to `quotes` mail quote marks are skipped.
 fn unquoted(text: &[u8], quotes: usize) -> impl Iterator<Item = (usize, u8)> {
     let mut marks = 0;
     text.iter().copied().enumerate().filter(move |(_, octet)| {
@@ -55,7 +55,7 @@ fn unquoted(text: &[u8], quotes: usize) -> impl Iterator<Item = (usize, u8)> {
     })
 }
 
-/// Returns the URL in a wrapper whose text begins at offset `start`.
+/// Returns the URL in the contents of a wrapper, which begin at offset `start` of the text.
 fn content(inner: &[u8], start: usize, quotes: usize) -> Result<FoundUrl, WrapperFault> {
     let mut url = Vec::with_capacity(inner.len());
     // The positions in `url` of the hyphens at line ends.
@@ -98,7 +98,7 @@ fn content(inner: &[u8], start: usize, quotes: usize) -> Result<FoundUrl, Wrappe
     }
 }
 
-/// Returns the readings of a URL without one or more of the hyphens.
+/// Returns the alternative readings of a URL, each without one or more of these hyphens.
 fn alternates(url: &[u8], hyphens: &[usize]) -> Vec<String> {
     // Each bit of a combination selects a hyphen to leave out; only the first few hyphens are varied.
     let hyphens = hyphens.get(..HYPHENS).unwrap_or(hyphens);

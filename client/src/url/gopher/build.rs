@@ -1,4 +1,5 @@
-//! Builds or changes a Gopher URL. Parts are escaped as necessary. Only parts that no request can express are refused.
+//! Builds or changes a Gopher URL. Parts are escaped as necessary. Only parts that a request cannot contain are
+//! refused.
 
 use std::num::NonZeroU16;
 
@@ -86,7 +87,7 @@ impl GopherUrlBuilder {
 
     /// Builds the URL.
     ///
-    /// Errors: the first part, in the order of the URL, that a request cannot contain.
+    /// Errors: the error for the first part, in the order of the URL, that a request cannot contain.
     pub fn build(self) -> Result<GopherUrl, BuildError> {
         let url = self.url;
         line(&url.selector, "the selector")?;

@@ -1,5 +1,5 @@
 //! The type of a Gopher item, which is one character and determines how a reply is interpreted. Source: Gopher URL
-//! draft §2.1, whose list has the types of RFC 1436 §3.8 and a few more.
+//! draft §2.1, which lists the types of RFC 1436 §3.8 and some others.
 
 use std::fmt;
 
@@ -68,7 +68,7 @@ impl fmt::Debug for GopherType {
 /// The kind of reply that a server sends for an item, or the service to which the item refers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ReplyKind {
-    /// `0`, `4` (BinHex) and `6` (uuencoded): lines of text. In RFC 1436, a lone dot follows them.
+    /// `0`, `4` (BinHex) and `6` (uuencoded): lines of text. In RFC 1436, a line with a single dot follows them.
     Text,
     /// `1` and `7`: a menu.
     Menu,

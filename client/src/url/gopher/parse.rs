@@ -1,4 +1,4 @@
-//! The parser for the Gopher URL draft §2.1, from left to right, with the offset of every error.
+//! The parser for the Gopher URL draft §2.1, which works from left to right and reports the offset of every error.
 //!
 //! ```text
 //! "gopher://" host [ ":" port ] [ "/" [ type selector [ "%09" search [ "%09" gopher+string ] ] ] ]
@@ -69,7 +69,7 @@ fn item_type(path: Span<'_>, mode: Mode) -> Result<(GopherType, Span<'_>), UrlEr
     Ok((item_type, rest))
 }
 
-/// Splits the fields at the first escaped tab.
+/// Splits text at the first escaped tab. The second part is `None` without a tab.
 fn split(fields: Span<'_>) -> (Span<'_>, Option<Span<'_>>) {
     let (head, tail) = fields.split_at(position(fields, |escape| escape == TAB));
     (head, tail.strip_prefix(TAB))

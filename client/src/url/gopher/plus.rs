@@ -28,7 +28,7 @@ pub enum PlusRequest {
         /// The names of the requested attributes with their `+`, such as `+ABSTRACT`; empty for all attributes.
         names: Vec<Octets>,
     },
-    /// `+`, tab, `1` and lines: the item, as the result of answers to its form.
+    /// `+`, tab, `1` and lines: the item that results from these answers to its form.
     Answers(Vec<Octets>),
     /// Any other string, which is sent unchanged.
     Other,
@@ -52,7 +52,7 @@ impl AttributeScope {
     }
 }
 
-/// The texts before and after the answers in a filled form (draft §3.2).
+/// The text before the answers in a filled form; the next constant is the text after them (draft §3.2).
 const FORM_BEGIN: &[u8] = b"+\t1\r\n+-1\r\n";
 const FORM_END: &[u8] = b".\r\n";
 
@@ -131,7 +131,7 @@ impl GopherPlus {
         }
     }
 
-    /// Returns whether this is a filled form, which contains its own end mark.
+    /// Returns whether this is a filled form. The octets of a filled form include its end mark.
     pub fn is_filled_form(&self) -> bool {
         self.0.as_bytes().starts_with(FORM_BEGIN)
     }

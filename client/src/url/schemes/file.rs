@@ -1,4 +1,4 @@
-//! `file` URLs (RFC 1738 §3.10), which give the host of a file, but not a way to fetch it.
+//! `file` URLs (RFC 1738 §3.10), which state the host of a file, but not how to fetch the file.
 //!
 //! ```text
 //! "file://" [ host | "localhost" ] "/" segment *( "/" segment )
@@ -43,8 +43,8 @@ pub enum LocalPathError {
 }
 
 impl FileUrl {
-    /// Creates the URL of a file from its path segments. No segments mean the root. Without a host, or with
-    /// `localhost`, the file is on the local machine.
+    /// Creates the URL of a file from its path segments. Without segments, the URL names the root. Without a host, or
+    /// with `localhost`, the file is on the local machine.
     pub fn new<T: Into<Octets>>(host: Option<Host>, segments: impl IntoIterator<Item = T>) -> Self {
         let mut segments: Vec<Octets> = segments.into_iter().map(T::into).collect();
         if segments.is_empty() {
@@ -54,7 +54,7 @@ impl FileUrl {
         FileUrl { host, segments }
     }
 
-    /// Returns the host that has the file; `None` for the local machine.
+    /// Returns the host on which the file is; `None` for the local machine.
     pub fn host(&self) -> Option<&Host> {
         self.host.as_ref()
     }

@@ -1,5 +1,5 @@
-//! `ftp` URLs (RFC 1738 §3.2), and the commands to retrieve one. A decoded name must never become part of another
-//! command (RFC 1738 §6).
+//! `ftp` URLs (RFC 1738 §3.2), and the commands to retrieve the file or directory. A decoded name must never become
+//! part of another command (RFC 1738 §6).
 //!
 //! ```text
 //! "ftp://" login [ "/" segment *( "/" segment ) [ ";type=" ( "a" | "i" | "d" ) ] ]
@@ -108,7 +108,7 @@ pub enum FtpStep {
     Password(Octets),
     /// Ask the user for a password if the server requires one, because the URL does not contain one.
     AskPassword,
-    /// Ask the user for the mail address for anonymous FTP, which is never invented.
+    /// Ask the user for the mail address that anonymous FTP requires as password. The client never makes one up.
     AskMailAddress,
     /// Send `CWD` with this name, which may be empty.
     ChangeDirectory(Octets),
@@ -171,8 +171,8 @@ impl fmt::Debug for FtpStep {
 impl FtpUrl {
     /// Returns the steps in order. `mail` is the mail address for anonymous FTP.
     ///
-    /// In two cases that RFC 1738 does not define, an empty name without a type requests a listing, because no file has
-    /// that name, and a URL without a path ends with the login.
+    /// RFC 1738 does not define two cases: for an empty name without a type, the steps request a listing, because no
+    /// file has an empty name; for a URL without a path, they end with the login.
     ///
     /// Errors: `ForbiddenControl` at the escape of the first control character. The offset counts octets from the start
     /// of [`to_string_with_secrets`](Self::to_string_with_secrets), or from the start of `mail` if it contains the

@@ -21,8 +21,7 @@ const PATH: Characters = Characters {
     kept: b"",
 };
 
-/// The rules for a search: every reserved character may have a meaning at the server, and `+` separates words (RFC
-/// 1630).
+/// The rules for a search: the server may give every reserved character a meaning, and `+` separates words (RFC 1630).
 const SEARCH: Characters = Characters {
     reserved: b";:@&=",
     free: b"",
@@ -41,7 +40,7 @@ pub struct HttpUrl<const DEFAULT_PORT: u16 = 80> {
 pub type HttpsUrl = HttpUrl<443>;
 
 impl<const DEFAULT_PORT: u16> HttpUrl<DEFAULT_PORT> {
-    /// Creates the URL of a resource from its path segments. No segments mean the root.
+    /// Creates the URL of a resource from its path segments. Without segments, the URL names the root.
     pub fn new<T: AsRef<[u8]>>(
         hostport: HostPort<DEFAULT_PORT>,
         segments: impl IntoIterator<Item = T>,
@@ -90,7 +89,7 @@ impl<const DEFAULT_PORT: u16> HttpUrl<DEFAULT_PORT> {
         self.path.split('/')
     }
 
-    /// Returns the search after the `?`.
+    /// Returns the search, which follows the `?`; `None` without a `?`.
     pub fn search(&self) -> Option<&Encoded> {
         self.search.as_ref()
     }

@@ -1,5 +1,5 @@
-//! Mail: `mailto` of RFC 1738 §3.5, and message identifiers of `mid`, `cid` and `news` (RFC 1630). Both a mail address
-//! and a message identifier are an `addr-spec` without angle brackets.
+//! Mail: `mailto` URLs (RFC 1738 §3.5), and the message identifiers in `mid`, `cid` and `news` URLs (RFC 1630). Both a
+//! mail address and a message identifier are an `addr-spec` without angle brackets.
 
 use std::fmt;
 
@@ -10,8 +10,8 @@ use super::super::octets::Octets;
 use super::super::span::Span;
 use super::write_data;
 
-/// The mail address of a person or a service. No character in it is reserved, not even `?`. Header fields in a URL (RFC
-/// 6068), which were introduced later, become part of the address.
+/// The mail address of a person or a service. No character in it is reserved, not even `?`. Therefore, header fields in
+/// a URL, which RFC 6068 introduced later, become part of the address.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MailtoUrl {
     address: Octets,

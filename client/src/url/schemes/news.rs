@@ -13,7 +13,7 @@ use super::super::error::{UrlError, UrlErrorKind};
 use super::super::span::Span;
 use super::mail::MessageId;
 
-/// Newsgroups or an article at the reader's own news server.
+/// Newsgroups or an article on the news server that the user's client is configured to use.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum NewsUrl {
     /// `*`: all newsgroups.
@@ -46,7 +46,7 @@ impl fmt::Display for NewsUrl {
 }
 
 /// The name of a newsgroup, which is a letter followed by letters, digits and `-.+_` (RFC 1738 §5). Its letter case is
-/// kept.
+/// preserved.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Newsgroup(String);
 
@@ -92,7 +92,7 @@ impl fmt::Display for Newsgroup {
 /// A newsgroup, or one of its articles by its number at the server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NntpUrl {
-    /// The server; `None` in the form of RFC 1630, which means the reader's own news server.
+    /// The server; `None` in the form of RFC 1630, for the news server that the user's client is configured to use.
     pub hostport: Option<HostPort<{ NntpUrl::DEFAULT_PORT }>>,
     /// The newsgroup.
     pub group: Newsgroup,

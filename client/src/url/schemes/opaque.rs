@@ -1,5 +1,5 @@
-//! URIs of unknown schemes, as a scheme and the text after it (RFC 1736 §4.7, §4.8). The text is kept unchanged, so
-//! that the URI can be passed on.
+//! URIs of unknown schemes, stored as a scheme and the text after it (RFC 1736 §4.7, §4.8). The text is kept unchanged,
+//! so that the URI can be passed on.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -16,7 +16,7 @@ const RESERVED: [&str; 7] = ["afs", "cid", "mailserver", "mid", "nfs", "tn3270",
 ///
 /// Two URIs are equal if their normalized forms are equal (RFC 1630): `%2f` equals `%2F` and `%2D` equals `-`, but an
 /// escaped reserved character differs from a literal one. `Display` and `Debug` show `***` in place of a password in
-/// the common Internet scheme syntax, and in place of all text before an `@` that no slash precedes, as in
+/// the common Internet scheme syntax, and in place of all text before an `@` if no slash precedes it, as in
 /// `ann:password@host`, unless URIs of the scheme contain addresses.
 #[derive(Clone)]
 pub struct OpaqueUri {
@@ -44,7 +44,7 @@ impl OpaqueUri {
         &self.part
     }
 
-    /// Returns the normalized URI. Redundant escapes are decoded, and the other escapes are in upper case.
+    /// Returns the normalized URI. Redundant escapes are decoded, and the remaining escapes are written in upper case.
     #[must_use]
     pub fn normalized(&self) -> Self {
         OpaqueUri {

@@ -22,7 +22,7 @@ pub struct ProsperoUrl {
     fields: Vec<ProsperoField>,
 }
 
-/// A field that the link must match, such as `OBJECT-VERSION`.
+/// A field that the directory link must match, such as `OBJECT-VERSION`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ProsperoField {
     name: Octets,

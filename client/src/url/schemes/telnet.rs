@@ -15,7 +15,7 @@ use super::super::octets::Octets;
 use super::super::span::Span;
 use super::super::userinfo::{self, Secrets, Userinfo};
 
-/// The plan for the URL of an interactive service: the client connects, and leaves the login to the user.
+/// The plan for the URL of an interactive service: the client connects, and the user logs in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TelnetPlan {
@@ -95,7 +95,7 @@ interactive! {
     Tn3270Url, "tn3270", 23
 }
 
-/// Parses `//` and a login, after which only a slash is allowed.
+/// Parses `//` and a login, which only a slash may follow.
 fn login<const PORT: u16>(rest: Span<'_>, mode: Mode) -> Result<Login<PORT>, UrlError> {
     let (login, rest) = common::double_slash(rest)?.cut(b"/");
     let login = Login::parse(login, mode)?;

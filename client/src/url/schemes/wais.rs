@@ -1,5 +1,5 @@
-//! `wais` URLs (RFC 1738 §3.9). Z39.50 servers have separate URLs (RFC 2056), and there is no conversion between the
-//! two.
+//! `wais` URLs (RFC 1738 §3.9). URLs of Z39.50 servers are different (RFC 2056); the two cannot be converted to each
+//! other.
 //!
 //! ```text
 //! "wais://" hostport "/" database [ "?" search | "/" wtype "/" wpath ]
@@ -23,7 +23,7 @@ pub struct WaisUrl {
     target: WaisTarget,
 }
 
-/// The target of a [`WaisUrl`].
+/// What a [`WaisUrl`] refers to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum WaisTarget {
     /// The database itself.

@@ -1,4 +1,5 @@
-//! Builds or changes a URL of RFC 2056. Parts are escaped as necessary. Only parts that no URL can express are refused.
+//! Builds or changes a URL of RFC 2056. Parts are escaped as necessary. Only parts that a URL cannot express are
+//! refused.
 
 use super::super::encoded::Encoded;
 use super::super::error::BuildError;
@@ -111,7 +112,7 @@ impl Z3950UrlBuilder {
 
     /// Builds the URL, without userinfo, fragment and warnings.
     ///
-    /// Errors: the first part, in the order of the URL, that cannot be expressed.
+    /// Errors: the error for the first part, in the order of the URL, that a URL cannot express.
     pub fn build(self) -> Result<Z3950Url, BuildError> {
         let parts = self.parts;
         check(&parts)?;

@@ -19,8 +19,8 @@ impl Z3950Url {
     /// Parses a URL. The text may contain any octets; those outside 21–7E hex are refused.
     ///
     /// Errors: the first error in the order of [`UrlErrorKind`], with its 0-based offset in `text`. Source: RFC 2056
-    /// §5. Where it is not explicit, each part has at least one character; parameters need the slash but no database;
-    /// `+` separates the items of lists and is data elsewhere.
+    /// §5. Where the grammar is not explicit, each part has at least one character; parameters require the slash but
+    /// not a database; `+` separates the items of lists and is data elsewhere.
     pub fn parse(text: impl AsRef<[u8]>, mode: Mode) -> Result<Self, UrlError> {
         parse(text.as_ref(), mode)
     }
@@ -160,8 +160,8 @@ impl Parts {
     }
 }
 
-/// The rules for the value of a parameter that RFC 2056 does not define. A plus may be a separator, so an escaped plus
-/// remains escaped.
+/// The rules for the value of a parameter that RFC 2056 does not define. An unescaped plus may be a separator, so an
+/// escaped plus remains escaped.
 const EXTENSION: Characters = Characters {
     reserved: b"",
     free: b"",

@@ -3,20 +3,20 @@
 
 use std::ffi::OsString;
 
-/// The words of a line as a program receives them, including the word at the cursor.
+/// The words of a line as the shell passes them to a program, including the word at the cursor.
 pub(super) struct Line {
     pub(super) words: Vec<OsString>,
     /// The index of the word at the cursor.
     pub(super) index: usize,
-    /// The beginning of this word that bash keeps, up to its last colon.
+    /// The beginning of the word at the cursor, up to its last colon, which bash keeps when it inserts a completion.
     kept: String,
-    /// The quotation mark around this word, if it is quoted.
+    /// The quotation mark around the word at the cursor, if it is quoted.
     quote: Option<char>,
 }
 
 impl Line {
-    /// Joins the words that bash passes; `index` is that of the word at the cursor. `--format=csv`, which bash splits into
-    /// three words, becomes `--format csv`, and the parts of `title:war` become one word.
+    /// Joins the words that bash passes. `index` is the index of the word at the cursor. `--format=csv`, which bash
+    /// splits into three words, becomes `--format csv`, and the parts of `title:war` become one word.
     pub(super) fn new(words: Vec<OsString>, index: usize) -> Self {
         let mut line = Self {
             words: Vec::with_capacity(words.len()),
@@ -70,8 +70,7 @@ impl Line {
         }
     }
 
-    /// Returns the text that bash has to insert so that the shell reads exactly this value; `None` if the value
-    /// cannot be inserted.
+    /// Returns the text that bash must insert so that the shell reads exactly this value; `None` if no text does this.
     pub(super) fn inserted(&self, value: &str) -> Option<String> {
         if value.chars().any(char::is_control) {
             return None;

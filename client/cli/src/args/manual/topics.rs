@@ -1,4 +1,5 @@
-//! The manual pages on topics: formats of records, and queries. What options say in their help stands here once.
+//! The manual pages on topics: formats of records, and queries. Texts that the help of several options would repeat are
+//! here.
 
 use clap::{Arg, CommandFactory, ValueEnum};
 use z3950_asn1::bib1::attributes::use_name;
@@ -57,7 +58,7 @@ const FILES: [(&str, &str); 8] = [
     ("others", ""),
 ];
 
-/// Says how a file is written.
+/// Returns a sentence about how a format is written to a file.
 fn file(format: &str) -> String {
     match format {
         "" => "Refused, unless --format is given. Without --output, standard output has text."
@@ -120,7 +121,7 @@ fn help(text: Option<&clap::builder::StyledStr>) -> String {
     text.map(ToString::to_string).unwrap_or_default()
 }
 
-/// Returns an argument of a command.
+/// Returns the definition of a command's argument.
 fn argument(command: &str, id: &str) -> Arg {
     let program = Cli::command();
     let command = program.find_subcommand(command);
@@ -129,7 +130,7 @@ fn argument(command: &str, id: &str) -> Arg {
     known.cloned().unwrap_or_else(|| Arg::new("none"))
 }
 
-/// Returns the help of an argument of a command.
+/// Returns the help of a command's argument.
 fn option(command: &str, id: &str) -> String {
     let argument = argument(command, id);
     help(argument.get_long_help().or(argument.get_help()))

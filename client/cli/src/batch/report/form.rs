@@ -45,7 +45,7 @@ pub(super) const COLUMNS: [&str; 14] = [
     "length",
 ];
 
-/// The columns that hold numbers.
+/// The columns whose values are numbers.
 pub(super) const NUMBERS: [&str; 5] = ["position", "exit", "hits", "milliseconds", "length"];
 
 /// The maximum number of characters of a message or diagnostic in a line.
@@ -54,12 +54,12 @@ const MAX_WORDS: usize = 2_000;
 /// The file format of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReportForm {
-    /// A table whose columns are separated by tabs. The first line has the names of the columns.
+    /// A table whose columns are separated by tabs. The first line contains the names of the columns.
     Table,
-    /// The same table for spreadsheet programs: with a byte order mark, commas and quotation marks (RFC 4180, although lines end in
-    /// LF), and with texts as [`for_spreadsheets`] writes them.
+    /// The same table for spreadsheet programs: with a byte order mark, commas and quotation marks (RFC 4180, although
+    /// lines end in LF), and with texts in the form that [`for_spreadsheets`] returns.
     Csv,
-    /// A JSON object per line.
+    /// JSON, with one object per line.
     Json,
 }
 
@@ -90,7 +90,7 @@ pub(in crate::batch) struct ParsedLine {
     pub(in crate::batch) exit: u8,
     pub(in crate::batch) hits: Option<u64>,
     pub(in crate::batch) step: Option<String>,
-    /// The control numbers of the records, with separators between them.
+    /// The control numbers of the records, in the form of the report, with separators between them.
     pub(in crate::batch) record: Option<String>,
     pub(super) length: u64,
 }
@@ -106,7 +106,7 @@ impl ReportForm {
         }
     }
 
-    /// Returns the header line.
+    /// Returns the header line, with the names of the columns.
     pub(crate) fn header(self) -> String {
         match self {
             Self::Table => COLUMNS.join("\t") + "\n",
@@ -115,7 +115,7 @@ impl ReportForm {
         }
     }
 
-    /// Returns whether the first line of a report of this format may begin with these octets.
+    /// Returns whether these octets may be the beginning of a report in this format.
     pub(super) fn may_begin(self, begin: &[u8]) -> bool {
         match self {
             Self::Table | Self::Csv => begin
@@ -155,7 +155,8 @@ impl ReportForm {
         }
     }
 
-    /// Returns the line without its end, with `length` as the length of the output.
+    /// Returns a report line, without its line end, in which the length of the output is replaced by `length`; `None`
+    /// if it is not a report line.
     pub(super) fn with_length(self, line: &str, length: u64) -> Option<String> {
         match self {
             Self::Table => {
@@ -174,7 +175,7 @@ impl ReportForm {
         }
     }
 
-    /// Parses a line without its end; `None` if it is not a report line.
+    /// Parses a line without its line end; `None` if it is not a report line.
     pub(super) fn read(self, line: &str) -> Option<ParsedLine> {
         if self == Self::Json {
             return serde_json::from_str(line).ok();
@@ -217,7 +218,7 @@ impl ReportForm {
 }
 
 impl ReportForm {
-    /// Returns whether this is how a report shows the given text of a target or an input.
+    /// Returns whether `reported` is the form in which a report shows the text of a target or an input.
     pub(super) fn shows(self, reported: &str, text: &str) -> bool {
         reported == text || (self == Self::Csv && reported == for_spreadsheets(text))
     }
@@ -235,7 +236,7 @@ pub(super) fn row(cells: [String; COLUMNS.len()]) -> String {
     cells.collect::<Vec<_>>().join(",") + "\n"
 }
 
-/// Returns the text that a cell contains as a formula.
+/// Returns the text of a cell that contains it as a formula.
 fn without_marks(cell: String) -> String {
     String::from_utf8(without_formula(cell.into_bytes())).unwrap_or_default()
 }
@@ -294,7 +295,7 @@ fn in_words(diagnostic: &Value) -> String {
     }
 }
 
-/// Cuts text to at most [`MAX_WORDS`] characters.
+/// Shortens text to at most [`MAX_WORDS`] characters.
 fn bounded(words: &str) -> &str {
     let end = words.char_indices().nth(MAX_WORDS);
     end.and_then(|(end, _)| words.get(..end)).unwrap_or(words)

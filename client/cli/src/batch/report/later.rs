@@ -1,6 +1,6 @@
 //! The answers of an earlier run that follow the first input without an answer. They are copied before that input is
-//! asked again, and put back after it, so that output and report stay in the order of the inputs. If the run is killed
-//! before they are put back, they are lost, and the next run asks for them again.
+//! processed again, and inserted after its new answer, so that output and report stay in the order of the inputs. If
+//! the run is killed before they are inserted, they are lost, and the next run processes their inputs again.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom};
@@ -15,20 +15,20 @@ use crate::answer::Ask;
 /// The lines of a report from the first line without an answer to the last line with an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct LaterLines {
-    /// The number of lines.
+    /// The number of these lines.
     pub(crate) count: u64,
-    /// The lengths of the report and the output up to the end of these lines, in octets.
+    /// The length of the report up to the end of these lines, in octets; the next field is that of the output.
     pub(crate) report_end: u64,
     pub(crate) output_end: u64,
-    /// The asks among these lines that have no answer.
+    /// The asks of those lines that have no answer.
     pub(crate) asks: Vec<Ask>,
 }
 
-/// A copy of later lines and their records, to be put back.
+/// A copy of later lines and their records, to be inserted again.
 pub(crate) struct LaterAnswers {
     lines: BufReader<File>,
     form: ReportForm,
-    /// The records, and the number of their octets that have been put back; `None` if each answer has its own file.
+    /// The records, and the number of their octets that have been inserted; `None` if each answer has its own file.
     records: Option<(BufReader<File>, u64)>,
     /// The 0-based number, among all asks, of the ask to which the next line belongs.
     next: u64,
@@ -36,8 +36,8 @@ pub(crate) struct LaterAnswers {
 }
 
 impl LaterAnswers {
-    /// Copies the lines that follow the first `begin` octets of a report, and the records that follow the first
-    /// `output.1` octets of an output. The first line belongs to the ask with the number `next`.
+    /// Copies the lines after the first `begin` octets of a report, and the records after the first `output.1` octets
+    /// of an output. The first line belongs to the ask with the number `next`.
     pub(super) fn copy(
         later: &LaterLines,
         next: u64,
@@ -63,8 +63,8 @@ impl LaterAnswers {
         (self.left > 0).then_some(self.next)
     }
 
-    /// Takes the next line, without its end, and the range of its records in the output. The range is `None` if the
-    /// records are not in one file.
+    /// Takes the next line, without its line end, and the range of its records in the output. The range is `None` if
+    /// the records are not in one file.
     pub(super) fn take(&mut self) -> io::Result<(String, Option<Range<u64>>)> {
         let mut line = String::new();
         self.lines.read_line(&mut line)?;
@@ -82,12 +82,12 @@ impl LaterAnswers {
         Ok((line, length))
     }
 
-    /// Returns a reader at the records of the last line taken. These records must be read or skipped completely.
+    /// Returns a reader that begins at the records of the last line taken. The caller must read or skip all of them.
     pub(crate) fn records(&mut self) -> Option<&mut BufReader<File>> {
         self.records.as_mut().map(|(records, _)| records)
     }
 
-    /// Drops the next line and its records, because its input has been asked again.
+    /// Drops the next line and its records, because its input has been processed again.
     pub(super) fn skip(&mut self) -> io::Result<()> {
         let (_, place) = self.take()?;
         if let (Some(records), Some(Range { start, end })) = (self.records(), place) {

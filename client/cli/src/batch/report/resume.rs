@@ -1,4 +1,4 @@
-//! Determines how much of an interrupted batch is done. The report is compared with the inputs line by line, in
+//! Determines how much of an interrupted batch is complete. It compares the report with the inputs line by line, in
 //! constant memory.
 
 use std::collections::BTreeMap;
@@ -17,22 +17,22 @@ use crate::console::output::Failure;
 /// The maximum length of a report line in octets. The program never writes a longer line.
 pub(super) const MAX_LINE: u64 = 1 << 20;
 
-/// The state of an interrupted batch.
+/// How much of an interrupted batch is complete.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Resumed {
     /// The number of answers in the report.
     pub(crate) answers: u64,
-    /// The length of the report up to the end of its last complete line, in octets; 0 if even its header is incomplete.
+    /// The length of the report in octets, up to the end of its last complete line; 0 if even its header is incomplete.
     pub(crate) report_length: u64,
     /// The length of the output in octets according to the report.
     pub(crate) output_length: u64,
     pub(crate) tally: Tally,
-    /// The number of the first line that records more output than the output file holds, and the recorded length. Its
-    /// input and all later inputs are asked again.
+    /// The number of the first line whose recorded length exceeds that of the output file, and the recorded length. Its
+    /// input and all later inputs are processed again.
     pub(crate) ahead: Option<(u64, u64)>,
-    /// The number of inputs that had no answer and are asked again.
+    /// The number of inputs without an answer, which are processed again.
     pub(crate) unanswered: u64,
-    /// The lines after these lengths that have to be put back between new answers, if there are any.
+    /// The later lines that must be inserted between new answers; `None` if there are none.
     pub(crate) later: Option<LaterLines>,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct Resumed {
 pub(crate) struct Tally(BTreeMap<(Exit, &'static str), u64>);
 
 impl Tally {
-    /// Adds an answer to the numbers.
+    /// Adds one answer with this exit code and outcome.
     pub(crate) fn add(&mut self, exit: Exit, outcome: OutcomeName) {
         *self.0.entry((exit, outcome.as_str())).or_default() += 1;
     }
@@ -51,14 +51,14 @@ impl Tally {
         self.0.keys().map(|(exit, _)| *exit)
     }
 
-    /// Returns the number of answers.
+    /// Returns the total number of answers.
     pub(crate) fn total(&self) -> u64 {
         self.0.values().sum()
     }
 }
 
 impl fmt::Display for Tally {
-    /// Writes the numbers by outcome, such as `4990 delivered, 10 no match`.
+    /// Writes the number of answers for each outcome, such as `4990 delivered, 10 no match`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, ((exit, outcome), count)) in self.0.iter().enumerate() {
             let separator = if index > 0 { ", " } else { "" };
@@ -115,8 +115,8 @@ impl UnansweredLines {
         })
     }
 
-    /// Keeps only the unanswered lines at the end, for a run in which answers after an unanswered input cannot be put
-    /// back.
+    /// Keeps only the unanswered lines at the end, for a run in which answers after an unanswered input cannot be
+    /// inserted again.
     pub(crate) fn at_end(self) -> Self {
         Self {
             first: self.tail,
@@ -130,15 +130,15 @@ fn is_unanswered(exit: u8) -> bool {
 }
 
 /// Reads a report, and removes the asks that it answers from `asks`. Unanswered asks at its end are not removed;
-/// earlier ones are put into [`LaterLines::asks`]. `shown` returns the target and input of an ask in the form used in
-/// the report. `is_there` returns whether the output contains all records of an ask, given the form of its input in the
-/// report and the length in the report. `remember` gets each ask that is answered, with its line.
+/// earlier ones are added to [`LaterLines::asks`]. `shown` returns the target and input of an ask in the form used in
+/// the report. `is_there` returns whether the output contains all records of an ask, given its input and the length,
+/// both as in the report. `remember` is called with each answered ask and its line.
 ///
 /// After a power cut, the report may be ahead of the output, or end in octets that were never written (NUL). Only the
 /// part that agrees with the output is then used.
 ///
 /// # Errors
-/// Fails if the report has another format, is about other inputs, or cannot be read.
+/// Fails if the report has another format, contains other inputs, or cannot be read.
 pub(crate) fn resume(
     mut report: impl BufRead,
     form: ReportForm,
@@ -256,7 +256,8 @@ pub(crate) fn resume(
     }
 }
 
-/// Returns whether the target in a report is the asked target, or is one of several targets as in `a or b`.
+/// Returns whether the target in a report is the target of the ask, or contains it in a list of targets such as `a or
+/// b`.
 fn is_of(form: ReportForm, reported: &str, asked: &str) -> bool {
     let mut each = asked.split(OR);
     form.shows(reported, asked) || each.any(|one| form.shows(reported, one))

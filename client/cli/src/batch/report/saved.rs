@@ -1,6 +1,6 @@
-//! Restores reports that were saved by a spreadsheet program: with semicolons or other line ends, without the byte order mark,
-//! and with texts instead of the formulas that keep their digits. They are rewritten in the original form, so that a run can
-//! continue in them.
+//! Restores reports that were saved by a spreadsheet program: with semicolons or other line ends, without the byte
+//! order mark, and with plain texts in place of formulas. They are rewritten in their original form, so that a run can
+//! continue them.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
@@ -13,7 +13,7 @@ use super::resume::MAX_LINE;
 use crate::batch::rows::{Row, RowReader, without_formula};
 use crate::console::output::Failure;
 
-/// Rewrites the report if another program has saved it. Returns whether it did.
+/// Rewrites the report in its original form if another program has saved it. Returns whether the report was rewritten.
 ///
 /// A file that is not a report in table form is left unchanged, and refused when it is read.
 pub(super) fn restore(path: &Path) -> Result<bool, Failure> {
@@ -49,7 +49,7 @@ pub(super) fn restore(path: &Path) -> Result<bool, Failure> {
     Ok(true)
 }
 
-/// Returns whether a file begins like a report of this program, even if the file is cut off there.
+/// Returns whether a file begins like a report of this program. The file may be truncated in its first line.
 fn has_own_form(path: &Path) -> io::Result<bool> {
     let header = ReportForm::Csv.header().into_bytes();
     let most = u64::try_from(header.len()).unwrap_or(u64::MAX);

@@ -1,4 +1,4 @@
-//! The state of a run, which sends pieces to their destination and answers to the report, and sums up the run at the
+//! The state of a run, which writes pieces to their destination and answers to the report, and prints a summary at the
 //! end.
 
 use std::collections::BTreeMap;
@@ -20,15 +20,15 @@ use crate::console::interrupt::Stopped;
 use crate::console::output::{Failure, Output, Words};
 use crate::render::{Style, counted, shown};
 
-/// The files that a run writes, and its results so far.
+/// The files to which a run writes, and its results so far.
 pub(super) struct BatchState<'a> {
     names: AskNames,
     destination: Destination,
     report: Option<Report>,
     syncer: Option<Syncer>,
-    /// The numbers of records of the current ask.
+    /// The record counts of the current ask.
     of_ask: RecordCounts,
-    /// The numbers of records of all answers in this run.
+    /// The record counts of all answers in this run.
     records: RecordCounts,
     /// Whether an answer failed after some of its records had been written.
     is_torn: bool,
@@ -36,10 +36,10 @@ pub(super) struct BatchState<'a> {
     before: u64,
     /// The number of inputs that had no answer.
     unanswered: u64,
-    /// The targets that failed, if there are several targets: for each of them, the number of inputs for which it
+    /// The targets that failed, if the run has several targets. For each of them, the number of inputs for which it
     /// failed, and its first message.
     failed: BTreeMap<String, (u64, String)>,
-    /// The numbers of all answers by exit code and outcome.
+    /// The number of answers for each exit code and outcome.
     tally: Tally,
     earlier: EarlierAnswers,
     progress: Progress,
@@ -106,8 +106,8 @@ impl<'a> BatchState<'a> {
         })
     }
 
-    /// If `--resume` is given, continues an earlier run: removes the asks that it has answered from `asks`, and returns
-    /// those asks that had no answer and are asked again.
+    /// If `--resume` is given, continues an earlier run: removes the asks that it answered from `asks`, and returns the
+    /// asks without an answer, which are processed again.
     pub(super) fn resume(
         &mut self,
         arguments: &Batch,
@@ -211,7 +211,7 @@ impl<'a> BatchState<'a> {
         Ok(())
     }
 
-    /// Passes the files written since the last call to the syncing thread.
+    /// Passes the files written since the last call to the thread that syncs them.
     fn sync(&mut self) -> Result<(), Failure> {
         let Some(syncer) = &self.syncer else {
             return Ok(());
@@ -228,7 +228,7 @@ impl<'a> BatchState<'a> {
         }
     }
 
-    /// Waits until everything written is on disk.
+    /// Waits until everything that was written is on disk.
     fn synced(&mut self) -> Result<(), Failure> {
         match self.syncer.take().map(Syncer::finish) {
             None | Some(Ok(())) => Ok(()),
@@ -356,7 +356,7 @@ impl<'a> BatchState<'a> {
     }
 }
 
-/// Returns whether this outcome means that further records are missing.
+/// Returns whether an answer with this outcome may lack further records.
 fn breaks_off(outcome: OutcomeName) -> bool {
     use OutcomeName as Of;
     // A reconnection repeats the search, so even a refused search can end an answer early.

@@ -151,7 +151,7 @@ impl Convert {
         output.filter(|path| *path != Path::new(STANDARD))
     }
 
-    /// Returns whether records are written.
+    /// Returns whether the command writes records.
     pub(super) fn converts(&self) -> bool {
         !self.check && !self.stats
     }
@@ -186,7 +186,8 @@ pub(super) enum InputKind {
     Table,
 }
 
-/// Splits a heading from its place at the last equals sign, because a heading may contain one, and a place does not.
+/// Splits a heading from its place at the last equals sign, because a heading may contain an equals sign, but a place
+/// does not.
 fn mapping(text: &str) -> Result<(String, String), String> {
     match text.rsplit_once('=') {
         Some((heading, place)) if !heading.is_empty() => Ok((heading.to_owned(), place.to_owned())),

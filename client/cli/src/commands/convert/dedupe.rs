@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, Hash, RandomState};
 use z3950_marc::MarcRecord;
 use z3950_marc::crosswalk::citation::isbns;
 
-/// The criterion by which two records are the same.
+/// The criterion for treating two records as the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DuplicateKey {
     ControlNumber,
@@ -24,7 +24,7 @@ pub(super) const KEYS: [(&str, DuplicateKey, &str); 2] = [
 ];
 
 impl DuplicateKey {
-    /// Returns the data that a repeated record has in common with an earlier record, as words.
+    /// Describes in words what a repeated record has in common with an earlier record.
     pub(super) fn in_words(self) -> &'static str {
         match self {
             Self::ControlNumber => "the same 001 and 003",
@@ -34,8 +34,8 @@ impl DuplicateKey {
 }
 
 /// The keys of the records so far, each with the number of its record. A key is stored as a fingerprint of 16 octets,
-/// so that the keys of a file of millions of records fit in memory. The hashers have random keys, so that records with
-/// equal fingerprints cannot be constructed.
+/// so that the keys of a file of millions of records fit in memory. The hashers have random keys, so that nobody can
+/// construct records with equal fingerprints.
 pub(super) struct Seen {
     pub(super) key: DuplicateKey,
     hashers: [RandomState; 2],

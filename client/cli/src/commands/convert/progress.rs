@@ -12,7 +12,7 @@ const REFRESHES: u8 = 5;
 /// The number of records between two checks of the clock.
 const STRIDE: u64 = 256;
 
-/// The progress line, if it is shown on a terminal.
+/// The progress line. It is empty unless it is shown on a terminal.
 pub(super) struct ProgressLine {
     enabled: bool,
     begin: Instant,
@@ -29,7 +29,7 @@ impl ProgressLine {
         }
     }
 
-    /// Updates the line with the number of records read. `octets` is the number of octets read of the current file,
+    /// Updates the line with the number of records read. `octets` is the number of octets read from the current file,
     /// whose size is `size`.
     pub(super) fn at(&mut self, records: u64, octets: u64, size: Option<u64>) {
         if !self.enabled || !records.is_multiple_of(STRIDE) || self.begin.elapsed() < PATIENCE {
@@ -58,7 +58,7 @@ impl ProgressLine {
     }
 }
 
-/// Returns the template of the line. It has a bar only if the size of the input is known.
+/// Returns the template of the line. It contains a bar only if the size of the input is known.
 fn style(sized: bool) -> ProgressStyle {
     let template = if sized {
         "{wide_bar} {percent} %, {msg}"

@@ -1,4 +1,4 @@
-//! The changes to each record before it is written: selection, and deleted and added fields.
+//! The changes to each record before it is written: selects records, and deletes and adds fields.
 
 use z3950_marc::{EditError, MarcRecord};
 
@@ -12,7 +12,7 @@ pub(super) struct Revision<'a> {
     seen: u64,
     /// The number of records that fulfil all conditions.
     selected: u64,
-    /// For each deletion, whether at least one record had something to delete.
+    /// For each deletion, whether it has deleted something in at least one record.
     has_deleted: Vec<bool>,
 }
 
@@ -38,7 +38,7 @@ impl<'a> Revision<'a> {
         is_selected
     }
 
-    /// Deletes and adds fields.
+    /// Deletes fields from a record and adds fields to it, as the arguments request.
     pub(super) fn revise(&mut self, record: &mut MarcRecord) -> Result<(), EditError> {
         for (deletion, has_deleted) in self.arguments.delete.iter().zip(&mut self.has_deleted) {
             *has_deleted |= deletion.apply(record);
@@ -47,7 +47,8 @@ impl<'a> Revision<'a> {
         fields.try_for_each(|field| record.insert_ordered(field.clone()))
     }
 
-    /// Returns the notes for the end: the number of selected records, and the deletions that found nothing.
+    /// Returns the notes to print at the end: the number of selected records, and the deletions that found nothing to
+    /// delete.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if !self.arguments.select.is_empty() && self.seen > 0 {

@@ -1,4 +1,4 @@
-//! A conversion of the records of all files, one after the other, with messages about them.
+//! Converts the records of all files, one after the other, and prints messages about them.
 
 use std::fmt;
 use std::fs::Metadata;
@@ -29,7 +29,7 @@ use crate::console::interrupt::{Interrupt, Stopped};
 use crate::console::output::{Failure, FewMessages, Output, Words};
 use crate::render::{Style, counted, not_encoded, shown, undecoded};
 
-/// A conversion.
+/// A conversion in progress.
 pub(super) struct Run<'a> {
     arguments: &'a Convert,
     output: &'a mut Output,
@@ -52,7 +52,7 @@ pub(super) struct Run<'a> {
     left_out: u64,
     /// The number of records left out because an earlier record has the same key.
     repeated: u64,
-    /// The messages about records.
+    /// The messages about records, of which only the first ones are printed.
     messages: FewMessages,
 }
 
@@ -192,7 +192,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Reports the number of records that lost data, or that the requested range is empty.
+    /// Reports the number of records that lost data, or reports that the requested range is empty.
     fn count(&self) {
         let (read, incomplete, left_out) = (self.read, self.incomplete, self.left_out);
         let skipped = self.arguments.first.skipped();
@@ -239,7 +239,7 @@ impl Run<'_> {
         self.output.warning(&words);
     }
 
-    /// Returns whether the requested range has been read, or a signal has arrived.
+    /// Returns whether the requested range has been read, or whether a signal has arrived.
     fn is_done(&self) -> bool {
         let skipped = self.arguments.first.skipped();
         let count = self.arguments.count;
@@ -248,7 +248,7 @@ impl Run<'_> {
     }
 
     /// Returns whether signals are handled, so that the records written so far are kept. Without an output file, a
-    /// signal ends the program, like any other filter.
+    /// signal ends the program, as it ends any other filter.
     fn is_watching(&self) -> bool {
         self.arguments.file().is_some()
     }
@@ -313,7 +313,7 @@ impl Run<'_> {
         self.put(place, record, notes, is_loss)
     }
 
-    /// Returns whether the record has the key of an earlier record. If so, it is counted.
+    /// Returns whether an earlier record has the same key. If so, counts the record as repeated.
     fn is_repeated(&mut self, place: &RecordPlace, record: &MarcRecord) -> bool {
         let Some(seen) = &mut self.seen else {
             return false;
@@ -331,7 +331,7 @@ impl Run<'_> {
         true
     }
 
-    /// Writes a record that is in UTF-8, or keeps it to be sorted.
+    /// Writes a record that is in UTF-8, or stores it to be sorted later.
     fn put(
         &mut self,
         place: RecordPlace,
@@ -435,7 +435,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Reports the repairs and losses in a record.
+    /// Reports the repairs made to a record, and its losses of data.
     fn note(&mut self, place: &RecordPlace, notes: &[String], is_loss: bool) {
         if notes.is_empty() && !is_loss {
             return;
@@ -454,7 +454,7 @@ impl Run<'_> {
 /// A record that is waiting to be sorted.
 struct Sorted {
     place: RecordPlace,
-    /// Whether data was already lost, and reported, when the record was read.
+    /// Whether data was lost when the record was read, which has already been reported.
     was_loss: bool,
 }
 

@@ -26,7 +26,7 @@ pub(super) struct Sink {
     file: Option<(FileSink<Whole>, PathBuf)>,
     /// The number of files begun so far.
     files: u64,
-    /// The octets buffered for standard output, or the record that will be added to a file.
+    /// The octets buffered for standard output, or the record to be added to the current file.
     held: Vec<u8>,
     /// The number of records in the current document.
     records: u64,
@@ -54,8 +54,8 @@ impl Sink {
         }
     }
 
-    /// Adds a record from this source. The inner result holds remarks on what was written, or the reason why the form
-    /// cannot represent the record.
+    /// Writes a record from this source. The inner result contains remarks on what was written, or the reason why the
+    /// format cannot represent the record.
     pub(super) fn write(
         &mut self,
         record: &MarcRecord,
@@ -110,8 +110,7 @@ impl Sink {
         Ok(())
     }
 
-    /// Reports files with higher numbers that an earlier run has left, because they look as if they belonged to this
-    /// run.
+    /// Warns about files with higher numbers from an earlier run, because they appear to belong to this run.
     fn stale(&self, output: &Output) {
         let Some(template) = self.path.as_deref().filter(|_| self.split.is_some()) else {
             return;
@@ -174,7 +173,7 @@ impl Sink {
     }
 }
 
-/// Returns the name of a file with its number, which replaces `{}` or is put before the extension.
+/// Returns the name of the file with this number. The number replaces `{}`, or is inserted before the extension.
 fn numbered(template: &Path, number: Option<u64>) -> PathBuf {
     let Some(number) = number else {
         return template.to_owned();

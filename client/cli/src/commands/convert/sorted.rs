@@ -12,7 +12,7 @@ use crate::console::output::Failure;
 /// The maximum size of all keys in octets.
 const MAX_KEYS: usize = 512 << 20;
 
-/// Records to be sorted, each with data of the caller.
+/// Records to be sorted, each with additional data of the caller.
 pub(super) struct Sorter<T> {
     keys: SortKeys,
     most: usize,
@@ -22,7 +22,7 @@ pub(super) struct Sorter<T> {
     entries: Vec<Entry<T>>,
 }
 
-/// A record in the file.
+/// A record in the unnamed file.
 struct Entry<T> {
     key: Box<[u8]>,
     offset: u64,

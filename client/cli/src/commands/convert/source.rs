@@ -1,4 +1,4 @@
-//! The source of records to convert: a file of records in any form, or a table.
+//! An input of records to convert: a file of records in any form, or a table.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::batch::rows::{Row, RowReader, WORKBOOK, is_workbook, text_of_table};
 use crate::console::input::open;
 use crate::console::output::Failure;
 
-/// An open input.
+/// An input file that has been opened, or standard input.
 pub(super) struct Source {
     name: Arc<str>,
     contents: Contents,
@@ -26,7 +26,7 @@ enum Contents {
 
 /// A record of the input, or the reason why it cannot be read.
 pub(super) struct FoundRecord {
-    /// The number of the record in the input, from 1.
+    /// The 1-based number of the record in the input.
     pub(super) number: u64,
     /// The number of octets before the record.
     pub(super) offset: u64,
@@ -38,13 +38,13 @@ pub(super) struct FoundRecord {
 /// The rows of a table as records.
 struct RowSource {
     rows: RowReader<Box<dyn BufRead>>,
-    /// The targets of the columns; `None` for an empty table.
+    /// The fields in which the contents of each column are stored; `None` for an empty table.
     headings: Option<Headings>,
     number: u64,
 }
 
 impl Source {
-    /// Opens a file, and detects its form unless the arguments name it. A table is detected by its extension.
+    /// Opens a file, and detects its form unless the arguments name it. A table is recognised by its file extension.
     pub(super) fn open(
         path: &Path,
         arguments: &Convert,
@@ -194,7 +194,7 @@ impl RowSource {
     }
 }
 
-/// Reads the headings of a table.
+/// Parses the headings of a table, and assigns fields to its columns.
 fn headings(name: &str, row: &Row, arguments: &Convert) -> Result<Headings, Failure> {
     let names = row
         .cells

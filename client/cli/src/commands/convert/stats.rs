@@ -8,7 +8,7 @@ use crate::answer::Envelope;
 use crate::console::output::{Failure, Output};
 use crate::render::{counted, shown};
 
-/// Writes the counts: a line, or an object, for each field and each of its subfields.
+/// Writes the counts, with one line, or one JSON object, for each field and each subfield.
 pub(super) fn write(counts: &FieldCounts, json: bool, output: &mut Output) -> Result<(), Failure> {
     let all = counts.records();
     if !json {

@@ -1,5 +1,5 @@
-//! Reads the description of a Z39.50 server from its database IR-Explain-1 (Z39.50-2003 §3.2.10, Appendix REC.1), in
-//! the same form in which SRU servers send it.
+//! Reads the description of a Z39.50 server from its database IR-Explain-1 (Z39.50-2003 §3.2.10, Appendix REC.1), and
+//! converts it to the form that SRU servers use.
 
 use z3950::error::Error;
 use z3950::retrieve::OutcomeName;
@@ -22,10 +22,10 @@ use crate::render::{shown, text_of};
 /// The maximum number of databases that are listed.
 const MAX_DATABASES: u64 = 10_000;
 
-/// The prefix of the databases that a server maintains about itself.
+/// The prefix of names of databases in which a server describes itself.
 const OWN: &str = "IR-";
 
-/// The answer if the server has no Explain database.
+/// The message if the server has no Explain database.
 const UNDESCRIBED: &str =
     "the server does not offer descriptions of databases (it has no database IR-Explain-1)";
 
@@ -89,7 +89,7 @@ async fn describe_in(session: &Session, place: &NamedTarget) -> Result<Descripti
     })
 }
 
-/// Returns the list of the server's databases, without those about itself.
+/// Returns the list of the server's databases, except those in which it describes itself.
 fn all(session: &Session, infos: &[DatabaseInfo]) -> Description {
     let of_users = infos.iter().filter(|info| {
         info.explain_database.is_none() && !shown(info.name.0.as_bytes()).starts_with(OWN)
@@ -108,7 +108,7 @@ fn all(session: &Session, infos: &[DatabaseInfo]) -> Description {
     }
 }
 
-/// Returns what the server's Init response says about the server.
+/// Returns the description of the server that its Init response contains.
 fn about(session: &Session) -> ZeeRex {
     let server = session.server_info();
     let text = |text: &Option<_>| text.as_ref().map(text_of).unwrap_or_default();
@@ -168,8 +168,8 @@ async fn explained(
     }
 }
 
-/// Returns the indexes that are searched with Use attributes. Each index has its attribute, and its name in queries if
-/// it has one.
+/// Returns the indexes that are searched with Use attributes. Each index is returned with its attribute, and with its
+/// name in queries if it has one.
 fn indexes(details: &AttributeDetails) -> Vec<ZeeRexIndex> {
     let mut indexes = Vec::new();
     for set in details.attributes_by_set.iter().flatten() {

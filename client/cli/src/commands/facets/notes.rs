@@ -1,5 +1,5 @@
-//! Notes that the prompt's `find` shows in addition to the number of hits: whether it is an estimate, the hits of
-//! sources and of parts of the query (SearchResult-1, Z39.50-2003 Appendix USR.1), and the requested facets.
+//! Notes that the prompt's `find` shows in addition to the number of hits: whether it is an estimate, the hits of each
+//! source and each part of the query (SearchResult-1, Z39.50-2003 Appendix USR.1), and the requested facets.
 
 use z3950::service::search::SearchResult;
 use z3950_asn1::apdu::{Query, RpnQuery};
@@ -13,8 +13,8 @@ use super::{facet_lines, no_facets, part_names};
 use crate::console::output::{Failure, Output};
 use crate::render::{query as query_on_a_line, term, text_of};
 
-/// Shows notes on additional results of a search: whether the number of hits is an estimate, and the parts of the
-/// query.
+/// Shows notes on additional results of a search: whether the number of hits is an estimate, and the hits of the
+/// query's parts.
 pub(crate) fn say_details(result: &SearchResult, query: &Query, output: &Output) {
     if result.is_estimate() {
         output.note("this number is an estimate of the server");

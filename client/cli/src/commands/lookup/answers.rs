@@ -21,18 +21,18 @@ use crate::render::{LocalFields, Style, counted, matching};
 pub(super) struct LookupAnswers {
     pub(super) reach: TargetClient,
     pub(super) places: Vec<NamedTarget>,
-    /// Whether each ask is for all targets together. If not, there is an ask for each target.
+    /// Whether each ask is sent to all targets together. If not, there is a separate ask for each target.
     pub(super) is_joint: bool,
     /// The search options that are the same for all identifiers.
     pub(super) wanted: Wanted,
     pub(super) reading: Reading,
-    /// Whether records are written to a file, where the user does not see their number.
+    /// Whether records are written to a file, in which case the user does not see how many there are.
     pub(super) is_written: bool,
     /// Whether to leave out notes on records that were found as expected. On a terminal, the records themselves are
-    /// enough, and `-v` shows the notes.
+    /// sufficient; `-v` shows the notes.
     pub(super) is_terse: bool,
     pub(super) writing: Writing,
-    /// The tags of the fields that records of the input keep.
+    /// The tags of the fields that are copied from the input record to the records found for it.
     pub(super) keep: Option<LocalTags>,
     pub(super) notes: SourceNotes,
 }
@@ -42,12 +42,12 @@ pub(super) struct LookupAnswers {
 struct LookupAt<'a> {
     notes: Vec<String>,
     found: Option<(Arc<Found>, Subject<'a>)>,
-    /// The largest number of records that a search by title found, if none of them is the wanted record.
+    /// The largest number of records that a search by title found, if none of them was of the publication.
     unlike: Option<u64>,
     /// The records and diagnostics, with their positions.
     records: Vec<(u64, ResultRecord)>,
-    /// The number of matching records at the target, and the error that kept some of them from being returned; `None`
-    /// if the target was not asked.
+    /// The number of matching records at the target, and the error that prevented some of them from being returned;
+    /// `None` if the target was not searched.
     done: Option<(u64, Option<Error>)>,
 }
 
@@ -60,7 +60,7 @@ pub(super) struct FoundAt<'a> {
     /// The records and diagnostics, with their positions. If the best of several records is chosen, this is only that
     /// record.
     pub(super) records: Vec<(u64, ResultRecord)>,
-    /// Whether diagnostics were returned in place of all records.
+    /// Whether there is a diagnostic in place of every record.
     is_undelivered: bool,
     /// The error after the last record, if there is one.
     pub(super) failure: Option<Error>,
@@ -161,7 +161,7 @@ impl LookupAnswers {
         answer
     }
 
-    /// Returns the note on the fields of the input that are kept in the records found for it.
+    /// Returns the note on the fields that are copied from the input record to the records found for it.
     fn kept(&self, ask: &Ask, has_marc: bool) -> Option<String> {
         let (tags, record) = (self.keep.as_ref()?, ask.record.as_deref()?);
         let words = LocalFields::of(record, tags).in_words();
@@ -172,7 +172,7 @@ impl LookupAnswers {
         })
     }
 
-    /// Handles the events of a target, and returns the records found there.
+    /// Handles what happened at a target, and returns the records found there; `None` if there are none.
     async fn take<'a>(
         &self,
         ask: &'a Ask,
@@ -251,7 +251,7 @@ impl LookupAnswers {
 /// The message for a target that has no record.
 const NO_MATCH: &str = "no record matches";
 
-/// Returns the message that a search by title found only records of other publications.
+/// Returns the message for a search by title that found only records of other publications.
 fn in_words_unlike(hits: u64) -> String {
     let has = if hits == 1 { "has" } else { "have" };
     format!(
@@ -308,8 +308,8 @@ impl LookupAnswers {
         self.places.iter().map(|place| place.text.as_str())
     }
 
-    /// Looks up an input at targets. Returns the records of each target that was asked, and the best record if one
-    /// is wanted.
+    /// Looks up an input at targets. Returns what was found at each target that was searched, and the best record if
+    /// only that is wanted.
     async fn look_up<'a>(
         &self,
         ask: &Ask,

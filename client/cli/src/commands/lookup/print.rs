@@ -38,7 +38,7 @@ impl LookupAnswers {
             .requested(syntax)
     }
 
-    /// Sends an answer without records, from one or more targets.
+    /// Sends an answer without records, which applies to all these targets.
     pub(super) async fn end(
         &self,
         ask: &Ask,
@@ -282,14 +282,14 @@ impl FoundAt<'_> {
         words.collect()
     }
 
-    /// Returns the answer as far as it is known before any record is shown.
+    /// Returns the answer as it is before any record is shown.
     fn base(&self) -> Answer {
         let mut ending = Ending::from(&*self.found);
         ending.target = Some(self.place.text.clone());
         Answer::from(ending).with_remarks(&self.found.sources)
     }
 
-    /// Returns the choice among the records, if they were found by title.
+    /// Returns the choice among the records; `None` if they were not found by title.
     fn by_title(&self) -> Option<&ByTitle> {
         self.found.by_title.as_ref()
     }
@@ -302,8 +302,8 @@ impl FoundAt<'_> {
         }
     }
 
-    /// Returns the result as a message, such as `lib.example: isbn:0306406152: 1 record matches ISBN 9780306406157 or
-    /// 0306406152`.
+    /// Returns the message about the result, such as `lib.example: isbn:0306406152: 1 record matches ISBN 9780306406157
+    /// or 0306406152`.
     fn in_words(&self) -> String {
         if let Some(by_title) = self.by_title() {
             let choice = shown(by_title.choice.as_bytes());
@@ -320,7 +320,7 @@ impl FoundAt<'_> {
     }
 }
 
-/// Returns a message about the field in which the identifier was found. If the field is for cancelled numbers, the
+/// Returns the message about the field in which the identifier was found. If the field contains cancelled numbers, the
 /// message is a warning.
 fn said(subject: Subject<'_>, position: u64, place: &Match) -> Words {
     if place.is_cancelled {
@@ -336,7 +336,7 @@ fn said(subject: Subject<'_>, position: u64, place: &Match) -> Words {
     }
 }
 
-/// Returns the words for a number in a field for numbers of other records.
+/// Returns the part of the message for a number in a field that does not hold the record's own valid numbers.
 fn cancelled(place: &Match) -> String {
     let text = place.text.trim();
     let what = if matches!(place.tag, "010" | "011" | "020" | "022" | "035") {

@@ -21,14 +21,14 @@ pub(super) enum LookupSubject {
     Publication(Box<Publication>),
 }
 
-/// The subject that was found: one of the identifiers, or the publication.
+/// What was found: one of the identifiers, or the publication.
 #[derive(Clone, Copy)]
 pub(super) enum Subject<'a> {
     Identifier(&'a Identifier),
     Publication(&'a Publication),
 }
 
-/// The settings for reading inputs.
+/// The settings for parsing inputs.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Reading {
     /// The kind of identifiers without a prefix; `None` to detect it from their form.
@@ -67,8 +67,8 @@ impl Reading {
         Ok(LookupSubject::Publication(Box::new(publication)))
     }
 
-    /// Returns a function that returns the same key for inputs with the same lookup. If the best record is chosen, the choice may
-    /// also depend on the input record.
+    /// Returns a function that computes keys for inputs. Inputs that lead to the same lookup have the same key. If the
+    /// best record is chosen, the choice may also depend on the input record.
     pub(super) fn key_of(self, is_best: bool) -> KeyOf {
         Box::new(move |ask: &Ask| {
             let mut key = match self.read(ask).ok()? {
@@ -95,7 +95,7 @@ const NO_IDENTIFIER: &str =
 const NO_TITLE: &str = "neither an identifier in 010, 020, 022 or 035 nor a title in 245";
 
 impl LookupSubject {
-    /// Returns the search for this subject, with the given settings.
+    /// Returns the request for this subject, with the settings of `wanted`.
     pub(super) fn wanted(&self, wanted: &Wanted) -> Wanted {
         let mut wanted = wanted.clone();
         wanted.subject = match self {
@@ -152,18 +152,18 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// Returns the place of the identifier in a record.
+    /// Returns where a record contains the identifier; `None` if it does not, or if the subject is a publication.
     pub(super) fn matched(self, record: &External) -> Option<Match> {
         matched(self.identifier()?, record)
     }
 
-    /// Returns whether a record is known to lack the identifier.
+    /// Returns whether the record certainly does not contain the identifier.
     pub(super) fn is_lacking(self, record: &External) -> bool {
         let identifier = self.identifier();
         identifier.is_some_and(|identifier| holds(identifier, record) == Some(false))
     }
 
-    /// Returns why the identifier is doubtful, if it is.
+    /// If the identifier is doubtful, returns the reason.
     pub(super) fn doubt(self) -> Option<String> {
         self.identifier()?.doubt()
     }

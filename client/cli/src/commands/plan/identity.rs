@@ -10,7 +10,8 @@ use crate::commands::connection::{Identity, credentials};
 use crate::console::output::Failure;
 use crate::render::shown;
 
-/// The identity that Init would send. As an object of `--json`, it always has all keys and never contains the password.
+/// The identity that Init would send. The JSON object made from it always has all keys, and never contains the
+/// password.
 #[derive(Debug, Serialize)]
 pub(super) struct PlannedIdentity {
     /// The form of the identity: `anonymous`, `id-pass`, or `open` if user name and password are one string.
@@ -100,7 +101,7 @@ impl PlannedIdentity {
         }
     }
 
-    /// Returns the parts of the line that describes the identity.
+    /// Returns the parts of the line that describes the identity to people.
     pub(super) fn words(&self) -> Vec<String> {
         let mut words = Vec::new();
         words.push(match (&self.user, self.form) {

@@ -77,7 +77,7 @@ impl Conformance {
     }
 }
 
-/// Judges a server. The reports are always written, even if the server hangs or goes down, or after Ctrl-C.
+/// Judges a server. The reports are always written, even if the server hangs or fails, or the user presses Ctrl-C.
 pub(super) async fn run(
     arguments: &Probe,
     reach: &TargetClient,
@@ -178,7 +178,7 @@ struct Judgement<'a> {
     arguments: &'a Probe,
     place: &'a NamedTarget,
     deadline: Option<tokio::time::Instant>,
-    /// Whether reports will be written. If so, the judgement continues even if findings cannot be printed.
+    /// Whether reports will be written. If they will, the judgement continues even if findings cannot be printed.
     has_reports: bool,
     /// The reason why findings could not be printed.
     unprinted: Option<Failure>,
@@ -281,7 +281,7 @@ impl Judgement<'_> {
     }
 }
 
-/// Returns the result of a step, unless a signal or the deadline comes before it.
+/// Returns the result of a step, unless a signal arrives or the deadline passes first.
 async fn until<T>(
     deadline: Option<tokio::time::Instant>,
     step: impl Future<Output = T>,
@@ -300,7 +300,7 @@ async fn until<T>(
     }
 }
 
-/// Returns a line about the basis of the judgement.
+/// Returns the line that states the standard and the data on which the judgement is based.
 fn used(report: &Report<'_>) -> String {
     let known = report.used().into_iter().filter_map(|(name, value)| {
         let text = match &value {
@@ -336,7 +336,7 @@ fn summary(report: &Report<'_>) -> String {
     )
 }
 
-/// Prints a finding: one line if it passes, and also the reasons if it does not.
+/// Prints a finding: one line and, unless the check passed, the reasons.
 fn print(
     arguments: &Probe,
     place: &NamedTarget,

@@ -22,13 +22,13 @@ use crate::render::counted;
 
 /// The number of records that are requested in segments.
 const SEVERAL: u64 = 5;
-/// The space that is reserved for other data in a message with one record, in octets.
+/// The number of octets in a message with one record that are reserved for data other than the record.
 const ROOM: u32 = 300;
 /// The name of the MARCXML schema.
 const MARCXML: &str = "http://www.loc.gov/MARC21/slim";
 
 impl Attempts<'_> {
-    /// Tries an option once.
+    /// Tries out an option by using it once.
     pub(super) async fn use_once(&mut self, session: &Session, option: Options) -> Tried {
         let name = option.names().next().unwrap_or_default();
         match option {

@@ -1,4 +1,4 @@
-//! Tries each feature with the smallest request that shows whether it works. Nothing is changed that other users can
+//! Tries each feature with the smallest request that shows whether it works. It changes nothing that other users can
 //! see.
 
 use std::sync::Arc;
@@ -42,7 +42,7 @@ use crate::render::counted;
 const PAUSE: Duration = Duration::from_millis(500);
 
 impl Probe {
-    /// Returns the word to search for.
+    /// Returns the word to search for: that of the user, or the default.
     pub(super) fn word(&self) -> &str {
         self.term.as_deref().unwrap_or(TERM)
     }
@@ -63,7 +63,7 @@ const TERM: &str = "a";
 /// The name of a result set in addition to the default one.
 pub(super) const OTHER_SET: &str = "probe1";
 
-/// The trials at one target.
+/// The trials of the features of one target.
 pub(super) struct Attempts<'a> {
     pub(super) arguments: &'a Probe,
     pub(super) reach: &'a TargetClient,
@@ -73,12 +73,12 @@ pub(super) struct Attempts<'a> {
     pub(super) found: Option<(RpnQuery, u64)>,
     /// The numbers of trials by result.
     pub(super) tally: Tally,
-    /// The size of the largest record received, in octets.
+    /// The size in octets of the largest record received so far.
     pub(super) record_size: usize,
     pub(super) noticed: Arc<Noticed>,
 }
 
-/// The numbers of requests that the server has sent, by kind.
+/// The number of requests of each kind that the server has sent.
 #[derive(Default)]
 pub(super) struct Noticed {
     pub(super) challenges: AtomicU64,
@@ -89,7 +89,7 @@ pub(super) struct Noticed {
 pub(super) enum NoResult {
     /// The server did not grant this option in Init, so the feature was not tried.
     NotGranted(&'static str),
-    /// The trial could not be made, because something that it needs is missing.
+    /// The trial could not be made, because a precondition is not fulfilled.
     NotTried(&'static str),
     Failed(Unanswered),
 }
@@ -130,12 +130,12 @@ impl Attempts<'_> {
         }));
     }
 
-    /// Waits between requests, to avoid a burden on the server.
+    /// Pauses between requests, to limit the load on the server.
     pub(super) async fn pause(&self) {
         sleep(self.arguments.pause_at(self.place)).await;
     }
 
-    /// Makes a trial.
+    /// Tries one feature, and returns the result.
     pub(super) async fn perform(&mut self, session: &Session, trial: &Trial) -> Tried {
         match trial {
             Trial::Search(pairs) => {
@@ -282,8 +282,8 @@ impl Attempts<'_> {
     }
 }
 
-/// Returns a well-formed number for an index of numbers. Servers refuse other terms there, which would look as if they
-/// lacked the index.
+/// Returns a well-formed number for an index of numbers; `None` for other indexes. Servers refuse other terms in such
+/// an index, and would therefore seem not to support the index.
 fn number_for(pairs: &[(i64, i64)]) -> Option<&'static str> {
     let (_, index) = pairs.iter().find(|(kind, _)| *kind == USE)?;
     NUMBERS
@@ -340,7 +340,7 @@ const SYNTAXES: [Oid; 9] = [
     USMARC, UNIMARC, UKMARC, SUTRS, OPAC, SUMMARY, GRS_1, XML, HTML,
 ];
 
-/// A feature to try.
+/// A trial of one feature of the server.
 pub(super) enum Trial {
     /// A search with a Use attribute and one other attribute.
     Search([(i64, i64); 2]),
@@ -352,7 +352,7 @@ pub(super) enum Trial {
     Sort,
     TwoSets,
     Delete,
-    /// A single use of an option of Init.
+    /// A single use of an Init option.
     Use(Options),
 }
 

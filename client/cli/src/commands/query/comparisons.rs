@@ -1,10 +1,10 @@
-//! Hints for comparisons typed in the form of another query language, such as `year:>1900`: the form that this
-//! language needs.
+//! Hints about comparisons in the syntax of another query language, such as `year:>1900`: they show how to write the
+//! comparison in the language of the query.
 
 use z3950_asn1::query::Language;
 use z3950_asn1::query::names::{IndexName, TABLE};
 
-/// A comparison in the form of any language: `year:>1900`, `year => 1900`, `>1900`.
+/// A comparison in the syntax of any language: `year:>1900`, `year => 1900`, `>1900`.
 #[derive(Debug, PartialEq)]
 struct Comparison<'a> {
     /// The name of the index as typed, without a context set.
@@ -42,7 +42,7 @@ pub(super) fn form(language: Language, text: &str) -> Option<String> {
     })
 }
 
-/// Returns a note on a valid query in which a comparison or a range of years was read as a word.
+/// Returns a note on a valid query in which a comparison or a range of years was parsed as a word.
 pub(super) fn remark(language: Language, text: &str) -> Option<String> {
     match language {
         Language::Cql => range(text).map(|(index, term, from, to)| {

@@ -1,4 +1,4 @@
-//! `z3950 query indexes`: the index names that queries share, with their Use values (Z39.50-2003 §ATR.1).
+//! `z3950 query indexes`: the index names that all query languages use, with their Use values (Z39.50-2003 §ATR.1).
 
 use std::fmt::Write;
 
@@ -47,7 +47,7 @@ impl IndexList {
     }
 }
 
-/// Returns the text at the end of the help, which is also in the manual.
+/// Returns the text at the end of the help page, which is also part of the manual page.
 fn page() -> String {
     let mut page = String::from("Index names:\n");
     for line in index_lines().lines() {
@@ -63,7 +63,7 @@ const NOTES: &str = "
   Words without an index name are searched in any. A server need not have every index:
   z3950 explain TARGET lists its own.";
 
-/// Returns a line for each index, under a line with the titles of the columns.
+/// Returns a line with the titles of the columns, followed by a line for each index.
 pub(crate) fn index_lines() -> String {
     let width = |of: fn(&IndexName) -> String| {
         let widths = TABLE.iter().map(|index| of(index).chars().count());

@@ -28,13 +28,13 @@ pub(super) struct QueryAnswers {
     facets: facets::Arguments,
     /// The search options that are the same for all queries.
     wanted: Wanted,
-    /// Whether records are written to a file, where the user does not see their number.
+    /// Whether records are written to a file, in which case the user does not see how many there are.
     pub(super) is_written: bool,
-    /// Whether the number of hits follows the records, so that it is still on the screen at the end.
+    /// Whether the number of hits is printed after the records, so that it is still visible at the end.
     pub(super) counts_last: bool,
-    /// Whether the number of records to show is the usual one, and not one that the user chose.
+    /// Whether the number of records to show is the default, and was not chosen by the user.
     is_usual_count: bool,
-    /// Whether messages contain the query, because there may be several queries.
+    /// Whether messages contain the query, because there are several queries.
     pub(super) names_queries: bool,
     writing: Writing,
     notes: SourceNotes,
@@ -63,7 +63,7 @@ struct ShownRecords {
     /// The answer as it was before the first record.
     found: Answer,
     is_estimate: bool,
-    /// The answer so far.
+    /// The answer, including the records shown so far.
     answer: Answer,
     position: u64,
     written: u64,
@@ -223,7 +223,7 @@ impl QueryAnswers {
         ended
     }
 
-    /// Shows the result of the search. If no records follow, the result is an error.
+    /// Shows the result of the search. If no records follow, returns the final answer as an error.
     async fn found(
         &self,
         query: &QueryAt<'_>,
@@ -336,7 +336,7 @@ impl QueryAnswers {
         self.reach.note(NewResultSet { hits, next });
     }
 
-    /// Shows the messages after the last record.
+    /// Prints the messages that follow the last record.
     async fn last(
         &self,
         query: &QueryAt<'_>,
@@ -402,8 +402,8 @@ impl QueryAnswers {
         answer
     }
 
-    /// Returns the number of hits as words, and how many of them are shown if some are not, such as `17 records match;
-    /// showing 10 of 17 (--count all shows all)`.
+    /// Returns a message with the number of hits and, if some are not shown, the number of those that are, such as `17
+    /// records match; showing 10 of 17 (--count all shows all)`.
     fn count_in_words(&self, hits: Option<u64>, is_estimate: bool, count: u64) -> String {
         let words = in_words(hits, is_estimate);
         let Some(hits) = hits.filter(|hits| count < *hits) else {

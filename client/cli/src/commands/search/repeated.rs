@@ -1,5 +1,5 @@
-//! Collects the reasons why records of a search are not shown. Each reason is printed once, followed by the number of
-//! further records to which it applies.
+//! Collects the reasons why records of a search are not shown. Each reason is printed once; at the end, the number of
+//! further records to which it applies is printed.
 
 use z3950::retrieve::OutcomeName;
 
@@ -36,7 +36,7 @@ impl RepeatedReasons {
         false
     }
 
-    /// Returns a message for each reason that applies to several records.
+    /// Returns a message for each reason that applies to more than one record.
     pub(super) fn words(self, subject: &str) -> impl Iterator<Item = Words> {
         let several = self.0.into_iter().filter(|(_, count)| *count > 0);
         several.map(move |(reason, count)| {

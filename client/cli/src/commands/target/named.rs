@@ -22,25 +22,25 @@ pub(crate) struct NamedTarget {
     /// The target as given, without its user name and password.
     pub(crate) text: String,
     pub(crate) resolved: Arc<Resolved>,
-    /// Whether the target or its profile names databases. If not, the usual databases are used.
+    /// Whether the target or its profile names databases. If not, the default databases are used.
     pub(crate) names_databases: bool,
-    /// A hint to add to the message that the host has no address.
+    /// A hint to add to the message if the host name has no address.
     pub(crate) hint: Option<String>,
     /// The user name and password in the target's URL, if they will be sent.
     pub(crate) identity: Option<IdAuthentication>,
-    /// Whether the built-in catalogue answers for the target.
+    /// Whether the built-in catalogue answers in place of the target.
     pub(crate) is_demo: bool,
 }
 
 /// The reason why a request failed.
 pub(crate) struct Unanswered {
     pub(crate) error: Error,
-    /// A hint for the user, if the host has no address.
+    /// A hint for the user, if the host name has no address.
     pub(crate) hint: Option<String>,
 }
 
-/// Returns the line to show before a record: `subject`, then text such as `3 of 17`, then the part of the database.
-/// Returns `None` for a single record if there is neither a subject nor a part.
+/// Returns the line to show before a record. It consists of `subject`, the position such as `3 of 17`, and the part of
+/// the database. Returns `None` for a single record if there is neither a subject nor a part.
 pub(crate) fn heading(
     subject: Option<&str>,
     position: u64,
@@ -65,7 +65,7 @@ impl NamedTarget {
         names.map(|name| shown(name.0.as_bytes())).collect()
     }
 
-    /// Returns the part of the database from which a record comes, such as `union@lib.example/cat`.
+    /// Returns the part of the database that contains a record, such as `union@lib.example/cat`.
     pub(crate) fn part(&self, slot: &ResultRecord) -> Option<String> {
         let ResultRecord::Record { database, .. } = slot else {
             return None;
@@ -106,7 +106,7 @@ impl fmt::Display for NamedTarget {
 }
 
 impl Unanswered {
-    /// Returns the exit code and the message for this reason.
+    /// Returns the exit code and the message for this failure.
     pub(crate) fn explain(&self) -> (Exit, String) {
         let (exit, words) = explain(&self.error);
         match &self.hint {
@@ -115,7 +115,7 @@ impl Unanswered {
         }
     }
 
-    /// Returns the answer to an input that fails for this reason after records were found.
+    /// Returns the answer to an input that failed in this way after records had been found.
     pub(crate) fn of(&self, found: Answer) -> Answer {
         let mut answer = self.answer();
         answer.ending.hits = answer.ending.hits.or(found.ending.hits);
@@ -125,7 +125,7 @@ impl Unanswered {
         answer
     }
 
-    /// Returns the answer to an input that fails for this reason.
+    /// Returns the answer to an input that failed in this way.
     pub(crate) fn answer(&self) -> Answer {
         let mut ending = Ending::default();
         if let Error::Incomplete(failed) = &self.error {

@@ -19,18 +19,18 @@ use crate::console::pages::PageReader;
 #[derive(Clone)]
 pub(crate) struct OpenSession {
     pub(super) session: Session,
-    /// The name for the result set of a command's search.
+    /// The name to give to the result set of a command's search.
     pub(crate) set: String,
     pub(super) left: Arc<Mutex<SessionChanges>>,
     pub(super) seen: Seen,
-    /// The user who reads records in pages; `None` if no user does.
+    /// The user who reads records page by page; `None` if there is no such user.
     pub(super) reader: Option<Arc<dyn PageReader>>,
 }
 
 /// The changes that a command has made in a session. They are kept even if the command is interrupted.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SessionChanges {
-    /// Whether the command has sent a search, which replaces the result set with the command's name for it.
+    /// Whether the command has sent a search, which has replaced the result set of the name given to the command.
     pub(crate) has_searched: bool,
     pub(crate) new_set: Option<NewResultSet>,
 }
@@ -40,7 +40,7 @@ pub(crate) struct SessionChanges {
 pub(crate) struct NewResultSet {
     /// The number of hits; `None` if the server does not know it.
     pub(crate) hits: Option<u64>,
-    /// The position after the last shown record.
+    /// The position after the last record that was shown.
     pub(crate) next: u64,
 }
 
@@ -82,8 +82,8 @@ struct SeenRecords {
 }
 
 impl Seen {
-    /// Receives the record in a piece, if the piece is a record. If the record cannot be kept, the answer gets an
-    /// error.
+    /// If a piece contains a record, stores the record and appends it to the file. If this fails, the error is added to
+    /// the answer.
     pub(crate) fn note(
         &self,
         slot: &ResultRecord,
@@ -102,7 +102,7 @@ impl Seen {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Receives a record.
+    /// Stores a record as the last one, and appends it to the file.
     ///
     /// # Errors
     /// Fails with a message if the file cannot be written.
@@ -116,7 +116,7 @@ impl Seen {
         written.map_err(|error| format!("{path}: {error}"))
     }
 
-    /// Returns the last record shown.
+    /// Returns the record that was shown last; `None` if no record has been shown.
     pub(crate) fn last(&self) -> Option<External> {
         self.kept().last.clone()
     }

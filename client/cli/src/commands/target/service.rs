@@ -20,10 +20,11 @@ pub(crate) trait Service: Args {
     /// The summary of the command in the prompt's help.
     const SUMMARY: &'static str;
 
-    /// Whether the command makes a result set that the prompt continues to use.
+    /// Whether the command creates a result set that remains current at the prompt.
     const MAKES_SET: bool = false;
 
-    /// The message after an interruption; `None` if the reason for the interruption is sufficient.
+    /// The message to print after an interruption; `None` if no message is needed besides the reason for the
+    /// interruption.
     const INTERRUPTED: Option<&'static str> = None;
 
     /// Returns the databases that the user gave in place of the target's databases.
@@ -34,7 +35,8 @@ pub(crate) trait Service: Args {
         None
     }
 
-    /// Checks those arguments that require neither the target nor credentials, before a password command runs.
+    /// Checks the arguments that can be checked without the target and credentials. This is done before a password
+    /// command runs.
     ///
     /// # Errors
     /// Fails if the arguments are invalid.
@@ -42,7 +44,7 @@ pub(crate) trait Service: Args {
         Ok(())
     }
 
-    /// Performs the command and writes its answer. Arguments such as files are read before the command connects.
+    /// Runs the command and writes its answer. Files that the arguments name are read before the command connects.
     ///
     /// # Errors
     /// Fails if an error occurs on this machine, or if arguments are invalid or conflict.

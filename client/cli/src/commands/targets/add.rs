@@ -207,7 +207,7 @@ pub(super) async fn add(arguments: &Add, output: &mut Output) -> Result<Exit, Fa
     Ok(Exit::Delivered)
 }
 
-/// Fails if the file already has a profile with this name.
+/// Returns an error if the file already contains a profile with this name.
 fn refuse_known(arguments: &Add, path: &Path) -> Result<(), Failure> {
     if !path.exists() {
         return Ok(());
@@ -223,7 +223,7 @@ fn refuse_known(arguments: &Add, path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Opens a session with the new target and searches in it, like `targets check`, and writes the result.
+/// Opens a session with the new target and searches, like `targets check`, and writes the result.
 async fn checked(arguments: &Add, section: &str, output: &mut Output) -> Result<Exit, Failure> {
     type File = BTreeMap<String, BTreeMap<String, Profile>>;
     let file: File =
@@ -242,7 +242,7 @@ async fn checked(arguments: &Add, section: &str, output: &mut Output) -> Result<
     try_out(&reach, &place, output).await
 }
 
-/// Returns a client, and the address as a target that has no profile.
+/// Returns a client, and the target for the address, without a profile.
 async fn reached(arguments: &Add, output: &Output) -> Result<(TargetClient, NamedTarget), Failure> {
     let mut connection = arguments.connection.clone();
     // The file may not exist yet, because it is about to be created.
@@ -388,7 +388,7 @@ fn unwritable(error: toml::ser::Error) -> Failure {
     Failure::machine("write a profile", &error)
 }
 
-/// Parses the name of a profile, which TOML must accept without quotes.
+/// Parses the name of a profile, which must be a bare TOML key, without quotes.
 fn name(text: &str) -> Result<String, String> {
     let is_plain = |octet: u8| octet.is_ascii_alphanumeric() || matches!(octet, b'-' | b'_');
     if !text.is_empty() && text.bytes().all(is_plain) {

@@ -104,11 +104,11 @@ async fn server(reach: &TargetClient, place: &NamedTarget) -> Result<ServerInfo,
     Ok(server)
 }
 
-/// A title that does not occur in any record.
+/// A title that is unlikely to occur in any record.
 const NO_TITLE: &str = "qzxjqv";
 
 /// Searches the databases. Init does not name databases, so only a search shows that a database does not exist (Bib-1
-/// diagnostics 109 and 235). Other errors in the query are ignored.
+/// diagnostics 109 and 235). Refusals of the query itself are ignored.
 async fn search(session: &Session, place: &NamedTarget) -> Result<(), Error> {
     sleep(place.resolved.profile.pause.unwrap_or_default()).await;
     let query = place.adapted(Query::title(NO_TITLE).as_rpn())?;
@@ -121,7 +121,7 @@ async fn search(session: &Session, place: &NamedTarget) -> Result<(), Error> {
     }
 }
 
-/// Returns whether all diagnostics concern the query.
+/// Returns whether all diagnostics are about the query itself.
 fn is_of_query(diagnostics: &Diagnostics) -> bool {
     let condition = diagnostics.condition();
     condition.is_some_and(|code| matches!(code, 3 | 108 | 113..=126 | 247 | 1024 | 1056))

@@ -25,7 +25,7 @@ pub(super) fn own_file(known: &TargetsFile) -> Result<PathBuf, Failure> {
     })
 }
 
-/// Replaces the locked file of targets, after checking that the new text is valid.
+/// Replaces the contents of the locked targets file, after checking that the new text is valid.
 pub(super) fn replace(lock: &Lock, text: &str) -> Result<(), Failure> {
     let mut draft = Draft::hidden(lock.target())?;
     let prepared = private(draft.file()).and_then(|()| draft.write_all(text.as_bytes()));
@@ -41,7 +41,7 @@ pub(super) fn replace(lock: &Lock, text: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Makes a new file readable by its owner only, because it contains credentials.
+/// Makes a new file readable by its owner only, because it may contain credentials.
 fn private(file: &fs::File) -> io::Result<()> {
     #[cfg(unix)]
     {
@@ -55,8 +55,8 @@ fn private(file: &fs::File) -> io::Result<()> {
 /// Returns the text of a targets file without a profile. Everything else is kept, including comments and blank lines, except
 /// comments directly above the profile or directly below its last key.
 ///
-/// The profile is found line by line, so it must be in its own sections, or in keys of one line each. Returns `None` if it is
-/// written in another way, because removing its lines would change the meaning of the rest.
+/// The profile is found line by line, so it must have its own sections, or keys that take one line each. Returns `None`
+/// if it is written in another way, because removing its lines would then change the meaning of other lines.
 pub(super) fn without(text: &str, name: &str) -> Option<String> {
     let (mark, text) = match text.strip_prefix(BYTE_ORDER_MARK) {
         Some(text) => (BYTE_ORDER_MARK, text),
@@ -93,7 +93,7 @@ pub(super) fn without(text: &str, name: &str) -> Option<String> {
     (removed.is_some() && left.is_none() && expected == found).then(|| format!("{mark}{kept}"))
 }
 
-/// Returns the table of profiles; adds it if the file has none.
+/// Returns the table of profiles, which is added if the file has none; `None` if the key is not a table.
 fn profiles_of(file: &mut Table) -> Option<&mut Table> {
     let targets = file.entry(TARGETS).or_insert_with(|| Table::new().into());
     targets.as_table_mut()
@@ -125,7 +125,7 @@ fn owned_lines(lines: &[&str], name: &str) -> Vec<bool> {
     owned
 }
 
-/// Marks the comments and blank lines in a range that belong to the profile.
+/// Marks those comments and blank lines in a range that belong to the profile as owned.
 fn own_remarks(range: Range<usize>, lines: &[&str], owned: &mut [bool]) {
     let is_owned = |index: Option<usize>| owned.get(index?).copied();
     let (above, below) = (

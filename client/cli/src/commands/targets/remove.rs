@@ -21,7 +21,7 @@ pub(crate) struct Remove {
     known: TargetsFile,
 }
 
-/// Removes profiles from the user's file: all that are named or, on an error, none.
+/// Removes all named profiles from the user's file. If an error occurs, none of them is removed.
 pub(super) fn remove(arguments: &Remove, output: &mut Output) -> Result<Exit, Failure> {
     let path = own_file(&arguments.known)?;
     let built_in = Profiles::built_in();
@@ -91,7 +91,7 @@ fn refuse(
     })
 }
 
-/// Returns the note that a built-in profile with the same name applies from now on.
+/// Returns the note that the built-in profile with this name applies again.
 fn again((name, entry): (&str, &ProfileEntry)) -> String {
     format!(
         "; the built-in target {name} ({}) is used again",

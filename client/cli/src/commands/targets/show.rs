@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use z3950_asn1::query::names::TABLE;
 
-/// The Use value of OCLC numbers, which have no name in any query language.
+/// The Use value of OCLC numbers, for which no query language has a name.
 const OCLC_NUMBER: i64 = 1211;
 
 /// Returns the lines for a profile, given in the form printed by `--json`. If a key has several lines, only the first
@@ -28,7 +28,7 @@ pub(super) fn lines(profile: &Map<String, Value>) -> Vec<String> {
         .collect()
 }
 
-/// Adds the SRU options that are set: one line for all short options, and one line for each index.
+/// Adds the SRU options that are set: one line with all short options, and one line for each index.
 fn sru(options: &Map<String, Value>, rows: &mut Vec<(String, String)>) {
     let is_set = |value: &Value| !matches!(value, Value::Bool(false) | Value::Object(_));
     let short = options.iter().filter(|(_, value)| is_set(value));

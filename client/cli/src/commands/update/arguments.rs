@@ -118,7 +118,7 @@ const ACTIONS: &[(&str, Action, &str)] = &[
 ];
 
 impl Arguments {
-    /// Returns the name of the action as it is typed.
+    /// Returns the name of the action, as typed on the command line.
     pub(super) fn action_name(&self) -> &'static str {
         let mut actions = ACTIONS.iter();
         let found = actions.find(|(_, action, _)| *action == self.action);

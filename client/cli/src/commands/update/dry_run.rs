@@ -1,4 +1,4 @@
-//! `update --dry-run`: what would be sent, without sending it.
+//! `update --dry-run`: shows the request that would be sent, without sending it.
 
 use z3950::error::{Error, Phase, ProtocolFault};
 use z3950::retrieve::OutcomeName;
@@ -14,7 +14,7 @@ use crate::console::output::Failure;
 use crate::render::counted;
 
 impl Updater<'_> {
-    /// Reports that the server does not offer updates, and returns the exit code; `None` if the server offers them.
+    /// If the server does not offer updates, reports this and returns the exit code; otherwise returns `None`.
     pub(super) fn refused(&mut self, session: &Session) -> Result<Option<Exit>, Failure> {
         if session
             .server_info()
@@ -34,7 +34,7 @@ impl Updater<'_> {
         Ok(Some(exit))
     }
 
-    /// Writes what would be sent for each record, and warnings about faults.
+    /// Writes what would be sent for each record, with warnings about structural faults.
     pub(super) fn tell_of_trial(&mut self, records: &[UpdateRecord]) -> Result<Exit, Failure> {
         self.tally.tried += records.len();
         for record in records {

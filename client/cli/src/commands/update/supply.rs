@@ -22,18 +22,18 @@ use crate::console::input::{readable, watched};
 use crate::console::output::Failure;
 use crate::render::shown;
 
-/// A record to send.
+/// A record to be sent to the server.
 pub(super) struct UpdateRecord {
-    /// The source of the record: a file and the record's number in it, or `--id`.
+    /// The origin of the record: a file and the record's number in it, or `--id`.
     pub(super) origin: String,
     /// The 1-based number of the record among all records.
     pub(super) number: u64,
     /// The identifier of the record for messages, if it is known.
     pub(super) name: Option<String>,
-    /// The identifier to send with the record, if any.
+    /// The identifier to send with the record; `None` to send none.
     pub(super) id: Option<RecordId>,
     pub(super) record: External,
-    /// The structural faults of the record, which do not keep it from being sent; only for a dry run.
+    /// The structural faults of the record, which do not prevent it from being sent; filled only in a dry run.
     pub(super) faults: Vec<String>,
 }
 
@@ -50,6 +50,8 @@ pub(crate) struct UpdateSource<'a> {
 }
 
 impl<'a> UpdateSource<'a> {
+    /// Creates the source of the records that the arguments name.
+    ///
     /// # Errors
     /// Fails if the arguments conflict.
     pub(super) fn new(arguments: &'a Arguments) -> Result<Self, Failure> {
@@ -134,7 +136,7 @@ impl<'a> UpdateSource<'a> {
         }
     }
 
-    /// Creates a record that is deleted by its identifier. Its contents are a placeholder.
+    /// Creates the entry for a record that is to be deleted by its identifier. Its contents are a placeholder.
     fn named(&mut self, id: RecordId) -> Next {
         let record = External::octet_aligned(XML, &b"<record/>"[..]);
         self.supplied("--id".to_owned(), Some(id), None, record)
@@ -182,7 +184,7 @@ impl<'a> UpdateSource<'a> {
         })
     }
 
-    /// Returns the record in the requested syntax, which is by default that of the record's format.
+    /// Returns the record in the requested syntax; the default is the syntax of the input's format.
     fn external(&self, form: InputForm, record: &MarcRecord) -> Result<External, String> {
         let syntax = self.arguments.syntax.unwrap_or_else(|| match form {
             InputForm::MarcXml => XML,
@@ -251,7 +253,7 @@ impl<'a> UpdateSource<'a> {
         }))
     }
 
-    /// Returns the identifier for the next record, if `--id` was given.
+    /// Returns the identifier for the next record; `None` if `--id` was not given.
     fn next_id(&mut self) -> Result<Option<RecordId>, Failure> {
         if self.arguments.ids.is_empty() {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! Tests for the result of each record in an update, with many forms of the server's answer.
+//! Tests for the result of each record in an update, for many forms in which servers report it.
 
 use z3950_asn1::apdu::{DefaultDiagFormat, ExtendedServicesResponse, ExternalValue};
 use z3950_asn1::es::update::{

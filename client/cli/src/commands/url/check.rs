@@ -134,7 +134,7 @@ struct Followed {
 }
 
 impl Followed {
-    /// Creates a result. If `status` is `None`, it is the status for the exit code.
+    /// Creates a result. If `status` is `None`, the status is derived from the exit code.
     fn new((exit, detail): (Exit, String), status: Option<&'static str>) -> Self {
         let status = status.unwrap_or(match exit {
             Exit::Delivered => "alive",
@@ -180,8 +180,8 @@ impl Follower {
         })
     }
 
-    /// Follows a locator. Returns `None` if it cannot be followed because of its scheme, because it opens a session, or
-    /// because it is a search without a term.
+    /// Follows a locator. Returns `None` if it cannot be followed: its scheme is not supported, it opens a session, or
+    /// it is a search without a term.
     async fn follow(&self, locator: &Locator) -> Option<Followed> {
         match locator.url() {
             Url::Z3950(url) if url.kind() == Kind::Retrieval => {

@@ -17,7 +17,7 @@ use crate::console::input::{STANDARD, open};
 use crate::console::output::{Failure, FewMessages, Output, Words};
 use crate::render;
 
-/// The maximum size of text or page, in octets. There is no limit for files of records.
+/// The maximum size of a text or page, in octets. The size of files of records is not limited.
 const MAX_TEXT: u64 = 256 * 1024 * 1024;
 
 /// The keys for the position of a URL in a page or a record. They are null for other files.
@@ -57,7 +57,7 @@ pub(crate) struct Arguments {
     showing: Redaction,
 }
 
-/// Checks that text is an absolute URL.
+/// Parses the value of `--base`, which must be an absolute URL.
 fn base(text: &str) -> Result<String, String> {
     match resolve(text, "", ResolveMode::default()) {
         Ok(base) => Ok(base),
@@ -129,8 +129,8 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
     Ok(listing.end())
 }
 
-/// Guesses the type of a file from its name, or from its beginning. Records must be clearly recognizable, because a
-/// text may begin with any characters.
+/// Guesses the type of a file from its name, or from its beginning. It is assumed to contain records only if they are
+/// clearly recognizable, because a text may begin with any characters.
 fn guess(path: &Path, head: &[u8]) -> ExtractFrom {
     let extension = path.extension().unwrap_or_default().to_string_lossy();
     match extension.to_ascii_lowercase().as_str() {
@@ -177,7 +177,7 @@ impl Listing<'_> {
         messages.end(self.output);
     }
 
-    /// Warns about written passwords, after the last URL.
+    /// Warns if passwords were written, and returns the exit code. It is called after the last URL.
     fn end(self) -> Exit {
         match self.passwords {
             0 => {}

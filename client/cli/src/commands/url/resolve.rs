@@ -79,7 +79,7 @@ fn text(argument: &OsStr) -> Result<&str, UrlError> {
         .map_err(|fault| UrlError::at(UrlErrorKind::InvalidCharacter, fault.valid_up_to()))
 }
 
-/// Prints a remark if the result is malformed. This can happen because resolution ignores the rules of schemes.
+/// Prints a warning if the result is malformed. This can happen because the resolution ignores the rules of the scheme.
 fn remark(uri: &str, output: &Output) {
     if let Err(error) = Locator::parse(uri, Mode::Lenient) {
         output.warning(&format!("the result is malformed: {error}"));

@@ -12,7 +12,7 @@ use super::Person;
 use crate::render::{shown, text_of};
 
 /// Asks whether to continue an operation and, if not, whether to keep its results. Without an answer, the operation is
-/// stopped. If the server does not ask for an answer, the report is only shown.
+/// stopped. If the server does not require an answer, the report is only shown.
 pub(super) fn decision(question: &ResourceQuestion, person: &mut dyn Person) -> Decision {
     person.hears(&in_words(question));
     if !question.request.response_required {
@@ -38,7 +38,7 @@ pub(super) fn decision(question: &ResourceQuestion, person: &mut dyn Person) -> 
     }
 }
 
-/// Returns what the server asks or reports.
+/// Describes what the server asks or reports.
 pub(super) fn in_words(question: &ResourceQuestion) -> String {
     let operation = match question.phase {
         Phase::Idle => "the session".to_owned(),

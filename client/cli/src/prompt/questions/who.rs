@@ -17,7 +17,7 @@ const MAX_PROMPTS: usize = 32;
 /// The maximum number of times that a question is repeated after an unsuitable answer.
 const MAX_TRIES: usize = 3;
 
-/// Returns the response to a challenge; `None` to send no response.
+/// Returns the response to a challenge; `None` to refuse it.
 pub(super) fn response(
     challenge: &Challenge,
     person: &mut dyn Person,
@@ -53,8 +53,7 @@ pub(super) fn response(
     Some(SecurityChallengeResponse::SimpleForm(text.as_str().into()))
 }
 
-/// Returns the answer to one prompt: `None` to send no response to the challenge, `Some(None)` to leave out this
-/// answer.
+/// Returns the answer to one prompt. `None` refuses the complete challenge, and `Some(None)` omits this answer.
 fn answer(prompt: &Prompt, person: &mut dyn Person) -> Option<Option<PromptResponse>> {
     match &prompt.prompt_info {
         Some(PromptInfo::Encrypted(_)) => {
@@ -122,7 +121,7 @@ fn answer(prompt: &Prompt, person: &mut dyn Person) -> Option<Option<PromptRespo
     None
 }
 
-/// Returns the text of a prompt, as given by the server or by the standard.
+/// Returns the text of a prompt, as sent by the server or defined by the standard.
 fn words_of(prompt: &Prompt) -> String {
     match &prompt.prompt_id {
         PromptId::NonEnumeratedPrompt(words) => text_of(words),

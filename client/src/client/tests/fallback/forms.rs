@@ -187,8 +187,8 @@ async fn a_refused_element_set_is_left_out() {
     }
 }
 
-/// Checks the requests to a server that sends a record for a request that ends in `suits`. The server answers other
-/// searches with `first`, and other requests with `unusable`.
+/// Checks the requests to a server that returns a record only for requests whose description ends in `suits`. The
+/// server answers other searches with `first`, and other requests with `unusable`.
 async fn check_unusable(
     text: &str,
     (first, unusable): (Say, Say),

@@ -3,7 +3,7 @@
 use super::*;
 
 /// Reads a range from a set of 100 records in chunks of 4 to `most` records. Returns the requests that the server had
-/// received when the first `count` records were read, and the number of records.
+/// received when the first `count` records had been read, and the number of records that were read.
 async fn read_ahead(
     habit: Habit,
     is_concurrent: bool,
@@ -19,7 +19,8 @@ async fn read_ahead(
     read_with(habit, granted, 1, most, range, count).await
 }
 
-/// Reads a range like [`read_ahead`], at a server that grants these options, with requests pipelined.
+/// Reads a range like [`read_ahead`], from a server that grants these options, with up to `max_pipelined` requests sent
+/// ahead.
 async fn read_with(
     habit: Habit,
     granted: Options,

@@ -1,5 +1,5 @@
-//! ILL-Requests for item orders: requests for a loan of the item described by a MARC record, in version 1 of ISO
-//! 10161-1 (Z39.50-2003 Appendix EXT.4).
+//! Builds ILL-Requests for item orders, in version 1 of ISO 10161-1: requests for the loan of an item that a MARC
+//! record describes (Z39.50-2003 Appendix EXT.4).
 
 use std::time::SystemTime;
 
@@ -18,7 +18,7 @@ use z3950_marc::crosswalk::dublin_core::elements;
 use z3950_marc::iso2709;
 use z3950_marc::standard_number::{Isbn, Issn};
 
-/// The value of transaction-group-qualifier.
+/// The value of transaction-group-qualifier in all requests.
 const GROUP: &str = "z3950";
 
 /// Transaction-Type: simple. Default values such as this one are sent because YAZ requires them.
@@ -71,8 +71,9 @@ pub(crate) fn ill_request(
     Ok(Any::new(request).map(|request| External::single_asn1_type(ILL, request)))
 }
 
-/// Builds an ILL-Request for the item described by a record as received, in the given character set or in the one that the
-/// record declares. Returns `None` if the record does not describe an item. The transaction gets its identifier from `now`.
+/// Builds an ILL-Request for the item described by a record as received, in the given character set or in the one that
+/// the record declares. Returns `None` if the record does not describe an item. The identifier of the transaction is
+/// derived from `now`.
 ///
 /// # Errors
 /// See [`IllError`].
@@ -112,7 +113,7 @@ pub fn ill_request_of(octets: Vec<u8>) -> Option<External> {
     Some(External::single_asn1_type(ILL, request))
 }
 
-/// Builds the Item-Id with author, title and so on, in the order of the tags.
+/// Encodes the Item-Id, with author, title and other fields of the record in the order of their tags.
 fn item(record: &MarcRecord) -> Result<Vec<Vec<u8>>, EncodeError> {
     let elements = elements(record);
     let first = |element: &str| {

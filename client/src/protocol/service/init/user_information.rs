@@ -61,7 +61,7 @@ impl UserInformation {
     }
 
     /// Adds diagnostics in diag-1. If an EXTERNAL contains explicit diagnostics, it is kept unchanged, because these
-    /// have no default form.
+    /// cannot be converted to the default format.
     fn diag_1(&mut self, format: &DiagnosticFormat, external: &External) {
         let diagnostics = format.default_diagnostics().cloned();
         self.diagnostics
@@ -137,7 +137,7 @@ mod tests {
         External::single_asn1_type(syntax, Any::new(octets).expect("not empty"))
     }
 
-    /// Puts one diagnostic in diag-1 into userInfo-1, as YAZ and FOLIO do.
+    /// Wraps one diagnostic in diag-1 in userInfo-1, as YAZ and FOLIO do.
     fn user_info_1(diag_1: External) -> External {
         let unit = OtherInformationUnit {
             category: None,

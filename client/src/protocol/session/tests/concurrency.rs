@@ -1,5 +1,5 @@
-//! Tests of several operations in one session: they are concurrent if the server grants this, and queued if not, and
-//! each gets its own answer (Z39.50-2003 §3.1.2, §3.4, §3.5).
+//! Tests of several operations in one session: they are concurrent if the server grants this, and otherwise queued, and
+//! each receives its own answer (Z39.50-2003 §3.1.2, §3.4, §3.5).
 
 use std::time::Duration;
 
@@ -194,7 +194,8 @@ async fn an_answer_that_fits_no_request_ends_the_session() {
     }
 }
 
-/// If other operations are in progress, a wrong answer may belong to one of them.
+/// Checks that a wrong answer is not attributed to one request if other operations are in progress, because it may
+/// belong to one of them.
 #[tokio::test(start_paused = true)]
 async fn a_wrong_answer_may_be_that_to_another_request() {
     for sets in [&["a"][..], &["a", "b"]] {
@@ -228,8 +229,9 @@ async fn a_wrong_answer_may_be_that_to_another_request() {
     }
 }
 
-/// Each answer takes 20 s of the 30 s allowed, and the answers may come in any order. Answers to requests that were
-/// sent only after other answers had arrived do not prolong a wait.
+/// Checks that an answer may take its full time after the previous answer: each answer takes 20 s of the 30 s allowed,
+/// and the answers may arrive in any order. Answers to requests that were sent after other answers had arrived do not
+/// prolong a wait.
 #[tokio::test(start_paused = true)]
 async fn waits_begin_with_the_last_answer_of_the_session() {
     for (order, is_late) in [

@@ -1,4 +1,5 @@
-//! A diagnostic in an answer is never dropped: either it refuses the request, or it is part of the result.
+//! Tests that a diagnostic in an answer is never dropped: either it is the reason for a refusal, or it is part of the
+//! result.
 
 use z3950_asn1::apdu::*;
 use z3950_asn1::es::{TaskPackage, TaskStatus};
@@ -46,7 +47,7 @@ fn words(result: Result<Diagnostics, Error>) -> String {
         .join(" ")
 }
 
-/// Makes the request that is answered by these APDUs.
+/// Makes the request that matches these answers, and checks its diagnostics.
 async fn check(name: &str, answer: Vec<Apdu>, expected: &str) {
     let options = init::offer().options;
     let (session, mut peer) = Peer::granting(SessionOptions::default(), options).await;

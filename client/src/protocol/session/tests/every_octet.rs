@@ -1,5 +1,5 @@
-//! Tests with servers that disconnect or stop sending after any octet of any answer: every service must have an outcome
-//! in time, and the session must be either usable or closed.
+//! Tests with servers that disconnect or stop sending after any octet of any answer: the request must end in time, and
+//! the session must be either usable or closed.
 
 use z3950_asn1::oid;
 
@@ -13,7 +13,7 @@ use crate::transport::BoxFuture;
 /// The maximum time for an operation: the longest wait for an answer, and the wait for the end of the connection.
 const DEADLINE: Duration = Duration::from_secs(35);
 
-/// A service, with the server's answers to each of its requests.
+/// A service, as its requests and the server's answer to each of them.
 struct Service {
     name: &'static str,
     answers: Vec<Apdu>,
@@ -229,15 +229,15 @@ fn unduplicated() -> DuplicateDetectionResponse {
     }
 }
 
-/// The behaviour of a server after it has sent a certain number of octets.
+/// What a server does after it has sent a certain number of octets.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Ending {
     HangsUp,
     IsSilent,
 }
 
-/// Opens a session whose server answers requests with `answers`, up to `budget` octets, and then behaves as given by
-/// `ending`. After all `answers`, it answers every request with a search response.
+/// Opens a session whose server answers requests with `answers`, up to `budget` octets in total, and then does what
+/// `ending` says. After all `answers`, it answers every request with a search response.
 async fn session(answers: &[Apdu], budget: usize, ending: Ending) -> Session {
     let (ours, mut theirs) = tokio::io::duplex(65_536);
     let answers: Vec<Vec<u8>> = answers.iter().map(encode).collect();

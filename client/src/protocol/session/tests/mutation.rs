@@ -1,6 +1,6 @@
-//! Makes thousands of sessions with servers whose answers are damaged. No session may panic, hang, or stay open while
-//! requests and answers do not match. The damage is the same in every run; `Z3950_MUTATIONS` multiplies the number of
-//! conversations.
+//! Makes thousands of sessions with servers whose answers are damaged. A session must not panic, hang, or stay open
+//! after requests and answers no longer match. The damage is the same in every run; `Z3950_MUTATIONS` multiplies the
+//! number of conversations.
 
 use std::time::Duration;
 
@@ -139,7 +139,8 @@ fn last_fragment() -> PresentResponse {
     presented(PresentStatus::SUCCESS, Some(records))
 }
 
-/// Makes a conversation, and returns whether the session stayed open to its end. A session that failed must be closed.
+/// Runs a conversation, and returns whether the session stayed open until its end. Checks that a failed session is
+/// closed.
 async fn converse(script: Script) -> bool {
     let stream = serve_quietly(script);
     let Ok(session) = Session::over(stream, &SessionOptions::default()).await else {
@@ -184,7 +185,7 @@ fn query() -> Query {
     })
 }
 
-/// Starts a server whose conversation is not recorded.
+/// Starts a scripted server whose conversation is not recorded.
 fn serve_quietly(script: Script) -> tokio::io::DuplexStream {
     serve(script, &Transcript::default())
 }

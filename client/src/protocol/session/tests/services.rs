@@ -30,7 +30,7 @@ fn everything() -> Options {
     init::offer().options
 }
 
-/// Opens a session whose next request is answered with `response`. The returned task has that request as its result.
+/// Opens a session whose next request is answered with `response`. The returned task returns that request.
 async fn asked(response: impl Into<Apdu>) -> (Session, tokio::task::JoinHandle<Apdu>) {
     let (session, mut peer) = Peer::granting(SessionOptions::default(), everything()).await;
     let response = response.into();
@@ -460,7 +460,7 @@ async fn explain_is_searched_for_and_decoded() {
     assert_eq!(present.preferred_record_syntax, Some(oid::EXPLAIN));
 }
 
-/// Records are returned even if the server's count is too small.
+/// Checks that records are returned even if the server's count is too small.
 #[tokio::test(start_paused = true)]
 async fn records_that_are_not_counted_are_delivered() {
     for (count, hits) in [(0, 2), (1, 2), (2, 2), (3, 3)] {

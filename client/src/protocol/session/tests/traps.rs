@@ -1,5 +1,5 @@
-//! Tests with servers that make other clients crash, hang or confuse answers. Each request must have an outcome, and
-//! the next request must get its own answer, or the error that the session has ended.
+//! Tests with servers that make other clients crash, hang or confuse answers. Each request must end with a result, and
+//! the next request must receive its own answer, or the error that the session has ended.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::protocol::service::init;
 use crate::testing::*;
 
 /// Checks a server that answers the first search with `turns`, and the second with two hits. `first` and `second` are
-/// the outcomes as text, `last` is the end of the transcript.
+/// the expected results as text, and `last` is the expected end of the transcript.
 async fn check(name: &str, turns: Vec<Turn>, first: &str, second: &str, last: &str) {
     let script = Script::from([vec![accepted()], turns, vec![send(found(2, vec![]))]].concat());
     let transcript = Transcript::default();

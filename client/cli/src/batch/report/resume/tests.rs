@@ -1,4 +1,4 @@
-//! Tests for reports that are cut off, damaged, ahead of the output, or about other inputs.
+//! Tests for reports that are truncated, damaged, ahead of the output, or made from other inputs.
 
 use std::io::Cursor;
 use std::time::Duration;
@@ -152,7 +152,7 @@ fn answers_after_an_unanswered_input_are_put_back() {
     }
 }
 
-/// Reads a report in the same way as a run.
+/// Reads a report as a run does when it resumes.
 fn read(
     report: &[u8],
     form: ReportForm,
@@ -165,12 +165,12 @@ fn read(
     resume(report, form, unanswered, asks, shown, is_there, remember)
 }
 
-/// Builds a report about the inputs; each of them adds 10 octets to the output.
+/// Builds a report for the inputs. Each answer adds 10 octets to the output.
 fn report(form: ReportForm, inputs: &'static str) -> Vec<u8> {
     report_of(form, inputs, &[])
 }
 
-/// Builds a report like [`report`], with these exit codes, followed by the code 0.
+/// Builds a report like [`report`]. The first answers have these exit codes, and the others the code 0.
 fn report_of(form: ReportForm, inputs: &'static str, exits: &[u8]) -> Vec<u8> {
     let mut exits = exits.iter().copied();
     let mut written = Vec::new();
