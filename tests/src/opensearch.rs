@@ -315,7 +315,8 @@ impl Cluster {
         self.wait_for_health(&format!("wait_for_nodes={nodes}"));
     }
 
-    /// Asks for the health of the cluster until it is as wanted. A cluster without a manager refuses such requests.
+    /// Requests the health of the cluster until it meets this condition. Refused requests are repeated, because a cluster
+    /// refuses them while it has no manager.
     fn wait_for_health(&self, wanted: &str) {
         let path = format!("/_cluster/health?{wanted}&timeout=1s");
         let deadline = Instant::now() + PATIENCE;

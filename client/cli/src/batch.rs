@@ -1,4 +1,4 @@
-//! Many inputs in one run: they are read as lines, answered in order, and can be resumed after an interruption.
+//! Many inputs in one run. The inputs are read as lines and answered in order; an interrupted run can be resumed.
 //!
 //! | file | holds |
 //! |---|---|
@@ -7,7 +7,7 @@
 //! | `destination` | the destination of records: standard output, a file or a folder |
 //! | `progress` | the progress of a run, shown on a line of a terminal |
 //! | `repeats` | inputs with the same request as an earlier one, which are processed only once |
-//! | `inputs` | lines of files and standard input, of bounded length; each input for each target |
+//! | `inputs` | reads lines of bounded length from files and standard input, and pairs each input with each target |
 //! | `rows`, `column`, `text` | the rows of a table; one of its columns; text as spreadsheet programs save it |
 //! | `sinks` | one file, or a file for each input |
 //! | `report` | the report, from which a later run can resume |

@@ -123,7 +123,7 @@ impl Url {
 #[pyclass(frozen, get_all, eq, hash, module = "z3950.url")]
 #[derive(Deserialize, Hash, PartialEq, Serialize)]
 pub(crate) struct FoundUrl {
-    /// The URL, in the form in which to follow it.
+    /// The URL to follow, which may differ from the text in which it was found, for instance by its escapes.
     url: String,
     /// The index of the URL's first character in the text.
     start: usize,

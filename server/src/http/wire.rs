@@ -414,7 +414,7 @@ impl<S: Transport> Wire<'_, S> {
             (exchange.left_to_write(), exchange.manner.trickle, instead)
         };
         if let Some(mut instead) = instead {
-            // These octets are written instead of hyper's answer, and hyper then sees its answer as written.
+            // These octets are sent instead of hyper's answer; hyper is then told that its own octets were written.
             while !instead.is_empty() {
                 let written = Pin::new(&mut *self.stream).poll_write(context, &instead);
                 match written {

@@ -167,7 +167,7 @@ pub(super) struct Packed {
     /// The status: success, partial-2 if not all records fit, partial-3 if the client stopped the operation, or partial-4 if the
     /// server stopped it.
     pub(super) status: PresentStatus,
-    /// The source databases of records that were merged from several.
+    /// For each record that was merged from several databases, the databases that contain it.
     sources: Vec<OtherInformationUnit>,
     sizes: Sizes,
     /// The octets of the records in the current segment.

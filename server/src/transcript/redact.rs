@@ -235,8 +235,8 @@ mod tests {
         }
     }
 
-    /// Damages an Init in every way: flips each bit, inserts an octet at each position, and changes each octet to every length
-    /// that may include the secret. The secret must never remain visible.
+    /// Damages an Init systematically: flips each bit, inserts an octet at each position, and changes each octet to every
+    /// length that may include the secret. No part of the secret may be visible in the redacted octets.
     fn check_damage(credentials: IdAuthentication, secret: &[u8]) {
         let init = InitializeRequest {
             id_authentication: Some(credentials),
@@ -302,7 +302,7 @@ mod tests {
                 b"\xb4\x0f\xab\x0d\x28\x0b\x06\x07\x2a\x86\x48\xce\x13\x0f\x03\x81\x00",
                 b"\xb4\x0f\xab\x0d\x28\x0b\x06\x07\x2a\x86\x48\xce\x13\x0f\x03\x81\x00",
             ),
-            // Init does not have these elements, or not in this place.
+            // Elements that Init does not have, or that are out of place, are redacted.
             (
                 b"\xb4\x0c\x84\x01\x00\xa3\x04\x3a\x02me\x81\x01x",
                 b"\xb4\x0c\x84\x01\x00\xa3\x04****\x81\x01*",

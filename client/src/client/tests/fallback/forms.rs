@@ -82,7 +82,7 @@ async fn record_syntaxes_are_tried_in_their_order() {
             "-",
         )
         .await;
-        // RFC 2056 selects a single syntax (A-13 of `tests/CONFORMANCE.md`).
+        // Without the fallback, no other syntax is tried: RFC 2056 selects a single one (A-13 of `tests/CONFORMANCE.md`).
         let once = format!("record refused {condition}");
         check(
             id,
