@@ -163,7 +163,7 @@ fn failed(error: hyper::Error, refused: Option<StatusCode>, tally: &mut Tally) -
             };
             return HttpEnd::Status(SessionEnd::ProtocolError, status, words.into());
         }
-        // hyper has already written its own answer after the previous answer, so no other answer is sent.
+        // hyper has already written its own error response after the previous response, so nothing more is sent.
         tally.ends(SessionEnd::ProtocolError, Some(&error));
         return HttpEnd::Done(SessionEnd::ProtocolError);
     }

@@ -126,7 +126,7 @@ fn of_json(mut json: Json) -> Result<MarcRecord, MarcJsonError> {
 
 /// The state of reading one record.
 struct Reading<'a> {
-    /// The remarks on faults; `None` if the first fault is an error.
+    /// The remarks on faults found so far; `None` if reading is strict and ends with an error at the first fault.
     remarks: Option<&'a mut Remarks>,
     /// The number of characters in the longest subfield code.
     longest_code: usize,

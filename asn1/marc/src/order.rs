@@ -13,8 +13,8 @@ use crate::table::{Content, RowOrigin, TableRow, content};
 /// Keys for sorting records, the most important first. Each key is the name of a column of a table; `-` before it means
 /// descending order.
 ///
-/// Records are compared by the first value of each key. Text is compared by characters without case, diacritics and punctuation,
-/// and without the words that the non-filing indicator or marks exclude; numbers are compared by their value, and sort before
+/// Records are compared by the first value of each key. Text is compared by characters, ignoring case, diacritics and punctuation,
+/// and without the words that the non-filing indicator or non-filing characters exclude; numbers are compared by their value, and sort before
 /// text. Records without a value are last in either order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SortKeys(Vec<SortKey>);

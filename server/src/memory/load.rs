@@ -233,7 +233,10 @@ impl LoadError {
     }
 }
 
-/// Returns the values of two results; if either failed, the errors of both, the earlier errors first.
+/// Returns the values of two results.
+///
+/// # Errors
+/// If either failed, `errors` followed by the errors of both.
 pub(super) fn both<A, B, E: Into<LoadError>>(
     mut errors: Vec<LoadError>,
     first: Result<A, Vec<E>>,

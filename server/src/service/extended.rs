@@ -257,7 +257,7 @@ fn modify(
         let outcome = match parameters(request)? {
             TaskParameters::PersistentResultSet(set) => persistent::result_set(operation, &set)?,
             TaskParameters::PersistentQuery(query) => persistent::query(operation, &query, user)?,
-            // Tasks that are done or ordered cannot be changed.
+            // Other tasks, such as updates and orders, have been carried out or placed already and cannot be changed.
             _ => {
                 return Err(diagnostic(
                     Condition::TASK_FUNCTION,

@@ -136,7 +136,7 @@ fn said(operand: &Operand, bib: &Bib) -> Result<String, UnsupportedQuery> {
     }
 }
 
-/// Returns whether two queries of one operand are the same; the order of attributes is ignored.
+/// Returns whether two queries, each with a single operand, are equal, ignoring the order of their attributes.
 fn is_same(one: &RpnQuery, other: &RpnQuery) -> bool {
     let (
         RpnStructure::Op(Operand::AttributesPlusTerm(a)),

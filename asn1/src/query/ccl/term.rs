@@ -131,7 +131,7 @@ impl<'b> Parser<'_, 'b> {
             5 | 6 => 2,
             _ => 1,
         };
-        // There is one tree for the words from each index to the end, the last index first.
+        // The trees are built from the end: each covers the words from one position to the last word.
         let mut trees: Vec<Tree> = Vec::new();
         for at in (0..words.len()).rev() {
             let mut tree = None;

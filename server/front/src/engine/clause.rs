@@ -147,7 +147,7 @@ impl<L: Leaf> Clause<L> {
         }
     }
 
-    /// Returns the leaves and levels of the clause.
+    /// Returns the number of leaves and of levels in the clause.
     fn size(&self) -> Size {
         let leaves = match self {
             Self::Everything | Self::Nothing => 1,

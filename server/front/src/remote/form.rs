@@ -92,8 +92,8 @@ impl FeatureRefusal {
     }
 }
 
-/// Converts the record to the requested syntax and element set. A record that already has the syntax is not changed; from an OPAC
-/// record, other syntaxes take the bibliographic record.
+/// Converts the record to the requested syntax and element set. A record that already has the syntax is not changed. If
+/// an OPAC record is requested in another syntax, the bibliographic record in it is converted.
 ///
 /// # Errors
 /// Condition 238 if the record cannot be converted to the syntax, 14 if the record is damaged.

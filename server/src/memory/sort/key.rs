@@ -41,8 +41,8 @@ impl RecordOrder {
     /// Creates the order for these keys, most significant first.
     ///
     /// # Errors
-    /// Condition 207 for a key that cannot be read from records, or is for particular databases; 214 for an order by frequency;
-    /// or the first unsupported attribute.
+    /// Condition 207 if a key cannot be read from records or applies only to particular databases; 214 if a key sorts by
+    /// frequency; otherwise the condition for the first unsupported attribute.
     pub fn new(keys: &[SortKeySpec]) -> Result<Self, Diagnostic> {
         let of_database = |name: &DatabaseName| {
             let name = name.0.as_bytes();

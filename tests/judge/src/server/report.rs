@@ -40,9 +40,10 @@ pub struct Report<'a> {
 pub struct Count {
     /// The number of checks that passed.
     pub pass: usize,
-    /// The number of checks that failed because of a requirement of the standard.
+    /// The number of failed checks of requirements of the standard.
     pub fail: usize,
-    /// The number of checks that failed because of a recommendation, or because of a feature on which clients depend.
+    /// The number of failed checks of recommendations, and of features on which clients depend although the standard does not
+    /// require them.
     pub advice: usize,
     /// The number of checks of features that the server does not offer.
     pub not_offered: usize,
