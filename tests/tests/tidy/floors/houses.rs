@@ -162,6 +162,7 @@ pub(super) const HOUSES: &[House] = &[
             "oid",
             "types",
             "production",
+            "marc",
         ],
     },
     House {
