@@ -265,6 +265,8 @@ pub(super) const HOUSES: &[House] = &[
             "url::octets",
             "url",
             "protocol",
+            "asn1",
+            "marc",
         ],
     },
     House {
