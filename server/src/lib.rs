@@ -36,7 +36,7 @@
 //! - `tls`: certificates and keys of listeners, with the feature `tls`;
 //! - [`testing::TestServer`]: a complete server within a test, with a transcript.
 //!
-//! Some signatures use types of the packages below; [`asn1`] and [`marc`] re-export these packages.
+//! Some signatures use types of the packages `z3950-asn1` and `z3950-marc`; [`asn1`] and [`marc`] re-export what they need.
 //!
 //! # Stability
 //!
@@ -55,10 +55,8 @@
     clippy::unwrap_used
 )]
 
-pub use z3950_asn1 as asn1;
-pub use z3950_marc as marc;
-
 pub mod access;
+pub mod asn1;
 mod association;
 pub mod backend;
 mod budget;
@@ -77,6 +75,7 @@ mod limits;
 mod listener;
 mod lock;
 mod logins;
+pub mod marc;
 pub mod memory;
 pub mod metrics;
 mod observer;

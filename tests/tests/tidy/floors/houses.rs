@@ -400,6 +400,8 @@ pub(super) const HOUSES: &[House] = &[
             "diagnostic",
             "lock",
             "units",
+            "asn1",
+            "marc",
         ],
     },
     House {
