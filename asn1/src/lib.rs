@@ -7,7 +7,7 @@
 //! - [`decoded`]: APDUs as JSON and as text;
 //! - [`oid`], [`bib1`]: object identifiers, Bib-1 attributes and diagnostics by name;
 //! - [`query`]: text forms of the query of a search;
-//! - [`record`]: the records in an APDU; MARC records are in `z3950-marc`, re-exported as [`marc`];
+//! - [`record`]: the records in an APDU; MARC records are in `z3950-marc`, and [`marc`] re-exports what signatures need of it;
 //! - [`sru`]: the requests and responses of SRU, which offers the same services over HTTP; the HTTP itself is left to
 //!   the caller;
 //! - [`via`]: the servers that a request has passed through;
@@ -40,8 +40,6 @@
     clippy::unwrap_used
 )]
 
-pub use z3950_marc as marc;
-
 pub mod apdu;
 pub mod bib1;
 pub mod codec;
@@ -51,6 +49,7 @@ pub mod describe;
 pub mod error;
 pub mod es;
 pub mod format;
+pub mod marc;
 pub mod oid;
 pub mod optional;
 mod production;

@@ -66,7 +66,7 @@
 //! # }
 //! ```
 //!
-//! [`asn1`] and [`marc`] re-export the packages of these types.
+//! [`asn1`] and [`marc`] have what these types are made of, from the packages `z3950-asn1` and `z3950-marc`.
 //!
 //! # Features
 //!
@@ -97,9 +97,7 @@
     clippy::unwrap_used
 )]
 
-pub use z3950_asn1 as asn1;
-pub use z3950_marc as marc;
-
+pub mod asn1;
 #[cfg(feature = "blocking")]
 pub mod blocking;
 pub mod client;
@@ -111,6 +109,7 @@ mod gateway;
 pub mod gopher;
 mod identifier;
 pub mod lookup;
+pub mod marc;
 pub mod open;
 pub mod pace;
 pub mod plan;

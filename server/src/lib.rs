@@ -34,7 +34,7 @@
 //! - `tls`: certificates and keys of listeners, with the feature `tls`;
 //! - [`testing::TestServer`]: a complete server within a test, with a transcript.
 //!
-//! Some signatures use types of the packages below; [`asn1`] and [`marc`] re-export these packages.
+//! Some signatures use types of the packages `z3950-asn1` and `z3950-marc`; [`asn1`] and [`marc`] re-export what they need.
 //!
 //! # Stability
 //!
@@ -53,10 +53,8 @@
     clippy::unwrap_used
 )]
 
-pub use z3950_asn1 as asn1;
-pub use z3950_marc as marc;
-
 pub mod access;
+pub mod asn1;
 mod association;
 pub mod backend;
 mod budget;
@@ -75,6 +73,7 @@ mod limits;
 mod listener;
 mod lock;
 mod logins;
+pub mod marc;
 pub mod memory;
 pub mod metrics;
 mod observer;

@@ -17,8 +17,8 @@ use std::time::Duration;
 
 use peers::{Catalogue, Tools};
 use tokio::time::{Instant, interval, sleep, sleep_until};
-use z3950::asn1::es::update::Action;
 use z3950::{Client, Connection, Query, SortKey};
+use z3950_asn1::es::update::Action;
 use z3950_marc::{Field, MarcRecord};
 use z3950_tests::program::Daemon;
 use z3950_tests::random::Random;

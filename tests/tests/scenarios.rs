@@ -29,7 +29,7 @@ fn options() -> ClientOptions {
     let names = ["usmarc", "sutrs", "xml", "grs-1"];
     options.plan.record_syntaxes = names
         .into_iter()
-        .filter_map(|name| z3950::asn1::oid::Oid::record_syntax_by_name(name.as_bytes()))
+        .filter_map(|name| z3950_asn1::oid::Oid::record_syntax_by_name(name.as_bytes()))
         .collect();
     options
 }

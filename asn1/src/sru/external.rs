@@ -5,10 +5,10 @@ use bytes::Bytes;
 
 use super::{SruLimits, SruRecord};
 use crate::apdu::External;
-use crate::marc::{iso2709, marcxml};
 use crate::oid;
 use crate::record::marc_syntax;
 use crate::record::opac::OpacRecord;
+use z3950_marc::{iso2709, marcxml};
 
 impl SruRecord {
     /// Returns the record as it would be sent in Z39.50: MARC as ISO 2709, and an `opacRecord` as an OPAC record. Any

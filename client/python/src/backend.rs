@@ -9,12 +9,12 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use z3950::asn1::apdu::{
+use z3950_asn1::apdu::{
     AttributesPlusTerm, DatabaseName, External, Operand, RpnQuery, RpnStructure, Schema, Term,
 };
-use z3950::asn1::bib1::diagnostics::Condition;
-use z3950::asn1::oid::{Oid, SUTRS, USMARC, XML};
-use z3950::asn1::record::sutrs_external;
+use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::oid::{Oid, SUTRS, USMARC, XML};
+use z3950_asn1::record::sutrs_external;
 use z3950_server::access::{Authenticate, Login, User};
 use z3950_server::backend::{
     Answer, Backend, Caller, DatabaseInfo, Found, HitList, Hits, RecordId, Retrieve, Retrieved,
@@ -364,8 +364,8 @@ fn in_syntax(given: Given, syntax: Option<Oid>, element_set: &str) -> Result<Ext
 
 /// Returns the record syntax of a MARC record, UNIMARC or MARC 21, judging by its octets.
 fn forms_syntax(octets: &bytes::Bytes) -> Oid {
-    let parsed = z3950::marc::iso2709::parse(octets);
+    let parsed = z3950_marc::iso2709::parse(octets);
     parsed.map_or(USMARC, |parsed| {
-        z3950::asn1::record::marc_syntax(&parsed.record)
+        z3950_asn1::record::marc_syntax(&parsed.record)
     })
 }

@@ -3,9 +3,9 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use z3950::marc::MarcRecord;
-use z3950::marc::charset::{Charset, Options, to_utf8};
-use z3950::marc::stream::{InputForm, InputRecord, RecordReader};
+use z3950_marc::MarcRecord;
+use z3950_marc::charset::{Charset, Options, to_utf8};
+use z3950_marc::stream::{InputForm, InputRecord, RecordReader};
 
 /// The maximum number of faults of a record that an exception lists.
 const SHOWN: usize = 3;

@@ -4,7 +4,7 @@ use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use z3950::find::Event as FindEvent;
-use z3950::marc::charset::Charset;
+use z3950_marc::charset::Charset;
 
 use crate::error::{Error, to_python_about};
 use crate::record::Received;

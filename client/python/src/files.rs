@@ -14,8 +14,8 @@ use pyo3::{PyTraverseError, PyVisit};
 use rustix::fs::{Mode, OFlags};
 #[cfg(unix)]
 use rustix::io::Errno;
-use z3950::marc::charset::{Charset, Options};
-use z3950::marc::stream::{InputForm, RecordReader};
+use z3950_marc::charset::{Charset, Options};
+use z3950_marc::stream::{InputForm, RecordReader};
 
 use crate::decoded::{in_utf8, options};
 use crate::error::{Error, guarded, of_file, unknown};

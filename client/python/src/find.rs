@@ -7,9 +7,9 @@ use pyo3::prelude::*;
 use tokio::sync::Mutex;
 use z3950::find::{Event as FindEvent, Events as Stream, SearchTarget, Wanted};
 use z3950::lookup::Preferences;
-use z3950::marc::charset::Charset;
 use z3950::plan::Fallback;
 use z3950::{Client, Error as Failure, RecordForm};
+use z3950_marc::charset::Charset;
 
 use crate::answer::{Found, Looked};
 use crate::error::to_python;

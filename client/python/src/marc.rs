@@ -6,10 +6,10 @@ use bytes::{BufMut, BytesMut};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use z3950::marc::edit::is_code;
-use z3950::marc::record::{FIELD_TERMINATOR, RECORD_TERMINATOR, SUBFIELD_DELIMITER, Tag};
-use z3950::marc::select::TagPattern;
-use z3950::marc::{Field as MarcField, MarcRecord};
+use z3950_marc::edit::is_code;
+use z3950_marc::record::{FIELD_TERMINATOR, RECORD_TERMINATOR, SUBFIELD_DELIMITER, Tag};
+use z3950_marc::select::TagPattern;
+use z3950_marc::{Field as MarcField, MarcRecord};
 
 use crate::error::quoted;
 use crate::exit::calling;

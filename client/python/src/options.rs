@@ -7,12 +7,12 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pythonize::depythonize;
-use z3950::asn1::apdu::{IdAuthentication, IdPass};
-use z3950::asn1::oid::Oid;
-use z3950::marc::charset::Charset;
 use z3950::profile::{Profile, Resolved};
 use z3950::target::{Endpoint, Target};
 use z3950::{Client, ClientOptions, RecordForm, Timeouts};
+use z3950_asn1::apdu::{IdAuthentication, IdPass};
+use z3950_asn1::oid::Oid;
+use z3950_marc::charset::Charset;
 
 use crate::error::{BadUrl, made, quoted};
 use crate::pem::Pem;

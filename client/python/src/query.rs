@@ -9,13 +9,13 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pythonize::depythonize;
 use serde::{Deserialize, Serialize};
-use z3950::asn1::apdu::{
+use z3950::{Query as Meant, QueryError};
+use z3950_asn1::apdu::{
     AttributeValue, AttributesPlusTerm, MAX_RPN_DEPTH, Operand, Operator, RpnQuery, RpnStructure,
     StringOrNumeric,
 };
-use z3950::asn1::bib1::attributes::USE;
-use z3950::asn1::query::names::TABLE;
-use z3950::{Query as Meant, QueryError};
+use z3950_asn1::bib1::attributes::USE;
+use z3950_asn1::query::names::TABLE;
 
 use crate::error::{BadQuery, guarded, made};
 use crate::pickled::{Pickled, Reduced, reduced};

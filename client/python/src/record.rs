@@ -11,11 +11,11 @@ use pyo3::exceptions::{PyImportError, PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyIterator, PyList, PyMapping};
 use pythonize::pythonize;
-use z3950::asn1::oid::{OPAC, Oid};
-use z3950::asn1::record::{RetrievedRecord, holdings, marc_syntax};
-use z3950::marc::crosswalk::{Citation, described_in_xml, dublin_core};
-use z3950::marc::table::CopyCells;
-use z3950::marc::{MarcRecord, iso2709, marcline, marcxml, text_lossless};
+use z3950_asn1::oid::{OPAC, Oid};
+use z3950_asn1::record::{RetrievedRecord, holdings, marc_syntax};
+use z3950_marc::crosswalk::{Citation, described_in_xml, dublin_core};
+use z3950_marc::table::CopyCells;
+use z3950_marc::{MarcRecord, iso2709, marcline, marcxml, text_lossless};
 
 pub(crate) use self::field::Field;
 use self::fields::{BOOK, leader_of};

@@ -7,9 +7,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use tokio::sync::RwLock;
-use z3950::asn1::apdu::StringOrNumeric;
-use z3950::asn1::format::sources::SearchSources;
 use z3950::{Error as Failure, SortKey};
+use z3950_asn1::apdu::StringOrNumeric;
+use z3950_asn1::format::sources::SearchSources;
 
 use crate::error::to_python;
 use crate::open::Open;

@@ -6,10 +6,10 @@ use std::ops::Deref;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use z3950::asn1::apdu::Term;
-use z3950::marc::charset::utf8_or_latin1;
-use z3950::marc::record::Tag;
-use z3950::marc::select::TagPattern;
+use z3950_asn1::apdu::Term;
+use z3950_marc::charset::utf8_or_latin1;
+use z3950_marc::record::Tag;
+use z3950_marc::select::TagPattern;
 
 use crate::error::quoted;
 

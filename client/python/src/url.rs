@@ -3,9 +3,9 @@
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
-use z3950::marc::text_lossless;
 use z3950::url::extract::{self as found_in, FoundUrl as Place};
 use z3950::url::{Locator, Mode, Octets, Url as Scheme};
+use z3950_marc::text_lossless;
 
 use crate::error::{BadUrl, guarded, made};
 use crate::pickled::{OwnState, Pickled, Reduced, reduced};

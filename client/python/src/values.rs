@@ -3,10 +3,10 @@
 
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
-use z3950::asn1::apdu::OperationStatus;
-use z3950::asn1::format::sources::SearchSource as Reported;
-use z3950::asn1::sru::zeerex::{ZeeRexIndex, ZeeRexMap};
 use z3950::sru::SruDescription;
+use z3950_asn1::apdu::OperationStatus;
+use z3950_asn1::format::sources::SearchSource as Reported;
+use z3950_asn1::sru::zeerex::{ZeeRexIndex, ZeeRexMap};
 
 use crate::pickled::{OwnState, Reduced, reduced};
 

@@ -2,9 +2,9 @@
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use z3950::marc::crosswalk::mods::to_mods;
-use z3950::marc::table::{Columns, CopyCells, Table, TableForm};
-use z3950::marc::{Form, MarcRecord};
+use z3950_marc::crosswalk::mods::to_mods;
+use z3950_marc::table::{Columns, CopyCells, Table, TableForm};
+use z3950_marc::{Form, MarcRecord};
 
 use crate::error::{Error, unknown};
 

@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use z3950::asn1::bib1::attributes::USE;
-use z3950::asn1::oid::BIB_1;
 use z3950::target::Target;
+use z3950_asn1::bib1::attributes::USE;
+use z3950_asn1::oid::BIB_1;
 use z3950_server::backend::DatabaseInfo;
 use z3950_server::web::WebClient;
 

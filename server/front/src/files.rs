@@ -2,9 +2,9 @@
 //! of a file.
 
 use z3950::Record;
-use z3950::asn1::record::RetrievedRecord;
-use z3950::marc::table::{Columns, DEFAULT_COLUMNS, RowOrigin, Table, TableForm};
-use z3950::marc::{Form, iso2709};
+use z3950_asn1::record::RetrievedRecord;
+use z3950_marc::table::{Columns, DEFAULT_COLUMNS, RowOrigin, Table, TableForm};
+use z3950_marc::{Form, iso2709};
 
 /// A file format.
 pub(crate) struct FileFormat {

@@ -430,7 +430,7 @@ fn forms(
     }
     let first = url.record_syntaxes().first();
     let requested =
-        first.and_then(|name| z3950::asn1::oid::Oid::record_syntax_by_name(name.as_bytes()));
+        first.and_then(|name| z3950_asn1::oid::Oid::record_syntax_by_name(name.as_bytes()));
     let forms = accept.ranked(requested);
     if forms.is_empty() {
         Err(GatewayFailure::new(

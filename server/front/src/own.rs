@@ -1,11 +1,11 @@
 //! A client for this server itself, which acts on behalf of an HTTP client.
 
-use z3950::asn1::apdu::DiagRec;
-use z3950::asn1::bib1::diagnostics::Condition;
 use z3950::service::init;
 use z3950::transport::{BoxStream, Connect, Connecting, Routes};
 use z3950::url::Host;
 use z3950::{Client, ClientOptions, Error, Timeouts};
+use z3950_asn1::apdu::DiagRec;
+use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_server::web::http::StatusCode;
 use z3950_server::web::{LoginStatus, WebClient};
 

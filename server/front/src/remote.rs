@@ -41,10 +41,10 @@ use tokio::time::Instant;
 use z3950::profile::ProfileError;
 use z3950::target::Target;
 use z3950::{Client, Timeouts};
+use z3950_asn1::apdu::{DatabaseName, Schema};
+use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::oid::Oid;
 use z3950_server::MemoryBackend;
-use z3950_server::asn1::apdu::{DatabaseName, Schema};
-use z3950_server::asn1::bib1::diagnostics::Condition;
-use z3950_server::asn1::oid::Oid;
 use z3950_server::backend::{
     Answer, Backend, Caller, DatabaseInfo, DatabasePart, Found, Hits, Retrieve, RetrieveMany,
     Retrieved, Scan, Scanned, Search, Sort,

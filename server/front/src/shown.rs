@@ -2,9 +2,9 @@
 
 mod rows;
 
-use z3950::asn1::record::holdings::Holding;
-use z3950::marc::Form;
 use z3950::{Record, RecordSource};
+use z3950_asn1::record::holdings::Holding;
+use z3950_marc::Form;
 
 use self::rows::{ShownRow, rows};
 use crate::text::{VALUE, clean, cut, encoded};

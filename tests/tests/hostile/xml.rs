@@ -7,9 +7,9 @@ use std::net::TcpStream;
 use std::sync::Arc;
 
 use tempfile::TempDir;
-use z3950::asn1::oid::{OPAC, USMARC, XML};
 use z3950::profile::Profiles;
 use z3950::{Client, Error, Query, Record, RecordForm};
+use z3950_asn1::oid::{OPAC, USMARC, XML};
 use z3950_asn1::sru::{Packing, Response, SearchRetrieveResponse, SruLimits, SruRecord};
 use z3950_front::remote::{RemoteDatabase, RemoteOptions};
 use z3950_front::{CataloguePage, Gateway, GatewayOptions};

@@ -2,7 +2,7 @@
 
 use quick_xml::escape::unescape;
 
-use crate::marc::text::escape_unprintable;
+use z3950_marc::text::escape_unprintable;
 
 /// The namespaces that are declared at the reader's position.
 #[derive(Default)]

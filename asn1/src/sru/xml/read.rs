@@ -7,9 +7,9 @@ use quick_xml::events::{BytesStart, Event};
 use quick_xml::reader::Reader;
 
 use super::XmlError;
-use crate::marc::charset::{Charset, utf8_or_latin1};
-use crate::marc::text::escape_unprintable;
 use crate::sru::SruLimits;
+use z3950_marc::charset::{Charset, utf8_or_latin1};
+use z3950_marc::text::escape_unprintable;
 
 /// Returns the document in UTF-8, without a byte order mark.
 ///

@@ -3,7 +3,7 @@
 use pyo3::exceptions::{PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyIterator, PyList};
-use z3950::marc::Field as MarcField;
+use z3950_marc::Field as MarcField;
 
 use super::Record;
 use crate::error::Error;

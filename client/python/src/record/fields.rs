@@ -2,9 +2,9 @@
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use z3950::marc::Field as MarcField;
-use z3950::marc::record::Leader;
-use z3950::marc::select::TagPattern;
+use z3950_marc::Field as MarcField;
+use z3950_marc::record::Leader;
+use z3950_marc::select::TagPattern;
 
 use super::Record;
 use super::field::Field;

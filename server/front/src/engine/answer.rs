@@ -1,6 +1,6 @@
 //! An answer of a search engine to a [`Plan`](super::plan::Plan).
 
-use z3950_server::asn1::bib1::diagnostics::Condition;
+use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_server::{Diagnostic, diagnostic};
 
 use super::link::Failure;

@@ -1,12 +1,12 @@
 //! Helpers for tests that use a database in front of a fake server, and answers of fake OpenSearch nodes.
 
 use serde_json::{Value, json};
-use z3950_server::asn1::apdu::DatabaseName;
-use z3950_server::asn1::query::parse_pqf;
+use z3950_asn1::apdu::DatabaseName;
+use z3950_asn1::query::parse_pqf;
+use z3950_marc::{Field, MarcRecord, iso2709};
 use z3950_server::backend::{
     Backend, Composition, Found, Hits, RecordId, Retrieve, RetrieveMany, Search,
 };
-use z3950_server::marc::{Field, MarcRecord, iso2709};
 
 use super::link::fake::{FakeAnswer, FakeRequest};
 

@@ -4,11 +4,9 @@
 
 pub(super) mod spans;
 
-use z3950_server::asn1::apdu::{
-    AttributesPlusTerm, Operand, Operator, ProximityOperator, RpnQuery,
-};
-use z3950_server::asn1::bib1::diagnostics::Condition;
-use z3950_server::asn1::oid::Oid;
+use z3950_asn1::apdu::{AttributesPlusTerm, Operand, Operator, ProximityOperator, RpnQuery};
+use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::oid::Oid;
 use z3950_server::memory::Profile;
 use z3950_server::{Diagnostic, diagnostic};
 

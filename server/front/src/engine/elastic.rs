@@ -4,7 +4,7 @@ pub(super) mod listing;
 pub(super) mod request;
 
 use serde_json::Value;
-use z3950_server::asn1::bib1::diagnostics::Condition;
+use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_server::diagnostic;
 
 use super::answer::{AskError, EngineAnswer, FacetCounts, Hit};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use z3950_server::asn1::oid::{UNIMARC, USMARC};
+use z3950_asn1::oid::{UNIMARC, USMARC};
 use z3950_server::backend::{AttributeInfo, DatabaseInfo};
 use z3950_server::memory::forms;
 use z3950_server::memory::index_map::XML_ELEMENT_SETS;

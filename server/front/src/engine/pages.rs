@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use z3950_server::asn1::apdu::DatabaseName;
-use z3950_server::asn1::bib1::diagnostics::Condition;
+use z3950_asn1::apdu::DatabaseName;
+use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_server::backend::{Hits, RecordId, Retrieve, RetrieveMany, Retrieved};
 use z3950_server::{Diagnostic, diagnostic};
 

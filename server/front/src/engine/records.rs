@@ -12,12 +12,12 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use serde_json::Value;
-use z3950_server::asn1::apdu::External;
-use z3950_server::asn1::bib1::diagnostics::Condition;
-use z3950_server::asn1::oid::UNIMARC;
-use z3950_server::asn1::record::marc_syntax;
+use z3950_asn1::apdu::External;
+use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::oid::UNIMARC;
+use z3950_asn1::record::marc_syntax;
+use z3950_marc::{MarcRecord, iso2709, marcjson, marcxml};
 use z3950_server::backend::Composition;
-use z3950_server::marc::{MarcRecord, iso2709, marcjson, marcxml};
 use z3950_server::memory::forms;
 use z3950_server::{Diagnostic, diagnostic};
 
@@ -172,9 +172,9 @@ fn json_octets(value: &Value) -> usize {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use z3950_server::asn1::apdu::ExternalEncoding;
-    use z3950_server::asn1::oid::{USMARC, XML};
-    use z3950_server::marc::Field;
+    use z3950_asn1::apdu::ExternalEncoding;
+    use z3950_asn1::oid::{USMARC, XML};
+    use z3950_marc::Field;
 
     use super::*;
 

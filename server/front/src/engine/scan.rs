@@ -1,7 +1,7 @@
 //! The common code for scans of any engine (Z39.50-2003 §3.2.8.1).
 
-use z3950_server::asn1::apdu::Term;
-use z3950_server::asn1::bib1::diagnostics::Condition;
+use z3950_asn1::apdu::Term;
+use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_server::backend::{Scan, ScanTerm, Scanned};
 use z3950_server::{Diagnostic, diagnostic};
 

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use z3950_server::asn1::apdu::{AttributeList, RpnQuery, SortKey, Term};
-use z3950_server::asn1::bib1::diagnostics::Condition;
+use z3950_asn1::apdu::{AttributeList, RpnQuery, SortKey, Term};
+use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_server::backend::{Facet, FacetRequest, Found, Hits, Search, SourceReport, TermCount};
 use z3950_server::{Diagnostic, diagnostic};
 

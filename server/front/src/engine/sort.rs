@@ -1,10 +1,10 @@
 //! Sorted result sets: the same clause in another order (Z39.50-2003 §3.2.7.1). The last sort key is always the
 //! identifier.
 
-use z3950_server::asn1::apdu::{
+use z3950_asn1::apdu::{
     CaseSensitivity, MissingValueAction, SortElement, SortKey, SortKeySpec, SortRelation,
 };
-use z3950_server::asn1::bib1::diagnostics::Condition;
+use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_server::backend::{Hits, Sort};
 use z3950_server::{Diagnostic, diagnostic};
 

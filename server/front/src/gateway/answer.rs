@@ -2,8 +2,8 @@
 
 use askama::Template;
 use z3950::Record;
-use z3950::asn1::sru::with_sound_xml;
 use z3950::url::Z3950Url;
+use z3950_asn1::sru::with_sound_xml;
 use z3950_server::web::WebBody;
 use z3950_server::web::http::header::{
     ALLOW, CONTENT_DISPOSITION, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE,

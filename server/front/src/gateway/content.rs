@@ -2,9 +2,9 @@
 
 use bytes::Bytes;
 use z3950::Record;
-use z3950::asn1::record::RetrievedRecord;
-use z3950::asn1::sru::XmlElement;
 use z3950::gopher::{Body, MenuItem, Reply};
+use z3950_asn1::record::RetrievedRecord;
+use z3950_asn1::sru::XmlElement;
 
 use super::negotiate::Representation;
 use crate::files::FileFormat;
@@ -100,7 +100,7 @@ pub(super) fn of_record(
 pub(super) fn of_gopher(reply: &Reply, is_raw: bool) -> Option<GatewayContent> {
     Some(match &reply.body {
         _ if is_raw => return GatewayContent::file(OCTETS, "bin", reply.octets.clone()),
-        Body::Text(octets) => GatewayContent::text(&z3950::marc::text_lossless(octets)),
+        Body::Text(octets) => GatewayContent::text(&z3950_marc::text_lossless(octets)),
         Body::Binary(octets) => return GatewayContent::file(OCTETS, "bin", octets.clone()),
         Body::Menu(items) => {
             let lines: String = items.iter().map(menu_line).collect();

@@ -4,13 +4,13 @@
 use std::io;
 
 use serde_json::{Map, Value, json};
-use z3950::asn1::apdu::DiagRec;
-use z3950::asn1::bib1::diagnostics::Condition;
 use z3950::error::{Cause, Phase};
 use z3950::gopher::{GopherError, GopherPlanError};
 use z3950::retrieve::{Outcome, OutcomeName};
 use z3950::url::Z3950Url;
 use z3950::{Error, Query};
+use z3950_asn1::apdu::DiagRec;
+use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_server::web::WebClient;
 use z3950_server::web::http::StatusCode;
 

@@ -1,6 +1,6 @@
 //! Chooses the form of an answer by the parameter `format` or the Accept header (RFC 9110 §12.5.1).
 
-use z3950::asn1::oid::{self, Oid};
+use z3950_asn1::oid::{self, Oid};
 
 use crate::files::FileFormat;
 

@@ -1,11 +1,11 @@
 //! Interprets the text that was typed: a URL, an identifier, or a query in one of four languages; and describes it on the page.
 
 use z3950::Query;
-use z3950::asn1::apdu::{AttributeValue, Operand, Operator, RpnStructure};
-use z3950::asn1::bib1::attributes::{USE, USE_ANY};
-use z3950::asn1::query::names::Names;
-use z3950::asn1::query::{Language, explain};
 use z3950::lookup::{Identifier, Kind};
+use z3950_asn1::apdu::{AttributeValue, Operand, Operator, RpnStructure};
+use z3950_asn1::bib1::attributes::{USE, USE_ANY};
+use z3950_asn1::query::names::Names;
+use z3950_asn1::query::{Language, explain};
 
 use crate::text::cut;
 

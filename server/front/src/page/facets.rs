@@ -4,9 +4,9 @@
 use std::slice;
 
 use askama::Template;
-use z3950::asn1::apdu::{StringOrNumeric, Term};
-use z3950::asn1::format::facets::{FacetField, FacetList};
 use z3950::find::Event;
+use z3950_asn1::apdu::{StringOrNumeric, Term};
+use z3950_asn1::format::facets::{FacetField, FacetList};
 
 use super::hits::PageSearch;
 use super::parameters::{FIELDS, Narrowing, Parameters};

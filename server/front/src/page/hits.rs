@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{Stream, StreamExt, stream};
-use z3950::asn1::oid::XML;
 use z3950::find::{Event, Events, Found, SearchTarget, Subject, Wanted};
 use z3950::lookup::Preferences;
 use z3950::plan::Fallback;
 use z3950::{Client, ClientOptions, Connection, Error, Phase, Query, Record, RecordForm};
+use z3950_asn1::oid::XML;
 use z3950_server::web::WebClient;
 
 use super::asked::PageQuery;

@@ -1,8 +1,8 @@
 //! The orders in which the records of a list can be sorted.
 
 use z3950::SortKey;
-use z3950::asn1::apdu::SortKeySpec;
-use z3950::asn1::bib1::attributes::{USE_AUTHOR, USE_DATE_OF_PUBLICATION, USE_TITLE};
+use z3950_asn1::apdu::SortKeySpec;
+use z3950_asn1::bib1::attributes::{USE_AUTHOR, USE_DATE_OF_PUBLICATION, USE_TITLE};
 
 /// An order of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ impl ListOrder {
 
 #[cfg(test)]
 mod tests {
-    use z3950::asn1::apdu::{SortElement, SortKey};
+    use z3950_asn1::apdu::{SortElement, SortKey};
 
     use super::ListOrder;
 

@@ -5,9 +5,9 @@ use std::pin::pin;
 
 use askama::Template;
 use futures_util::StreamExt;
-use z3950::asn1::apdu::DiagRec;
-use z3950::asn1::bib1::diagnostics::Condition;
 use z3950::{Error, Record};
+use z3950_asn1::apdu::DiagRec;
+use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_server::web::WebClient;
 use z3950_server::web::http::StatusCode;
 

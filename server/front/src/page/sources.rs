@@ -1,11 +1,11 @@
 //! The parts of a database: their results, and the parts that have a given record.
 
 use z3950::Record;
-use z3950::asn1::apdu::OtherInformation;
-use z3950::asn1::bib1::diagnostics::Condition;
-use z3950::asn1::format::diag1::{Diagnostic, DiagnosticFormat};
-use z3950::asn1::format::sources::reason;
 use z3950::service::search::SearchResult;
+use z3950_asn1::apdu::OtherInformation;
+use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::format::diag1::{Diagnostic, DiagnosticFormat};
+use z3950_asn1::format::sources::reason;
 
 use super::parameters::Parameters;
 use crate::choices::Catalogues;

@@ -7,11 +7,11 @@ use std::time::Duration;
 use tokio::time::timeout;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
-use z3950::asn1::apdu::{AttributeElement, AttributeValue, Operand, RpnStructure, Term};
-use z3950::asn1::bib1::attributes::{RELATION, STRUCTURE, TRUNCATION, USE, USE_ANY};
 use z3950::find::{Event, Wanted};
 use z3950::service::scan::ScanOptions;
 use z3950::{Connection, Query};
+use z3950_asn1::apdu::{AttributeElement, AttributeValue, Operand, RpnStructure, Term};
+use z3950_asn1::bib1::attributes::{RELATION, STRUCTURE, TRUNCATION, USE, USE_ANY};
 
 use super::asked::PageQuery;
 use super::hits::PageSearch;

@@ -11,9 +11,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use z3950::Client;
+use z3950_marc::Field;
 use z3950_server::access::{Access, User};
 use z3950_server::fault::Faults;
-use z3950_server::marc::Field;
 use z3950_server::testing::{TestServer, TestServerBuilder, record};
 
 use z3950::profile::Profiles;

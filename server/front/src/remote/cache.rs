@@ -119,9 +119,9 @@ impl KeptRecord {
 
 #[cfg(test)]
 mod tests {
-    use z3950_server::asn1::apdu::External;
-    use z3950_server::asn1::bib1::diagnostics::Condition;
-    use z3950_server::asn1::oid::XML;
+    use z3950_asn1::apdu::External;
+    use z3950_asn1::bib1::diagnostics::Condition;
+    use z3950_asn1::oid::XML;
     use z3950_server::diagnostic;
 
     use super::SourceForm::{Holdings, Plain};

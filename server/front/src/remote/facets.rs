@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 use tokio::time::Instant;
-use z3950_server::asn1::apdu::{AttributeElement, AttributeList};
-use z3950_server::asn1::format::facets::{FacetField, FacetList};
+use z3950_asn1::apdu::{AttributeElement, AttributeList};
+use z3950_asn1::format::facets::{FacetField, FacetList};
 use z3950_server::backend::{Facet, FacetRequest, SourceReport};
 
 use self::terms::{MOST_TERMS, TermSums};

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use z3950::Error;
 use z3950::error::ProtocolFault;
-use z3950_server::asn1::apdu::DiagRec;
-use z3950_server::asn1::bib1::diagnostics::Condition;
-use z3950_server::asn1::format::sources::reason;
-use z3950_server::asn1::oid::BIB_1_DIAGNOSTICS;
+use z3950_asn1::apdu::DiagRec;
+use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::format::sources::reason;
+use z3950_asn1::oid::BIB_1_DIAGNOSTICS;
 use z3950_server::{Diagnostic, diagnostic};
 
 use crate::text::chain;

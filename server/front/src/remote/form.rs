@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use z3950::{Record, RecordForm};
-use z3950_server::asn1::apdu::{External, ExternalValue as _};
-use z3950_server::asn1::bib1::diagnostics::Condition;
-use z3950_server::asn1::oid::{OPAC, Oid, XML};
-use z3950_server::asn1::record::is_marc;
-use z3950_server::asn1::record::opac::OpacRecord;
-use z3950_server::asn1::sru::root_of;
+use z3950_asn1::apdu::{External, ExternalValue as _};
+use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::oid::{OPAC, Oid, XML};
+use z3950_asn1::record::is_marc;
+use z3950_asn1::record::opac::OpacRecord;
+use z3950_asn1::sru::root_of;
+use z3950_marc::marcxml;
 use z3950_server::backend::Composition;
 use z3950_server::lock;
-use z3950_server::marc::marcxml;
 use z3950_server::memory::forms;
 use z3950_server::{Diagnostic, diagnostic};
 
@@ -166,7 +166,7 @@ fn brief_opac(record: &Record, inside: &Record) -> Result<External, Diagnostic> 
 
 #[cfg(test)]
 mod tests {
-    use z3950_server::asn1::oid::{SUTRS, USMARC};
+    use z3950_asn1::oid::{SUTRS, USMARC};
 
     use super::*;
 

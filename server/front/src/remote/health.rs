@@ -94,7 +94,7 @@ impl TargetHealth {
 mod tests {
     use std::time::Duration;
 
-    use z3950_server::asn1::bib1::diagnostics::Condition;
+    use z3950_asn1::bib1::diagnostics::Condition;
     use z3950_server::diagnostic;
 
     use super::*;

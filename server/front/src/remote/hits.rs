@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use z3950_asn1::apdu::RpnQuery;
 use z3950_server::Diagnostic;
-use z3950_server::asn1::apdu::RpnQuery;
 use z3950_server::backend::{Caller, HitList, RecordId, SourceReport};
 
 use super::set::RemoteSet;

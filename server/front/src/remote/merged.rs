@@ -3,14 +3,13 @@
 
 use bytes::Bytes;
 use z3950::Record;
+use z3950_asn1::apdu::{External, ExternalValue as _};
+use z3950_asn1::oid::OPAC;
+use z3950_asn1::record::opac::{HoldingsRecord, OpacRecord};
+use z3950_asn1::record::{RetrievedRecord, marc_syntax};
+use z3950_marc::{Field, MarcRecord};
 use z3950_server::Diagnostic;
-use z3950_server::asn1::apdu::{External, ExternalValue as _};
-use z3950_server::asn1::oid::OPAC;
-use z3950_server::asn1::record::RetrievedRecord;
-use z3950_server::asn1::record::marc_syntax;
-use z3950_server::asn1::record::opac::{HoldingsRecord, OpacRecord};
 use z3950_server::backend::{Composition, RecordSource};
-use z3950_server::marc::{Field, MarcRecord};
 use z3950_server::memory::forms;
 
 use super::failure::foreign;
@@ -191,7 +190,7 @@ const HOLDINGS: [&[u8; 3]; 10] = [
 /// Returns a location with a public note ($z) that names its database.
 fn named(location: &Field, source: &str) -> Field {
     let mut body = location.body.to_vec();
-    body.push(z3950_server::marc::SUBFIELD_DELIMITER);
+    body.push(z3950_marc::SUBFIELD_DELIMITER);
     body.push(b'z');
     body.extend_from_slice(source.as_bytes());
     Field {
@@ -202,7 +201,7 @@ fn named(location: &Field, source: &str) -> Field {
 
 #[cfg(test)]
 mod tests {
-    use z3950_server::marc::iso2709;
+    use z3950_marc::iso2709;
 
     use super::*;
 

@@ -4,10 +4,10 @@
 
 use std::sync::Arc;
 
-use z3950_server::asn1::apdu::{Operand, Operator, Query, RpnQuery, RpnStructure};
-use z3950_server::asn1::bib1::diagnostics::Condition;
-use z3950_server::asn1::codec::encode_value;
-use z3950_server::asn1::oid::Oid;
+use z3950_asn1::apdu::{Operand, Operator, Query, RpnQuery, RpnStructure};
+use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::codec::encode_value;
+use z3950_asn1::oid::Oid;
 use z3950_server::backend::{Hits, Search};
 use z3950_server::{Diagnostic, diagnostic};
 

@@ -5,11 +5,11 @@ use std::ops::RangeInclusive;
 
 use futures_util::future::join_all;
 use z3950::Record;
-use z3950_server::asn1::apdu::DatabaseName;
-use z3950_server::asn1::bib1::diagnostics::Condition;
-use z3950_server::asn1::oid::OPAC;
-use z3950_server::asn1::record::is_marc;
-use z3950_server::asn1::sru::with_sound_xml;
+use z3950_asn1::apdu::DatabaseName;
+use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::oid::OPAC;
+use z3950_asn1::record::is_marc;
+use z3950_asn1::sru::with_sound_xml;
 use z3950_server::backend::{RecordId, RecordSource, Retrieve, RetrieveMany, Retrieved};
 use z3950_server::{Diagnostic, diagnostic};
 

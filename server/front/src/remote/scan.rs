@@ -6,12 +6,10 @@ use std::collections::BTreeMap;
 use futures_util::future::join_all;
 use z3950::ScanSet;
 use z3950::service::scan::ScanOptions;
-use z3950_server::asn1::apdu::{
-    AttributesPlusTerm, Operand, RpnQuery, RpnStructure, ScanStatus, Term,
-};
-use z3950_server::asn1::bib1::diagnostics::Condition;
+use z3950_asn1::apdu::{AttributesPlusTerm, Operand, RpnQuery, RpnStructure, ScanStatus, Term};
+use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_marc::charset::utf8_or_latin1;
 use z3950_server::backend::{Scan, ScanTerm, Scanned};
-use z3950_server::marc::charset::utf8_or_latin1;
 use z3950_server::memory::TermOrder;
 use z3950_server::{Diagnostic, diagnostic};
 

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 use z3950::ResultSet;
-use z3950_server::asn1::apdu::{Query, RpnQuery, SortKeySpec, SortRequest};
-use z3950_server::asn1::codec::encode_value;
-use z3950_server::marc::text::escape_unprintable;
+use z3950_asn1::apdu::{Query, RpnQuery, SortKeySpec, SortRequest};
+use z3950_asn1::codec::encode_value;
+use z3950_marc::text::escape_unprintable;
 
 use super::form::SourceForm;
 use super::term_counts;

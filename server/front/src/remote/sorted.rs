@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::future::join_all;
 use z3950::Record;
-use z3950_server::asn1::bib1::diagnostics::Condition;
+use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_server::lock;
 use z3950_server::memory::{RecordOrder, SortValues};
 use z3950_server::{Diagnostic, diagnostic};

@@ -2,8 +2,8 @@
 //! added up if every target that answered reports them.
 
 use z3950::service::search::SearchResult;
-use z3950_server::asn1::apdu::RpnQuery;
-use z3950_server::asn1::format::search_result1::{QueryExpression, SubqueryReport};
+use z3950_asn1::apdu::RpnQuery;
+use z3950_asn1::format::search_result1::{QueryExpression, SubqueryReport};
 use z3950_server::backend::TermCount;
 
 /// Returns the number of records for each term of a query, from the left, as reported by a target; `None` if any number is

@@ -10,10 +10,10 @@ use std::net::TcpStream;
 
 use z3950::Query;
 use z3950::{Connection, Error};
-use z3950_server::asn1::apdu::OtherInformation;
-use z3950_server::asn1::format::diag1::DiagnosticFormat;
-use z3950_server::asn1::oid::{SUTRS, USMARC, XML};
-use z3950_server::marc::MarcRecord;
+use z3950_asn1::apdu::OtherInformation;
+use z3950_asn1::format::diag1::DiagnosticFormat;
+use z3950_asn1::oid::{SUTRS, USMARC, XML};
+use z3950_marc::MarcRecord;
 use z3950_server::testing::{TestServer, TestServerBuilder, record};
 
 use super::form::SourceForm;

@@ -14,11 +14,11 @@ use tokio::time::{Instant, timeout_at};
 use tracing::{Instrument, info_span};
 use z3950::profile::ProfileError;
 use z3950::{Client, Connection, Error, SessionDemand, TargetLimits, target};
+use z3950_asn1::apdu::Options;
+use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::codec::encode_value;
+use z3950_asn1::format::facets::FacetList;
 use z3950_server::Diagnostic;
-use z3950_server::asn1::apdu::Options;
-use z3950_server::asn1::bib1::diagnostics::Condition;
-use z3950_server::asn1::codec::encode_value;
-use z3950_server::asn1::format::facets::FacetList;
 use z3950_server::backend::Caller;
 use z3950_server::lock;
 

@@ -11,10 +11,10 @@ use std::sync::{Arc, Mutex};
 use tokio::time::Instant;
 use z3950::Client;
 use z3950::profile::ProfileError;
+use z3950_asn1::apdu::{Query, RpnQuery};
+use z3950_asn1::codec::encode_value;
+use z3950_asn1::via::Via;
 use z3950_server::Diagnostic;
-use z3950_server::asn1::apdu::{Query, RpnQuery};
-use z3950_server::asn1::codec::encode_value;
-use z3950_server::asn1::via::Via;
 use z3950_server::lock;
 
 use self::load::{BusyChains, ChainLoad, MAX_CHAINS, too_many};

@@ -100,9 +100,9 @@ fn edition_of(record: Option<&Record>) -> Option<Edition> {
 
 #[cfg(test)]
 mod tests {
-    use z3950_server::asn1::apdu::External;
-    use z3950_server::asn1::oid::USMARC;
-    use z3950_server::marc::{Field, MarcRecord, iso2709};
+    use z3950_asn1::apdu::External;
+    use z3950_asn1::oid::USMARC;
+    use z3950_marc::{Field, MarcRecord, iso2709};
 
     use super::*;
 

@@ -1,8 +1,8 @@
 //! The labelled values of a record: web addresses are links, as are authors and subjects, which lead to a search for them; languages
 //! are shown by their names.
 
-use z3950::marc::crosswalk::sutrs::{LabelledValue, labelled};
-use z3950::marc::{MarcRecord, language};
+use z3950_marc::crosswalk::sutrs::{LabelledValue, labelled};
+use z3950_marc::{MarcRecord, language};
 
 use crate::text::{VALUE, cut};
 
@@ -157,7 +157,7 @@ impl ShownValue {
 
 #[cfg(test)]
 mod tests {
-    use z3950::marc::{Field, Leader};
+    use z3950_marc::{Field, Leader};
 
     use super::*;
 

@@ -162,6 +162,7 @@ pub(super) const HOUSES: &[House] = &[
             "oid",
             "types",
             "production",
+            "marc",
         ],
     },
     House {
@@ -264,6 +265,8 @@ pub(super) const HOUSES: &[House] = &[
             "url::octets",
             "url",
             "protocol",
+            "asn1",
+            "marc",
         ],
     },
     House {
@@ -397,6 +400,8 @@ pub(super) const HOUSES: &[House] = &[
             "diagnostic",
             "lock",
             "units",
+            "asn1",
+            "marc",
         ],
     },
     House {

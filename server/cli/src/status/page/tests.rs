@@ -6,13 +6,13 @@ use std::task::{Context, Waker};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::runtime;
+use z3950_asn1::apdu::DatabaseName;
 use z3950_front::engine::opensearch::ClusterOptions;
 use z3950_front::engine::{EngineLayout, IndexUses};
 use z3950_front::remote::RemoteOptions;
 use z3950_front::z3950::Client;
-use z3950_server::asn1::apdu::DatabaseName;
+use z3950_marc::mrk;
 use z3950_server::backend::Search;
-use z3950_server::marc::mrk;
 use z3950_server::memory::{AccessPoints, DocidField, Profile};
 use z3950_server::{Limits, Server, Target};
 

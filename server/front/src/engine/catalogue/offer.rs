@@ -5,9 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
-use z3950_server::asn1::bib1::attributes::{
-    COMPLETENESS, POSITION, RELATION, STRUCTURE, TRUNCATION,
-};
+use z3950_asn1::bib1::attributes::{COMPLETENESS, POSITION, RELATION, STRUCTURE, TRUNCATION};
 use z3950_server::backend::AttributeInfo;
 use z3950_server::memory::index_map::{IndexId, IndexMap};
 use z3950_server::memory::{AccessPoint, AccessPoints, DocidField, Kind, Profile};

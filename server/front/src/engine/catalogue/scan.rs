@@ -1,8 +1,8 @@
 //! Scan: complete values of an index around a start, as the engine lists them, each with its number of records
 //! (Z39.50-2003 §3.2.8.1).
 
-use z3950_server::asn1::bib1::attributes::{RELATION, RELATION_EQUAL, STRUCTURE, TRUNCATION};
-use z3950_server::asn1::bib1::diagnostics::Condition;
+use z3950_asn1::bib1::attributes::{RELATION, RELATION_EQUAL, STRUCTURE, TRUNCATION};
+use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_server::backend::{Scan, Scanned};
 use z3950_server::memory::Kind;
 use z3950_server::{Diagnostic, diagnostic};

@@ -7,14 +7,14 @@
 
 use std::sync::Arc;
 
-use z3950_server::asn1::apdu::{AttributesPlusTerm, ProximityOperator, RelationType};
-use z3950_server::asn1::bib1::attributes::{
+use z3950_asn1::apdu::{AttributesPlusTerm, ProximityOperator, RelationType};
+use z3950_asn1::bib1::attributes::{
     COMPLETENESS, COMPLETENESS_INCOMPLETE_SUBFIELD, POSITION, POSITION_ANY, RELATION, STRUCTURE,
     STRUCTURE_WORD, TRUNCATION,
 };
-use z3950_server::asn1::bib1::diagnostics::Condition;
-use z3950_server::asn1::oid::Oid;
-use z3950_server::marc::standard_number::Isbn;
+use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::oid::Oid;
+use z3950_marc::standard_number::Isbn;
 use z3950_server::memory::index_map::{Edge, Edges, IndexId, WordOrder, WrittenTerm};
 use z3950_server::memory::{Kind, Profile};
 use z3950_server::{Diagnostic, diagnostic};

@@ -10,10 +10,10 @@ use std::sync::{Arc, Mutex};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
-use z3950_server::asn1::apdu::DatabaseName;
-use z3950_server::asn1::bib1::diagnostics::Condition;
-use z3950_server::asn1::oid::BIB_1;
-use z3950_server::asn1::query::parse_pqf;
+use z3950_asn1::apdu::DatabaseName;
+use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::oid::BIB_1;
+use z3950_asn1::query::parse_pqf;
 use z3950_server::backend::{Backend, Operand, Scan, Update, UpdateAction, UpdateRecord};
 use z3950_server::lock;
 
@@ -305,8 +305,7 @@ async fn values_are_listed() {
     let database = database(&node, false);
     let scanned = async |pqf: &str| {
         let query = parse_pqf(pqf).expect("a term");
-        let z3950_server::asn1::apdu::RpnStructure::Op(Operand::AttributesPlusTerm(start)) =
-            &query.rpn
+        let z3950_asn1::apdu::RpnStructure::Op(Operand::AttributesPlusTerm(start)) = &query.rpn
         else {
             panic!("{pqf}");
         };

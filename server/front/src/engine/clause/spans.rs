@@ -1,10 +1,8 @@
 //! Words at positions of an entry: phrases, and phrases near each other (Z39.50-2003 §3.7.2). The kind of index
 //! determines the type of the words.
 
-use z3950_server::asn1::apdu::{
-    KnownProximityUnit, ProximityOperator, ProximityUnitCode, RelationType,
-};
-use z3950_server::asn1::bib1::diagnostics::Condition;
+use z3950_asn1::apdu::{KnownProximityUnit, ProximityOperator, ProximityUnitCode, RelationType};
+use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_server::memory::index_map::IndexId;
 use z3950_server::{Diagnostic, diagnostic};
 

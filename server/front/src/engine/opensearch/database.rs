@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use z3950::transport::TlsError;
+use z3950_asn1::apdu::{RpnQuery, Schema};
+use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::oid::Oid;
 use z3950_server::Diagnostic;
-use z3950_server::asn1::apdu::{RpnQuery, Schema};
-use z3950_server::asn1::bib1::diagnostics::Condition;
-use z3950_server::asn1::oid::Oid;
 use z3950_server::backend::{
     Answer, Backend, DatabaseInfo, Found, Hits, Retrieve, RetrieveMany, Retrieved, Scan, Scanned,
     Search, Sort, Update,

@@ -18,7 +18,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 use twox_hash::{XxHash3_64, XxHash3_128};
-use z3950_server::marc::MarcRecord;
+use z3950_marc::MarcRecord;
 use z3950_server::memory::Kind;
 use z3950_server::memory::index_map::{EntryKind, IndexId, Terms, each_word, filed, subfields};
 
@@ -335,7 +335,7 @@ fn split(text: &str, buffer: &mut String) -> (String, Vec<String>) {
 
 #[cfg(test)]
 mod tests {
-    use z3950_server::marc::Field;
+    use z3950_marc::Field;
     use z3950_server::memory::{AccessPoints, DocidField, Profile};
 
     use super::*;

@@ -3,9 +3,9 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
-use z3950_server::asn1::apdu::{AttributesPlusTerm, ProximityOperator};
-use z3950_server::asn1::bib1::diagnostics::Condition;
-use z3950_server::asn1::oid::Oid;
+use z3950_asn1::apdu::{AttributesPlusTerm, ProximityOperator};
+use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::oid::Oid;
 use z3950_server::memory::Profile;
 use z3950_server::memory::index_map::{
     Edge, Edges, IndexId, Look, LookTarget, Pattern, Terms, WordOrder,

@@ -10,7 +10,7 @@ use hyper::Method;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
-use z3950_server::marc::MarcRecord;
+use z3950_marc::MarcRecord;
 
 use self::bulk::{Batch, Bulk};
 pub use self::bulk::{IndexLoadError, LoadPart, RecordPlace, RefusedRecord};

@@ -2,7 +2,7 @@
 
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, ClassUnicode, Hir, HirKind, Repetition};
-use z3950_server::asn1::bib1::diagnostics::Condition;
+use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_server::memory::index_map::{ANY_NUMBER, AT_MOST_ONE, EXACTLY_ONE, Pattern, each_word};
 use z3950_server::{Diagnostic, diagnostic};
 

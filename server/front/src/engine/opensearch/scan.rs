@@ -2,7 +2,7 @@
 //! (Z39.50-2003 §3.2.8.1).
 
 use serde_json::{Value, json};
-use z3950_server::asn1::bib1::diagnostics::Condition;
+use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_server::backend::{Scan, Scanned};
 use z3950_server::memory::index_map::Terms;
 use z3950_server::{Diagnostic, diagnostic};

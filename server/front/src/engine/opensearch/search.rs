@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use form_urlencoded::byte_serialize;
-use z3950_server::asn1::apdu::{AttributeList, SortKey as Element};
-use z3950_server::asn1::bib1::diagnostics::Condition;
+use z3950_asn1::apdu::{AttributeList, SortKey as Element};
+use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_server::memory::Kind;
 use z3950_server::memory::index_map::{Terms, each_word};
 use z3950_server::{Diagnostic, diagnostic};

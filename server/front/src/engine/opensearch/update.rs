@@ -9,9 +9,9 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use hyper::Method;
 use serde_json::{Value, json};
-use z3950_server::asn1::bib1::diagnostics::Condition;
+use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_marc::{MarcRecord, iso2709};
 use z3950_server::backend::{Update, UpdateAction, UpdateRecord};
-use z3950_server::marc::{MarcRecord, iso2709};
 use z3950_server::memory::index_map::{refused, updated_record, with_elements};
 use z3950_server::{Diagnostic, diagnostic};
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use z3950_server::marc::MarcRecord;
+use z3950_marc::MarcRecord;
 
 use super::*;
 

@@ -1,6 +1,6 @@
 //! Tests of databases made of several catalogues: how they are chosen, searched and downloaded.
 
-use z3950_server::marc::MarcRecord;
+use z3950_marc::MarcRecord;
 
 use super::*;
 

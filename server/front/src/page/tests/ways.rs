@@ -1,6 +1,6 @@
 //! Tests of alternative searches, of the best record, and of identifiers with many records.
 
-use z3950_server::marc::MarcRecord;
+use z3950_marc::MarcRecord;
 
 use super::*;
 

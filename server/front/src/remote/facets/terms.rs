@@ -3,10 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use z3950_server::asn1::apdu::Term;
-use z3950_server::asn1::format::facets::{FacetField, FacetList};
+use z3950_asn1::apdu::Term;
+use z3950_asn1::format::facets::{FacetField, FacetList};
+use z3950_marc::charset::utf8_or_latin1;
 use z3950_server::backend::FacetRequest;
-use z3950_server::marc::charset::utf8_or_latin1;
 
 /// The maximum number of terms of a field that are requested from a target.
 pub(super) const MOST_TERMS: usize = 1000;
@@ -105,7 +105,7 @@ fn key(term: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use z3950_server::asn1::format::facets::FacetTerm;
+    use z3950_asn1::format::facets::FacetTerm;
 
     use super::*;
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use z3950_server::marc::standard_number::{NumberKind, numbers};
-use z3950_server::marc::{Field, MarcRecord};
+use z3950_marc::standard_number::{NumberKind, numbers};
+use z3950_marc::{Field, MarcRecord};
 
 use super::text::{TextRuns, are_abbreviated, are_equal_but_for_a_slip, folded, is_begin};
 

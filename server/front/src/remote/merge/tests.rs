@@ -1,6 +1,6 @@
 //! Tests of records that are, or are not, of the same edition.
 
-use z3950_server::marc::{Field, Leader, MarcRecord};
+use z3950_marc::{Field, Leader, MarcRecord};
 
 use super::*;
 

@@ -1,8 +1,8 @@
 //! Tests of lists of titles that are merged while they are read.
 
-use z3950_server::asn1::apdu::{External, MissingValueAction, SortRelation};
-use z3950_server::asn1::oid::{SUTRS, USMARC};
-use z3950_server::marc::{Field, MarcRecord, iso2709};
+use z3950_asn1::apdu::{External, MissingValueAction, SortRelation};
+use z3950_asn1::oid::{SUTRS, USMARC};
+use z3950_marc::{Field, MarcRecord, iso2709};
 
 use super::*;
 

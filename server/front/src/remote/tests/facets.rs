@@ -1,9 +1,9 @@
 //! Tests of facets that are summed over all targets, and of targets that do not support facets, refuse, or lie.
 
-use z3950::asn1::format::facets::{FacetField, FacetList};
-use z3950_server::asn1::apdu::Term;
+use z3950_asn1::apdu::Term;
+use z3950_asn1::format::facets::{FacetField, FacetList};
+use z3950_marc::Field;
 use z3950_server::backend::{Facet, Hits, RecordId, ready};
-use z3950_server::marc::Field;
 
 use super::*;
 

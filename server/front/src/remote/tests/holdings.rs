@@ -2,13 +2,11 @@
 
 use bytes::Bytes;
 use z3950::{Holding, RecordForm};
-use z3950_server::asn1::apdu::{External, ExternalValue as _};
-use z3950_server::asn1::oid::OPAC;
-use z3950_server::asn1::record::opac::{
-    CircRecord, HoldingsAndCircData, HoldingsRecord, OpacRecord,
-};
+use z3950_asn1::apdu::{External, ExternalValue as _};
+use z3950_asn1::oid::OPAC;
+use z3950_asn1::record::opac::{CircRecord, HoldingsAndCircData, HoldingsRecord, OpacRecord};
+use z3950_marc::{Field, iso2709};
 use z3950_server::backend::{Hits, RecordId, ready};
-use z3950_server::marc::{Field, iso2709};
 
 use super::*;
 

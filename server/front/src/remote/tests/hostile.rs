@@ -5,7 +5,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::time::timeout;
 use z3950::RecordForm;
-use z3950_server::asn1::oid::OPAC;
+use z3950_asn1::oid::OPAC;
 
 use super::*;
 use crate::page::CataloguePage;

@@ -1,7 +1,7 @@
 //! Tests of databases with `merge`, in which records of one edition at several targets are one hit.
 
-use z3950_server::asn1::oid::OPAC;
-use z3950_server::marc::Field;
+use z3950_asn1::oid::OPAC;
+use z3950_marc::Field;
 
 use super::*;
 

@@ -2,7 +2,7 @@
 
 use z3950::Session;
 use z3950::service::search::SearchOptions;
-use z3950_server::asn1::apdu::{DiagRec, Query as ApduQuery, SortRelation, SortRequest};
+use z3950_asn1::apdu::{DiagRec, Query as ApduQuery, SortRelation, SortRequest};
 
 use super::*;
 

@@ -1,8 +1,7 @@
 //! Tests of scans of several targets whose terms differ in form and order, or that fail.
 
-use z3950::asn1::apdu::{DiagRec, ScanStatus};
 use z3950::service::scan::ScanOptions;
-use z3950_server::asn1::apdu::Term;
+use z3950_asn1::apdu::{DiagRec, ScanStatus, Term};
 use z3950_server::backend::{Scan, ScanTerm, Scanned, ready};
 
 use super::*;

@@ -1,9 +1,9 @@
 //! Tests of sorted result sets of several targets, some of which refuse to sort or claim an order that their records do not have.
 
 use z3950::{ResultSet, SortKey};
-use z3950_server::asn1::apdu::DiagRec;
+use z3950_asn1::apdu::DiagRec;
+use z3950_marc::Field;
 use z3950_server::backend::{HitList, RecordId, Sort, ready};
-use z3950_server::marc::Field;
 
 use super::*;
 
@@ -120,7 +120,7 @@ async fn one_target_sorts_alone() {
     hits.sort(&keys("title")).await.expect("sorted");
     assert_eq!(titles(&hits, 1).await, "apple pear");
     // This server does not know this sort key, so it passes the key on to the target, which refuses it.
-    let own = z3950::service::sort::key_by_field("cat", z3950::asn1::apdu::SortRelation(0));
+    let own = z3950::service::sort::key_by_field("cat", z3950_asn1::apdu::SortRelation(0));
     let alone = format!("union@{}", target(&one));
     let mut hits = search(&front, &alone).await;
     let refused = hits.sort(&[own.into()]).await.expect_err("no such key");

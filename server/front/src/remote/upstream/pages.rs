@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use tokio::time::Instant;
 use z3950::{Record, ResultSet};
-use z3950_server::asn1::bib1::diagnostics::Condition;
+use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_server::backend::Caller;
 use z3950_server::{Diagnostic, diagnostic};
 

@@ -56,7 +56,7 @@ async fn found(front: &TestServer, name: &str) -> (u64, Vec<String>) {
             .expect("hits");
         let information = hits.found().additional_search_info.clone();
         let failures = information
-            .and_then(|found| found.value::<z3950_server::asn1::format::diag1::DiagnosticFormat>());
+            .and_then(|found| found.value::<z3950_asn1::format::diag1::DiagnosticFormat>());
         let units = failures.into_iter().flat_map(|failures| failures.0);
         let messages = units.filter_map(|unit| unit.message);
         let messages = messages.map(|text| text.to_string_lossy().into_owned());

@@ -4,8 +4,8 @@
 use std::fmt::Write as _;
 use std::ops::Bound;
 
-use z3950_server::asn1::bib1::attributes::TRUNCATION_RIGHT;
-use z3950_server::asn1::bib1::diagnostics::Condition;
+use z3950_asn1::bib1::attributes::TRUNCATION_RIGHT;
+use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_server::memory::Kind;
 use z3950_server::memory::index_map::TextRange;
 use z3950_server::{Diagnostic, diagnostic};

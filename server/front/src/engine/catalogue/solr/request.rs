@@ -4,7 +4,7 @@ use std::ops::Bound;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
-use z3950_server::asn1::bib1::diagnostics::Condition;
+use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_server::{Diagnostic, diagnostic};
 
 use super::analysis::Analysis;

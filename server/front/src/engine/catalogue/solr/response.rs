@@ -1,7 +1,7 @@
 //! Parses answers of Solr, and determines the diagnostics for its failures.
 
 use serde_json::Value;
-use z3950_server::asn1::bib1::diagnostics::Condition;
+use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_server::diagnostic;
 
 use super::request::{facet_name, term_name};

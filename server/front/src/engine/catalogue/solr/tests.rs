@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
-use z3950_server::asn1::apdu::DatabaseName;
-use z3950_server::asn1::oid::BIB_1;
-use z3950_server::asn1::query::parse_pqf;
+use z3950_asn1::apdu::DatabaseName;
+use z3950_asn1::oid::BIB_1;
+use z3950_asn1::query::parse_pqf;
 use z3950_server::backend::{Backend, Operand, Scan};
 
 use crate::engine::asking::{outcome, searched};
@@ -104,8 +104,7 @@ async fn nothing_is_written() {
     }
     let names = [DatabaseName::from("town")];
     let query = parse_pqf("@attr 1=1003 hostile").expect("a query");
-    let z3950_server::asn1::apdu::RpnStructure::Op(Operand::AttributesPlusTerm(start)) = &query.rpn
-    else {
+    let z3950_asn1::apdu::RpnStructure::Op(Operand::AttributesPlusTerm(start)) = &query.rpn else {
         panic!("a term");
     };
     let scanned = database

@@ -3,7 +3,7 @@
 
 use std::ops::Bound;
 
-use z3950_server::asn1::query::parse_pqf;
+use z3950_asn1::query::parse_pqf;
 
 use super::*;
 use crate::engine::catalogue::leaf::{Part, Phrase};

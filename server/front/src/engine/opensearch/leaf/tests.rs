@@ -1,8 +1,8 @@
 //! Tests of the limits of clauses, at each limit and one beyond it.
 
-use z3950_server::asn1::apdu::{Operator, RpnQuery, RpnRpnOp, RpnStructure};
-use z3950_server::asn1::oid::BIB_1;
-use z3950_server::asn1::query::parse_pqf;
+use z3950_asn1::apdu::{Operator, RpnQuery, RpnRpnOp, RpnStructure};
+use z3950_asn1::oid::BIB_1;
+use z3950_asn1::query::parse_pqf;
 use z3950_server::memory::{AccessPoints, DocidField, Profile};
 
 use super::*;

@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use z3950_server::asn1::bib1::diagnostics::Condition;
-use z3950_server::asn1::query::parse_pqf;
+use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::query::parse_pqf;
 use z3950_server::diagnostic;
 use z3950_server::memory::{AccessPoints, DocidField, Profile};
 

@@ -1,6 +1,6 @@
 //! Masks as regular expressions of Lucene, which match complete terms. Everything except placeholders is escaped.
 
-use z3950_server::asn1::bib1::diagnostics::Condition;
+use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_server::{Diagnostic, diagnostic};
 
 use crate::engine::catalogue::leaf::{Word, WordPart};

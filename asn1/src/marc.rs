@@ -1,0 +1,24 @@
+//! What signatures of this package need of `z3950-marc`: a MARC record, its character set, and the types that their methods take and
+//! return. Programs that read and write MARC in its other forms depend on `z3950-marc`.
+
+pub use z3950_marc::{
+    EditError, Field, FieldMut, Leader, MarcRecord, RecordBuilder, Subfield, Subfields, Tag,
+};
+
+/// The character set of a record, and what its methods return.
+pub mod charset {
+    pub use z3950_marc::charset::{
+        Charset, Decoded, Encoded, FieldProblem, NonSorting, NormalForm, Options, Problem,
+        ProblemKind, Unencodable, UnencodableText,
+    };
+}
+
+/// The errors of changes to a record.
+pub mod edit {
+    pub use z3950_marc::edit::{DeletionError, FieldError};
+}
+
+/// Places in a record, and the error of one that cannot be read.
+pub mod select {
+    pub use z3950_marc::select::{Place, SelectError};
+}
