@@ -67,7 +67,11 @@ impl Refusing {
                 }
                 let hits = if query.contains("id7") { 1 } else { HITS };
                 let count = usize::try_from(search.medium_set_present_number).expect("a number");
-                let count = if self.sends_records { count.min(hits) } else { 0 };
+                let count = if self.sends_records {
+                    count.min(hits)
+                } else {
+                    0
+                };
                 let hits = i64::try_from(hits).expect("a number");
                 found(hits, vec![marc(); count]).into()
             }
@@ -98,12 +102,7 @@ enum Kind {
     Url,
 }
 
-const KINDS: [Kind; 4] = [
-    Kind::Query,
-    Kind::Identifier,
-    Kind::Publication,
-    Kind::Url,
-];
+const KINDS: [Kind; 4] = [Kind::Query, Kind::Identifier, Kind::Publication, Kind::Url];
 
 fn query() -> Wanted {
     let key: crate::SortKey = "title".parse().expect("a key");
@@ -189,7 +188,10 @@ async fn issue_44_the_searches_have_events_of_all_kinds() {
     let (_, identifier) = undisturbed(Kind::Identifier).await;
     assert_eq!(identifier[..3], ["again", "found 45", "record 1"]);
     let (_, publication) = undisturbed(Kind::Publication).await;
-    assert!(publication.iter().any(|line| line == "unlike"), "{publication:?}");
+    assert!(
+        publication.iter().any(|line| line == "unlike"),
+        "{publication:?}"
+    );
     let (_, url) = undisturbed(Kind::Url).await;
     let expected = ["again", "found 1", "record 1", "done 1", "delivered"];
     assert_eq!(url, expected);
