@@ -7,9 +7,11 @@
 //! | `course` | the searches at one target, and the next step after each answer |
 //! | `ways` | the searches that a [`Fallback`](crate::plan::Fallback) allows, in order |
 //! | `at_target` | makes the searches of a course in a session |
+//! | `reading` | reads the records of a query as the reader of the events requests them |
 //! | `by_title` | compares what a search by title found, and chooses |
 //! | `lending` | the session leased for a course, and the result set found in it |
 //! | `events` | runs the courses at all targets; the stream of events |
+//! | `queue` | the queue of events from the search to the reader |
 //! | `event` | the events, and the end of a search |
 //! | `best` | the choice of one of several records, and the reason |
 //! | `url` | the retrieval of the record named by a URL |
@@ -23,6 +25,8 @@ mod course;
 mod event;
 mod events;
 mod lending;
+mod queue;
+mod reading;
 #[cfg(test)]
 mod tests;
 mod url;
@@ -38,7 +42,9 @@ use crate::error::Error;
 
 impl Client {
     /// Searches for records at one or more targets, and returns a stream of events. Nothing is sent before the first
-    /// event is requested. Dropping the stream ends the search.
+    /// event is requested. After that, the search continues in a task of the same runtime, so that a reader that stops does
+    /// not keep a session from other users. Dropping the stream ends the search, and so does the end of that runtime
+    /// ([`Cause::RuntimeEnded`](crate::error::Cause::RuntimeEnded)).
     ///
     /// ```no_run
     /// use z3950::find::{Event, Wanted};

@@ -4,14 +4,14 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use futures_util::StreamExt;
-use tokio::sync::mpsc;
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::format::sources::SearchSources;
 use z3950_asn1::oid::Oid;
 
 use super::course::{Course, Next, Round};
 use super::event::{Event, Found};
-use super::lending::{FoundSet, HeldSet, LeasedSession, Lender};
+use super::lending::{FoundSet, HeldRecords, LeasedSession, Lender};
+use super::queue::EventSender;
 use super::wanted::{SearchTarget, Subject, Wanted};
 use crate::error::{Error, Phase, ProtocolFault};
 use crate::lookup::Likeness;
@@ -25,11 +25,10 @@ pub(crate) struct AtTarget<'a> {
     pub(super) wanted: &'a Wanted,
     pub(super) place: &'a SearchTarget,
     pub(super) target: usize,
-    /// The channel of events; `None` if nobody reads them.
-    pub(super) events: Option<&'a mpsc::Sender<Box<Event>>>,
-    pub(super) held: &'a HeldSet,
-    /// Whether to keep the records found by an identifier, to choose the best one later, instead of sending them as
-    /// events.
+    /// The queue of events; `None` if nobody reads them.
+    pub(super) events: Option<&'a EventSender>,
+    pub(super) held: &'a HeldRecords,
+    /// Whether the records found by an identifier are kept instead of being sent as events.
     pub(super) keeps_records: bool,
     /// The searches to make for identifiers: all, the exact ones, or the broader ones.
     pub(super) round: Round,
@@ -80,7 +79,7 @@ impl AtTarget<'_> {
             ),
         };
         if self.round != Round::Exact || !outcome.is_asked_again() {
-            self.done(&outcome, record_syntax).await;
+            self.done(&outcome, record_syntax);
         }
         outcome
     }
@@ -92,7 +91,7 @@ impl AtTarget<'_> {
             return exact;
         }
         if !self.place.has_broader(self.wanted) {
-            self.done(&exact, None).await;
+            self.done(&exact, None);
             return exact;
         }
         let has_answered = matches!(exact.error, None | Some(Error::NoMatch));
@@ -100,15 +99,14 @@ impl AtTarget<'_> {
         Self { round, ..self }.carry_out().await
     }
 
-    /// Sends the event for the end of the searches at the target.
-    async fn done(&self, outcome: &TargetOutcome, record_syntax: Option<Oid>) {
+    /// Sends the event at the end of the searches.
+    fn done(&self, outcome: &TargetOutcome, record_syntax: Option<Oid>) {
         self.tell(Event::Done {
             target: self.target,
             record_syntax,
             delivered: outcome.delivered,
             error: outcome.error.clone(),
-        })
-        .await;
+        });
     }
 
     /// Makes the searches of the course until one finds something or no search remains.
@@ -136,7 +134,7 @@ impl AtTarget<'_> {
             match (next, result) {
                 (Next::Search, _) => {}
                 (Next::Again(reason), result) => {
-                    self.tell(self.again(&course, reason)).await;
+                    self.tell(self.again(&course, reason));
                     empty = empty.or(result.ok().map(|set| set.pager.found().clone()));
                 }
                 (Next::End, Ok(set)) => {
@@ -150,7 +148,7 @@ impl AtTarget<'_> {
                 (Next::End, Err(error)) => {
                     return match (course.end(), empty) {
                         (Some(of_all), _) if matches!(error, Error::Refused { .. }) => Err(of_all),
-                        (None, Some(empty)) => Ok(self.nothing(empty, sources).await),
+                        (None, Some(empty)) => Ok(self.nothing(empty, sources)),
                         _ => Err(error),
                     };
                 }
@@ -168,19 +166,15 @@ impl AtTarget<'_> {
         }
     }
 
-    /// Reports that a query found nothing. It is used if a later search of the course has failed.
-    async fn nothing(
-        &self,
-        empty: SearchResult,
-        sources: SearchSources,
-    ) -> (TargetOutcome, Option<Oid>) {
+    /// Reports that a query found nothing, after a later search has failed.
+    fn nothing(&self, empty: SearchResult, sources: SearchSources) -> (TargetOutcome, Option<Oid>) {
         let found = Arc::new(Found {
             target: self.target,
             result: empty,
             sources,
             ..Found::default()
         });
-        self.tell(Event::Found(Arc::clone(&found))).await;
+        self.tell(Event::Found(Arc::clone(&found)));
         let outcome = TargetOutcome {
             found: Some(found),
             ..TargetOutcome::default()
@@ -198,76 +192,13 @@ impl AtTarget<'_> {
     ) -> (TargetOutcome, Option<Oid>) {
         let found = self.found(course, sources, &set);
         if found.identifier.is_some() {
-            return self.records_of_identifier(found, set, leased).await;
+            return self.records_of_identifier(found, set, leased);
         }
         // Without the box, the future of a lookup would also reserve space for reading the records of a query.
         Box::pin(self.records_of_query(course, found, set, leased)).await
     }
 
-    /// Sends the records of a query as they are read.
-    async fn records_of_query(
-        &self,
-        course: &Course,
-        found: Arc<Found>,
-        set: FoundSet,
-        leased: LeasedSession,
-    ) -> (TargetOutcome, Option<Oid>) {
-        let mut outcome = TargetOutcome::default();
-        let (mut held, mut found) = ((set, leased), found);
-        // The session stays leased while records are read, unless the reader of the events returns it.
-        let (mut set, leased) = loop {
-            if let Some(error) = held.0.unsorted.take() {
-                let target = self.target;
-                self.tell(Event::Unsorted { target, error }).await;
-            }
-            outcome.found = Some(Arc::clone(&found));
-            self.held.hold(held);
-            self.tell(Event::Found(Arc::clone(&found))).await;
-            // The channel holds one event, so free space means that the reader has taken the last one.
-            if let Some(events) = self.events {
-                let _ = events.reserve().await;
-            }
-            if let Some(kept) = self.held.take() {
-                break kept;
-            }
-            let again = match self.lender.lend(self.place).await {
-                Ok(another) => {
-                    let set = self.search_once(&another, course).await;
-                    set.map(|set| (set, another))
-                }
-                Err(error) => Err(error),
-            };
-            held = match again {
-                Ok(again) => again,
-                Err(error) => {
-                    outcome.error = Some(error);
-                    return (outcome, None);
-                }
-            };
-            found = self.found(course, found.sources.clone(), &held.0);
-        };
-        let count = self.wanted.wanted_of(set.count());
-        let mut position = self.wanted.start;
-        let mut records = set.pager.stream_range(position, count);
-        while let Some(record) = records.next().await {
-            match record {
-                Ok(record) => {
-                    outcome.delivered += u64::from(is_record(&record));
-                    self.record(position, record).await;
-                }
-                Err(error) => outcome.error = Some(error),
-            }
-            position += 1;
-        }
-        drop(records);
-        let record_syntax = set.pager.record_syntax();
-        // The pool takes the session back only after all other handles to it are dropped.
-        drop(set);
-        drop(leased);
-        (outcome, record_syntax)
-    }
-
-    async fn records_of_identifier(
+    fn records_of_identifier(
         &self,
         found: Arc<Found>,
         set: FoundSet,
@@ -284,17 +215,17 @@ impl AtTarget<'_> {
         drop(pager);
         drop(leased);
         let records = (1..).zip(records).collect();
-        (self.deliver(found, records, failure).await, record_syntax)
+        (self.deliver(found, records, failure), record_syntax)
     }
 
     /// Sends the records of a lookup, or keeps them until the best one is known.
-    pub(super) async fn deliver(
+    pub(super) fn deliver(
         &self,
         found: Arc<Found>,
         mut records: Vec<(u64, ResultRecord)>,
         failure: Option<Error>,
     ) -> TargetOutcome {
-        self.tell(Event::Found(Arc::clone(&found))).await;
+        self.tell(Event::Found(Arc::clone(&found)));
         let delivered = records
             .iter()
             .filter(|(_, record)| is_record(record))
@@ -302,12 +233,12 @@ impl AtTarget<'_> {
         if self.keeps_records {
             for (position, record) in &records {
                 if delivered == 0 || !is_record(record) {
-                    self.record(*position, record.clone()).await;
+                    self.record(*position, record.clone());
                 }
             }
         } else {
             for (position, record) in records.drain(..) {
-                self.record(position, record).await;
+                self.record(position, record);
             }
         }
         TargetOutcome {
@@ -360,7 +291,7 @@ impl AtTarget<'_> {
         course: &Course,
     ) -> Result<FoundSet, Error> {
         let target = self.target;
-        self.tell(Event::Asked { target }).await;
+        self.tell(Event::Asked { target });
         let minds_first = course.minds_first_record();
         let identifier = course
             .attempt()
@@ -449,23 +380,18 @@ impl AtTarget<'_> {
         Ok(set)
     }
 
-    async fn record(&self, position: u64, record: ResultRecord) {
+    pub(super) fn record(&self, position: u64, record: ResultRecord) {
         self.tell(Event::Record {
             target: self.target,
             position,
             record,
-        })
-        .await;
+        });
     }
 
-    pub(super) fn tell(&self, event: Event) -> impl Future<Output = ()> {
-        // The event is boxed at once, so that futures do not need space for it.
-        let told = self.events.map(|events| (events, Box::new(event)));
-        async move {
-            if let Some((events, event)) = told {
-                // An error means that the events are no longer read and that this work is about to be dropped.
-                let _ = events.send(event).await;
-            }
+    /// Sends an event, without waiting for its reader.
+    pub(super) fn tell(&self, event: Event) {
+        if let Some(events) = self.events {
+            events.send(event);
         }
     }
 }

@@ -55,7 +55,7 @@ impl AtTarget<'_> {
             record_syntax,
             ..
         } = chosen;
-        Ok((self.deliver(found, records, failure).await, record_syntax))
+        Ok((self.deliver(found, records, failure), record_syntax))
     }
 
     /// Makes the searches of the course until one finds a record that is similar enough.
@@ -77,7 +77,7 @@ impl AtTarget<'_> {
                     let next = after_others(course, &set);
                     drop(set);
                     if let Some(unlike) = unlike {
-                        self.tell(unlike).await;
+                        self.tell(unlike);
                     }
                     next?
                 }
@@ -90,7 +90,7 @@ impl AtTarget<'_> {
                 },
             };
             if let Next::Again(reason) = next {
-                self.tell(self.again(course, reason)).await;
+                self.tell(self.again(course, reason));
             }
         }
     }

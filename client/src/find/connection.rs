@@ -7,7 +7,7 @@ use z3950_asn1::format::sources::SearchSources;
 
 use super::at_target::{AtTarget, TargetOutcome};
 use super::course::Round;
-use super::lending::{HeldSet, Lender};
+use super::lending::{HeldRecords, Lender};
 use super::wanted::{SearchTarget, Wanted};
 use crate::connection::Connection;
 use crate::connection::inner::Inner;
@@ -75,7 +75,7 @@ async fn look_up(connection: &Arc<Inner>, wanted: &Wanted) -> TargetOutcome {
         place: &place,
         target: 0,
         events: None,
-        held: &HeldSet::default(),
+        held: &HeldRecords::default(),
         keeps_records: true,
         round: Round::All,
     };

@@ -1,53 +1,66 @@
 //! Runs the courses at all targets, and returns a stream of events.
 
 use std::fmt;
+use std::panic::resume_unwind;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use futures_util::future::{BoxFuture, join_all};
 use futures_util::{FutureExt, Stream, StreamExt};
-use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tracing::Instrument;
 
 use super::at_target::{AtTarget, TargetOutcome};
 use super::best::best;
 use super::course::Round;
 use super::event::{Best, Ending, Event, Found};
-use super::lending::{HeldSet, Lender};
+use super::lending::{HeldRecords, Lender};
+use super::queue::{EventReceiver, EventSender, queue};
 use super::wanted::{SearchTarget, Wanted};
 use crate::client::Client;
-use crate::error::{Diagnostics, Error};
+use crate::error::{Cause, Diagnostics, Error, Phase};
 use crate::lookup::holds;
 use crate::protocol::service::ResultRecord;
 use crate::retrieve::{Outcome, OutcomeName};
 
-/// The events of a search for records, in order. The search continues only while the caller waits for an event, so at
-/// most one record is in memory beyond those that the caller has received. For identifiers, however, [`Wanted::count`]
-/// records are read together.
+/// The events of a search for records, in order. The search continues until it has records for the reader. Further records of a
+/// query are received when the reader has taken all events and requests another one, so that no more than the records of one
+/// answer, and of those requested ahead, are in memory beyond those that the reader has. For identifiers,
+/// [`Wanted::count`] records are read together.
+///
+/// A session is lent to the search while its server is asked, and while the server has further records of a query. If the reader
+/// does not request them for half a second, the session is given to another user who waits for it. The search is
+/// then made again when the reader continues.
 pub struct Events {
-    /// The channel of events. They are boxed, because a channel allocates memory for many events when it is created.
-    events: mpsc::Receiver<Box<Event>>,
-    /// The future that sends the events; `None` after it has completed.
+    queue: EventReceiver,
+    /// The future that carries out the search or waits for its end; `None` after it has ended.
     work: Option<BoxFuture<'static, ()>>,
-    held: Arc<[HeldSet]>,
+    held: Arc<[HeldRecords]>,
 }
 
 impl Events {
     pub(super) fn new(client: Client, targets: Vec<SearchTarget>, wanted: Wanted) -> Self {
-        let (sender, events) = mpsc::channel(1);
-        let held: Arc<[HeldSet]> = targets.iter().map(|_| HeldSet::default()).collect();
-        let work = carry_out(client, targets, wanted, sender, Arc::clone(&held));
-        Self::of(events, work.boxed(), held)
+        let (sender, receiver) = queue();
+        let held: Arc<[HeldRecords]> = targets.iter().map(|_| HeldRecords::default()).collect();
+        let search = Search {
+            client,
+            targets,
+            wanted,
+            events: sender,
+            held: Arc::clone(&held),
+        };
+        Self::of(receiver, carry_out(Arc::new(search)).boxed(), held)
     }
 
     /// Creates a stream of the events that are sent by `work`.
     pub(super) fn of(
-        events: mpsc::Receiver<Box<Event>>,
+        queue: EventReceiver,
         work: BoxFuture<'static, ()>,
-        held: Arc<[HeldSet]>,
+        held: Arc<[HeldRecords]>,
     ) -> Self {
         Self {
-            events,
+            queue,
             work: Some(work),
             held,
         }
@@ -58,9 +71,9 @@ impl Events {
         StreamExt::next(self).await
     }
 
-    /// Returns to the pool the session from which a target's records would be read. A caller that has no room for
-    /// records can call this method after [`Event::Found`] and before it requests the next event. The next request then
-    /// repeats the search and reports it again.
+    /// Returns to the pool the session in which a target's records would be read, and drops the records that came with the answer
+    /// to the search. A reader without room for records can call this after [`Event::Found`] and before it requests the next event.
+    /// The next request then repeats the search and reports it again, unless there are no records to read.
     pub fn let_go(&self, target: usize) {
         if let Some(held) = self.held.get(target) {
             held.let_go();
@@ -72,17 +85,17 @@ impl Stream for Events {
     type Item = Event;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Event>> {
-        if let Poll::Ready(event) = self.events.poll_recv(context) {
-            return Poll::Ready(event.map(|event| *event));
+        if let Poll::Ready(event) = self.queue.poll(context) {
+            return Poll::Ready(event);
         }
+        self.queue.request();
         if let Some(work) = &mut self.work
             && work.poll_unpin(context).is_ready()
         {
             // Dropping the work drops the sender, so that the stream ends after the last event.
             self.work = None;
         }
-        let event = self.events.poll_recv(context);
-        event.map(|event| event.map(|event| *event))
+        self.queue.poll(context)
     }
 }
 
@@ -94,48 +107,86 @@ impl fmt::Debug for Events {
     }
 }
 
-/// Searches all targets at the same time, or one after the other until one has a record.
-async fn carry_out(
+/// A search at one or more targets.
+struct Search {
     client: Client,
     targets: Vec<SearchTarget>,
     wanted: Wanted,
-    events: mpsc::Sender<Box<Event>>,
-    held: Arc<[HeldSet]>,
-) {
-    let at_targets = targets.iter().zip(&*held).enumerate();
-    let at_targets = at_targets.map(|(target, (place, held))| AtTarget {
-        lender: Lender::Client(&client),
-        wanted: &wanted,
-        place,
-        target,
-        events: Some(&events),
-        held,
-        keeps_records: wanted.best.is_some(),
-        round: Round::All,
-    });
-    let outcomes = if wanted.all_targets {
-        let all = at_targets.map(|at_target| async move { at_target.carry_out().await });
-        join_all(all).await
-    } else {
-        in_turn(at_targets.collect(), &wanted).await
-    };
-    let preferences = wanted.best.as_ref();
-    let best = preferences.and_then(|preferences| best(&outcomes, &targets, &wanted, preferences));
-    if let Some((best, record)) = &best {
-        let chosen = Event::Best(Box::new(best.clone()));
-        let _ = events.send(Box::new(chosen)).await;
-        let record = Event::Record {
-            target: best.target,
-            position: best.position,
-            record: (*record).clone(),
+    events: EventSender,
+    held: Arc<[HeldRecords]>,
+}
+
+/// Carries out a search in a task, so that it does not stop with a session when the reader of the events stops.
+async fn carry_out(search: Arc<Search>) {
+    // The `JoinSet` contains only this task, and aborts it if the caller drops the events and with them this future.
+    let mut task = JoinSet::new();
+    let work = Arc::clone(&search);
+    task.spawn(async move { work.carry_out().await }.in_current_span());
+    if let Err(error) = end(&mut task).await {
+        let outcome = || TargetOutcome {
+            error: Some(error.clone()),
+            ..TargetOutcome::default()
         };
-        let _ = events.send(Box::new(record)).await;
+        let outcomes: Vec<TargetOutcome> = search.targets.iter().map(|_| outcome()).collect();
+        search.end(&outcomes, None);
     }
-    let best = best.as_ref().map(|(best, _)| best);
-    let ending = Ending::of(&outcomes, &targets, &wanted, best);
-    let ended = Event::Ended(Box::new(ending));
-    // An error means that the events are no longer read.
-    let _ = events.send(Box::new(ended)).await;
+}
+
+/// Returns the result of a task.
+///
+/// # Errors
+/// [`Cause::RuntimeEnded`], if the runtime of the task has ended.
+pub(super) async fn end<T: 'static>(task: &mut JoinSet<T>) -> Result<T, Error> {
+    match task.join_next().await {
+        Some(Ok(result)) => Ok(result),
+        Some(Err(error)) if error.is_panic() => resume_unwind(error.into_panic()),
+        _ => {
+            let (phase, cause) = (Phase::Call, Cause::RuntimeEnded);
+            Err(Error::Unavailable { phase, cause })
+        }
+    }
+}
+
+impl Search {
+    /// Asks all targets at the same time, or one after the other until one has a record.
+    async fn carry_out(&self) {
+        let wanted = &self.wanted;
+        let at_targets = self.targets.iter().zip(&*self.held).enumerate();
+        let at_targets = at_targets.map(|(target, (place, held))| AtTarget {
+            lender: Lender::Client(&self.client),
+            wanted,
+            place,
+            target,
+            events: Some(&self.events),
+            held,
+            keeps_records: wanted.best.is_some(),
+            round: Round::All,
+        });
+        let outcomes = if wanted.all_targets {
+            let all = at_targets.map(|at_target| async move { at_target.carry_out().await });
+            join_all(all).await
+        } else {
+            in_turn(at_targets.collect(), wanted).await
+        };
+        let preferences = wanted.best.as_ref();
+        let best =
+            preferences.and_then(|preferences| best(&outcomes, &self.targets, wanted, preferences));
+        if let Some((best, record)) = &best {
+            self.events.send(Event::Best(Box::new(best.clone())));
+            self.events.send(Event::Record {
+                target: best.target,
+                position: best.position,
+                record: (*record).clone(),
+            });
+        }
+        self.end(&outcomes, best.as_ref().map(|(best, _)| best));
+    }
+
+    /// Sends the last event.
+    fn end(&self, outcomes: &[TargetOutcome], best: Option<&Best>) {
+        let ending = Ending::of(outcomes, &self.targets, &self.wanted, best);
+        self.events.send(Event::Ended(Box::new(ending)));
+    }
 }
 
 /// Searches targets one after the other until one has a record. The exact searches for identifiers are made at every

@@ -1,8 +1,13 @@
 //! The session of a search, leased by the pool or already open, and the result set found in it.
 
+use std::future::pending;
+use std::iter::{from_fn, once};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
+use tokio::time::sleep;
 use z3950_asn1::apdu::DiagRec;
+use z3950_asn1::oid::Oid;
 use z3950_asn1::types::InternationalString;
 
 use super::wanted::SearchTarget;
@@ -10,8 +15,8 @@ use crate::client::Client;
 use crate::connection::inner::{Inner, Name};
 use crate::error::Error;
 use crate::lookup::{Identifier, Kind, has_identifier};
-use crate::pool::Lease;
-use crate::protocol::pager::Pager;
+use crate::pool::{Lease, SessionDemand};
+use crate::protocol::pager::{Cursor, Pager};
 use crate::protocol::service::ResultRecord;
 use crate::protocol::session::{Reconnect, Repeat, Session};
 use crate::transport::timeouts::Limit;
@@ -148,27 +153,147 @@ impl FoundSet {
     }
 }
 
-/// The session and the result set of a query. The receiver of the events may give them up before the records are read.
+/// The next records of a query: those that have been received, and the result set with the records after them.
+pub(super) struct NextRecords {
+    received: Vec<ResultRecord>,
+    source: Option<Source>,
+    /// The record syntax that was requested last.
+    pub(super) record_syntax: Option<Oid>,
+    /// The reason why there are no further records.
+    pub(super) error: Option<Error>,
+}
+
+/// A result set from which further records are wanted. The pager is dropped before the lease, because the pool takes a session back
+/// only after all other handles to it are dropped.
+struct Source {
+    cursor: Cursor,
+    pager: Box<Pager>,
+    leased: LeasedSession,
+}
+
+impl NextRecords {
+    /// Returns `count` records of a set from the 1-based position `start`. If all of them came with the answer to the search, the
+    /// session is given back.
+    pub(super) async fn new(set: FoundSet, leased: LeasedSession, start: u64, count: u64) -> Self {
+        let pager = set.pager;
+        let last = start.saturating_sub(1).saturating_add(count);
+        let are_received = count == 0 || last <= pager.piggybacked();
+        let mut next = Self {
+            received: Vec::new(),
+            record_syntax: pager.record_syntax(),
+            error: None,
+            source: Some(Source {
+                cursor: Cursor::new(pager.found(), start, count),
+                pager,
+                leased,
+            }),
+        };
+        if are_received {
+            next.fetch().await;
+        }
+        next
+    }
+
+    /// Returns whether there are no further records.
+    pub(super) fn is_empty(&self) -> bool {
+        self.received.is_empty() && self.source.is_none()
+    }
+
+    /// Returns the records that have been received, or requests some if there are none.
+    pub(super) async fn receive(&mut self) -> Vec<ResultRecord> {
+        if self.received.is_empty() {
+            self.fetch().await;
+        }
+        std::mem::take(&mut self.received)
+    }
+
+    /// Requests the records of one answer, and gives the session back after the last one.
+    async fn fetch(&mut self) {
+        let Some(Source { cursor, pager, .. }) = &mut self.source else {
+            return;
+        };
+        match cursor.next(pager).await {
+            Some(Ok(first)) => {
+                let others = from_fn(|| cursor.buffered());
+                self.received = once(first).chain(others).collect();
+            }
+            Some(Err(error)) => self.error = Some(error),
+            None => {}
+        }
+        self.record_syntax = pager.record_syntax();
+        if self.received.is_empty() || cursor.is_at_end() {
+            self.source = None;
+        }
+    }
+}
+
+/// The time that the reader of events has before its session is given to another user.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// The records of a query that wait for the reader of the events, with their session. The reader may give the session up.
 #[derive(Default)]
-pub(super) struct HeldSet(Mutex<Option<Box<(FoundSet, LeasedSession)>>>);
+pub(super) struct HeldRecords(Mutex<Held>);
 
-impl HeldSet {
-    /// Stores a set and its session. The set is dropped before the session, because it is the first part of the pair.
-    pub(super) fn hold(&self, held: (FoundSet, LeasedSession)) {
-        *self.lock() = Some(Box::new(held));
+#[derive(Default)]
+struct Held {
+    records: Option<Box<NextRecords>>,
+    /// Whether the reader has given the session up.
+    is_let_go: bool,
+}
+
+impl HeldRecords {
+    pub(super) fn hold(&self, records: NextRecords) {
+        *self.lock() = Held {
+            records: Some(Box::new(records)),
+            is_let_go: false,
+        };
     }
 
-    /// Takes the set and its session; `None` if they were given up.
-    pub(super) fn take(&self) -> Option<(FoundSet, LeasedSession)> {
-        self.lock().take().map(|held| *held)
+    /// Takes the records, unless the session was given up.
+    pub(super) fn take(&self) -> Option<NextRecords> {
+        self.lock().records.take().map(|held| *held)
     }
 
-    /// Returns the session to the pool by dropping the set.
+    /// Gives the session up for the reader, by dropping the records.
     pub(super) fn let_go(&self) {
-        self.lock().take();
+        *self.lock() = Held {
+            records: None,
+            is_let_go: true,
+        };
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Box<(FoundSet, LeasedSession)>>> {
+    /// Returns whether the reader has given the session up.
+    pub(super) fn is_let_go(&self) -> bool {
+        self.lock().is_let_go
+    }
+
+    /// Waits until another user needs the session, and gives it up. A search that continues after that takes a round trip more, so
+    /// the reader has some time first.
+    pub(super) async fn give_way(&self) {
+        let Some(demand) = self.demand() else {
+            return pending().await;
+        };
+        sleep(PATIENCE).await;
+        loop {
+            demand.opened().await;
+            let mut held = self.lock();
+            if held.records.is_none() || demand.promise() {
+                held.records = None;
+                return;
+            }
+        }
+    }
+
+    /// Returns the demand for the session, if it is of the pool.
+    fn demand(&self) -> Option<SessionDemand> {
+        let held = self.lock();
+        match &held.records.as_ref()?.source.as_ref()?.leased {
+            LeasedSession::Pool(lease) => Some(lease.demand()),
+            LeasedSession::Connection(..) | LeasedSession::Open(..) => None,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Held> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,6 +1,7 @@
 //! Tests of lookups at a server that refuses some searches: which searches are made, and which search is reported as
 //! successful. Also tests searches that are made at the same time.
 
+mod stopped;
 mod url;
 
 use std::sync::{Arc, Mutex};

@@ -1,6 +1,5 @@
 //! Retrieves the record named by a URL (RFC 2056 §4), and reports it in events as it happens.
 
-use std::panic::resume_unwind;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
@@ -9,10 +8,11 @@ use tokio::task::JoinSet;
 use tracing::Instrument;
 
 use super::event::{Ending, Event, Found};
-use super::events::Events;
+use super::events::{Events, end};
+use super::queue::{EventSender, queue};
 use crate::client::Client;
-use crate::error::{Cause, Diagnostics, Error, Phase};
-use crate::plan::{Plan, PlanError};
+use crate::error::{Diagnostics, Error};
+use crate::plan::Plan;
 use crate::protocol::service::ResultRecord;
 use crate::protocol::service::search::SearchResult;
 use crate::retrieve::{NextStep, Outcome, OutcomeName, Retrieval, StepRequest};
@@ -27,16 +27,16 @@ impl Client {
     /// Nothing is sent before the first event is requested. After that, the retrieval continues in a task of the same
     /// runtime, whether or not events are read, so that a slow reader neither keeps the session nor exceeds the time
     /// limit. Dropping the stream ends the retrieval, and so does the end of that runtime
-    /// ([`Cause::RuntimeEnded`]).
+    /// ([`Cause::RuntimeEnded`](crate::error::Cause::RuntimeEnded)).
     pub fn find_planned(&self, plan: Plan) -> Events {
-        let (sender, events) = mpsc::channel(1);
+        let (sender, receiver) = queue();
         let work = carry_out_plan(self.clone(), plan, sender);
-        Events::of(events, work.boxed(), Arc::default())
+        Events::of(receiver, work.boxed(), Arc::default())
     }
 }
 
-/// Retrieves the record of a plan, and sends events about its progress.
-async fn carry_out_plan(client: Client, plan: Plan, events: mpsc::Sender<Box<Event>>) {
+/// Retrieves the record of a plan, and sends events about it.
+async fn carry_out_plan(client: Client, plan: Plan, events: EventSender) {
     let plan = Arc::new(plan);
     let (sender, mut next_steps) = mpsc::unbounded_channel();
     let work = {
@@ -49,27 +49,14 @@ async fn carry_out_plan(client: Client, plan: Plan, events: mpsc::Sender<Box<Eve
     let mut known = KnownSteps::default();
     while let Some(step) = next_steps.recv().await {
         for event in known.add(step).into_iter().flatten() {
-            // An error means that the events are no longer read.
-            let _ = events.send(Box::new(event)).await;
+            events.send(event);
         }
     }
     let retrieval = end(&mut task).await;
-    let retrieval = retrieval.unwrap_or_else(|error| Outcome::Failed(Error::Plan(error)).into());
+    let retrieval = retrieval.and_then(|retrieval| retrieval.map_err(Error::Plan));
+    let retrieval = retrieval.unwrap_or_else(|error| Outcome::Failed(error).into());
     for event in last_events(&plan, retrieval) {
-        let _ = events.send(Box::new(event)).await;
-    }
-}
-
-/// Waits for the retrieval task, and returns its result.
-async fn end(task: &mut JoinSet<Result<Retrieval, PlanError>>) -> Result<Retrieval, PlanError> {
-    match task.join_next().await {
-        Some(Ok(retrieval)) => retrieval,
-        Some(Err(error)) if error.is_panic() => resume_unwind(error.into_panic()),
-        // The runtime of the task has ended.
-        _ => {
-            let (phase, cause) = (Phase::Call, Cause::RuntimeEnded);
-            Ok(Outcome::Failed(Error::Unavailable { phase, cause }).into())
-        }
+        events.send(event);
     }
 }
 

@@ -11,7 +11,7 @@ use z3950_asn1::apdu::Options;
 use z3950_asn1::types::InternationalString;
 
 use super::opener::Opener;
-use super::{Key, Permit, Sharing, lock};
+use super::{Key, Permit, SessionDemand, Sharing, lock};
 use crate::error::{Cause, Error};
 use crate::protocol::service::DEFAULT_RESULT_SET;
 use crate::protocol::session::{Reconnect, Repeat, Session};
@@ -233,8 +233,12 @@ impl Lease {
         Arc::new(Replacement(Arc::downgrade(&self.session)))
     }
 
-    /// Returns whether the session had been used before it was leased, so that the server may have dropped it since
-    /// then.
+    /// Returns the demand for sessions with the server.
+    pub(crate) fn demand(&self) -> SessionDemand {
+        SessionDemand(Arc::clone(&self.session.opener.server))
+    }
+
+    /// Returns whether the session had been used before it was lent, so that the server may have dropped it since then.
     pub fn is_reused(&self) -> bool {
         self.session.is_reused
     }

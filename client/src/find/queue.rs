@@ -1,0 +1,83 @@
+//! The queue of events from a search to their reader. Adding an event never waits, so that no session is held meanwhile. Before more
+//! records are fetched, the search waits until the reader has taken all events and requests another one.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
+
+use tokio::sync::{Mutex, mpsc, watch};
+
+use super::event::Event;
+
+/// Creates a queue of events.
+pub(super) fn queue() -> (EventSender, EventReceiver) {
+    let (sender, queue) = mpsc::unbounded_channel();
+    let (requested, requests) = watch::channel(0);
+    let sender = EventSender {
+        queue: sender,
+        sent: AtomicU64::new(0),
+        requests,
+        turn: Mutex::new(()),
+    };
+    let receiver = EventReceiver {
+        queue,
+        taken: 0,
+        requested,
+    };
+    (sender, receiver)
+}
+
+/// The end of the queue at which a search adds events.
+pub(super) struct EventSender {
+    /// The queue. The events are boxed, because a channel allocates memory for many events when it is created.
+    queue: mpsc::UnboundedSender<Box<Event>>,
+    sent: AtomicU64,
+    /// The number of events that the reader had taken when it last requested another one.
+    requests: watch::Receiver<u64>,
+    /// The lock held while waiting for the reader, so that searches at several targets take turns.
+    turn: Mutex<()>,
+}
+
+impl EventSender {
+    /// Adds an event.
+    pub(super) fn send(&self, event: Event) {
+        self.sent.fetch_add(1, Ordering::Relaxed);
+        // An error means that the events are no longer read and that the search is about to be dropped.
+        let _ = self.queue.send(Box::new(event));
+    }
+
+    /// Waits until the reader has taken all events and requests another one.
+    pub(super) async fn requested(&self) {
+        let _turn = self.turn.lock().await;
+        let mut requests = self.requests.clone();
+        let is_next = |taken: &u64| *taken == self.sent.load(Ordering::Relaxed);
+        // An error means that the events are no longer read.
+        let _ = requests.wait_for(is_next).await;
+    }
+}
+
+/// The end of the queue at which events are taken.
+pub(super) struct EventReceiver {
+    queue: mpsc::UnboundedReceiver<Box<Event>>,
+    taken: u64,
+    requested: watch::Sender<u64>,
+}
+
+impl EventReceiver {
+    /// Takes the next event, if there is one; `None` after the last event.
+    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Event>> {
+        let event = self.queue.poll_recv(context);
+        if let Poll::Ready(Some(_)) = event {
+            self.taken += 1;
+        }
+        event.map(|event| event.map(|event| *event))
+    }
+
+    /// Tells the search that all events have been taken and that another one is requested.
+    pub(super) fn request(&self) {
+        self.requested.send_if_modified(|taken| {
+            let is_new = *taken != self.taken;
+            *taken = self.taken;
+            is_new
+        });
+    }
+}
