@@ -237,9 +237,10 @@ impl Client {
         &self.profiles
     }
 
-    /// Returns the credentials in the form of Init's idAuthentication. The environment variable is read, or the command
-    /// is run, only once for all handles of the client, and again after a server has rejected Init. A command that is
-    /// still running at the deadline in the client's options is killed.
+    /// Returns the credentials in the form of Init's idAuthentication. If the password comes from an environment
+    /// variable or a command, the variable is read, or the command is run, only once for all handles of the client;
+    /// this is repeated only after a server has rejected Init. A command that is still running at the deadline in the
+    /// client's options is killed.
     ///
     /// # Errors
     /// See [`CredentialsError`].
@@ -285,8 +286,8 @@ impl Client {
     /// Retrieves the record named by `url`, and closes the session or keeps it for the next retrieval.
     ///
     /// # Errors
-    /// [`PlanError`], only if no request can be sent, or if the URL has credentials that are not to be sent
-    /// ([`PlanOptions::allow_url_credentials`]). Every later result is an [`Outcome`].
+    /// [`PlanError`] if no request can be sent, or if the URL has credentials that must not be sent
+    /// ([`PlanOptions::allow_url_credentials`]). All later errors are part of the [`Outcome`].
     pub async fn retrieve(&self, url: &Z3950Url) -> Result<Retrieval, PlanError> {
         let limit = self.options.timeouts.to_call();
         let plan = limit.hold(Phase::Call, Box::pin(self.plan_whole(url)));
@@ -451,14 +452,14 @@ impl Client {
     /// of the server applies to all requests.
     ///
     /// The user name and password of a URL replace those of the profile, and are sent only with
-    /// [`PlanOptions::allow_url_credentials`]. The element set and the record syntax of a URL are those of the
-    /// connection (RFC 2056 §3). The profile limits the number of sessions in use, to 16 by default. If this maximum is
-    /// reached, the method waits for up to [`Timeouts::session`] until another user returns a session.
+    /// [`PlanOptions::allow_url_credentials`]. The element set and the record syntax in a URL apply to all requests of
+    /// the connection (RFC 2056 §3). The profile limits the number of sessions in use, to 16 by default. If this
+    /// maximum is reached, the method waits for up to [`Timeouts::session`] until another user returns a session.
     ///
     /// # Errors
-    /// [`Error::Target`], also for a URL with a docid, which requires [`get`](Self::get) or [`open`](Self::open), and
-    /// for a URL with credentials that may not be sent; [`Error::Credentials`], or another error if the server cannot
-    /// be reached or refuses the session.
+    /// [`Error::Target`] if the target is malformed, if it is a URL with a docid, for which [`get`](Self::get) and
+    /// [`open`](Self::open) exist, or if it is a URL with credentials that may not be sent; [`Error::Credentials`]; or
+    /// another error if the server cannot be reached or refuses the session.
     pub async fn connect(&self, target: impl AsRef<str>) -> Result<Connection, Error> {
         self.connect_with(target, ConnectOptions::default()).await
     }
@@ -530,7 +531,7 @@ impl Client {
         Ok(record.with_charset(charset))
     }
 
-    /// Returns the session limits for a server: those of its profile, or the defaults in the client's options.
+    /// Returns the session limits for a server: the limits in its profile, or the defaults in the client's options.
     fn limits(&self, profile: Option<&Profile>) -> TargetLimits {
         let mut limits = profile.map_or_else(TargetLimits::default, TargetLimits::from);
         let has_own = profile.is_some_and(|profile| profile.sessions.is_some());

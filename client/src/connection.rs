@@ -39,9 +39,10 @@ use crate::url::{Kind, Octets, Z3950Url};
 ///
 /// [`Client::connect`] opens the session. If the server has dropped the session, an operation that changes nothing at
 /// the server is repeated once in a new session, unless it was the first operation in its session. If the session ended
-/// during an operation, for example because no answer came in time, the next operation opens another session; it does
-/// not if the server closed the session because of cost or security. When the last handle and the last result set are
-/// dropped, the session goes back to the client's pool until [`Client::close_all`]; [`close`](Self::close) ends it.
+/// during an operation, for example because no answer came in time, the next operation opens another session, unless
+/// the server closed the session because of cost or security. When the last handle and the last result set are dropped,
+/// the session returns to the client's pool, which keeps it until [`Client::close_all`]. [`close`](Self::close) ends
+/// the session.
 ///
 /// A session ends with the tokio runtime in which it was opened. A connection that is used in another runtime continues
 /// with that session while the session's runtime runs, and opens another session after that.
@@ -142,7 +143,7 @@ impl Connection {
     }
 
     /// Lists terms of an index. The options give the number of terms, and the position of the query's term among them.
-    /// The databases are those of the target; the attribute set is that of the query.
+    /// The databases of the target and the attribute set of the query are used.
     ///
     /// # Errors
     /// The errors of [`scan`](Self::scan).

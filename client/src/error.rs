@@ -221,8 +221,8 @@ impl Error {
         }
     }
 
-    /// Returns whether the session was lost for a reason that has nothing to do with the request: nothing was sent, or
-    /// the tokio runtime of the session ended.
+    /// Returns whether the request cannot be the reason for the loss of the session: it was not sent, or the session's
+    /// tokio runtime ended.
     pub(crate) fn is_not_by_request(&self) -> bool {
         let cause = match self {
             Self::Ended { .. } => return true,

@@ -71,10 +71,10 @@ impl Client {
         Events::new(self.clone(), targets.into_iter().collect(), wanted)
     }
 
-    /// Returns the target described by text; see [`connect`](Self::connect).
+    /// Parses a target, in any of the forms that [`connect`](Self::connect) accepts.
     ///
     /// # Errors
-    /// [`Error::Target`].
+    /// [`Error::Target`] if the text is not a target, or has a part that would have no effect.
     pub fn target(&self, target: impl AsRef<str>) -> Result<SearchTarget, Error> {
         let (resolved, init) = self.resolve(target.as_ref())?;
         Ok(SearchTarget::new(target.as_ref(), resolved, init))

@@ -25,7 +25,7 @@ use crate::transport::{Routes, Timeouts};
 use crate::url::Userinfo;
 
 /// The accepted media types, with MARC as the most preferred (RFC 2220). MARCXML (RFC 6207) is accepted for the record
-/// syntax XML, and text for SUTRS. The last type is that of a problem description (RFC 9457).
+/// syntax XML, and text for SUTRS. The last type is the type of a problem description (RFC 9457).
 const MARC_FIRST: &str = "application/marc, application/marcxml+xml;q=0.9, text/xml;q=0.8, application/xml;q=0.8, text/plain;q=0.5, application/problem+json;q=0.1";
 const XML_FIRST: &str = "application/marcxml+xml, text/xml, application/xml, application/marc;q=0.9, text/plain;q=0.5, application/problem+json;q=0.1";
 const TEXT_FIRST: &str = "text/plain, application/marc;q=0.9, application/marcxml+xml;q=0.8, text/xml;q=0.8, application/xml;q=0.8, application/problem+json;q=0.1";

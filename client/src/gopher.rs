@@ -100,8 +100,8 @@ pub(crate) fn read(
     reply::read(&plan(url, options)?, octets, false)
 }
 
-/// Returns the URL that requests an item's form (draft §3.1); the reply contains the [questions](Reply::questions);
-/// `None` if it would be too long.
+/// Returns the URL that requests an item's form (draft §3.1); the reply contains the [questions](Reply::questions).
+/// Returns `None` if the URL would be too long.
 pub fn form_of(url: &GopherUrl) -> Option<GopherUrl> {
     let ask = GopherPlus::attributes(AttributeScope::Item, &["+ASK"])?;
     with_plus(url, ask)

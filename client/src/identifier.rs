@@ -121,7 +121,7 @@ impl Identifier {
 
     /// Parses all identifiers in a text with several numbers, such as a cell of a table: `0306406152 (hbk.) |
     /// 0141439513 (pbk.)`, `isbn:0306406152 OR isbn:0141439513`. Different forms of one number count as one. For a text
-    /// with a single number, the result is the same as that of [`read`](Self::read).
+    /// with a single number, this function returns the same as [`read`](Self::read).
     ///
     /// # Errors
     /// The errors of [`read`](Self::read).
@@ -189,8 +189,8 @@ impl Identifier {
         format!("{}:{}", self.kind.name(), normal(self.kind, &self.text))
     }
 
-    /// Returns a hint to show if no record is found: that the identifier begins with an unknown prefix, or may be an
-    /// ISSN without its hyphen.
+    /// Returns a hint to show if no record is found. It says that the identifier begins with an unknown prefix, or that
+    /// it may be an ISSN without its hyphen; `None` if neither is the case.
     pub fn hint(&self) -> Option<String> {
         if self.kind == Kind::Lccn && !self.is_certain && Issn::parse(&self.text).is_some() {
             return Some(format!("if it is an ISSN, write issn:{}", self.text));
@@ -325,7 +325,7 @@ pub(super) fn printed(kind: Kind, text: &str) -> Vec<PrintedNumber<'_>> {
     numbers(kind, text)
 }
 
-/// Returns the normal form of a number, for comparison: that of the first number in a text or, if there is none, the
+/// Returns the normal form, used for comparison, of the first number in a text. If there is no number, returns the
 /// letters and digits of the text.
 pub(super) fn normal(kind: Kind, text: &str) -> String {
     if let Some(first) = printed(kind, text).into_iter().next() {
@@ -344,8 +344,8 @@ pub(super) fn normal(kind: Kind, text: &str) -> String {
     }
 }
 
-/// Returns the number in a text from a catalogue or table: an ISBN or ISSN as found by [`printed`], other numbers without
-/// surrounding white space.
+/// Returns the number in a text from a catalogue or table, as written there. For an ISBN or ISSN, this is the first
+/// number that [`printed`] finds; for other kinds, it is the text without surrounding white space.
 pub(super) fn number(kind: Kind, text: &str) -> &str {
     let first = match kind {
         Kind::Isbn | Kind::Issn => printed(kind, text).into_iter().next(),
@@ -380,7 +380,8 @@ fn bare(text: &str) -> &str {
     text.trim_matches(|mark: char| mark.is_whitespace() || "\"'.:#/".contains(mark))
 }
 
-/// Restores the leading zeros of an ISBN or ISSN that a spreadsheet program has removed.
+/// Restores the leading zeros of an ISBN or ISSN that a spreadsheet program has removed. Returns `None` if this does
+/// not result in a valid ISBN or ISSN.
 fn with_zeros(kind: Kind, text: &str) -> Option<String> {
     let is_number = |text: &str| {
         text.bytes()

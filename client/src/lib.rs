@@ -35,7 +35,7 @@
 //! # }
 //! ```
 //!
-//! The names are those of ZOOM, the abstract API that Z39.50 bindings in other languages follow too:
+//! The names come from ZOOM, the abstract API that Z39.50 bindings in other languages follow too:
 //!
 //! - [`Client`] connects to servers and keeps sessions for reuse. [`Client::new`] and [`Client::builder`] do not depend on
 //!   the environment; with the feature `profiles`, `Client::from_user_config` reads the user's `targets.toml`.

@@ -167,7 +167,7 @@ impl Pool {
     }
 }
 
-/// Who may use a leased session.
+/// Whether a leased session has one user or several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sharing {
     Alone,

@@ -106,7 +106,7 @@ impl Record {
     }
 
     /// Returns the databases that contain the record, if it was merged from several records. This is known only if the
-    /// server reports it over Z39.50, as `z3950d` does for databases that merge those of other servers.
+    /// server reports it over Z39.50, as `z3950d` does for databases that merge the databases of other servers.
     pub fn sources(&self) -> &[RecordSource] {
         &self.sources
     }
@@ -160,14 +160,14 @@ impl Record {
         })
     }
 
-    /// Returns the title on one line: of MARC 21 (245), UNIMARC (200), Summary, MODS or Dublin Core, or the first `title` of another XML
-    /// record.
+    /// Returns the title on one line. It is taken from MARC 21 (245), UNIMARC (200), MODS, Dublin Core, Summary or
+    /// GRS-1; in other XML, from the first element `title`.
     pub fn title(&self) -> Option<String> {
         self.citation().title
     }
 
-    /// Returns title, author, year and identifiers of a MARC record, or of MODS or Dublin Core in XML; for other
-    /// records, only the [`title`](Self::title).
+    /// Returns the title, author, year and identifiers of a MARC, MODS or Dublin Core record. For other records,
+    /// returns only the [`title`](Self::title).
     pub fn citation(&self) -> Citation {
         if let Some(record) = self.marc().or_else(|| self.described()) {
             return Citation::of(&record);
@@ -237,8 +237,8 @@ impl Record {
         self.marc().map(|record| marcxml::to_xml(&record).text)
     }
 
-    /// Returns the copies described in the record, with their availability: those of an OPAC record, or of the fields
-    /// 852 to 878 of a MARC 21 record. The list is empty if the record describes no copies.
+    /// Returns the copies that an OPAC record or the fields 852 to 878 of a MARC 21 record describe, with their
+    /// availability. The list is empty if the record describes no copies.
     pub fn holdings(&self) -> Vec<Holding> {
         match self.retrieved() {
             RetrievedRecord::Opac(record) => holdings::of_opac(&record, self.charset),

@@ -88,7 +88,7 @@ impl ResultSet {
         self.piggybacked
     }
 
-    /// Returns the search response: the facets, the hits of each term, and diagnostics.
+    /// Returns the search response: the facets, the number of hits for each part of the query, and diagnostics.
     pub fn found(&self) -> &SearchResult {
         &self.shared.found
     }
@@ -102,6 +102,7 @@ impl ResultSet {
 
     /// Returns the record at a 1-based position.
     ///
+    /// # Errors
     /// [`Error::Refused`] for a position outside the set, and for a diagnostic in place of the record; other errors if
     /// the connection failed.
     pub async fn record(&self, position: u64) -> Result<Record, Error> {

@@ -86,7 +86,7 @@ pub(crate) struct NextStep {
     pub(crate) request: StepRequest,
     /// The form of the request; see [`Step::form`].
     pub(crate) form: String,
-    /// The reason why this form differs from that of the previous request; `None` if it does not differ.
+    /// The reason why this form differs from the form of the previous request; `None` if it does not differ.
     pub(crate) reason: Option<String>,
 }
 
@@ -302,7 +302,7 @@ impl<'a> KnownItemSearch<'a> {
         }
     }
 
-    /// Requests a record that is too large or empty again: with other element sets, and then in other syntaxes, unless
+    /// Requests a record again if it is too large or empty: with other element sets, and then in other syntaxes, unless
     /// the URL names these. If none of them helps, the original answer is kept.
     async fn in_other_forms(&mut self, first: Outcome) -> Outcome {
         for form in self.requests.substitutes() {

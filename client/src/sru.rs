@@ -4,15 +4,15 @@
 //! | module | what it does |
 //! |---|---|
 //! | `task` | takes the requests of a session as values, which are never encoded, and answers them |
-//! | `search` | result sets, which SRU lacks, as queries that are sent again for each range of records |
+//! | `search` | searches; sends the query again for each range of records, because SRU has no result sets |
 //! | `scan` | lists the terms of an index |
-//! | `update` | updates, sent in SOAP |
-//! | `facets` | the counts of terms that a search requests |
-//! | `explain` | the server's description of itself |
-//! | `query` | type-1 queries as CQL, and sort keys |
-//! | `records` | the choice of the schema; records and diagnostics converted to those of Z39.50 |
-//! | `sets` | the state that a session keeps |
-//! | `server` | one SRU request and its answer, and the meaning of the HTTP status |
+//! | `update` | sends updates in SOAP |
+//! | `facets` | requests and reads the counts of terms |
+//! | `explain` | reads the server's description of itself |
+//! | `query` | converts type-1 queries and sort keys to CQL |
+//! | `records` | chooses the schema; converts records and diagnostics to the forms of Z39.50 |
+//! | `sets` | keeps the state of a session |
+//! | `server` | sends one SRU request, and interprets its answer and HTTP status |
 //!
 //! Services without an equivalent in SRU are refused with a diagnostic: result sets shared with other sessions, several
 //! databases at the same time, Explain databases, orders, segmentation, resource control.

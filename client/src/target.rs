@@ -78,7 +78,7 @@ impl Endpoint {
         }
     }
 
-    /// Returns the port, or that of Z39.50 for a Unix socket.
+    /// Returns the port, or the default port of Z39.50 for a Unix socket.
     pub fn port(&self) -> u16 {
         match self {
             Self::Tcp(_, port)

@@ -122,8 +122,8 @@ impl Routes {
         self
     }
 
-    /// Wraps every connector, outside of its TLS and proxies, for example to record the octets that are sent and
-    /// received.
+    /// Wraps every connector, after TLS and proxies have been added to it, for example to record the octets that are
+    /// sent and received.
     pub fn wrapped(
         mut self,
         wrap: impl Fn(Arc<dyn Connect>) -> Arc<dyn Connect> + Send + Sync + 'static,
@@ -322,8 +322,8 @@ impl Connect for Tcp {
     }
 }
 
-/// Orders addresses so that the address families alternate, beginning with that of the first address. The addresses of
-/// each family keep their order.
+/// Orders addresses so that the address families alternate, beginning with the family of the first address. The
+/// addresses of each family keep their order.
 fn in_turn(addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
     let first_is_ipv6 = addresses.first().is_some_and(SocketAddr::is_ipv6);
     let (preferred, other): (Vec<_>, Vec<_>) = addresses

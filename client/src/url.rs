@@ -97,7 +97,10 @@ pub fn classify(text: impl AsRef<[u8]>) -> Option<Kind> {
 
 /// Parses a complete `host [ ":" port ]`, as it appears in a URL or a target.
 ///
-/// Errors: those of [`Host::parse`], and `EmptyPort`, `InvalidPort`, `PortOutOfRange`. Source: RFC 1738 §5.
+/// Source: RFC 1738 §5.
+///
+/// # Errors
+/// The errors of [`Host::parse`], and `EmptyPort`, `InvalidPort`, `PortOutOfRange`.
 pub fn host_and_port(text: impl AsRef<[u8]>, mode: Mode) -> Result<(Host, Option<u16>), UrlError> {
     host::hostport(Span::new(text.as_ref()), mode)
 }

@@ -64,7 +64,7 @@ pub(crate) struct Origin {
     pub(crate) name: Arc<str>,
     /// The 1-based number of the line or record.
     pub(crate) number: u64,
-    /// Whether the position is that of a record, and not of a line.
+    /// Whether the position belongs to a record, and not to a line.
     pub(crate) is_record: bool,
 }
 

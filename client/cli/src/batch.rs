@@ -9,9 +9,9 @@
 //! | `repeats` | inputs with the same request as an earlier one, which are processed only once |
 //! | `inputs` | reads lines of bounded length from files and standard input, and pairs each input with each target |
 //! | `rows`, `column`, `text` | the rows of a table; one of its columns; text as spreadsheet programs save it |
-//! | `sinks` | one file, or a file for each input |
+//! | `sinks` | writes records to one file, or to a file for each input |
 //! | `report` | the report, from which a later run can resume |
-//! | `report/form` | a line for each answer, as a table or as JSON |
+//! | `report/form` | the lines of a report, one for each answer, as a table or as JSON |
 //! | `report/saved` | a report that a spreadsheet program has saved again |
 //! | `report/resume` | the complete part of a report, after a check that it belongs to the same inputs |
 //! | `report/later` | the answers after an input that had no answer and is processed again |
@@ -22,7 +22,8 @@
 //! last line is cut from the report, the output is cut to the length in the line before it, and the inputs after this
 //! line are processed again. After a power cut, the report may be ahead of the output, and is then cut to the part that
 //! the output contains. Report and output are in the order of the inputs, so the lines of the report show which inputs
-//! are done. When an input without an answer is processed again, its answer is inserted before those of later inputs.
+//! are done. When an input without an answer is processed again, its answer is inserted before the answers to later
+//! inputs.
 
 mod arguments;
 mod column;

@@ -132,8 +132,8 @@ impl Retrieved {
         }
     }
 
-    /// Returns the conversation of the retrieval beside that of the session on `tape`, which was just opened for `url`.
-    /// At a terminal, also returns suggestions for what to type.
+    /// Returns the conversation of the retrieval beside the conversation of the session, which was just opened for
+    /// `url` and recorded on `tape`. At a terminal, also returns suggestions for what to type.
     fn introduction(&self, url: &str, tape: &Tape, output: &Output) -> Introduction {
         let width = output.screen().map_or(USUAL_WIDTH, |(columns, _)| columns);
         let width = width.min(MAX_WIDTH);

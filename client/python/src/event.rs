@@ -21,8 +21,8 @@ pub(crate) struct Event {
     target: Option<String>,
     /// The number of matching records.
     hits: Option<u64>,
-    /// The search in words, if it is not the first one, such as `ISBN with right truncation`. For `again`, the
-    /// differences of the next search.
+    /// The search in words, if it is not the first one, such as `ISBN with right truncation`. For `again`, how the next
+    /// search differs from the original one.
     step: Option<String>,
     /// The query that was sent, as PQF, for `found`. `None` if it is the given query.
     query: Option<String>,

@@ -91,8 +91,8 @@ fn of_keys(keys: &Bound<'_, PyDict>, known: &Profile) -> PyResult<Profile> {
     Ok(profile)
 }
 
-/// Returns the profile with this name, with the address of `known`. The credentials of the profile are dropped if that
-/// is a different server.
+/// Returns the profile with this name, with the address of `known`. The credentials of the profile are dropped if
+/// `known` is a different server.
 fn named(name: &Bound<'_, PyAny>, client: &Client, known: &Profile) -> PyResult<Profile> {
     let name: String = name.extract()?;
     let profiles = client.profiles();

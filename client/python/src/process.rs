@@ -1,8 +1,8 @@
 //! The runtime and the client for all requests of a process, and values that can only be used in one process.
 //!
 //! The runtime does not have its own thread. Instead, a thread that waits for a request drives it; several waiting
-//! threads take turns. A thread is started only for requests that continue while no thread waits: those of asyncio, and
-//! lookups that run in parallel.
+//! threads take turns. A thread is started only for requests that continue while no thread waits: for requests of
+//! asyncio, and for lookups that run in parallel.
 
 use std::collections::HashMap;
 use std::process;

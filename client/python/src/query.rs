@@ -1,4 +1,4 @@
-//! Queries, which are built from parts or parsed from a query language, which is never guessed.
+//! Queries, which are built from parts, or parsed from text in a query language that the program names.
 
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};

@@ -39,7 +39,7 @@ pub(crate) struct ResultSet {
     count: u64,
     #[pyo3(get)]
     is_estimate: bool,
-    /// The facets, each with its terms and their numbers of records.
+    /// The facets. Each has a list of terms, with the number of records for each term.
     #[pyo3(get)]
     facets: Vec<(String, Vec<(String, i64)>)>,
     found: SearchSources,

@@ -167,7 +167,7 @@ impl Server {
         Ok(pythonize(py, &said)?)
     }
 
-    /// Waits a short time for an APDU with this name to be received or sent. Returns whether it was.
+    /// Waits a short time for an APDU with this name. Returns whether one has been received or sent.
     fn wait_for(&self, py: Python<'_>, apdu: &str) -> PyResult<bool> {
         let has_come = |said: &[TranscriptEntry]| said.iter().any(|entry| entry.name() == apdu);
         self.view(py, |server| {

@@ -83,10 +83,10 @@ impl Client {
         self.runtime.run(self.client.get(url))
     }
 
-    /// Returns the target described by text, for [`find`](Self::find).
+    /// Parses a target for [`find`](Self::find); see [`Client::target`](crate::Client::target).
     ///
     /// # Errors
-    /// [`Error::Target`].
+    /// The errors of [`Client::target`](crate::Client::target).
     pub fn target(&self, target: impl AsRef<str>) -> Result<SearchTarget, Error> {
         self.client.target(target)
     }

@@ -55,7 +55,7 @@ impl ResultSet {
         self.set.piggybacked()
     }
 
-    /// Returns the search response: the facets, the hits of each term, and diagnostics.
+    /// Returns the search response: the facets, the number of hits for each part of the query, and diagnostics.
     pub fn found(&self) -> &SearchResult {
         self.set.found()
     }

@@ -37,16 +37,16 @@ pub struct ClientBuilder {
     options: ClientOptions,
     profiles: Profiles,
     routes: Routes,
-    /// The error for the first value that cannot be used.
+    /// The error for the first value that cannot be used, which [`build`](Self::build) returns.
     fault: Option<ProfileError>,
     #[cfg(feature = "tls")]
     has_tls: bool,
 }
 
 impl ClientBuilder {
-    /// Sets the credentials for a server, given as `host` for all its ports or as `host:port`. They replace those of
-    /// profiles, and are used for URLs without credentials. Credentials for one port take precedence over those for
-    /// all ports.
+    /// Sets the credentials for a server, given as `host` for all its ports or as `host:port`. They replace the
+    /// credentials in profiles, and are used for URLs without credentials. Credentials for one port take precedence
+    /// over those for all ports.
     pub fn credentials(mut self, host: impl AsRef<str>, credentials: Credentials) -> Self {
         let profiles = std::mem::take(&mut self.profiles);
         match profiles.with_credentials(host.as_ref(), credentials) {
@@ -145,14 +145,14 @@ impl std::fmt::Debug for ClientBuilder {
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ConnectOptions {
-    /// The credentials; `None` for those of the client, its profiles or the URL.
+    /// The credentials; with `None`, the credentials of the client, its profiles or the URL are used.
     pub credentials: Option<Credentials>,
-    /// The time limits; `None` for those of the client.
+    /// The time limits; with `None`, the client's time limits apply.
     pub timeouts: Option<Timeouts>,
 }
 
 impl ConnectOptions {
-    /// Creates options that change nothing: all values are those of the client.
+    /// Creates options that change nothing: the credentials and time limits of the client apply.
     pub fn new() -> Self {
         Self::default()
     }

@@ -16,9 +16,9 @@ use crate::target::{Endpoint, TargetError};
 use crate::transport::Connect;
 
 impl Client {
-    /// Leases a session with a target for exclusive use, within the limits of the target's profile. The credentials are
-    /// those of `init`, or those of the profile if it has none. If the maximum number of sessions is in use, the method
-    /// waits until a session is returned. Holding a lease while waiting for another one may deadlock.
+    /// Leases a session with a target for exclusive use, within the limits of the target's profile. The credentials in
+    /// `init` are used or, if it has none, the credentials of the profile. If the maximum number of sessions is in use,
+    /// the method waits until a session is returned. Holding a lease while waiting for another one may deadlock.
     ///
     /// # Errors
     /// [`Error::Credentials`], the errors of [`Client::connect`], and an error in phase Connect if the wait reaches its
@@ -51,8 +51,8 @@ impl Client {
         lease.await
     }
 
-    /// Returns the options for sessions with a target. The credentials are those of `init`, or if it has none, those of
-    /// the target's URL or its profile.
+    /// Returns the options for sessions with a target. The credentials in `init` are used or, if it has none, the
+    /// credentials in the target's URL or in its profile.
     ///
     /// # Errors
     /// [`Error::Target`] for credentials in a URL that are not to be sent; [`Error::Credentials`].
@@ -128,7 +128,7 @@ impl Client {
         join_all(sessions.iter().map(|session| self.close(session))).await;
     }
 
-    /// Closes a session. If the options say so, waits for the server's Close.
+    /// Closes a session. Waits for the server's Close if the options require this.
     pub async fn close(&self, session: &Session) {
         // An error means that the session has already ended.
         let _ = if self.options.awaits_close {

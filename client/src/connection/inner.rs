@@ -84,7 +84,8 @@ impl Inner {
         self.until_closed(work).await
     }
 
-    /// Makes a request like [`run`](Self::run), as a part of work that ends when the connection is closed.
+    /// Makes a request like [`run`](Self::run), but without its limit, and without ending when the connection is
+    /// closed. Callers use it within [`until_closed`](Self::until_closed).
     pub(super) async fn run_now<T, F>(
         &self,
         repeat: Repeat,
@@ -131,8 +132,10 @@ impl Inner {
         }
     }
 
-    /// Returns the record at a 1-based position, with the character set of the profile. If there is a diagnostic in its
-    /// place, returns it as an error.
+    /// Returns the record at a 1-based position, with the character set of the profile.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] with the diagnostic in place of the record.
     pub(crate) fn record(&self, record: ResultRecord, position: u64) -> Result<Record, Error> {
         let record = Record::of(record, Some(position))?;
         Ok(record.with_charset(self.target.profile.record_charset))

@@ -77,7 +77,7 @@ fn messages_are_plain_and_each_level_adds_its_own() {
     }
 }
 
-/// What the methods of an error return to a program that decides how to react.
+/// The answers that the methods of an error give to a program that decides how to react.
 #[derive(Debug, Default, PartialEq)]
 struct Answers {
     timeout: bool,

@@ -11,14 +11,15 @@ use crate::transport::Timeouts;
 use crate::transport::http::HttpRequest;
 use crate::url::GopherUrl;
 
-/// The accepted media types: that of the unchanged reply, and that of a description of the problem (RFC 9457).
+/// The accepted media types: one for the unchanged reply, and one for a description of the problem (RFC 9457).
 const OCTETS: &str = "application/octet-stream, application/problem+json;q=0.1";
 
 impl GatewayClient {
     /// Fetches the item named by a Gopher URL through the gateway.
     ///
     /// # Errors
-    /// The errors of the reply. Errors of the gateway itself are returned as [`GopherError::Connect`].
+    /// [`GopherError`], as if the reply came from the server. Errors of the gateway itself are returned as
+    /// [`GopherError::Connect`].
     pub(crate) async fn fetch(
         &self,
         url: &GopherUrl,

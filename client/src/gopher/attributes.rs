@@ -68,8 +68,7 @@ pub enum QuestionKind {
 }
 
 impl Attributes {
-    /// Returns the lines of the block with a name, which includes the `+`. The result is empty if there is no such
-    /// block.
+    /// Returns the lines of the block with this name, which includes the `+`; empty if there is no such block.
     pub fn lines(&self, name: &str) -> &[String] {
         let block = self
             .blocks

@@ -68,7 +68,7 @@ pub struct ServerError {
 }
 
 impl ServerError {
-    /// Returns whether the item does not existand the locator is therefore invalid (RFC 1736 §3).
+    /// Returns whether the item does not exist and the locator is therefore invalid (RFC 1736 §3).
     pub fn is_gone(&self) -> bool {
         !matches!(self.code, Some(code) if code != 1 && code != 3)
     }

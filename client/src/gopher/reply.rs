@@ -36,8 +36,8 @@ pub enum Body {
 }
 
 impl Reply {
-    /// Returns the questions of an item's form, in order, if the reply has the attributes of the item. The result is
-    /// empty if the item has no form.
+    /// Returns the questions of an item's form, in order. The result is empty if the reply does not contain the
+    /// attributes of the item, or if the item has no form.
     pub fn questions(&self) -> Vec<Question> {
         match &self.body {
             Body::Attributes(items) => items.first().map(Attributes::questions).unwrap_or_default(),

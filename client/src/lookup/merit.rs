@@ -95,8 +95,8 @@ const UNIMARC_LEVELS: [(u8, &str); 4] = [
 ];
 
 impl Merit {
-    /// Returns the merit of a record that was found by an identifier, or by title if there is none. A record that is not MARC has
-    /// the least merit.
+    /// Returns the merit of a record that was found by `identifier`, or by its title if `identifier` is `None`. A
+    /// record that is not MARC has the least merit.
     pub(crate) fn of(
         record: &External,
         identifier: Option<&Identifier>,

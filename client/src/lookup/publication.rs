@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `fields` | the fields of MARC 21 and UNIMARC that describe a publication |
 //! | `title` | a title as a term, and whether two titles agree |
-//! | `names` | names as terms, and whether those of two records agree |
+//! | `names` | names as terms, and whether the names of two records agree |
 //! | `likeness` | the choice of the record that is most like another |
 //! | `searches` | the searches for a publication, most likely first |
 

@@ -311,7 +311,7 @@ impl Drop for LentSession {
     }
 }
 
-/// A function that replaces a lost session as long as its lease exists.
+/// Replaces a lost session, as long as its lease exists.
 struct Replacement(Weak<LentSession>);
 
 impl Reconnect for Replacement {

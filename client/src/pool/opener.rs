@@ -11,7 +11,7 @@ use crate::protocol::session::{Session, SessionOptions};
 use crate::target::profile::TargetLimits;
 use crate::transport::connect::BoxFuture;
 
-/// A function that opens sessions with a server, always with the same options.
+/// Opens sessions with one server, always with the same options.
 pub(super) struct Opener {
     pool: Arc<Pool>,
     pub(super) server: Arc<Server>,

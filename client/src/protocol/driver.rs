@@ -358,8 +358,7 @@ impl Operations {
     /// whose request has no referenceId.
     ///
     /// # Errors
-    /// A [`ProtocolFault`] if the referenceId is not that of any request, or if it is missing and several operations
-    /// are possible.
+    /// A [`ProtocolFault`] if no request has the referenceId, or if it is missing and several operations are possible.
     fn find(
         &mut self,
         reference: Option<&ReferenceId>,

@@ -44,7 +44,7 @@ use crate::transport::Timeouts;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PagerOptions {
-    /// The requested form of the records. The name of the result set is replaced by that of the search.
+    /// The requested form of the records. The name of the result set in it is replaced by the name in the search.
     pub present: PresentOptions,
     /// Record syntaxes to try one after the other if the server does not support the one in `present`. `None` leaves
     /// the choice to the server.
@@ -95,8 +95,7 @@ impl PagerOptions {
 /// number of operations in progress.
 const CHUNKS_AHEAD: usize = 8;
 
-/// The maximum number of waits for each request, and of consecutive requests to wait from a server that sends no
-/// records in between.
+/// The maximum number of consecutive waits at the request of a server that sends no records in between.
 const MAX_WAITS: u32 = 5;
 const MAX_WAIT: Duration = Duration::from_secs(60);
 /// How long to wait if the server does not state a time, and the minimum wait.
@@ -265,7 +264,7 @@ impl Pager {
         u64::try_from(self.pushed.len()).unwrap_or(u64::MAX)
     }
 
-    /// Returns the record syntax that is requested now: that of the options, or the alternative that the server
+    /// Returns the record syntax that is requested now: the syntax in the options, or the alternative that the server
     /// supports.
     pub fn record_syntax(&self) -> Option<Oid> {
         self.options.present.record_syntax

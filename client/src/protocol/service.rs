@@ -57,7 +57,7 @@ pub enum ResultRecord {
 pub enum SubstituteForm {
     /// The record was sent in this element set.
     ElementSet(InternationalString),
-    /// The record was sent in this record syntax; `None` is the one chosen by the server.
+    /// The record was sent in this record syntax; `None` means the syntax that the server chose.
     Syntax(Option<Oid>),
 }
 

@@ -141,7 +141,7 @@ impl Session {
     /// delete the result sets, and some close the connection.
     ///
     /// The returned handle has the new options. Older handles keep their options, and are closed together with the new
-    /// handle. The maximum size of APDUs remains that of the first Init.
+    /// handle. The maximum size of APDUs that was set by the first Init does not change.
     ///
     /// # Errors
     /// The errors of [`Session::over`], which all end the session.

@@ -56,7 +56,7 @@ impl Records {
     /// Returns the remaining records.
     ///
     /// # Errors
-    /// The first error.
+    /// The first error of the stream.
     pub async fn collect(self) -> Result<Vec<Record>, Error> {
         self.try_collect().await
     }

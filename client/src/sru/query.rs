@@ -344,7 +344,7 @@ fn use_of(index: &str) -> Option<i64> {
     attributes.first()?.value.parse().ok()
 }
 
-/// Converts sort keys to those of SRU. Attributes are converted to indexes.
+/// Converts sort keys to SRU sort keys, and their attributes to CQL indexes.
 ///
 /// # Errors
 /// Fails if SRU cannot express a key.

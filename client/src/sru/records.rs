@@ -1,4 +1,4 @@
-//! Chooses the schema to request, and converts records and diagnostics to those of Z39.50.
+//! Chooses the schema to request, and converts records and diagnostics to the forms of Z39.50.
 
 use z3950_asn1::apdu::{
     CompSpec, DatabaseName, DefaultDiagFormat, DiagRec, ElementSetNames, ElementSpec,

@@ -527,8 +527,8 @@ fn is_miscounted(page: &SearchRetrieveResponse) -> bool {
     page.number_of_records.is_some_and(|hits| sent > hits)
 }
 
-/// Returns whether later records cannot be reached after an answer, because its next position does not follow its own
-/// start, or because it has too few records and states the positions of others.
+/// Returns whether the records after an answer cannot be requested: its `nextRecordPosition` is not after `start`, or
+/// its records are too few and have other positions than requested.
 fn stalls(page: &SearchRetrieveResponse, start: u64, count: u64, came: &[NamePlusRecord]) -> bool {
     let came = u64::try_from(came.len()).unwrap_or(u64::MAX);
     let next = page.next_record_position;

@@ -20,7 +20,7 @@ const CHUNK: u64 = 20;
 /// The maximum number of records per Present in a long range, unless the profile sets another number.
 const MAX_CHUNK: u64 = 500;
 
-/// The form in which to request records. The default is that of the target's profile.
+/// The form in which to request records. The default is the form in the target's profile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RecordForm {
@@ -55,7 +55,7 @@ impl RecordForm {
 }
 
 impl Resolved {
-    /// Returns the databases to search: those of the target or of its profile. If neither names any, this is the
+    /// Returns the databases to search, which the target or its profile names. If neither names any, this is the
     /// database `Default`, or the database at the root of an SRU server.
     pub fn databases(&self) -> Vec<DatabaseName> {
         match (self.databases.is_empty(), self.endpoint.is_sru()) {
@@ -113,8 +113,8 @@ impl Resolved {
         self.profile.record_syntax.unwrap_or(USMARC)
     }
 
-    /// Returns the record syntaxes to try if the server does not support the first one, unless a syntax was requested
-    /// explicitly: that of the profile, MARC 21, UNIMARC, XML, and the server's choice.
+    /// Returns the record syntaxes to try if the server does not support the first one: the syntax of the profile, MARC
+    /// 21, UNIMARC, XML, and the server's choice. The list is empty if a syntax was requested explicitly.
     fn alternatives(&self, form: &RecordForm) -> Vec<Option<Oid>> {
         if form.syntax.is_some() {
             return Vec::new();
@@ -129,8 +129,8 @@ impl Resolved {
         others.map(Some).chain([None]).collect()
     }
 
-    /// Returns the element sets to try for a record that is too large or empty, unless one was requested explicitly:
-    /// full, then brief.
+    /// Returns the element sets to try for a record that is too large or empty: full, then brief. The list is empty if
+    /// an element set was requested explicitly.
     fn smaller_sets(&self, form: &RecordForm) -> Vec<InternationalString> {
         if form.element_set.is_some() {
             return Vec::new();

@@ -98,8 +98,8 @@ pub struct Profile {
     /// The attributes of searches in an index, by its name or Use value, for a Z39.50 server.
     #[serde(default)]
     pub indexes: Indexes,
-    /// The attributes of searches for a docid, most preferred first. If the list is empty, those of RFC 2056 are
-    /// used.
+    /// The attributes of searches for a docid, most preferred first. If the list is empty, the attributes of RFC 2056
+    /// are used.
     #[serde(default)]
     pub docid: Vec<Attributes>,
     /// The credentials for the target.

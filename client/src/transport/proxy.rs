@@ -1,5 +1,6 @@
 //! Proxies: HTTP CONNECT (RFC 9110 §9.3.6) and SOCKS5 (RFC 1928), which resolve the server's name themselves. The
-//! environment variables are those of curl: `ALL_PROXY`, or `HTTPS_PROXY` if `ALL_PROXY` is not set, and `NO_PROXY`.
+//! environment variables are the same as for curl: `ALL_PROXY`, or `HTTPS_PROXY` if `ALL_PROXY` is not set, and
+//! `NO_PROXY`.
 
 use std::fmt;
 use std::io;

@@ -215,7 +215,8 @@ impl Limit {
 mod tests {
     use super::*;
 
-    /// Tests requirement A-37 of `tests/CONFORMANCE.md`.
+    /// Tests that every single wait has a limit by default, but a call as a whole has none (requirement A-37 of
+    /// `tests/CONFORMANCE.md`).
     #[test]
     fn every_wait_has_a_limit_but_the_whole_has_none() {
         let timeouts = Timeouts::default();

@@ -48,8 +48,9 @@ impl<const DEFAULT: u16> HostPort<DEFAULT> {
 
     /// Parses a complete `host [ ":" port ]`.
     ///
-    /// Errors: those of [`Host::parse`], and `UserinfoNotAllowed` at the start if there is an `@`, because schemes with
-    /// a `hostport` do not allow a user name or password in either mode.
+    /// # Errors
+    /// The errors of [`Host::parse`], and `UserinfoNotAllowed` at the start if there is an `@`, because schemes with a
+    /// `hostport` do not allow a user name or password in either mode.
     pub(crate) fn parse(text: Span<'_>, mode: Mode) -> Result<Self, UrlError> {
         if text.octets().contains(&b'@') {
             return Err(text.fail(UrlErrorKind::UserinfoNotAllowed).without_octet());
@@ -95,8 +96,11 @@ pub struct Login<const DEFAULT: u16> {
 }
 
 impl<const DEFAULT: u16> Login<DEFAULT> {
-    /// Parses a complete login. Errors: those of [`Host::parse`], those of malformed escapes, and `ReservedCharacter`
-    /// at an `@` that is not the last one.
+    /// Parses a complete login.
+    ///
+    /// # Errors
+    /// The errors of [`Host::parse`], the errors for malformed escapes, and `ReservedCharacter` at an `@` that is not
+    /// the last one.
     pub(crate) fn parse(text: Span<'_>, mode: Mode) -> Result<Self, UrlError> {
         let (userinfo, hostport) = match text.rsplit_once(b'@') {
             Some((userinfo, hostport)) => (Some(Userinfo::parse(userinfo, mode)?), hostport),

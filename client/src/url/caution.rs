@@ -21,8 +21,8 @@ pub enum Caution {
     /// The host is this machine or in a private network, so the locator has no meaning, or another meaning, elsewhere
     /// (RFC 1736 §2.2).
     LocalHost,
-    /// The port is below 1024 and is not that of the scheme, so the URL may be an attack on a server of another
-    /// protocol.
+    /// The port is below 1024 and is not the default port of the scheme, so the URL may be an attack on a server of
+    /// another protocol.
     ReservedPort(u16),
     /// The port is not the default port of the scheme, although this may be intended.
     NonDefaultPort(u16),

@@ -48,7 +48,8 @@ impl Class {
 /// Returns the URL in a text without the spaces, brackets and prefix around it that [`Mode::Lenient`] accepts. Checks
 /// that all octets of the URL are in 21–7E hex.
 ///
-/// Errors: `TooLong`, `EmptyInput`, and `InvalidCharacter` at the first octet that is not allowed in any URL.
+/// # Errors
+/// `TooLong`, `EmptyInput`, and `InvalidCharacter` at the first octet that is not allowed in any URL.
 pub(crate) fn envelope(text: &[u8], mode: Mode) -> Result<Span<'_>, UrlError> {
     let whole = Span::new(text);
     if text.len() > MAX_URL_LENGTH {
@@ -103,7 +104,8 @@ pub(crate) fn graphic(text: Span<'_>) -> Result<(), UrlError> {
 /// Splits a URL into its scheme and the text after the colon. A URL has a scheme if a colon comes before any slash (RFC
 /// 1630).
 ///
-/// Errors: `MissingScheme`, and `InvalidScheme` at the first octet other than letters, digits and `+.-` (RFC 1738 §2.1).
+/// # Errors
+/// `MissingScheme`, and `InvalidScheme` at the first octet other than letters, digits and `+.-` (RFC 1738 §2.1).
 pub(crate) fn scheme(url: Span<'_>) -> Result<(Span<'_>, Span<'_>), UrlError> {
     let (scheme, rest) = url.cut(b":/");
     let rest = match rest.strip_prefix(b":") {
@@ -202,8 +204,9 @@ impl Content {
 
     /// Decodes the escapes of a part.
     ///
-    /// Errors: `BadPercentEscape` and `ForbiddenControl` at the `%`; `ReservedCharacter` and
-    /// `InvalidCharacter` at the character.
+    /// # Errors
+    /// `BadPercentEscape` and `ForbiddenControl` at the `%`; `ReservedCharacter` and `InvalidCharacter` at the
+    /// character.
     pub(crate) fn decode(self, part: Span<'_>) -> Result<Octets, UrlError> {
         self.decode_with(part, b"")
     }

@@ -112,8 +112,8 @@ impl fmt::Display for UrlError {
 pub enum UrlErrorKind {
     /// The text is empty or consists of spaces.
     EmptyInput,
-    /// The URL has more than [`MAX_URL_LENGTH`] octets. If the text itself is too long, the offset is that of the first
-    /// octet beyond the limit. If only the canonical form is too long, it is the offset of the end of the text.
+    /// The URL has more than [`MAX_URL_LENGTH`] octets. If the text itself is too long, the error has the offset of the
+    /// first octet beyond the limit. If only the canonical form is too long, it has the offset of the end of the text.
     TooLong,
     /// No colon precedes the first slash.
     MissingScheme,

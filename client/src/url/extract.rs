@@ -217,10 +217,10 @@ pub const MIN_WRAP_WIDTH: usize = 20;
 /// The maximum line width in characters, which is suitable for mail of RFC 822.
 pub const MAX_WRAP_WIDTH: usize = 76;
 
-/// Writes a URL between `<URL:` and `>`, in lines of at most `width` characters (RFC 1738 Appendix, RFC 1736 §4.5). No line ends with
-/// a hyphen of the URL, so that the URL can be extracted unambiguously. `width` is clamped to the range from
-/// [`MIN_WRAP_WIDTH`] to [`MAX_WRAP_WIDTH`]. A line ends with a hyphen only if the URL has more consecutive hyphens
-/// than fit on a line.
+/// Writes a URL between `<URL:` and `>`, in lines of at most `width` characters (RFC 1738 Appendix, RFC 1736 §4.5). No
+/// line ends with a hyphen of the URL, so that the URL can be extracted unambiguously; this is impossible only if the
+/// URL has more consecutive hyphens than fit on a line. `width` is clamped to the range from [`MIN_WRAP_WIDTH`] to
+/// [`MAX_WRAP_WIDTH`].
 ///
 /// `url` must be a canonical form, or other graphic ASCII text without `<`, `>` and `"`. [`extract`](extract()) finds
 /// the same URL in the result.

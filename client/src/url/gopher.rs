@@ -1,5 +1,5 @@
-//! Gopher URLs of the Gopher URL draft (December 1996), which replaces RFC 1738 §3.4: its parts, its canonical form,
-//! and the octets of its request. `parse` parses text, and `build` combines parts.
+//! Gopher URLs as defined by the Gopher URL draft (December 1996), which replaces RFC 1738 §3.4: their parts, their
+//! canonical form, and the octets of their requests. `parse` parses text, and `build` combines parts.
 
 mod build;
 mod item_type;
@@ -65,8 +65,10 @@ impl GopherUrl {
     /// contain as item type, and national characters as data. Both modes accept reserved characters as data, and refuse
     /// a fragment and userinfo.
     ///
-    /// Errors: the first error in the order of [`UrlErrorKind`](super::UrlErrorKind), with its 0-based offset in
-    /// `text`. Source: Gopher URL draft §2.1, §4, whose grammar omits the `/` that appears in its examples.
+    /// Source: Gopher URL draft §2.1, §4, whose grammar omits the `/` that appears in its examples.
+    ///
+    /// # Errors
+    /// The first error in the order of [`UrlErrorKind`](super::UrlErrorKind), with its 0-based offset in `text`.
     pub fn parse(text: impl AsRef<[u8]>, mode: Mode) -> Result<Self, UrlError> {
         parse::parse(text.as_ref(), mode)
     }

@@ -34,7 +34,10 @@ impl Host {
     /// dropped) and IPv6 literals. Zones and `IPvFuture` are refused in both modes, because one cannot connect with a
     /// URL that contains them.
     ///
-    /// Errors: `InvalidCharacter`, `MissingHost`, `InvalidHost`. Source: RFC 1738 §5, RFC 1034 §3.1.
+    /// Source: RFC 1738 §5, RFC 1034 §3.1.
+    ///
+    /// # Errors
+    /// `InvalidCharacter`, `MissingHost`, `InvalidHost`.
     pub fn parse(text: impl AsRef<[u8]>, mode: Mode) -> Result<Self, UrlError> {
         let text = Span::new(text.as_ref());
         common::graphic(text)?;
@@ -153,7 +156,8 @@ pub(crate) fn host(text: Span<'_>, mode: Mode) -> Result<Host, UrlError> {
 
 /// Parses a complete `host [ ":" port ]`. The port is `None` if it is missing, or if it is empty in [`Mode::Lenient`].
 ///
-/// Errors: those of [`Host::parse`], and `EmptyPort`, `InvalidPort`, `PortOutOfRange`.
+/// # Errors
+/// The errors of [`Host::parse`], and `EmptyPort`, `InvalidPort`, `PortOutOfRange`.
 pub(crate) fn hostport(text: Span<'_>, mode: Mode) -> Result<(Host, Option<u16>), UrlError> {
     let (host, port) = match text.first() {
         Some(b'[') => {

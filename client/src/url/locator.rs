@@ -140,7 +140,8 @@ pub struct Locator {
 impl Locator {
     /// Parses a URL of any scheme. A URL of an unknown scheme is kept as opaque text.
     ///
-    /// Errors: those of [`Registry::parse`], which also supports registered schemes.
+    /// # Errors
+    /// The errors of [`Registry::parse`], which also supports registered schemes.
     pub fn parse(text: impl AsRef<[u8]>, mode: Mode) -> Result<Self, UrlError> {
         Registry::new().parse(text, mode)
     }
@@ -411,8 +412,9 @@ impl TryFrom<Locator> for Z3950Url {
 impl Registry {
     /// Parses a URL of any scheme. A URL of an unknown scheme is kept as opaque text.
     ///
-    /// Errors: the first error in the order of [`UrlErrorKind`](super::UrlErrorKind), with its 0-based offset in
-    /// `text`; `UnsupportedScheme` for `URL`, which is a prefix and not a scheme.
+    /// # Errors
+    /// The first error in the order of [`UrlErrorKind`](super::UrlErrorKind), with its 0-based offset in `text`;
+    /// `UnsupportedScheme` for `URL`, which is a prefix and not a scheme.
     pub fn parse(&self, text: impl AsRef<[u8]>, mode: Mode) -> Result<Locator, UrlError> {
         let text = text.as_ref();
         let (url, fragment) = common::envelope(text, mode)?.cut(b"#");

@@ -94,8 +94,7 @@ impl<'a> Span<'a> {
             .then(|| self.split_at(prefix.len()).1)
     }
 
-    /// Splits the span at each `delimiter`. Parts may be empty, and their number is one more than that of the
-    /// delimiters.
+    /// Splits the span at each `delimiter`. Parts may be empty. There is one more part than there are delimiters.
     pub(crate) fn split(self, delimiter: u8) -> impl Iterator<Item = Self> {
         self.octets
             .split(move |&octet| octet == delimiter)

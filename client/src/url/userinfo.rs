@@ -18,7 +18,8 @@ pub struct Userinfo {
 impl Userinfo {
     /// Combines a user name and an optional password. Both may be empty.
     ///
-    /// Errors: `ForbiddenControl` at the first control character. The message does not show any octet.
+    /// # Errors
+    /// `ForbiddenControl` at the first control character. The message does not show any octet.
     pub fn new(user: impl Into<Octets>, password: Option<Octets>) -> Result<Self, UrlError> {
         let user = user.into();
         for part in [Some(&user), password.as_ref()].into_iter().flatten() {

@@ -94,7 +94,7 @@ pub struct Topic {
 }
 
 impl Program {
-    /// Returns the examples of a commandgiven by its name without that of the program.
+    /// Returns the examples of a command, given its name without the name of the program.
     pub fn examples(&self, command: &str) -> &'static [(&'static str, &'static str)] {
         let mut all = self.examples.iter();
         all.find(|(name, _)| *name == command)

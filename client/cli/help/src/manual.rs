@@ -94,8 +94,8 @@ impl Program {
         Ok(String::new())
     }
 
-    /// Returns the names of the pages that `man` prints: those of the commands, and those of the topics without the
-    /// name of the program.
+    /// Returns the names of the pages that `man` prints: the names of the commands, and the names of the topics without
+    /// the name of the program.
     pub fn manual_names(&self) -> Vec<String> {
         let command = self.built();
         let commands = documented(&command).map(|below| below.get_name().to_owned());

@@ -50,7 +50,7 @@ impl Program {
         command.try_get_matches_from(arguments).err()
     }
 
-    /// Replaces the help pages of a command and its subcommands by those of this module.
+    /// Replaces the help pages of a command and its subcommands by the pages of this module.
     fn with_pages(&self, command: Command, path: &str, is_brief: bool, width: usize) -> Command {
         let page = self.page(&mut command.clone(), path, is_brief, width);
         let with_page = |subcommand: Command| {

@@ -22,7 +22,7 @@ const HELD: u64 = 32;
 /// The number of events that an ask may hold: its records, a few pieces before and after them, and the answer.
 const ROOM: usize = HELD as usize + 8;
 
-/// What an ask sends to its recipient.
+/// An event that an ask sends to its recipient.
 #[derive(Debug)]
 pub(crate) enum AskEvent {
     Piece(Piece),
@@ -197,8 +197,8 @@ mod tests {
         stream::iter(asks.map(Ok).collect::<Vec<_>>())
     }
 
-    /// Processes the inputs. Returns the hits of each input, the maximum number of jobs in progress, and the total time
-    /// in seconds.
+    /// Processes the inputs. Returns the number of hits for each input, the maximum number of jobs in progress, and the
+    /// total time in seconds.
     async fn check(inputs: &str, jobs: usize) -> (Vec<Option<u64>>, usize, u64) {
         let (busy, seen) = watch::channel((0, 0));
         let begin = Instant::now();

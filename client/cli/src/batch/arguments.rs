@@ -127,9 +127,9 @@ impl Batch {
         file.map_err(|error| Failure::unopened(&error, self.hint()))
     }
 
-    /// Returns the inputs given on the command line and those of the files. If `names_records` is set, the files may
-    /// contain records. All files are opened immediately, so that the name of a missing file is reported before the run
-    /// begins.
+    /// Returns the inputs given on the command line, followed by the inputs in the files. If `names_records` is set,
+    /// the files may contain records. All files are opened immediately, so that the name of a missing file is reported
+    /// before the run begins.
     pub(super) fn inputs(
         &self,
         given: Vec<Vec<u8>>,

@@ -29,7 +29,7 @@ pub(super) enum Destination {
     },
     Folder {
         sink: FolderSink,
-        /// Which part of an incomplete answer is kept.
+        /// The part of an incomplete answer that is kept.
         remains: Remains,
     },
 }
@@ -140,7 +140,7 @@ impl Destination {
         }
     }
 
-    /// Inserts the records of the last answer taken from `later` again. Returns the length of the file; `None` for a
+    /// Inserts again the records of the last answer taken from `later`. Returns the length of the file; `None` for a
     /// folder.
     pub(super) fn put_back(
         &mut self,

@@ -193,7 +193,7 @@ impl Report {
         }
     }
 
-    /// Inserts answers of an earlier run again, up to the ask with this number.
+    /// Inserts again the answers of an earlier run, up to the ask with this number.
     pub(super) fn put_back(
         &mut self,
         end: u64,

@@ -233,8 +233,8 @@ pub(crate) fn text_of_table(mut input: BufReader<Box<dyn Read>>) -> io::Result<B
     })
 }
 
-/// Returns the text of a cell that contains it as a formula, so that spreadsheet programs do not change it:
-/// `="0306406152"`.
+/// Returns the text of a cell. If the cell contains the text as a formula, `="0306406152"`, which prevents spreadsheet
+/// programs from changing it, the formula is removed.
 pub(crate) fn without_formula(cell: Vec<u8>) -> Vec<u8> {
     let formula = cell.trim_ascii().strip_prefix(b"=\"");
     match formula.and_then(|rest| rest.strip_suffix(b"\"")) {

@@ -41,12 +41,12 @@ impl Cut for Whole {
     }
 }
 
-/// Which records remain in a file at the end of a run.
+/// The records that remain in a file at the end of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Remains {
     /// Only the records of complete answers.
     Answers,
-    /// All complete records, including those of an incomplete answer.
+    /// All complete records, including the records of an incomplete answer.
     Records,
 }
 

@@ -14,7 +14,7 @@ use crate::answer::{Answer, Ask};
 use crate::console::output::Failure;
 use crate::render::Format;
 
-/// Two files, as the list of changes made to them, in order.
+/// A disk with two files: the changes made to them in order, each with the index of the file.
 #[derive(Clone, Default)]
 struct Disk(Arc<Mutex<Vec<(usize, Change)>>>);
 

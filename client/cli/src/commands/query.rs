@@ -267,7 +267,7 @@ pub(crate) struct QueryReader {
 }
 
 impl QueryReader {
-    /// Creates a parser. Tables that the arguments name are read and replace those of `dialects`.
+    /// Creates a parser. Tables that the arguments name are read and replace the tables of `dialects`.
     pub(crate) fn new(dialects: &Dialects, arguments: &QueryLanguage) -> Result<Self, Failure> {
         Ok(Self {
             dialects: read_tables(dialects.clone(), &arguments.tables)?,

@@ -327,7 +327,7 @@ pub(crate) fn is_unresolved(error: &Error) -> bool {
     )
 }
 
-/// Suggests a profile whose name is similar to that of the host.
+/// Suggests a profile whose name is similar to the name of the host.
 pub(crate) fn did_you_mean(profiles: &Profiles, host: &Host) -> Option<String> {
     let (name, entry) = profiles.nearest(&host.to_string())?;
     Some(match &entry.profile.title {

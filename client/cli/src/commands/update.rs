@@ -105,12 +105,12 @@ struct UpdateCounts {
     done: usize,
     accepted: usize,
     refused: usize,
-    /// The number of records that a dry run would have sent, if it were not one.
+    /// The number of records that would have been sent without `--dry-run`.
     tried: usize,
     damaged: usize,
     /// The number of records that were sent but not answered.
     unknown: usize,
-    /// The number of records that were not sent, because the update had ended before.
+    /// The number of records that were not sent, because the update ended early.
     unsent: usize,
 }
 
@@ -415,9 +415,9 @@ impl<'a> Updater<'a> {
     }
 }
 
-/// Returns the results for `count` records. They are taken from the task package, where the numbers sent with the
-/// records or the order identify them. If the package contains no results for records, the result of the task applies
-/// to all records.
+/// Returns the results for `count` records. They are taken from the task package, in which the numbers sent with the
+/// records, or the order of the results, show to which record each result belongs. If the package contains no results
+/// for records, the result of the task applies to all records.
 fn fates(result: &TaskResult, count: usize) -> Vec<UpdateOutcome> {
     let part = task::updated(result);
     let of_all = match (result.status, part.as_ref().map(|part| part.update_status)) {

@@ -227,7 +227,7 @@ fn refuse(
     Ok(Exit::Usage)
 }
 
-/// The keys for a fault, after those of the command.
+/// The keys for a fault, which follow the keys of the command.
 const FAULT: [&str; 3] = ["error", "offset", "message"];
 
 /// Creates an answer with the keys of the command, whose values are null at first.

@@ -53,7 +53,7 @@ const PRECEDENCE: [Exit; 11] = [
 ];
 
 impl Exit {
-    /// Returns the exit code of a command with two parts that ended with these codes.
+    /// Returns the exit code of a command whose two parts ended with these codes.
     pub fn and(self, other: Self) -> Self {
         PRECEDENCE
             .into_iter()

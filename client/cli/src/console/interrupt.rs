@@ -89,7 +89,7 @@ impl Interrupt {
         }
     }
 
-    /// Returns the exit code of a command, or that of a signal if one arrives before the command ends.
+    /// Returns the exit code of a command, or the exit code for a signal that arrives before the command ends.
     pub(crate) async fn exit<E>(
         self,
         command: impl Future<Output = Result<Exit, E>>,

@@ -168,7 +168,7 @@ impl Prompt {
         })
     }
 
-    /// Returns the options for an SRU server: those of its profile, unless the settings override them.
+    /// Returns the options for an SRU server: the options in its profile, unless the settings override them.
     fn sru_options(&self, target: Option<&Resolved>) -> SruOptions {
         let options = target.and_then(|target| target.profile.sru.clone());
         let mut options = options.unwrap_or_default();

@@ -7,7 +7,7 @@ use z3950_asn1::query::{Dialects, Language};
 
 use crate::commands;
 
-/// How `find` treats its text. The names are those of yaz-client's `querytype`.
+/// How `find` treats its text. The names are the same as for `querytype` in yaz-client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum QueryType {
     /// The text is PQF if it begins with `@`, and otherwise words.

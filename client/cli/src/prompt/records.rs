@@ -183,9 +183,9 @@ impl Prompt {
         RecordForm::new(self.settings.record_syntaxes.first().copied(), None)
     }
 
-    /// Returns the record syntaxes to request, most preferred first: those of the settings, or else the syntax of the
-    /// profile, or else MARC 21. The default is needed because servers such as Zebra send XML to a client that requests
-    /// no syntax.
+    /// Returns the record syntaxes to request, most preferred first: the syntaxes in the settings, or else the syntax
+    /// of the profile, or else MARC 21. The default is needed because servers such as Zebra send XML to a client that
+    /// requests no syntax.
     pub(super) fn record_syntaxes(&self) -> Vec<Oid> {
         let known = |profile: &Profile| profile.record_syntax;
         match self.settings.record_syntaxes.as_slice() {
@@ -194,7 +194,7 @@ impl Prompt {
         }
     }
 
-    /// Returns the element set to request: that of the settings, or else that of the profile.
+    /// Returns the element set to request: the element set in the settings, or else the one in the profile.
     pub(super) fn element_set(&self) -> Option<InternationalString> {
         let known = |profile: &Profile| profile.element_set.as_deref().map(Into::into);
         let named = self.settings.element_set.clone();

@@ -1,5 +1,4 @@
-//! Runs commands of the command line in the open session. They have the same arguments and the same implementation
-//! there.
+//! Runs commands of the command line in the open session, with the same arguments and the same implementation.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,7 +21,7 @@ use crate::console::output::{Failure, Output};
 /// How words that do not belong to an option are treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Positionals {
-    /// Together, they are one text, such as a query, including its quotation marks.
+    /// The words form one text, such as a query. Its quotation marks are kept.
     Text,
     /// Each word is an argument. Spaces within quotation marks or after a backslash do not separate words.
     Each,

@@ -284,7 +284,7 @@ pub(super) struct RecordWriter {
     writing: Writing,
     /// The JSON object with the origin of the records.
     envelope: Envelope,
-    /// What has been written to standard output.
+    /// The state of standard output.
     pub(super) printed: Printed,
     /// Receives the records that are shown, for `update` and `set_marcdump`.
     seen: Option<Seen>,

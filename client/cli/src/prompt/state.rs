@@ -332,7 +332,7 @@ impl Prompt {
         }
     }
 
-    /// Returns the databases to search: those of the current session, or else those of the settings.
+    /// Returns the databases to search: the databases of the current session, or else the databases in the settings.
     pub(super) fn searched(&self) -> Vec<DatabaseName> {
         match self.place() {
             Some(place) => place.way.target.databases(),

@@ -1,5 +1,5 @@
-//! The table of the prompt's commands: those of yaz-client, with the same names and in the same order, followed by
-//! additional commands.
+//! The table of the prompt's commands: the commands of yaz-client, with the same names and in the same order, followed
+//! by additional commands.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -37,7 +37,7 @@ pub(super) enum Handler {
     There(for<'a> fn(&'a mut Prompt, &'a str, &'a mut Output) -> CommandFuture<'a>),
 }
 
-/// What the Tab key completes after the name of a command.
+/// The kind of words that the Tab key completes after the name of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Completes {
     Nothing,

@@ -46,7 +46,7 @@ pub(super) fn text(record: &RetrievedRecord, charset: Option<Charset>) -> Render
     rendered
 }
 
-/// Returns octets that cannot be decoded. They are unchanged, except that a newline is added at the end.
+/// Returns octets that cannot be decoded, unchanged except for a newline that is added at the end.
 pub(super) fn unread_text(octets: &[u8]) -> Vec<u8> {
     let mut octets = octets.to_vec();
     if octets.last() != Some(&b'\n') {

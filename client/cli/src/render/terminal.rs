@@ -14,8 +14,8 @@ use z3950_marc::text_lossless;
 /// Returns the text with every control character except newline and tab escaped as `\xNN` or `\u{NNNN}`. CR LF becomes
 /// a newline. A lone CR is escaped, because it would overwrite the line.
 ///
-/// Control characters are those of ASCII and Latin-1 (U+0080 to U+009F), the line and paragraph separators (U+2028,
-/// U+2029) and the characters that change the direction of writing (U+202A to U+202E, U+2066 to U+2069).
+/// Escaped characters include the control characters of Latin-1 (U+0080 to U+009F), the line and paragraph separators
+/// (U+2028, U+2029) and the characters that change the direction of writing (U+202A to U+202E, U+2066 to U+2069).
 pub(crate) fn escape_controls(text: &str) -> Cow<'_, str> {
     let keep = |character| matches!(character, '\n' | '\t');
     if text.contains("\r\n") {

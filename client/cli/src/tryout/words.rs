@@ -238,7 +238,7 @@ fn present_response(response: &PresentResponse) -> String {
     }
 }
 
-/// What a response contains, apart from its counts.
+/// The contents of a response, apart from its counts.
 enum Contents {
     Nothing,
     Records(String),

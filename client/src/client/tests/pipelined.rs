@@ -14,8 +14,8 @@ use crate::protocol::service::ResultRecord;
 use crate::target::profile::Profiles;
 use crate::transport::{Connect, Connecting};
 
-/// What the servers observed: for each session, the number of requests received in each second; and the names of the
-/// result sets.
+/// The observations of the servers: for each session, the number of requests received in each second; and the names of
+/// the result sets.
 type Seen = (Vec<usize>, Vec<String>);
 
 /// A server that takes a second for each answer. Requests received during this time are answered after it, or lost.

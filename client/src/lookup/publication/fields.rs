@@ -15,7 +15,7 @@ pub(super) enum Part {
     Rest,
 }
 
-/// Where a MARC format stores the parts of the description of a publication.
+/// The fields in which a MARC format stores the description of a publication.
 pub(super) struct Places {
     title: &'static [u8; 3],
     parts: &'static [(&'static [u8], Part)],

@@ -25,11 +25,11 @@ enum MaterialMatch {
     Other,
 }
 
-/// How much two years of publication differ, best first.
+/// The difference between two years of publication, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum YearMatch {
     Same,
-    /// The years are adjacent, because catalogues often differ by one.
+    /// The years are adjacent. This is a better match than other years, because catalogues often differ by one year.
     Next,
     Unknown,
     Other(u16),
@@ -45,7 +45,8 @@ pub(crate) struct Choice {
     fitting: usize,
     /// The reason for the choice, such as `b1 chosen because its title, author and year agree`.
     reason: String,
-    /// The difference between the record and the publication, such as `its year is 1995, not 1813`.
+    /// The difference between the record and the publication, such as `its year is 1995, not 1813`; `None` if there is
+    /// none.
     pub(crate) doubt: Option<String>,
 }
 
@@ -73,7 +74,7 @@ impl Choice {
 }
 
 impl Publication {
-    /// Compares the publication with that of a record that was found; `None` if it describes another publication.
+    /// Compares the publication with `found`, the publication in a record; `None` if they are different publications.
     fn likeness(&self, found: &Self) -> Option<Likeness> {
         let pairs = self.titles.iter();
         let pairs = pairs.flat_map(|one| found.titles.iter().map(move |two| one.compare(two)));
@@ -143,7 +144,7 @@ impl Publication {
         }
     }
 
-    /// Describes what agrees, if a record is the only one with the title.
+    /// Describes which parts agree, for a record that is the only one with the title.
     fn agreement(&self, likeness: Likeness) -> String {
         let author = likeness.author == AuthorMatch::Agrees;
         let year = likeness.year <= YearMatch::Next;
@@ -187,7 +188,7 @@ impl Publication {
         }
     }
 
-    /// Describes the difference between the publication and a record that was chosen in spite of it.
+    /// Describes the differences between the publication and the chosen record; `None` if there are none.
     fn doubt(&self, found: &Self, likeness: Likeness) -> Option<String> {
         let mut doubts = Vec::new();
         if let (AuthorMatch::OtherForename, Some(author)) = (likeness.author, found.authors.shown())

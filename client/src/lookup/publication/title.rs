@@ -154,8 +154,9 @@ fn is_final(character: char) -> bool {
     matches!(character, ' ' | '/' | ':' | ';' | '=' | ',' | '.')
 }
 
-/// Returns the number of octets of the non-filing words at the beginning of a title: those between the marks of
-/// UNIMARC, or as many characters as the indicator states, if they end at a word boundary.
+/// Returns the length in octets of the non-filing words at the beginning of a title. In UNIMARC, two marks enclose
+/// these words. In MARC 21, `characters` is their length according to the indicator; the result is 0 if these
+/// characters end with a letter or a digit.
 fn non_filing(shown: &str, characters: usize) -> usize {
     if shown.starts_with(['\u{88}', '\u{98}']) {
         let end = shown.find(['\u{89}', '\u{9c}']);

@@ -51,10 +51,10 @@ impl Segments {
     /// Returns the complete answer, which ends with `last`. `syntax` is the requested record syntax.
     /// `are_fragments_allowed` is whether level 2 segmentation is in effect; without it, fragments are left unchanged.
     ///
-    /// Some servers count only the records of `last`, others those of all segments; either number is accepted, and is
-    /// replaced by the number of complete records. If there are records in segments, non-surrogate diagnostics in
-    /// `last` become additional information in format diag-1 (Appendix DIAG.2), because a response contains either
-    /// records or diagnostics.
+    /// Some servers count only the records of `last`, others count the records of all segments; either number is
+    /// accepted, and is replaced by the number of complete records. If there are records in segments, non-surrogate
+    /// diagnostics in `last` become additional information in format diag-1 (Appendix DIAG.2), because a response
+    /// contains either records or diagnostics.
     pub(super) fn complete(
         &mut self,
         mut last: PresentResponse,

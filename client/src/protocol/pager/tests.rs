@@ -23,7 +23,7 @@ enum Habit {
     Short(i64),
     /// Sends no records if more than this many are requested.
     Empty(i64),
-    /// Refuses with the condition of the first number if more records are requested than the second number.
+    /// Refuses requests for more records than the second number. The condition of the diagnostic is the first number.
     Refuses(i64, i64),
     /// Has only this many records, although it counts more.
     Overcounts(i64),

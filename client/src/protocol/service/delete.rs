@@ -12,7 +12,7 @@ use crate::error::ProtocolFault;
 use crate::error::{Diagnostics, Error, Phase};
 use crate::protocol::session::Session;
 
-/// Which result sets to delete.
+/// The result sets to delete.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Delete {
     /// The sets with these names.

@@ -25,7 +25,7 @@ pub struct PresentOptions {
     pub composition: Option<CompSpec>,
     /// The preferred record syntax.
     pub record_syntax: Option<Oid>,
-    /// Additional ranges of positions, whose records follow those of the main range; only in version 3.
+    /// Additional ranges of positions, whose records follow the records of the main range; only in version 3.
     pub additional_ranges: Vec<Range>,
     /// The maximum number of segments in an answer, if segmentation is in effect. With 1, the answer is a single APDU.
     pub max_segment_count: Option<u32>,

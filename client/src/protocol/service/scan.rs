@@ -23,7 +23,7 @@ pub struct ScanOptions {
     pub databases: Vec<DatabaseName>,
     /// The default attribute set for the attributes of the term.
     pub attribute_set: Option<Oid>,
-    /// The number of terms to skip between two entries; `None` leaves it to the server.
+    /// The number of terms to skip between two entries; `None` leaves the number to the server.
     pub step_size: Option<u64>,
     /// The number of terms to return.
     pub number_of_terms: u64,

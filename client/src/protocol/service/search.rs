@@ -159,7 +159,7 @@ impl SearchResult {
         self.negative_count.is_none().then_some(self.hits)
     }
 
-    /// Returns the hits for each part of the query (SearchResult-1); `None` if the server did not send them.
+    /// Returns the number of hits for each part of the query (SearchResult-1); `None` if the server did not send them.
     pub fn report(&self) -> Option<SearchInfoReport> {
         self.information().find_map(OtherInformation::value)
     }

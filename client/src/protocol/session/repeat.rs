@@ -6,7 +6,7 @@ use super::Session;
 use crate::error::Error;
 use crate::transport::connect::BoxFuture;
 
-/// A function that opens a replacement for a lost session.
+/// Opens a replacement for a lost session.
 pub trait Reconnect: Send + Sync {
     /// Opens a new session with the same server and options.
     ///

@@ -1,4 +1,4 @@
-//! Tests of updates and descriptions.
+//! Tests of record updates, and of descriptions of databases.
 
 use bytes::Bytes;
 use z3950_asn1::es::update::Action;

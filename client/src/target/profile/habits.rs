@@ -139,14 +139,14 @@ impl Attributes {
         self.0.iter().map(written).collect()
     }
 
-    /// Adds to each operand those of these attributes whose types the operand does not have.
+    /// Adds each of these attributes to every operand that has no attribute of the same type.
     pub fn add_missing(&self, query: &mut RpnQuery) {
         query.rpn.terms_mut().for_each(|operand| {
             self.complete(&mut operand.attributes);
         });
     }
 
-    /// Adds to a list those of these attributes whose types the list does not have.
+    /// Adds each of these attributes to a list that has no attribute of the same type.
     pub(crate) fn complete(&self, attributes: &mut Vec<AttributeElement>) {
         for habit in &self.0 {
             let mut own = attributes.iter();

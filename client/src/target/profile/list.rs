@@ -82,7 +82,7 @@ pub struct Resolved {
     pub endpoint: Endpoint,
     /// The proxy in a `connect:` target.
     pub proxy: Option<String>,
-    /// The databases of the target, or those of the profile. The list may be empty.
+    /// The databases that the target names or, if it names none, the databases of the profile. The list may be empty.
     pub databases: Vec<DatabaseName>,
     /// The profile. If no profile is known for the target, it contains only the address.
     pub profile: Profile,

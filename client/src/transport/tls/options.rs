@@ -25,7 +25,8 @@ use crate::error::{PemPlace, TlsError};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TlsOptions {
-    /// Certificates that are trusted in addition to the system's roots: those of authorities, or the server's own.
+    /// Certificates that are trusted in addition to the system's roots: the certificates of authorities, or of the
+    /// server itself.
     pub roots: Option<Pem>,
     /// Whether to accept any certificate. The connection is then encrypted, but the server is not authenticated.
     pub insecure: bool,
@@ -39,7 +40,8 @@ impl TlsOptions {
         Self::default()
     }
 
-    /// Sets the certificates that are trusted in addition to the system's roots, such as that of a private authority.
+    /// Sets the certificates that are trusted in addition to the system's roots, such as the certificate of a private
+    /// authority.
     #[must_use]
     pub fn with_roots(mut self, roots: impl Into<Pem>) -> Self {
         self.roots = Some(roots.into());

@@ -184,7 +184,7 @@ fn elements(mut octets: &[u8]) -> impl Iterator<Item = (Header, &[u8])> {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct UntrustedCertificate(pub(super) CertificateError);
 
-/// What to do about a rejected certificate.
+/// Advice on what to do about a rejected certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CertificateAdvice {

@@ -76,8 +76,8 @@ fn extent(text: &[u8]) -> usize {
     extent
 }
 
-/// Returns whether a non-ASCII character ends a URL: spaces, control characters, quotation marks, brackets, and the
-/// punctuation of scripts that do not separate words by spaces.
+/// Returns whether a non-ASCII character ends a URL, because it is a space, a control character, a quotation mark, a
+/// bracket, or a punctuation mark of a script that does not separate words by spaces.
 fn ends(character: char) -> bool {
     const MARKS: &str =
         "«»‘’‚‛“”„‟‹›…¡¿、。〈〉《》「」『』【】〔〕〖〗〝〞〟！（），：；？［］｛｝～｡｢｣､";

@@ -33,8 +33,8 @@ const ATTRIBUTES: [&str; 13] = [
 pub struct HtmlUrl {
     /// The element and the attribute, such as `a` and `href`; `None` for text between tags.
     pub attribute: Option<(String, &'static str)>,
-    /// The URL. In an attribute, its range is that of the attribute. In text, its range is that of the URL. If the text
-    /// contains character references or converted line ends, it is that of the complete text between two tags.
+    /// The URL. For an attribute, its range is the range of the attribute. For text, it is the range of the URL, or the
+    /// range of the complete text between two tags if this text contains character references or converted line ends.
     pub found: FoundUrl,
 }
 

@@ -1,5 +1,5 @@
-//! Finds URLs in MARC records: in field 856 $u, and in fields 024 and 035 if they contain a URL. Relative links in 856 $u
-//! are resolved like those of a page. Source: MARC 21 Format for Bibliographic Data, 856, 024, 035.
+//! Finds URLs in MARC records: in field 856 $u, and in fields 024 and 035 if they contain a URL. Relative links in 856
+//! $u are resolved like links in a page. Source: MARC 21 Format for Bibliographic Data, 856, 024, 035.
 
 use std::borrow::Cow;
 

@@ -70,7 +70,8 @@ impl GopherUrlBuilder {
 
     /// Sets the answers to a form as the Gopher+ string. This requires [`ask_forms`](Self::ask_forms).
     ///
-    /// Errors: `AmbiguousDot`, `ForbiddenControl`.
+    /// # Errors
+    /// `AmbiguousDot`, `ForbiddenControl`.
     pub fn answers<T: AsRef<[u8]>>(self, answers: &[T]) -> Result<Self, BuildError> {
         match GopherPlus::answers(answers) {
             Some(plus) => Ok(self.plus(plus)),
@@ -87,7 +88,8 @@ impl GopherUrlBuilder {
 
     /// Builds the URL.
     ///
-    /// Errors: the error for the first part, in the order of the URL, that a request cannot contain.
+    /// # Errors
+    /// The error for the first part, in the order of the URL, that a request cannot contain.
     pub fn build(self) -> Result<GopherUrl, BuildError> {
         let url = self.url;
         line(&url.selector, "the selector")?;

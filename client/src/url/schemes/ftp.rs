@@ -104,7 +104,7 @@ impl fmt::Display for FtpUrl {
 pub enum FtpStep {
     /// Send `USER` with this name.
     User(Octets),
-    /// Send `PASS` with this password, which is that of the URL or, for `anonymous`, the mail address.
+    /// Send `PASS` with this password, which is the password in the URL or, for `anonymous`, the mail address.
     Password(Octets),
     /// Ask the user for a password if the server requires one, because the URL does not contain one.
     AskPassword,
@@ -174,8 +174,9 @@ impl FtpUrl {
     /// RFC 1738 does not define two cases: for an empty name without a type, the steps request a listing, because no
     /// file has an empty name; for a URL without a path, they end with the login.
     ///
-    /// Errors: `ForbiddenControl` at the escape of the first control character. The offset counts octets from the start
-    /// of [`to_string_with_secrets`](Self::to_string_with_secrets), or from the start of `mail` if it contains the
+    /// # Errors
+    /// `ForbiddenControl` at the escape of the first control character. The offset counts octets from the start of
+    /// [`to_string_with_secrets`](Self::to_string_with_secrets), or from the start of `mail` if it contains the
     /// character.
     pub fn plan(&self, mail: Option<&str>) -> Result<Vec<FtpStep>, UrlError> {
         let mut steps = self.login_steps(mail)?;

@@ -21,7 +21,8 @@ impl MailtoUrl {
     /// Creates a URL for an address of at least one octet. It must not contain control characters, because these could
     /// begin another header.
     ///
-    /// Errors: `EmptyPart`; `ForbiddenControl` at the octet at fault.
+    /// # Errors
+    /// `EmptyPart`; `ForbiddenControl` at the octet at fault.
     pub fn new(address: impl Into<Octets>) -> Result<Self, UrlError> {
         let address = address.into();
         if address.is_empty() {
@@ -72,7 +73,8 @@ pub struct MessageId {
 impl MessageId {
     /// Creates the identifier `local@domain`.
     ///
-    /// Errors: `EmptyPart` or `ForbiddenControl` in `local`; those of [`Host::parse`] in `domain`.
+    /// # Errors
+    /// `EmptyPart` or `ForbiddenControl` in `local`; the errors of [`Host::parse`] in `domain`.
     pub fn new(local: impl Into<Octets>, domain: impl Into<String>) -> Result<Self, UrlError> {
         let (local, domain) = (local.into(), domain.into());
         if local.is_empty() {

@@ -53,7 +53,8 @@ pub struct Newsgroup(String);
 impl Newsgroup {
     /// Checks the name of a newsgroup.
     ///
-    /// Errors: `EmptyPart`; `InvalidCharacter` at the first character that is not allowed.
+    /// # Errors
+    /// `EmptyPart`; `InvalidCharacter` at the first character that is not allowed.
     pub fn new(name: impl AsRef<str>) -> Result<Self, UrlError> {
         Self::parse(Span::new(name.as_ref().as_bytes()))
     }

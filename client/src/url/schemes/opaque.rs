@@ -27,7 +27,8 @@ pub struct OpaqueUri {
 impl OpaqueUri {
     /// Creates a URI of any scheme with any text after the colon, such as `news` and `comp.lang.c`.
     ///
-    /// Errors: `MissingScheme`, `InvalidScheme`, and errors in the part after the colon, with offsets in `scheme:part`.
+    /// # Errors
+    /// `MissingScheme`, `InvalidScheme`, and errors in the part after the colon, with offsets in `scheme:part`.
     pub fn new(scheme: impl AsRef<str>, part: impl AsRef<str>) -> Result<Self, UrlError> {
         let text = format!("{}:{}", scheme.as_ref(), part.as_ref());
         let (scheme, part) = common::scheme(common::envelope(text.as_bytes(), Mode::Strict)?)?;

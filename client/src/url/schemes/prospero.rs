@@ -32,7 +32,8 @@ pub struct ProsperoField {
 impl ProsperoField {
     /// Creates a field from its name and value. Both may be empty.
     ///
-    /// Errors: `ForbiddenControl` at the octet at fault.
+    /// # Errors
+    /// `ForbiddenControl` at the octet at fault.
     pub fn new(name: impl Into<Octets>, value: impl Into<Octets>) -> Result<Self, UrlError> {
         let (name, value) = (name.into(), value.into());
         common::no_controls(name.as_bytes())?;
@@ -57,7 +58,8 @@ impl ProsperoUrl {
 
     /// Creates the URL of an object from its name, in which slashes separate segments, and its fields.
     ///
-    /// Errors: `ForbiddenControl` at the octet at fault in the name.
+    /// # Errors
+    /// `ForbiddenControl` at the octet at fault in the name.
     pub fn new(
         hostport: HostPort<{ ProsperoUrl::DEFAULT_PORT }>,
         hsoname: impl AsRef<[u8]>,

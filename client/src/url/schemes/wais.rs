@@ -23,7 +23,7 @@ pub struct WaisUrl {
     target: WaisTarget,
 }
 
-/// What a [`WaisUrl`] refers to.
+/// The target of a [`WaisUrl`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum WaisTarget {
     /// The database itself.
@@ -46,7 +46,8 @@ impl WaisUrl {
 
     /// Creates a URL from these parts.
     ///
-    /// Errors: `ForbiddenControl` at the octet at fault in the database or the type.
+    /// # Errors
+    /// `ForbiddenControl` at the octet at fault in the database or the type.
     pub fn new(
         hostport: HostPort<{ WaisUrl::DEFAULT_PORT }>,
         database: impl Into<Octets>,

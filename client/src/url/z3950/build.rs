@@ -112,7 +112,8 @@ impl Z3950UrlBuilder {
 
     /// Builds the URL, without userinfo, fragment and warnings.
     ///
-    /// Errors: the error for the first part, in the order of the URL, that a URL cannot express.
+    /// # Errors
+    /// The error for the first part, in the order of the URL, that a URL cannot express.
     pub fn build(self) -> Result<Z3950Url, BuildError> {
         let parts = self.parts;
         check(&parts)?;

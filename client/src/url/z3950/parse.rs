@@ -18,9 +18,11 @@ use super::{DEFAULT_PORT, Extension, Kind, Parts, Z3950Url};
 impl Z3950Url {
     /// Parses a URL. The text may contain any octets; those outside 21–7E hex are refused.
     ///
-    /// Errors: the first error in the order of [`UrlErrorKind`], with its 0-based offset in `text`. Source: RFC 2056
-    /// §5. Where the grammar is not explicit, each part has at least one character; parameters require the slash but
-    /// not a database; `+` separates the items of lists and is data elsewhere.
+    /// Source: RFC 2056 §5. Where the grammar is not explicit, each part has at least one character; parameters require
+    /// the slash but not a database; `+` separates the items of lists and is data elsewhere.
+    ///
+    /// # Errors
+    /// The first error in the order of [`UrlErrorKind`], with its 0-based offset in `text`.
     pub fn parse(text: impl AsRef<[u8]>, mode: Mode) -> Result<Self, UrlError> {
         parse(text.as_ref(), mode)
     }

@@ -3,8 +3,7 @@
 //!
 //! | column | holds |
 //! |---|---|
-//! | `position`, `target`, `input` | the number of the input, 1-based; the target; the input, with octets that are not text as
-//! `\xNN` |
+//! | `position`, `target`, `input` | the 1-based number of the input; the target; the input (`\xNN` for other octets) |
 //! | `outcome`, `exit` | a word of `OutcomeName` such as `no match`; the exit code for this input alone |
 //! | `hits`, `step` | the number of matching records; the search that found them |
 //! | `input_record`, `record` | the control numbers (001) of the record that is the input, and of those delivered |
@@ -236,7 +235,7 @@ pub(super) fn row(cells: [String; COLUMNS.len()]) -> String {
     cells.collect::<Vec<_>>().join(",") + "\n"
 }
 
-/// Returns the text of a cell that contains it as a formula.
+/// Returns the text of a cell, without the formula in which it may be written; see [`without_formula`].
 fn without_marks(cell: String) -> String {
     String::from_utf8(without_formula(cell.into_bytes())).unwrap_or_default()
 }

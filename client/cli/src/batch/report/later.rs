@@ -17,7 +17,8 @@ use crate::answer::Ask;
 pub(crate) struct LaterLines {
     /// The number of these lines.
     pub(crate) count: u64,
-    /// The length of the report up to the end of these lines, in octets; the next field is that of the output.
+    /// The length of the report up to the end of these lines, in octets. The next field is the length of the output at
+    /// that point.
     pub(crate) report_end: u64,
     pub(crate) output_end: u64,
     /// The asks of those lines that have no answer.

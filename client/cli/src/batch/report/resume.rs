@@ -27,8 +27,8 @@ pub(crate) struct Resumed {
     /// The length of the output in octets according to the report.
     pub(crate) output_length: u64,
     pub(crate) tally: Tally,
-    /// The number of the first line whose recorded length exceeds that of the output file, and the recorded length. Its
-    /// input and all later inputs are processed again.
+    /// The number of the first line whose recorded length exceeds the length of the output file, and the recorded
+    /// length. Its input and all later inputs are processed again.
     pub(crate) ahead: Option<(u64, u64)>,
     /// The number of inputs without an answer, which are processed again.
     pub(crate) unanswered: u64,

@@ -1,5 +1,6 @@
-//! Notes that the prompt's `find` shows in addition to the number of hits: whether it is an estimate, the hits of each
-//! source and each part of the query (SearchResult-1, Z39.50-2003 Appendix USR.1), and the requested facets.
+//! Notes that the prompt's `find` shows in addition to the number of hits: whether this number is an estimate, the
+//! number of hits for each source and for each part of the query (SearchResult-1, Z39.50-2003 Appendix USR.1), and the
+//! requested facets.
 
 use z3950::service::search::SearchResult;
 use z3950_asn1::apdu::{Query, RpnQuery};
@@ -13,8 +14,8 @@ use super::{facet_lines, no_facets, part_names};
 use crate::console::output::{Failure, Output};
 use crate::render::{query as query_on_a_line, term, text_of};
 
-/// Shows notes on additional results of a search: whether the number of hits is an estimate, and the hits of the
-/// query's parts.
+/// Shows notes on additional results of a search: whether the number of hits is an estimate, and the number of hits for
+/// each part of the query.
 pub(crate) fn say_details(result: &SearchResult, query: &Query, output: &Output) {
     if result.is_estimate() {
         output.note("this number is an estimate of the server");
@@ -36,8 +37,8 @@ pub(crate) fn say_details(result: &SearchResult, query: &Query, output: &Output)
     }
 }
 
-/// Returns the hits of the sources, such as `hits: town 4, county 1; closed failed: connection refused`. The name of
-/// the database is not repeated for each source.
+/// Returns the number of hits at each source, such as `hits: town 4, county 1; closed failed: connection refused`. The
+/// name of the database is not repeated for each source.
 fn hits_of(sources: &SearchSources) -> Option<String> {
     let all = &sources.sources;
     if all.len() < 2 && !sources.has_failed() {
@@ -86,8 +87,8 @@ pub(crate) fn say_facets(
     Ok(())
 }
 
-/// Returns notes about the parts of the query: their hits, unless they are the same as the hits of the query, and other
-/// information.
+/// Returns notes about the parts of the query: the number of hits for each part, unless it is the same as for the whole
+/// query, and other information.
 fn parts(report: &SearchInfoReport, query: Option<&RpnQuery>, hits: u64) -> Vec<String> {
     let is_all = |part: &SubqueryReport| {
         let count = part.subquery_count.map(u64::try_from);

@@ -21,7 +21,7 @@ pub(super) enum LookupSubject {
     Publication(Box<Publication>),
 }
 
-/// What was found: one of the identifiers, or the publication.
+/// The subject of a found record: one of the identifiers, or the publication.
 #[derive(Clone, Copy)]
 pub(super) enum Subject<'a> {
     Identifier(&'a Identifier),

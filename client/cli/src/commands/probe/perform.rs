@@ -42,7 +42,7 @@ use crate::render::counted;
 const PAUSE: Duration = Duration::from_millis(500);
 
 impl Probe {
-    /// Returns the word to search for: that of the user, or the default.
+    /// Returns the word to search for: the word that the user gave, or the default.
     pub(super) fn word(&self) -> &str {
         self.term.as_deref().unwrap_or(TERM)
     }

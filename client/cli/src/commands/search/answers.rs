@@ -402,8 +402,8 @@ impl QueryAnswers {
         answer
     }
 
-    /// Returns a message with the number of hits and, if some are not shown, the number of those that are, such as `17
-    /// records match; showing 10 of 17 (--count all shows all)`.
+    /// Returns a message with the number of hits and, if only some of them are shown, the number of records shown, such
+    /// as `17 records match; showing 10 of 17 (--count all shows all)`.
     fn count_in_words(&self, hits: Option<u64>, is_estimate: bool, count: u64) -> String {
         let words = in_words(hits, is_estimate);
         let Some(hits) = hits.filter(|hits| count < *hits) else {

@@ -30,7 +30,8 @@ pub(crate) struct OpenSession {
 /// The changes that a command has made in a session. They are kept even if the command is interrupted.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SessionChanges {
-    /// Whether the command has sent a search, which has replaced the result set of the name given to the command.
+    /// Whether the command has sent a search. The search has replaced the result set with the name
+    /// [`OpenSession::set`].
     pub(crate) has_searched: bool,
     pub(crate) new_set: Option<NewResultSet>,
 }

@@ -358,7 +358,7 @@ fn section(
 }
 
 /// Returns the table for an SRU server. The method comes from the address; the version, the schema and the indexes come
-/// from the server's description. The indexes in `given` replace those of the description.
+/// from the server's description. The indexes in `given` replace the indexes of the description.
 fn sru_table(target: &Target, described: Option<&SruOptions>, given: toml::Table) -> toml::Table {
     let mut table = toml::Table::new();
     if let Some(method) = target.sru_method {

@@ -125,7 +125,7 @@ fn owned_lines(lines: &[&str], name: &str) -> Vec<bool> {
     owned
 }
 
-/// Marks those comments and blank lines in a range that belong to the profile as owned.
+/// Marks as owned the comments and blank lines in a range that belong to the profile.
 fn own_remarks(range: Range<usize>, lines: &[&str], owned: &mut [bool]) {
     let is_owned = |index: Option<usize>| owned.get(index?).copied();
     let (above, below) = (

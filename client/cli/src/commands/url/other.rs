@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use z3950::url::{Caution, Locator, NewsUrl, Octets, UriKind, Url, Userinfo, WaisTarget};
 
-/// Returns the object for a URL. Its keys are `scheme`, `kind`, `host` and `port`, then those of the scheme, which are
-/// always present, and finally `fragment`, `warnings` and `canonical`. A password is shown as `***`.
+/// Returns the object for a URL. Its keys are `scheme`, `kind`, `host` and `port`, then the keys of the scheme, which
+/// are always present, and finally `fragment`, `warnings` and `canonical`. A password is shown as `***`.
 pub(super) fn object(locator: &Locator) -> Value {
     let kind = match locator.kind() {
         UriKind::Name => "name",

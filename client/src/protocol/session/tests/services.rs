@@ -1,5 +1,5 @@
-//! Tests of each service with a scripted server: the request made from its options, the result of an answer, and that
-//! nothing is sent to a server that does not offer the service.
+//! Tests of each service with a scripted server: that its options become the expected request, that an answer becomes
+//! the expected result, and that nothing is sent to a server that does not offer the service.
 
 use z3950_asn1::apdu::*;
 use z3950_asn1::es::item_order::{Contact, ItemOrder};
