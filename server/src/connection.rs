@@ -84,7 +84,7 @@ impl Context {
     }
 }
 
-/// The client of a connection, and the conditions of the connection.
+/// The client of a connection, and the properties of the connection.
 pub(crate) struct Client {
     /// The number of the session, from 1.
     pub(crate) number: u64,
@@ -174,7 +174,7 @@ enum End {
     /// The connection is closed after all answers have been written.
     Closed,
     Reset,
-    /// The connection is dropped immediately, because nothing was written.
+    /// The connection is dropped immediately, because nothing has been written to it.
     Dropped,
     /// The client speaks HTTP, and the connection is continued as an HTTP connection.
     #[cfg(feature = "sru")]

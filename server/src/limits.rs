@@ -44,8 +44,8 @@ pub struct Limits {
     /// at most a sixteenth of this limit, and `exceptional_record_size` at most half.
     pub session_octets: usize,
     /// The maximum number of octets of memory for all sessions together and for tasks, which may use half of it. The default is
-    /// 256 MiB; in the program `z3950d`, it is a quarter of the memory available to the process, or less if little is left after
-    /// loading. A request that needs more is refused with condition 31, or 220 for tasks.
+    /// 256 MiB; in the program `z3950d`, it is a quarter of the memory available to the process, or less if little memory remains
+    /// after loading. A request that needs more is refused with condition 31, or 220 for tasks.
     pub server_octets: Option<usize>,
     /// The maximum number of octets of the name of a result set; by default, 1,024. Longer names are refused with condition 22.
     pub result_set_name: usize,

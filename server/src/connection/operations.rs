@@ -35,7 +35,7 @@ pub(super) struct ReceivedRequest {
     pub(super) timer: Option<OperationTimer>,
 }
 
-/// The next step for a request that has ended.
+/// The result of a step in handling a request.
 pub(super) enum Ended {
     /// The login in a request has been checked, and the request can begin.
     LoginChecked,

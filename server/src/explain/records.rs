@@ -112,7 +112,7 @@ impl ExplainEntry {
     }
 }
 
-/// Returns all records: those of the categories, of the server, and of the contents of each category.
+/// Returns all records: the list of categories, the record of the server, and the records of the other categories.
 pub(super) fn entries(
     mut databases: Vec<DatabaseInfo>,
     offer: &Offer,

@@ -19,15 +19,15 @@ use z3950_asn1::via::Via;
 /// The part of an HTTP request that carries the SRU request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Carrier {
-    /// In the query of the URL.
+    /// The query of the URL.
     Url,
-    /// In a form in the body.
+    /// A form in the body.
     Form,
-    /// In a SOAP envelope in the body.
+    /// A SOAP envelope in the body.
     Soap,
-    /// None, because the request is for another handler.
+    /// No part, because the request is for another handler.
     Web,
-    /// None, because this is an OPTIONS request.
+    /// No part, because this is an OPTIONS request.
     Nothing,
 }
 

@@ -44,7 +44,7 @@ pub struct DatabaseFiles {
     /// Files of records, and folders of such files: ISO 2709, MARCXML, MARC-in-JSON, MARCMaker text or the line format of YAZ,
     /// recognized by extension or by contents. In folders, only files with a known extension are loaded.
     pub paths: Vec<PathBuf>,
-    /// The docid field; `None` for that of the backend.
+    /// The docid field; `None` to use the docid field of the backend.
     pub docid: Option<DocidField>,
     /// The file to which changes are saved. They are first written to its journal, `FILE.journal`, and later to the file by
     /// [`MemoryBackend::fold`](super::MemoryBackend::fold). If the file exists, it is loaded instead of `paths`.

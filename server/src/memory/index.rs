@@ -141,7 +141,7 @@ impl WorkBudget {
     /// of work.
     ///
     /// # Errors
-    /// Fewer units remain, or the work was cancelled; in both cases, none remain afterwards.
+    /// Fails if fewer units remain or the work was cancelled. In both cases, no units remain afterwards.
     pub(super) fn spend(&mut self, units: usize) -> Result<(), Exhausted> {
         let units = u64::try_from(units).unwrap_or(u64::MAX);
         let left = self.left.checked_sub(units);

@@ -21,8 +21,8 @@ use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 /// Scans an index.
 ///
 /// # Errors
-/// A database that does not exist (235), an unsupported attribute, a result set whose records are not available (30), or too much
-/// work (31).
+/// Condition 235 for a database that does not exist, 30 for a result set whose records are not available, 31 for too much work,
+/// or the condition for an unsupported attribute.
 pub(super) fn scan(
     catalogue: &Catalogue,
     scan: &Scan<'_>,

@@ -18,8 +18,8 @@ use crate::lock::lock;
 #[derive(Debug, Default)]
 pub struct Replay {
     pub(super) sessions: Vec<Vec<RecordedExchange>>,
-    /// Searches by their identity, which does not depend on the requested records; each with the numbers of its session and
-    /// exchange.
+    /// For each Search, the numbers of its session and of its exchange in the session. The key is an identity that does not
+    /// depend on the requested records.
     pub(super) searches: HashMap<Identity, (usize, usize)>,
     pub(super) records: RecordIndex,
     pub(super) source: RecordedOctets,

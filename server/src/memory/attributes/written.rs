@@ -39,7 +39,8 @@ impl<'q> WrittenTerm<'q> {
     /// Reads a term; `attribute_set` is the default set of the query.
     ///
     /// # Errors
-    /// The first unsupported attribute, or a term of a type that cannot be compared with entries of the index.
+    /// The condition for the first unsupported attribute, or for a term of a type that cannot be compared with entries of the
+    /// index.
     pub(in crate::memory) fn read(
         fields: &Fields,
         attribute_set: &Oid,

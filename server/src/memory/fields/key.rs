@@ -15,7 +15,7 @@ pub enum Kind {
     Isbn,
     /// International Standard Serial Numbers, with or without the hyphen.
     Issn,
-    /// Control numbers of the Library of Congress, padded as in the addresses of its catalogue.
+    /// Control numbers of the Library of Congress, padded as in the URLs of its catalogue.
     Lccn,
     /// Control numbers of OCLC, without prefix and leading zeros.
     Oclc,
@@ -34,7 +34,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Settings can only name kinds in this list.
+    /// The kinds that settings can name.
     const ALL: [Self; 11] = [
         Self::Text,
         Self::Isbn,
@@ -281,7 +281,7 @@ fn dates(text: &str, emit: &mut dyn FnMut(&str)) {
     }
 }
 
-/// Returns the first ISBN in a text (ISO 2108), in its form of 13 digits. The digits of an ISBN with a wrong check digit are not
+/// Returns the first ISBN in a text (ISO 2108), in its 13-digit form. The digits of an ISBN with a wrong check digit are not
 /// changed, nor are those of a partial ISBN at the beginning of a text. Returns `None` if the text contains no ISBN.
 fn isbn(text: &str) -> Option<String> {
     if let Some(known) = first(NumberKind::Isbn, text) {

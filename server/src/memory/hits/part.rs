@@ -365,7 +365,7 @@ fn filtered(list: &[u16], keep: impl Fn(u16) -> bool) -> Vec<u16> {
         .collect()
 }
 
-/// The ratio of the lengths of two lists from which the longer list is searched instead of scanned.
+/// The ratio of the lengths of two lists above which the longer list is searched instead of scanned.
 const FAR_LONGER: usize = 16;
 
 /// Returns the elements that two ascending lists have in common.

@@ -39,7 +39,7 @@ impl Index {
         })
     }
 
-    /// Returns the set of records that `find` returns for each segment.
+    /// Returns the records that `of` returns for each segment, as one set.
     ///
     /// # Errors
     /// The work budget is exhausted.

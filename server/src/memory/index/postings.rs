@@ -320,8 +320,8 @@ pub(super) struct PostingsBuilder {
     starts: Vec<u32>,
     octets: Vec<u8>,
     dense: Vec<Dense>,
-    /// The records of the current list. The lists below it have its packed records and positions, and the starts of the positions
-    /// of blocks; all are reused.
+    /// The records of the current list. The fields after this one contain its packed records and positions, and the starts of the
+    /// positions of blocks. The memory of all four is reused.
     list: Vec<u16>,
     records: Vec<u8>,
     places: Vec<u8>,
