@@ -244,7 +244,7 @@ impl Arguments {
     }
 }
 
-/// Moves options about messages that precede a command behind its name, as in `z3950d -q load`.
+/// Moves options for messages from before the name of a command to after it, as in `z3950d -q load`.
 pub(crate) fn settle(arguments: &mut [OsString]) {
     let is_leading = |argument: &&OsString| {
         let text = argument.to_str().unwrap_or_default();

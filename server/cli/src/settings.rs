@@ -69,8 +69,8 @@ impl SettingOrigin {
     }
 }
 
-/// Returns the settings from the command line and the settings file, without those that cannot be read, and the errors, one line
-/// each.
+/// Returns the settings from the command line and the settings file, except settings that cannot be read, and a line for each
+/// error.
 pub(crate) fn settings(arguments: Arguments) -> (Option<Config>, Vec<String>) {
     let read = arguments.config.as_deref().map(Config::read);
     let (config, mut wrong) = read.unwrap_or_else(|| (Some(Config::default()), Vec::new()));
