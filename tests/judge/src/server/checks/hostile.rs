@@ -293,7 +293,7 @@ async fn long_integer(trial: &mut Trial) -> Checked {
     still_serves(trial).await
 }
 
-/// Returns the octets of a search with a preferredRecordSyntax, which other searches omit, that consists of these octets.
+/// Returns the octets of a search whose preferredRecordSyntax consists of the given octets. Other searches omit this element.
 fn with_syntax(trial: &Trial, oid: &[u8]) -> Checked<Vec<u8>> {
     let search = SearchRequest {
         preferred_record_syntax: None,
