@@ -331,7 +331,7 @@ impl User {
     }
 }
 
-/// Compares two secrets in constant time.
+/// Returns whether two secrets are equal. The comparison takes constant time.
 fn same(left: &[u8], right: &[u8]) -> bool {
     let differences = left.iter().zip(right).map(|(left, right)| left ^ right);
     left.len() == right.len() && differences.fold(0, |all, one| all | one) == 0

@@ -509,7 +509,7 @@ pub struct Scanned {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ScanTerm {
-    /// The term, which finds the same records when searched with the same attributes.
+    /// The term, in a form that can be searched with the attributes of the scan.
     pub term: Term,
     /// The form for display; `None` if the term itself is to be displayed.
     pub display: Option<String>,

@@ -337,7 +337,7 @@ impl<S: Transport> Connection<'_, S> {
         }
     }
 
-    /// Handles an APDU; returns the output to send immediately.
+    /// Handles an APDU; returns the output to send immediately, if there is any.
     async fn receive(&mut self, octets: &Bytes) -> io::Result<Option<Output>> {
         let request = codec::decode(octets);
         let observer = &self.context.observer;
@@ -411,7 +411,7 @@ impl<S: Transport> Connection<'_, S> {
         output
     }
 
-    /// Begins a request, applying the faults that strike it; returns the output to send immediately.
+    /// Begins a request, applying the faults that strike it; returns the output to send immediately, if there is any.
     async fn take_on(&mut self, mut request: Apdu, charge: Charge) -> Option<Output> {
         let timer = self.tally.timer(&request);
         let striking = match &mut self.script {

@@ -274,7 +274,7 @@ impl Faults {
         self.rules.len()
     }
 
-    /// Returns the rules that have not struck any request of the server yet.
+    /// Returns the rules that have not struck any request of the server yet, each with its index in the list.
     pub(crate) fn unfired(&self) -> impl Iterator<Item = (usize, &Rule)> {
         let numbered = self.rules.iter().enumerate().zip(&self.counts.0);
         numbered.filter_map(|(rule, count)| {

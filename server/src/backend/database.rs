@@ -49,7 +49,8 @@ impl DatabaseInfo {
         self.sort && attribute.sort
     }
 
-    /// Returns the description for Explain, which also lists the parts of the database.
+    /// Returns the description for Explain, which also lists the parts of the database; `None` if there is neither a description
+    /// nor a part.
     pub(crate) fn full_description(&self) -> Option<String> {
         let own = self.description.as_deref().map(str::trim);
         let own = own.filter(|own| !own.is_empty());
@@ -107,7 +108,7 @@ pub struct AttributeInfo {
 }
 
 impl AttributeInfo {
-    /// Creates an attribute. If it is a Use attribute, its index can be scanned and sorted by.
+    /// Creates an attribute. If it is a Use attribute, its index can be scanned, and result sets can be sorted by it.
     pub fn new(
         attribute_set: Oid,
         attribute_type: i64,

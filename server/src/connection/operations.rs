@@ -157,7 +157,7 @@ impl Operations {
     }
 
     /// Returns the earliest deadline of the running operations: `most` after an operation began, or `left`, which applies to all
-    /// operations. Delayed answers do not have a deadline.
+    /// operations. Delayed answers do not have a deadline. Returns `None` if there is no deadline.
     pub(super) fn deadline(
         &mut self,
         most: Option<Duration>,

@@ -451,7 +451,7 @@ fn sort_details(database: &DatabaseInfo) -> ExplainEntry {
     )
 }
 
-/// Returns the combinations that allow any one of these attributes.
+/// Returns the combinations that allow any one of these attributes; `None` if there are no attributes.
 fn combinations(attributes: &[&AttributeInfo]) -> Option<AttributeCombinations> {
     let default_attribute_set: Oid = attributes.first()?.attribute_set;
     let one_of = attributes.iter().map(|attribute| {

@@ -139,8 +139,8 @@ pub(super) fn read(head: &Parts, octets: &[u8], is_web: bool) -> Result<Heading,
     })
 }
 
-/// Returns why this server, which only supports HTTP with or without TLS, does not accept a request target (RFC 9110 §7.4).
-/// `is_web` tells whether a gateway handles the request.
+/// Returns the reason why this server, which only supports HTTP with or without TLS, does not accept a request target (RFC 9110
+/// §7.4); `None` if it accepts the target. `is_web` tells whether a gateway handles the request.
 pub(super) fn foreign(target: &Uri, is_encrypted: bool, is_web: bool) -> Option<Problem> {
     let scheme = target.scheme_str()?;
     let is_foreign = match scheme {

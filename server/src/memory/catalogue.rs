@@ -158,7 +158,7 @@ impl Catalogue {
         Ok((!all && numbers.len() < self.databases.len()).then_some(numbers))
     }
 
-    /// Returns the number of the database with this name.
+    /// Returns the number of the database with this name; `None` if there is none.
     pub(super) fn number(&self, name: &str) -> Option<u16> {
         let mut databases = self.databases.iter();
         let place = databases.position(|database| same_name(&database.name, name));
@@ -239,7 +239,7 @@ fn syntaxes_of(index: &Index) -> Vec<Oid> {
     syntaxes
 }
 
-/// Compares database names, ignoring case (Z39.50-2003 §3.1.2).
+/// Returns whether two database names are equal, ignoring case (Z39.50-2003 §3.1.2).
 pub(super) fn same_name(left: &str, right: &str) -> bool {
     left.eq_ignore_ascii_case(right) || left.to_lowercase() == right.to_lowercase()
 }

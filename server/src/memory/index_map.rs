@@ -28,7 +28,7 @@ pub struct IndexMap {
 }
 
 impl PartialEq for IndexMap {
-    /// Compares the access points, attributes and docid fields.
+    /// Returns whether two maps have equal access points, attributes and docid fields.
     fn eq(&self, other: &Self) -> bool {
         self.points() == other.points()
             && self.profile() == other.profile()
@@ -73,7 +73,7 @@ impl IndexMap {
         attributes
     }
 
-    /// Returns the index with this name, which may also be the index name of a query language.
+    /// Returns the index with this name, which may also be the index name of a query language; `None` if there is none.
     pub fn by_name(&self, name: &str) -> Option<IndexId> {
         self.fields.points.by_name(name).map(|(index, _)| index)
     }
@@ -155,7 +155,7 @@ impl IndexMap {
         });
     }
 
-    /// Returns the docid of a record.
+    /// Returns the docid of a record; `None` if it does not have one.
     pub fn docid<'r>(&self, record: &'r MarcRecord) -> Option<&'r [u8]> {
         self.fields.docid(0).of(record)
     }

@@ -112,8 +112,8 @@ pub(super) fn facets(
     Ok(facets)
 }
 
-/// Returns the index of the field of a facet. Only the Use attribute is read, because the other attributes of a facet are not
-/// from Bib-1.
+/// Returns the index of the field of a facet; `None` if the field does not have one. Only the Use attribute is read, because the
+/// other attributes of a facet are not from Bib-1.
 pub(super) fn of(fields: &Fields, attributes: &AttributeList) -> Option<IndexId> {
     let is_field = |attribute: &&AttributeElement| attribute.attribute_type == USE;
     let field = attributes.0.iter().find(is_field)?;

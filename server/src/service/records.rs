@@ -431,7 +431,7 @@ impl Packed {
         self.octets = self.octets.saturating_add(size);
     }
 
-    /// Adds a record in fragments. The first fragment fills the current segment.
+    /// Adds a record in fragments; returns whether it fits. The first fragment fills the current segment.
     fn add_fragments(&mut self, database: &DatabaseName, external: &External) -> bool {
         let mut rest = Bytes::copy_from_slice(external.octets());
         let room = self

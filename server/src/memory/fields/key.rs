@@ -49,7 +49,7 @@ impl Kind {
         Self::Octets,
     ];
 
-    /// Returns the kind with this name in settings files.
+    /// Returns the kind with this name in settings files; `None` if there is none.
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
@@ -153,7 +153,7 @@ fn key_of(kind: NumberKind, normal: &str) -> String {
     }
 }
 
-/// Returns the key of the first number of a kind in a text.
+/// Returns the key of the first number of a kind in a text; `None` if there is none.
 fn first(kind: NumberKind, text: &str) -> Option<String> {
     let found = numbers(kind, text);
     Some(key_of(kind, &found.first()?.normal))

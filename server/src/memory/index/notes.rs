@@ -45,7 +45,7 @@ pub(super) struct Texts {
     pub(super) words: Lexicon,
     /// The numbers of frequent words, in ascending order.
     pub(super) frequent: Box<[u32]>,
-    /// Pairs of adjacent frequent words, joined by a space; their position is that of the first word.
+    /// Pairs of adjacent frequent words, joined by a space. The position of a pair is the position of its first word.
     pub(super) pairs: Lexicon,
     /// The complete entries. The position of an entry is the number of entries before it in the record.
     pub(super) keys: Lexicon,
