@@ -224,7 +224,7 @@ impl<T> Setting<T> {
         }
     }
 
-    /// Returns the field's value as it is written in the settings file.
+    /// Returns the field's value as it is written in the settings file; `None` if the value is neither a boolean nor a number.
     fn shown(&self, of: &mut T) -> Option<String> {
         match self.field {
             SettingField::Flag(field) => Some(field(of).to_string()),
