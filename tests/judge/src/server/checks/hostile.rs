@@ -249,7 +249,7 @@ async fn without_query(trial: &mut Trial) -> Checked {
     ends(trial, tagged(0xb6, body.get(..query).unwrap_or_default())).await
 }
 
-/// Returns the offset of the element with this tag.
+/// Returns the offset of the element with this tag; `None` if there is none.
 fn position_of(body: &[u8], tag: u8) -> Option<usize> {
     let mut at = 0;
     loop {
