@@ -189,8 +189,8 @@ impl Tasks {
         }
     }
 
-    /// Returns the number and the value of the task of this kind on which the user may perform the function. If there are
-    /// several, the user's own is preferred.
+    /// Returns the task of this kind on which the user may perform the function, and its number. If there are several tasks, the
+    /// user's own is preferred.
     ///
     /// # Errors
     /// Condition 1008 for a kind without a name, 219 if the task does not exist, 223 if the user has no permission.
