@@ -1,8 +1,8 @@
 //! Access control: admission to sessions, and the rights of users (Z39.50-2003 §3.2.1.1.2 id/authentication, §3.2.5 access
 //! control).
 //!
-//! An [`Authenticate`] decides who the users are: the [`UserList`] of [`Access::users`], or a program's own implementation, such
-//! as a directory or a database table.
+//! An [`Authenticate`] decides who the users are: the [`UserList`] of [`Access::users`], or a program's own implementation, for
+//! example with a directory or a database table.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -89,7 +89,7 @@ impl User {
     }
 }
 
-/// Finds the users of a server: by passwords in a database, by a directory, by another program.
+/// Authenticates the users of a server, for example with a database of passwords, a directory or another program.
 ///
 /// A login is checked before its request begins, and logins from one address are checked one at a time. The check may wait, for
 /// at most [`Limits::login_time`](crate::Limits::login_time); after that time, or if the check panics, the client is refused.
@@ -331,7 +331,7 @@ impl User {
     }
 }
 
-/// Compares two secrets in constant time.
+/// Returns whether two secrets are equal. The comparison takes constant time.
 fn same(left: &[u8], right: &[u8]) -> bool {
     let differences = left.iter().zip(right).map(|(left, right)| left ^ right);
     left.len() == right.len() && differences.fold(0, |all, one| all | one) == 0
@@ -347,7 +347,8 @@ impl<'a> Credentials<'a> {
         }
     }
 
-    /// Parses an open authentication string in the forms of common clients: `user`, `user/password` or `group/user/password`.
+    /// Parses an open authentication string in one of the forms that common clients send: `user`, `user/password` or
+    /// `group/user/password`.
     pub(crate) fn open(text: &'a [u8]) -> Self {
         let mut parts = text.rsplitn(3, |octet| *octet == b'/');
         match (parts.next(), parts.next(), parts.next()) {

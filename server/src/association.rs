@@ -224,7 +224,7 @@ impl Association {
     }
 
     /// Adds to the session the persistent result sets whose packages have been presented (Z39.50-2003 Appendix EXT.1.1). Sets
-    /// that do not fit are left out, and a later request for them fails.
+    /// that exceed the limits of the session are left out, and a later request for them fails.
     pub(crate) fn open_persistent_sets(&self) {
         let opened = self.packages.get().map(|packages| packages.take_opened());
         for (name, set) in opened.into_iter().flatten() {

@@ -1,5 +1,5 @@
-//! The interface between the server and its databases (Z39.50-2003 §3.1.2): [`Backend`]. The default methods answer that the service
-//! is not supported.
+//! The interface between the server and its databases (Z39.50-2003 §3.1.2): [`Backend`]. By default, its methods answer that the
+//! service is not supported.
 //!
 //! This module contains everything that a custom backend needs, including the types of the standard that it uses. The
 //! following items may also help:
@@ -65,8 +65,8 @@ pub fn ready<'a, T: Send + 'a>(answer: Result<T, Diagnostic>) -> Answer<'a, T> {
 /// ```
 ///
 /// # Panics
-/// The answer panics if the work panics, or if it is awaited outside a Tokio runtime. A panic of a backend fails its request, and
-/// nothing else.
+/// The answer panics if the work panics, or if it is awaited outside a Tokio runtime. If a backend panics, only the request that
+/// it was answering fails.
 pub fn blocking<'a, T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Diagnostic> + Send + 'static,
 ) -> Answer<'a, T> {
@@ -97,7 +97,7 @@ pub trait Backend: Send + Sync {
     /// Returns the records that a query finds.
     ///
     /// # Errors
-    /// The reason why there is no result set: a database that does not exist (235), or an unsupported part of the query.
+    /// Condition 235 for a database that does not exist, or the condition for an unsupported part of the query.
     fn search<'a>(&'a self, search: Search<'a>) -> Answer<'a, Found> {
         ready(Err(diagnostic(Condition::UNSUPPORTED_SEARCH, "")))
     }
@@ -139,8 +139,8 @@ pub trait Backend: Send + Sync {
     /// Returns the terms of an index on both sides of a given term.
     ///
     /// # Errors
-    /// A database that does not exist (235), an index that cannot be scanned (228), or an unsupported attribute (as for a
-    /// search).
+    /// Condition 235 for a database that does not exist, 228 for an index that cannot be scanned, or the condition for an
+    /// unsupported attribute, as in a search.
     fn scan<'a>(&'a self, scan: Scan<'a>) -> Answer<'a, Scanned> {
         ready(Err(diagnostic(Condition::SERVICE_NOT_FOR_DATABASE, "scan")))
     }
@@ -148,7 +148,8 @@ pub trait Backend: Send + Sync {
     /// Returns the records of result sets in another order.
     ///
     /// # Errors
-    /// An unsupported key (207), a missing value if the key requires aborting (213), or another unsupported feature.
+    /// Condition 207 for an unsupported key, 213 for a record without a value if the key requires the sort to fail in this case,
+    /// or the condition for another unsupported feature.
     fn sort<'a>(&'a self, sort: Sort<'a>) -> Answer<'a, Hits> {
         ready(Err(diagnostic(Condition::SERVICE_NOT_FOR_DATABASE, "sort")))
     }
@@ -157,7 +158,7 @@ pub trait Backend: Send + Sync {
     /// after the change; if any result is a diagnostic, nothing was changed.
     ///
     /// # Errors
-    /// The reason why nothing can be changed.
+    /// A diagnostic that says why nothing can be changed.
     fn update<'a>(&'a self, update: Update<'a>) -> Answer<'a, Vec<Result<Bytes, Diagnostic>>> {
         ready(Err(diagnostic(
             Condition::SERVICE_NOT_FOR_DATABASE,
@@ -185,8 +186,8 @@ pub struct Search<'a> {
     pub term_counts_asked: bool,
     /// The facets to count over the records found.
     pub facets: &'a [FacetRequest],
-    /// The maximum number of records in the response, counted from the first record of the result set, as far as it can be
-    /// determined before the number of hits is known.
+    /// The maximum number of records that the response may contain, starting with the first record of the result set. The actual
+    /// number depends on the number of hits, which is not known yet.
     pub first_records: usize,
     /// The preferred syntax of the records in the answer.
     pub syntax: Option<Oid>,
@@ -212,7 +213,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// A facet: the terms of a field with their counts in a result set.
+/// A request for a facet, that is, for the terms of a field with their counts in a result set.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct FacetRequest {
@@ -248,13 +249,13 @@ pub struct Found {
     pub estimate: bool,
     /// The reason why the search was stopped early, if it was; the hits are then a subset.
     pub interrupted: Option<Diagnostic>,
-    /// The counts of the query's terms, from the left; empty if they were not requested or not computed.
+    /// The counts of the query's terms, from left to right; empty if they were not requested or not computed.
     pub term_counts: Vec<TermCount>,
     /// The facets, in the requested order; fields without terms are left out.
     pub facets: Vec<Facet>,
-    /// The results of the sources, if the records come from several.
+    /// The results of the individual sources; empty if all records come from one source.
     pub sources: Vec<SourceReport>,
-    /// Remarks for people, such as why the number is an estimate.
+    /// Remarks for people, such as the reason why the number of records is an estimate.
     pub remarks: Vec<String>,
 }
 
@@ -280,7 +281,7 @@ pub struct SourceReport {
     pub name: String,
     /// The number of records found.
     pub records: usize,
-    /// The reason why the source failed, if it did; a failed source does not have records.
+    /// The reason why the source failed; `None` if it did not fail. If it failed, `records` is 0.
     pub failure: Option<Diagnostic>,
     /// Whether facets were requested but the source did not count any, so that its records are missing from the counts.
     pub lacks_facets: bool,
@@ -302,12 +303,12 @@ impl SourceReport {
     }
 }
 
-/// A term of a query and the number of its records.
+/// A term of a query, and the number of records that it finds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TermCount {
-    /// The term, as it is in the query.
+    /// The term as it is in the query.
     pub operand: AttributesPlusTerm,
-    /// The number of records in the databases searched.
+    /// The number of records that the term finds in the databases searched.
     pub records: usize,
 }
 
@@ -408,23 +409,23 @@ impl Retrieved {
         }
     }
 
-    /// Adds the sources of a record that was merged from several.
+    /// Sets the databases that contain the record, if it was merged from several records.
     #[must_use]
     pub fn with_sources(self, sources: Vec<RecordSource>) -> Self {
         Self { sources, ..self }
     }
 }
 
-/// The requested syntax and element set of records (Z39.50-2003 §3.2.3.1.5). The server only requests values that the backend has
-/// declared to support.
+/// The requested syntax and element set of records (Z39.50-2003 §3.2.3.1.5). The server only requests values for which the
+/// backend has declared support.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Composition {
     /// The syntax; `None` lets the backend choose for each record.
     pub syntax: Option<Oid>,
-    /// The name of the element set, unless `by_database` has one for the database of the record.
+    /// The name of the element set for records of databases that are not in `by_database`.
     pub element_set: String,
-    /// Pairs of the name of a database and the element set for its records.
+    /// Pairs of a database name and the name of the element set for the records of that database.
     pub by_database: Vec<(String, String)>,
 }
 
@@ -471,7 +472,7 @@ pub struct Scan<'a> {
 }
 
 impl<'a> Scan<'a> {
-    /// Creates a scan by a new caller, of one term: the start or its successor.
+    /// Creates a scan by a new caller, which returns one term: the start or, if it is not in the index, its successor.
     pub fn new(
         databases: &'a [DatabaseName],
         attribute_set: Oid,
@@ -508,11 +509,11 @@ pub struct Scanned {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ScanTerm {
-    /// The term, which finds the same records when searched with the same attributes.
+    /// The term, in a form that can be searched with the attributes of the scan.
     pub term: Term,
-    /// The form for display, if it differs.
+    /// The form for display; `None` if the term itself is to be displayed.
     pub display: Option<String>,
-    /// The number of records, if known.
+    /// The number of records that have the term; `None` if it is not known.
     pub records: Option<usize>,
 }
 
@@ -540,7 +541,7 @@ pub struct Sort<'a> {
 }
 
 impl<'a> Sort<'a> {
-    /// Creates a sort for a new caller.
+    /// Creates a sort by a new caller.
     pub fn new(inputs: &'a [Hits], keys: &'a [SortKeySpec]) -> Self {
         Self {
             caller: Caller::new(),
@@ -589,7 +590,7 @@ pub enum UpdateAction {
     Replace,
     /// Delete the record with the same identifier, which must exist.
     Delete,
-    /// Replace the elements that have the same names.
+    /// Replace those elements of the record that have the same names as the given elements.
     Elements,
     /// Add the record, or replace the record with the same identifier.
     Special,

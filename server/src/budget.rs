@@ -1,5 +1,5 @@
-//! Limits the memory that clients make the server use: an account for each session, within the budget of the server. A request
-//! that exceeds either limit is refused with condition 31, which names the limit.
+//! Limits the memory that the server uses for its clients: each session has an account, and all accounts share the budget of the
+//! server. A request that exceeds either limit is refused with condition 31, which names the limit.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -52,8 +52,8 @@ impl Budget {
         }
     }
 
-    /// Starts watching the remaining memory: requests are refused when only half of the reserve (see [`Headroom::reserve`]) is
-    /// left. Updates are already refused when the reserve is first used, which leaves the rest of it to sessions.
+    /// Starts watching the remaining memory: requests are refused when only half of the reserve (see [`Headroom::reserve`])
+    /// remains. Updates are already refused when they would use the reserve, so that sessions can use the rest of it.
     ///
     /// [`Headroom::reserve`]: crate::headroom::Headroom::reserve
     pub(crate) fn watch(&self, probe: HeadroomProbe) {
@@ -139,7 +139,7 @@ impl Account {
     }
 }
 
-/// Rounds the octets of an account down to a multiple of [`GRAIN`], which is the number that the budget counts.
+/// Rounds the number of octets of an account down to a multiple of [`GRAIN`]. The budget counts the rounded number.
 fn grains(octets: usize) -> usize {
     octets / GRAIN * GRAIN
 }

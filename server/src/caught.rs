@@ -35,7 +35,8 @@ pub(crate) fn words(panic: &(dyn Any + Send)) -> String {
     }
 }
 
-/// The panics in requests that a server has answered with a diagnostic, and in checks of logins.
+/// The number of caught panics, in requests that were answered with a diagnostic and in checks of logins, and the message of the
+/// first panic.
 #[derive(Debug, Default)]
 pub(crate) struct Panics(Mutex<(u64, Option<String>)>);
 

@@ -84,7 +84,7 @@ impl Context {
     }
 }
 
-/// The client of a connection, and the conditions of the connection.
+/// The client of a connection, and the properties of the connection.
 pub(crate) struct Client {
     /// The number of the session, from 1.
     pub(crate) number: u64,
@@ -174,7 +174,7 @@ enum End {
     /// The connection is closed after all answers have been written.
     Closed,
     Reset,
-    /// The connection is dropped immediately, because nothing was written.
+    /// The connection is dropped immediately, because nothing has been written to it.
     Dropped,
     /// The client speaks HTTP, and the connection is continued as an HTTP connection.
     #[cfg(feature = "sru")]
@@ -337,7 +337,7 @@ impl<S: Transport> Connection<'_, S> {
         }
     }
 
-    /// Handles an APDU; returns the output to send immediately.
+    /// Handles an APDU; returns the output to send immediately, if there is any.
     async fn receive(&mut self, octets: &Bytes) -> io::Result<Option<Output>> {
         let request = codec::decode(octets);
         let observer = &self.context.observer;
@@ -411,7 +411,7 @@ impl<S: Transport> Connection<'_, S> {
         output
     }
 
-    /// Begins a request, applying the faults that strike it; returns the output to send immediately.
+    /// Begins a request, applying the faults that strike it; returns the output to send immediately, if there is any.
     async fn take_on(&mut self, mut request: Apdu, charge: Charge) -> Option<Output> {
         let timer = self.tally.timer(&request);
         let striking = match &mut self.script {

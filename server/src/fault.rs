@@ -90,7 +90,7 @@ pub enum Fault {
     PiggybackFails(Diagnostic),
     /// The service fails with a non-surrogate diagnostic.
     Fails(Diagnostic),
-    /// The service fails with several non-surrogate diagnostics; a service with a single diagnostic takes the first.
+    /// The service fails with several non-surrogate diagnostics. If the answer can only contain one, it contains the first.
     FailsWithSeveral(Vec<Diagnostic>),
     /// The service fails with a non-surrogate diagnostic, but the status of the answer is success, as in Metaproxy's search
     /// responses: only the diagnostic shows the failure.
@@ -171,7 +171,7 @@ pub enum Fault {
     /// SRU: records have no recordPosition.
     #[cfg(feature = "sru")]
     NoPositions,
-    /// SRU: the element of the records is empty.
+    /// SRU: the element `records` is empty.
     #[cfg(feature = "sru")]
     EmptyRecords,
     /// SRU: this diagnostic accompanies the records.
@@ -274,7 +274,7 @@ impl Faults {
         self.rules.len()
     }
 
-    /// Returns the rules that have not struck any request of the server yet.
+    /// Returns the rules that have not struck any request of the server yet, each with its index in the list.
     pub(crate) fn unfired(&self) -> impl Iterator<Item = (usize, &Rule)> {
         let numbered = self.rules.iter().enumerate().zip(&self.counts.0);
         numbered.filter_map(|(rule, count)| {

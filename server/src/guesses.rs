@@ -26,7 +26,7 @@ struct Guesser {
     silent_until: Instant,
 }
 
-/// The consequences of an attempt to authenticate, apart from its result.
+/// The consequences of an attempt to authenticate, in addition to its result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Penalty {
     /// The time for which the answer is withheld.

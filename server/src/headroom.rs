@@ -13,7 +13,7 @@ pub struct Headroom {
 /// A function that measures the headroom; it returns `None` if the headroom is unknown.
 pub type HeadroomProbe = fn() -> Option<Headroom>;
 
-/// Measures the current headroom.
+/// Measures the current headroom; `None` if it is unknown.
 pub(crate) fn now(probe: Option<HeadroomProbe>) -> Option<Headroom> {
     probe.and_then(|probe| probe())
 }

@@ -44,8 +44,8 @@ pub struct Limits {
     /// at most a sixteenth of this limit, and `exceptional_record_size` at most half.
     pub session_octets: usize,
     /// The maximum number of octets of memory for all sessions together and for tasks, which may use half of it. The default is
-    /// 256 MiB; in the program `z3950d`, it is a quarter of the memory available to the process, or less if little is left after
-    /// loading. A request that needs more is refused with condition 31, or 220 for tasks.
+    /// 256 MiB; in the program `z3950d`, it is a quarter of the memory available to the process, or less if little memory remains
+    /// after loading. A request that needs more is refused with condition 31, or 220 for tasks.
     pub server_octets: Option<usize>,
     /// The maximum number of octets of the name of a result set; by default, 1,024. Longer names are refused with condition 22.
     pub result_set_name: usize,
@@ -62,8 +62,8 @@ pub struct Limits {
     pub sort_keys: usize,
     /// The maximum number of records of one Sort; by default, 1,000,000. More are refused with condition 230.
     pub sorted_records: usize,
-    /// The maximum number of terms of a query, from the left, whose records are counted separately in the answer to a Search; by
-    /// default, 100.
+    /// The maximum number of terms of a query whose records are counted separately in the answer to a Search; by default, 100. In
+    /// longer queries, the leftmost terms are counted.
     pub term_counts: usize,
     /// The maximum number of facets in the answer to a Search; by default, 16. Further facets are left out.
     pub facets: usize,

@@ -1,4 +1,4 @@
-//! Passes requests to the services, and refuses them (Z39.50-2003 §3.2). Each service has its own file, which computes the answer
+//! Passes requests to the services, or refuses them (Z39.50-2003 §3.2). Each service has its own file, which computes the answer
 //! from a request and the association, without any I/O. [`crate::session`] sets the referenceIds.
 
 pub(crate) mod access;

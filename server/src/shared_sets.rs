@@ -113,7 +113,8 @@ impl SharedSets {
         Ok((name, time))
     }
 
-    /// Returns the set with this name if it belongs to this owner. The lifetime of the set starts again.
+    /// Returns the set with this name and its lifetime, which starts again; `None` if this owner does not have a set with this
+    /// name.
     pub(crate) fn find(
         &self,
         name: &str,

@@ -57,8 +57,8 @@ use crate::target::Target;
 
 /// Answers the requests of a connection, one at a time.
 ///
-/// The Z39.50 session is opened with the first request. It is opened again whenever the user changes, or the list of servers that
-/// pass on the requests.
+/// The Z39.50 session is opened with the first request. It is reopened whenever the user or the list of servers that pass on the
+/// requests changes.
 pub struct SruSession {
     target: Arc<Target>,
     session: Session,

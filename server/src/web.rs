@@ -149,7 +149,8 @@ impl WebClient {
         self.0.peer
     }
 
-    /// Returns the client's HTTP Basic login. It has not been checked: the caller has to send it at Init.
+    /// Returns the client's HTTP Basic login; `None` if the client did not send one. It has not been checked: the caller has to
+    /// send it at Init.
     pub fn login(&self) -> Option<&SruLogin> {
         self.0.login.as_ref()
     }

@@ -25,7 +25,7 @@ struct LogFile {
     is_broken: bool,
 }
 
-/// The file name that stands for standard error.
+/// The file name that means standard error.
 pub(crate) const STDERR: &str = "-";
 
 impl AccessLog {

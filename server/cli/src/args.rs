@@ -203,7 +203,7 @@ impl Arguments {
         }
     }
 
-    /// Returns the shell whose completion script the arguments ask for.
+    /// Returns the shell whose completion script the arguments ask for; `None` if they do not ask for one.
     pub(crate) fn completions(&self) -> Option<Shell> {
         match &self.command {
             Some(DaemonCommand::Completions(of)) => Some(of.shell),
@@ -211,7 +211,7 @@ impl Arguments {
         }
     }
 
-    /// Returns the first of the files that are given without a name.
+    /// Returns the first of the files that are given without a name; `None` if there is none.
     pub(crate) fn first_file(&self) -> Option<&NamedFile> {
         let first = self.files.first()?;
         self.databases.iter().rfind(|named| named.path == *first)
@@ -244,7 +244,7 @@ impl Arguments {
     }
 }
 
-/// Moves options about messages that precede a command behind its name, as in `z3950d -q load`.
+/// Moves options for messages from before the name of a command to after it, as in `z3950d -q load`.
 pub(crate) fn settle(arguments: &mut [OsString]) {
     let is_leading = |argument: &&OsString| {
         let text = argument.to_str().unwrap_or_default();

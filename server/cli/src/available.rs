@@ -28,7 +28,8 @@ static LIMITS: LazyLock<MemoryLimits> = LazyLock::new(|| {
 /// the beginning.
 static STATM: LazyLock<Option<File>> = LazyLock::new(|| File::open("/proc/self/statm").ok());
 
-/// Returns how much memory the process can still allocate before it reaches one of its limits. This takes a microsecond.
+/// Returns how much memory the process can still allocate before it reaches one of its limits; `None` if this is unknown. This
+/// takes a microsecond.
 pub(crate) fn headroom() -> Option<Headroom> {
     let mut used = [0; 128];
     let length = rustix::io::pread(STATM.as_ref()?, &mut used, 0).ok()?;
@@ -96,8 +97,8 @@ fn of_process() -> Option<u64> {
     None
 }
 
-/// Returns the lowest limit of the cgroups listed in `/proc/self/cgroup` and of the cgroups above them. A container may see only
-/// its own cgroup, at the root.
+/// Returns the lowest limit of the cgroups listed in `/proc/self/cgroup` and of the cgroups above them; `None` if there is no
+/// limit. A container may see only its own cgroup, at the root.
 fn of_cgroups(cgroups: &str, root: &Path) -> Option<u64> {
     let limits = cgroups.lines().flat_map(|line| {
         let mut fields = line.splitn(3, ':').skip(1);

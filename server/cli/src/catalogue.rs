@@ -90,7 +90,7 @@ pub(crate) fn open(
 /// answer, this is reported, and its index is compared at the first search instead. Returns whether all engines answered.
 ///
 /// # Errors
-/// The indexes that do not fit their maps, each with the line of the setting.
+/// At least one index does not fit its map. The message lists these indexes, each with the line of its setting.
 pub(crate) async fn check(
     file: Option<&Path>,
     config: &Config,

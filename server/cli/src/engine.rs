@@ -187,7 +187,7 @@ impl UncheckedIndex {
 /// can be checked again later.
 ///
 /// # Errors
-/// The indexes that do not match the settings, each with the line of the setting.
+/// At least one index does not match the settings. The message lists these indexes, each with the line of its setting.
 pub(crate) async fn check(
     file: Option<&Path>,
     config: &Config,

@@ -94,7 +94,7 @@ pub(crate) fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
 
-/// Prints a message about a success in the form of [`complain`], unless notes are suppressed.
+/// Prints a message that does not report a problem, in the form of [`complain`], unless notes are suppressed.
 pub(crate) fn note(words: &dyn fmt::Display) {
     if !is_quiet() {
         complain(words);

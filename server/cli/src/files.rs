@@ -27,7 +27,7 @@ impl FromStr for NamedFile {
     }
 }
 
-/// Adds each file without a name as a separate database, whose name is that of the file.
+/// Adds each file without a name as a separate database, which is named after the file.
 ///
 /// # Errors
 /// Fails if the name of a file cannot be turned into the name of a database, or if a database with this name already exists.

@@ -142,7 +142,7 @@ fn advised(config: &Config, error: &LoadError) -> String {
     format!("{what}{hint}: {}", chain(error))
 }
 
-/// Returns the file or folder that caused an error.
+/// Returns the file or folder that caused an error; `None` if the error does not concern a single one.
 fn path_of(error: &LoadError) -> Option<&Path> {
     match error {
         LoadError::Unreadable { path, .. }

@@ -101,7 +101,7 @@ impl Logs {
         .collect()
     }
 
-    /// Replaces the access log, starts one, or stops it (`None`).
+    /// Replaces the access log, starts it if there was none, or stops it if `access` is `None`.
     pub(crate) fn replace_access(&mut self, access: Option<AccessLog>) {
         match (&self.access, access) {
             // Open sessions refer to the known log, so only its file is replaced, and the sessions continue in the new file.

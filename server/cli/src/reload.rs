@@ -115,7 +115,7 @@ impl Service {
     /// Reloads everything; returns the changes.
     ///
     /// # Errors
-    /// All the reasons found why nothing was changed.
+    /// Every reason that was found for refusing the reload, in which case nothing is changed.
     fn reloaded(&mut self) -> Result<Vec<String>, Vec<String>> {
         let (config, mut reasons) = settings::settings(self.arguments.clone());
         let Some(mut config) = config else {
@@ -282,7 +282,7 @@ pub(crate) fn expiry(files: &TlsFiles, tls: &Tls) -> String {
 /// Loads a certificate that will replace the one in use.
 ///
 /// # Errors
-/// The errors of [`settings::tls`]; also if the certificate has expired, or is not valid yet.
+/// Fails like [`settings::tls`], and also if the certificate has expired or is not valid yet.
 fn renewed(files: &TlsFiles) -> Result<Tls, Failure> {
     let tls = settings::tls(files).map_err(Failure::usage)?;
     let (path, now) = (files.certificate.display(), SystemTime::now());

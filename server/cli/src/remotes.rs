@@ -16,8 +16,8 @@ use crate::failure::{Failure, chain, note};
 /// stays open.
 ///
 /// # Errors
-/// A file of profiles that cannot be read, or an invalid target: a target that is neither a profile nor an address, is this
-/// server itself, contains a docid or credentials, or occurs twice.
+/// A file of profiles cannot be read, or a target is invalid: it is neither a profile nor an address, is this server itself,
+/// contains a docid or credentials, or occurs twice.
 pub(crate) fn open(
     config: &Config,
     known: &[Arc<RemoteDatabase>],

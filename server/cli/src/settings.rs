@@ -69,8 +69,8 @@ impl SettingOrigin {
     }
 }
 
-/// Returns the settings from the command line and the settings file, without those that cannot be read, and the errors, one line
-/// each.
+/// Returns the settings from the command line and the settings file, except settings that cannot be read, and a line for each
+/// error.
 pub(crate) fn settings(arguments: Arguments) -> (Option<Config>, Vec<String>) {
     let read = arguments.config.as_deref().map(Config::read);
     let (config, mut wrong) = read.unwrap_or_else(|| (Some(Config::default()), Vec::new()));
@@ -352,13 +352,14 @@ pub(crate) fn tell_remarks(path: &Path, remarks: &[String]) {
     }
 }
 
-/// Opens the transcript. Each run numbers its sessions from 1, so an existing transcript is not appended to.
+/// Opens the transcript; `None` if none is configured. Each run numbers its sessions from 1, so an existing transcript is not
+/// appended to.
 pub(crate) fn transcript(config: &Config) -> Option<Result<Growing, z3950_files::Error>> {
     let path = config.record.as_deref().or(config.transcript.as_deref());
     path.map(|path| created(path, config))
 }
 
-/// Opens the report on requests that are missing in the recording.
+/// Opens the report on requests that are missing in the recording; `None` if none is configured.
 pub(crate) fn missing(config: &Config) -> Option<Result<Growing, z3950_files::Error>> {
     let path = config.report_missing.as_deref();
     path.map(|path| created(path, config))

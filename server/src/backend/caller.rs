@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use z3950_asn1::via::Via;
 
-/// A caller of a backend: a session, or another program. A backend divides its time fairly between callers. Clones are the same
-/// caller.
+/// A caller of a backend: a session, or another program. A backend divides its time fairly between callers. A clone represents
+/// the same caller.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Caller {
     number: u64,

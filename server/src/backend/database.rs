@@ -23,15 +23,16 @@ pub struct DatabaseInfo {
     pub element_sets: Vec<String>,
     /// The attributes that queries may use.
     pub attributes: Vec<AttributeInfo>,
-    /// Whether the indexes whose [attribute](AttributeInfo::scan) permits it can be scanned.
+    /// Whether the database can be scanned, by those indexes whose [attribute](AttributeInfo::scan) permits it.
     pub scan: bool,
-    /// Whether result sets can be sorted by the indexes whose [attribute](AttributeInfo::sort) permits it.
+    /// Whether result sets can be sorted, by those indexes whose [attribute](AttributeInfo::sort) permits it.
     pub sort: bool,
     /// Whether clients may change records.
     pub update: bool,
     /// The databases that this one consists of; empty if it is a single database.
     pub parts: Vec<DatabasePart>,
-    /// The target that holds the records, as clients write it, if they are at one other server.
+    /// The target that holds the records, in the notation that clients use; `None` unless all records are at a single other
+    /// server.
     pub address: Option<String>,
     /// Whether records of several parts are merged into one, so that users should search the complete database.
     pub is_merged: bool,
@@ -48,7 +49,8 @@ impl DatabaseInfo {
         self.sort && attribute.sort
     }
 
-    /// Returns the description for Explain, which also lists the parts of the database.
+    /// Returns the description for Explain, which also lists the parts of the database; `None` if there is neither a description
+    /// nor a part.
     pub(crate) fn full_description(&self) -> Option<String> {
         let own = self.description.as_deref().map(str::trim);
         let own = own.filter(|own| !own.is_empty());
@@ -72,7 +74,7 @@ pub struct DatabasePart {
     pub name: String,
     /// The title.
     pub title: Option<String>,
-    /// The target that holds the records, as clients write it, if they are at another server.
+    /// The target that holds the records, in the notation that clients use; `None` if they are at this server.
     pub address: Option<String>,
 }
 
@@ -106,7 +108,7 @@ pub struct AttributeInfo {
 }
 
 impl AttributeInfo {
-    /// Creates an attribute. If it is a Use attribute, its index can be scanned and sorted by.
+    /// Creates an attribute. If it is a Use attribute, its index can be scanned, and result sets can be sorted by it.
     pub fn new(
         attribute_set: Oid,
         attribute_type: i64,

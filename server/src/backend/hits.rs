@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use super::Backend;
 
-/// The identifier of a record in a result set, such as the key of its row in a database. It is valid as long as the result set.
+/// The identifier of a record in a result set, such as the key of its row in a database. It remains valid as long as the result
+/// set exists.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RecordId(pub i64);
 

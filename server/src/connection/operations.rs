@@ -35,7 +35,7 @@ pub(super) struct ReceivedRequest {
     pub(super) timer: Option<OperationTimer>,
 }
 
-/// The next step for a request that has ended.
+/// The result of a step in handling a request.
 pub(super) enum Ended {
     /// The login in a request has been checked, and the request can begin.
     LoginChecked,
@@ -157,7 +157,7 @@ impl Operations {
     }
 
     /// Returns the earliest deadline of the running operations: `most` after an operation began, or `left`, which applies to all
-    /// operations. Delayed answers do not have a deadline.
+    /// operations. Delayed answers do not have a deadline. Returns `None` if there is no deadline.
     pub(super) fn deadline(
         &mut self,
         most: Option<Duration>,

@@ -98,8 +98,8 @@ impl Rooms {
         }))
     }
 
-    /// Admits a connection from this address if a slot is free, or if another connection can be closed for it. Connections over
-    /// Unix sockets count as one address, `None`, without a limit of its own.
+    /// Admits a connection from this address if a slot is free, or if another connection can be closed for it. All connections
+    /// over Unix sockets count as one address, `None`, to which the limit per address does not apply.
     pub(crate) fn enter(&self, address: Option<IpAddr>) -> Entrance {
         let address = address.map(network);
         let mut occupants = lock(&self.0.occupants);

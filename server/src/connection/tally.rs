@@ -341,7 +341,7 @@ pub(crate) struct Requester<'a> {
 /// The maximum number of characters of a user name in the log.
 const MAX_NAME: usize = 100;
 
-/// Returns the user name in the credentials of a client.
+/// Returns the user name in the credentials of a client; `None` if the credentials do not contain one.
 fn name(credentials: &Option<IdAuthentication>) -> Option<String> {
     let credentials = match credentials.as_ref()? {
         IdAuthentication::Open(text) => Credentials::open(text.as_bytes()),
@@ -352,7 +352,7 @@ fn name(credentials: &Option<IdAuthentication>) -> Option<String> {
     Some(name.chars().take(MAX_NAME).collect())
 }
 
-/// Returns the query of a request, as text.
+/// Returns the query of a searchRetrieve as text; `None` for other requests.
 #[cfg(feature = "sru")]
 fn query(request: &Request) -> Option<String> {
     match &request.operation {
@@ -419,7 +419,7 @@ fn outcome(answer: &Apdu) -> OperationOutcome {
     }
 }
 
-/// Returns the diagnostic of a failed operation as text.
+/// Returns the diagnostic of a failed operation as text; `None` if the answer does not have one.
 fn why(answer: &Apdu) -> Option<String> {
     let first = match answer {
         Apdu::InitializeResponse(init) => return why_not(init),
@@ -437,7 +437,7 @@ fn why(answer: &Apdu) -> Option<String> {
     first.as_ref()?.first().map(ToString::to_string)
 }
 
-/// Returns, as text, the reason why Init was refused.
+/// Returns, as text, the reason why Init was refused; `None` if the answer does not give one.
 fn why_not(init: &InitializeResponse) -> Option<String> {
     let information = UserInfo1::from_external(init.user_information_field.as_ref()?).ok()?;
     let DiagnosticFormat(units) = information.0.value()?;
@@ -447,7 +447,7 @@ fn why_not(init: &InitializeResponse) -> Option<String> {
     }
 }
 
-/// Returns, as text, the diagnostic that was sent instead of records.
+/// Returns, as text, the first diagnostic that was sent instead of records; `None` if there is none.
 fn in_place(records: &Option<Records>) -> Option<String> {
     match records.as_ref()? {
         Records::NonSurrogateDiagnostic(diagnostic) => Some(diagnostic.to_string()),

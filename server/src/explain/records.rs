@@ -112,7 +112,7 @@ impl ExplainEntry {
     }
 }
 
-/// Returns all records: those of the categories, of the server, and of the contents of each category.
+/// Returns all records: the list of categories, the record of the server, and the records of the other categories.
 pub(super) fn entries(
     mut databases: Vec<DatabaseInfo>,
     offer: &Offer,
@@ -451,7 +451,7 @@ fn sort_details(database: &DatabaseInfo) -> ExplainEntry {
     )
 }
 
-/// Returns the combinations that allow any one of these attributes.
+/// Returns the combinations that allow any one of these attributes; `None` if there are no attributes.
 fn combinations(attributes: &[&AttributeInfo]) -> Option<AttributeCombinations> {
     let default_attribute_set: Oid = attributes.first()?.attribute_set;
     let one_of = attributes.iter().map(|attribute| {

@@ -189,8 +189,8 @@ impl Tasks {
         }
     }
 
-    /// Returns the task of this kind on which the user may perform the function. If there are several, the user's own is
-    /// preferred.
+    /// Returns the task of this kind on which the user may perform the function, and its number. If there are several tasks, the
+    /// user's own is preferred.
     ///
     /// # Errors
     /// Condition 1008 for a kind without a name, 219 if the task does not exist, 223 if the user has no permission.
@@ -291,8 +291,8 @@ impl Task {
         })
     }
 
-    /// Returns the encoded parameters. Their identifier is that of the task's package, which distinguishes the versions of an
-    /// update.
+    /// Returns the encoded parameters; `None` if they cannot be encoded. For an update, their object identifier is the package
+    /// type of the task, which tells the version of the update.
     fn specific(&self) -> Option<z3950_asn1::apdu::External> {
         let encoded = match &self.parameters {
             TaskParameters::Update(update) => update.to_external_as(self.kind.package_type),

@@ -237,7 +237,8 @@ fn retrieved(answer: &mut Apdu, change: impl Fn(&mut External)) {
     }
 }
 
-/// Returns the number of records stated in an answer, and the records, so that both can be changed.
+/// Returns the number of records stated in an answer, and the records, so that both can be changed; `None` if the answer has no
+/// records.
 fn records(answer: &mut Apdu) -> Option<(&mut i64, &mut Vec<NamePlusRecord>)> {
     let (count, records) = match answer {
         Apdu::SearchResponse(search) => {

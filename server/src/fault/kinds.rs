@@ -39,7 +39,7 @@ pub fn kinds() -> impl Iterator<Item = Kind> {
     })
 }
 
-/// One line for each fault: `NAME ARGUMENTS: MEANING`.
+/// The faults, one per line: `NAME ARGUMENTS: MEANING`.
 const KINDS: &str = "\
 delay TIME: the answer is sent after this time, or when the client cancels the operation
 trickle [OCTETS]: each octet is written by itself; with a number, this many per second

@@ -18,7 +18,7 @@ pub enum Damage {
     Length,
     /// The base address in the leader is 99999.
     BaseAddress,
-    /// The lengths and addresses in the directory are all 9.
+    /// Every digit of the lengths and addresses in the directory is 9.
     Directory,
     /// The terminators of fields are replaced by spaces.
     Terminators,
@@ -92,7 +92,7 @@ pub(super) fn label(record: &mut External, label: u8) {
     change(record, |octets| overwrite(octets, 9, &[label]));
 }
 
-/// Records that do not end like MARC are not changed.
+/// Changes the octets of a record if it ends like MARC; leaves other records unchanged.
 fn change(record: &mut External, change: impl FnOnce(&mut Vec<u8>)) {
     if let ExternalEncoding::OctetAligned(octets) = &mut record.encoding
         && octets.last() == Some(&RECORD_TERMINATOR)

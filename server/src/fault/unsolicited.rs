@@ -40,7 +40,7 @@ pub(super) fn close(words: &mut Words<'_>) -> Result<Apdu, RuleError> {
     Ok(Close::new(reason, diagnostic_information.as_deref()).into())
 }
 
-/// Parses a reason: its name in the standard, or any number.
+/// Parses a reason: its name in the standard, or any number; `None` for other text.
 fn reason(text: &str) -> Option<CloseReason> {
     let mut named = (0..=9).map(CloseReason);
     named

@@ -11,7 +11,7 @@ use z3950_asn1::oid::Oid;
 enum HttpRequests {
     /// All HTTP requests.
     All,
-    /// All SRU requests, or those of one operation.
+    /// All SRU requests, or all requests of one SRU operation.
     Sru(Option<&'static str>),
 }
 

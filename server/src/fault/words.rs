@@ -110,7 +110,7 @@ impl<'a> Words<'a> {
     }
 }
 
-/// Parses a record syntax: a name, or a dotted object identifier.
+/// Parses a record syntax: a name, or a dotted object identifier; `None` for other text.
 pub(super) fn syntax(text: &str) -> Option<Oid> {
     Oid::by_name(text).or_else(|| text.parse().ok())
 }

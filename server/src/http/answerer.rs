@@ -444,7 +444,8 @@ fn kind(request: &sru::Request) -> OperationKind {
 
 /// Returns whether the client wants the connection to end after this answer.
 ///
-/// For a chunked request, hyper does not reveal where it ends, nor where the next request in the same packet begins.
+/// A chunked request is always treated as the last one, because hyper does not reveal where it ends, or where the next request in
+/// the same packet begins.
 fn is_last(head: &Parts) -> bool {
     if head.headers.contains_key(TRANSFER_ENCODING) {
         return true;

@@ -19,15 +19,15 @@ use z3950_asn1::via::Via;
 /// The part of an HTTP request that carries the SRU request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Carrier {
-    /// In the query of the URL.
+    /// The query of the URL.
     Url,
-    /// In a form in the body.
+    /// A form in the body.
     Form,
-    /// In a SOAP envelope in the body.
+    /// A SOAP envelope in the body.
     Soap,
-    /// None, because the request is for another handler.
+    /// No part, because the request is for another handler.
     Web,
-    /// None, because this is an OPTIONS request.
+    /// No part, because this is an OPTIONS request.
     Nothing,
 }
 
@@ -139,8 +139,8 @@ pub(super) fn read(head: &Parts, octets: &[u8], is_web: bool) -> Result<Heading,
     })
 }
 
-/// Returns why this server, which only supports HTTP with or without TLS, does not accept a request target (RFC 9110 §7.4).
-/// `is_web` tells whether a gateway handles the request.
+/// Returns the reason why this server, which only supports HTTP with or without TLS, does not accept a request target (RFC 9110
+/// §7.4); `None` if it accepts the target. `is_web` tells whether a gateway handles the request.
 pub(super) fn foreign(target: &Uri, is_encrypted: bool, is_web: bool) -> Option<Problem> {
     let scheme = target.scheme_str()?;
     let is_foreign = match scheme {

@@ -52,7 +52,7 @@ pub(super) struct Exchange {
     head: Vec<u8>,
     /// Whether the head is complete.
     has_head: bool,
-    /// Octets that have arrived after the head.
+    /// The number of octets that have arrived after the head.
     beyond: usize,
     /// Whether octets of this request arrived together with the previous request, so that the beginning of its head is unknown.
     is_mixed: bool,

@@ -188,7 +188,7 @@ fn package(
     package.to_external().ok()
 }
 
-/// Changes the reason in a Close: the client ended the session.
+/// Replaces the diagnostic information of a Close by the text that yaz-ztest sends.
 fn closed(answer: &mut Apdu) {
     if let Apdu::Close(close) = answer {
         close.diagnostic_information = Some("Association terminated by client".into());

@@ -30,7 +30,7 @@ const REMEMBERED: Duration = Duration::from_secs(300);
 const MAX_REMEMBERED: usize = 4_096;
 
 impl AdmittedUsers {
-    /// Returns the user with a login that was admitted recently.
+    /// Returns the user with a login, if it was admitted recently.
     pub(crate) fn find(&self, user: &str, password: &str) -> Option<Arc<User>> {
         let fingerprint = self.fingerprint((user.as_bytes(), password.as_bytes()));
         let users = lock(&self.users);

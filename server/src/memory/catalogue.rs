@@ -44,7 +44,7 @@ pub struct DatabaseFiles {
     /// Files of records, and folders of such files: ISO 2709, MARCXML, MARC-in-JSON, MARCMaker text or the line format of YAZ,
     /// recognized by extension or by contents. In folders, only files with a known extension are loaded.
     pub paths: Vec<PathBuf>,
-    /// The docid field; `None` for that of the backend.
+    /// The docid field; `None` to use the docid field of the backend.
     pub docid: Option<DocidField>,
     /// The file to which changes are saved. They are first written to its journal, `FILE.journal`, and later to the file by
     /// [`MemoryBackend::fold`](super::MemoryBackend::fold). If the file exists, it is loaded instead of `paths`.
@@ -158,7 +158,7 @@ impl Catalogue {
         Ok((!all && numbers.len() < self.databases.len()).then_some(numbers))
     }
 
-    /// Returns the number of the database with this name.
+    /// Returns the number of the database with this name; `None` if there is none.
     pub(super) fn number(&self, name: &str) -> Option<u16> {
         let mut databases = self.databases.iter();
         let place = databases.position(|database| same_name(&database.name, name));
@@ -239,7 +239,7 @@ fn syntaxes_of(index: &Index) -> Vec<Oid> {
     syntaxes
 }
 
-/// Compares database names, ignoring case (Z39.50-2003 §3.1.2).
+/// Returns whether two database names are equal, ignoring case (Z39.50-2003 §3.1.2).
 pub(super) fn same_name(left: &str, right: &str) -> bool {
     left.eq_ignore_ascii_case(right) || left.to_lowercase() == right.to_lowercase()
 }

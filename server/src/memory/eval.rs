@@ -21,7 +21,7 @@ use crate::memory::index::{Edges, Exhausted, Index, Pattern, Terms, WorkBudget};
 pub(in crate::memory) struct Evaluated<'a> {
     /// The records found.
     pub(in crate::memory) hits: HitSet<'a>,
-    /// The terms of the query with their counts, from the left; empty if the search does not request them.
+    /// The terms of the query with their counts, from left to right; empty if the search does not request them.
     pub(in crate::memory) term_counts: Vec<TermCount>,
 }
 
@@ -36,7 +36,7 @@ const MOST_OCTETS: usize = 16 * 1024 * 1024;
 /// Evaluates a query. Terms are counted in the given databases, or in all databases if this is `None`.
 ///
 /// # Errors
-/// The first unsupported part of the query, from the left; condition 31 for too much work.
+/// The condition for the first unsupported part of the query, from left to right; 31 for too much work.
 pub(in crate::memory) fn find<'a>(
     index: &'a Index,
     fields: &Fields,

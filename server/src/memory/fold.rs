@@ -43,17 +43,17 @@ impl MemoryBackend {
     /// changes.
     ///
     /// # Errors
-    /// The reasons why files cannot be written; their journals keep the changes.
+    /// A file cannot be written; its journal keeps the changes.
     pub fn fold(&self) -> Vec<Result<FoldedFile, SaveError>> {
         let folding = lock(&self.0.folding);
         self.fold_each(&folding)
     }
 
     /// Writes the files of saved databases that do not exist yet, so that the first update of such a database need not wait for
-    /// this. Blocks until done; updates of these databases have to wait.
+    /// this. Blocks until done; updates of these databases have to wait. Returns a result for each file.
     ///
     /// # Errors
-    /// The reason why a file cannot be written.
+    /// The file cannot be written.
     pub fn write_new_files(&self) -> Vec<Result<FoldedFile, SaveError>> {
         let _folding = lock(&self.0.folding);
         let mut files = lock(&self.0.files);

@@ -52,7 +52,7 @@ pub fn element_set_of_schema(schema: &Schema, syntax: Option<&Oid>) -> Option<St
     known.filter(|_| syntax == Some(&XML)).map(str::to_owned)
 }
 
-/// Returns the XML element set for a schema, given by its identifier or by its name in SRU.
+/// Returns the XML element set for a schema, given by its identifier or by its name in SRU; `None` for an unknown schema.
 fn of_schema(address: &str) -> Option<&'static str> {
     Some(match address.to_ascii_lowercase().as_str() {
         "http://www.loc.gov/marc21/slim" | "info:srw/schema/1/marcxml-v1.1" | MARCXML => MARCXML,

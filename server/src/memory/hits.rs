@@ -78,7 +78,7 @@ impl<'a> HitSet<'a> {
         parts.map(|part| HitSet { parts: vec![part] })
     }
 
-    /// Returns the units of work for applying an operator to this set.
+    /// Returns the number of units of work for applying an operator to this set.
     pub(super) fn units(&self) -> usize {
         self.parts.iter().map(|(_, part)| part.units()).sum()
     }

@@ -120,7 +120,7 @@ impl WorkBudget {
         self.left
     }
 
-    /// Returns the octets that are currently charged for the work.
+    /// Returns the number of octets that are currently charged for the work.
     pub(super) fn kept(&self) -> usize {
         self.charge.octets()
     }
@@ -141,7 +141,7 @@ impl WorkBudget {
     /// of work.
     ///
     /// # Errors
-    /// Fewer units remain, or the work was cancelled; in both cases, none remain afterwards.
+    /// Fails if fewer units remain or the work was cancelled. In both cases, no units remain afterwards.
     pub(super) fn spend(&mut self, units: usize) -> Result<(), Exhausted> {
         let units = u64::try_from(units).unwrap_or(u64::MAX);
         let left = self.left.checked_sub(units);
@@ -231,7 +231,7 @@ impl Index {
             .map(|(number, (segment, deleted))| (number, segment, deleted))
     }
 
-    /// Returns the segment of a record, and the record's number in the segment.
+    /// Returns the segment of a record, and the record's number in the segment; `None` if the index does not have the segment.
     pub(super) fn segment(&self, record: RecordNumber) -> Option<(&Arc<Segment>, u16)> {
         let (segment, number) = split(record);
         Some((self.segments.get(usize::from(segment))?, number))

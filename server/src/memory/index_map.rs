@@ -28,7 +28,7 @@ pub struct IndexMap {
 }
 
 impl PartialEq for IndexMap {
-    /// Compares the access points, attributes and docid fields.
+    /// Returns whether two maps have equal access points, attributes and docid fields.
     fn eq(&self, other: &Self) -> bool {
         self.points() == other.points()
             && self.profile() == other.profile()
@@ -49,13 +49,13 @@ impl IndexMap {
         &self.fields.points
     }
 
-    /// Returns the profile, which has the supported attributes.
+    /// Returns the profile, which defines the supported attributes.
     pub fn profile(&self) -> &Profile {
         &self.fields.profile
     }
 
-    /// Returns the attributes that queries may use, as described in Explain. The functions return which indexes can be scanned,
-    /// and by which indexes result sets can be sorted.
+    /// Returns the attributes that queries may use, as described in Explain. `scans` tells whether an index can be scanned, and
+    /// `sorts` whether result sets can be sorted by an index.
     pub fn attributes(
         &self,
         scans: impl Fn(IndexId) -> bool,
@@ -73,7 +73,7 @@ impl IndexMap {
         attributes
     }
 
-    /// Returns the index with this name, which may also be the index name of a query language.
+    /// Returns the index with this name, which may also be the index name of a query language; `None` if there is none.
     pub fn by_name(&self, name: &str) -> Option<IndexId> {
         self.fields.points.by_name(name).map(|(index, _)| index)
     }
@@ -91,7 +91,7 @@ impl IndexMap {
     /// Returns the lookup of a term; `attribute_set` is the default set of the query.
     ///
     /// # Errors
-    /// The first unsupported attribute, or the term if it does not fit its attributes.
+    /// The condition for the first unsupported attribute, or for a term that does not fit its attributes.
     pub fn look<'q>(
         &self,
         attribute_set: &Oid,
@@ -103,7 +103,8 @@ impl IndexMap {
     /// Returns a term with its attributes and its unchanged text; `attribute_set` is the default set of the query.
     ///
     /// # Errors
-    /// The first unsupported attribute, or a term of a type that cannot be compared with entries of the index.
+    /// The condition for the first unsupported attribute, or for a term of a type that cannot be compared with entries of the
+    /// index.
     pub fn written<'q>(
         &self,
         attribute_set: &Oid,
@@ -120,7 +121,7 @@ impl IndexMap {
     /// Returns the terms to scan, and the start in the same form; an empty start means the first term.
     ///
     /// # Errors
-    /// The first unsupported attribute.
+    /// The condition for the first unsupported attribute.
     pub fn scan_start(
         &self,
         attribute_set: &Oid,
@@ -132,7 +133,7 @@ impl IndexMap {
     /// Returns the index of a sort key.
     ///
     /// # Errors
-    /// Condition 207 for a key without an index; for attributes, the first unsupported one.
+    /// Condition 207 for a key without an index; for attributes, the condition for the first unsupported one.
     pub fn sort_index(&self, key: &SortKey) -> Result<IndexId, Diagnostic> {
         sort_index(&self.fields, key)
     }
@@ -154,7 +155,7 @@ impl IndexMap {
         });
     }
 
-    /// Returns the docid of a record.
+    /// Returns the docid of a record; `None` if it does not have one.
     pub fn docid<'r>(&self, record: &'r MarcRecord) -> Option<&'r [u8]> {
         self.fields.docid(0).of(record)
     }
@@ -196,7 +197,7 @@ pub fn updated_record(external: &External) -> Result<MarcRecord, Diagnostic> {
     update::marc(external)
 }
 
-/// Replaces the fields of a record by those fields of `elements` that have the same tags.
+/// Adds the fields of `elements` to a record, in place of its fields with the same tags.
 pub fn with_elements(whole: MarcRecord, elements: MarcRecord) -> MarcRecord {
     update::with_elements(whole, elements)
 }

@@ -233,10 +233,10 @@ impl LoadError {
     }
 }
 
-/// Returns the values of two results.
+/// Returns the values of two results, if both succeeded.
 ///
 /// # Errors
-/// If either failed, `errors` followed by the errors of both.
+/// If either result is an error, returns `errors`, followed by the errors of both results.
 pub(super) fn both<A, B, E: Into<LoadError>>(
     mut errors: Vec<LoadError>,
     first: Result<A, Vec<E>>,
@@ -279,7 +279,7 @@ fn first(notes: &[Note]) -> String {
 /// Encodes records in ISO 2709.
 ///
 /// # Errors
-/// The first record that cannot be encoded.
+/// A note on the first record that cannot be encoded.
 pub(super) fn encoded(records: impl IntoIterator<Item = MarcRecord>) -> Result<Vec<Bytes>, Note> {
     let encoded = (1..).zip(records).map(|(number, record)| {
         let left_out = |reason: Iso2709Error| Note::LeftOut {

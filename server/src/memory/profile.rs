@@ -218,7 +218,7 @@ impl Profile {
     }
 }
 
-/// Returns the index of an attribute type in [`Profile::types`].
+/// Returns the index of an attribute type in [`Profile::types`]; `None` for types other than 1 to 6.
 pub(super) fn place(attribute_type: i64) -> Option<usize> {
     usize::try_from(attribute_type.checked_sub(1)?)
         .ok()

@@ -51,10 +51,10 @@ impl MemoryBackend {
     /// updates in journals are first folded into their files. Blocks until done, while searches continue.
     ///
     /// # Errors
-    /// Those of [`MemoryBackendBuilder::load`]; [`LoadError::Damaged`] for a file that has lost or incomplete records, or no
-    /// intact one, unless the records being served have the same damage; [`LoadError::NoRecord`] for a file without records,
-    /// unless its database is empty and saved to this file; [`LoadError::Removed`] if the file to which a database is saved has
-    /// been removed. On errors, nothing changes.
+    /// Those of [`MemoryBackendBuilder::load`]; [`LoadError::Damaged`] for a file in which records are lost or incomplete, or no
+    /// record is intact, unless the records being served have the same damage; [`LoadError::NoRecord`] for a file without
+    /// records, unless its database is empty and saved to this file; [`LoadError::Removed`] if the file to which a database is
+    /// saved has been removed. On errors, nothing changes.
     pub fn reload(&self, progress: &dyn Fn(&Progress)) -> Result<Vec<FileNotes>, LoadError> {
         let current = self.current();
         let (fields, databases) = (&current.fields, &current.databases);

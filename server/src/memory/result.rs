@@ -45,7 +45,7 @@ impl ResultList {
         })
     }
 
-    /// Returns the units of work needed to convert the list to a set.
+    /// Returns the number of units of work needed to convert the list to a set.
     fn units(&self) -> usize {
         match &self.records {
             RecordOrder::Numbers(set) => 1 + set.units(),

@@ -108,7 +108,7 @@ impl SavedFiles {
         }
     }
 
-    /// Returns the path of a file that was removed since it was last read or written.
+    /// Returns the path of a file that was removed since it was last read or written; `None` if no file was removed.
     pub(super) fn removed(&self) -> Option<&Path> {
         let mut files = self.0.values();
         let removed = files.find(|file| file.stamp.is_some() && !file.path.exists());

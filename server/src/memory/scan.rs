@@ -21,8 +21,8 @@ use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 /// Scans an index.
 ///
 /// # Errors
-/// A database that does not exist (235), an unsupported attribute, a result set whose records are not available (30), or too much
-/// work (31).
+/// Condition 235 for a database that does not exist, 30 for a result set whose records are not available, 31 for too much work,
+/// or the condition for an unsupported attribute.
 pub(super) fn scan(
     catalogue: &Catalogue,
     scan: &Scan<'_>,
@@ -112,8 +112,8 @@ pub(super) fn facets(
     Ok(facets)
 }
 
-/// Returns the index of the field of a facet. Only the Use attribute is read, because the other attributes of a facet are not
-/// from Bib-1.
+/// Returns the index of the field of a facet; `None` if the field does not have one. Only the Use attribute is read, because the
+/// other attributes of a facet are not from Bib-1.
 pub(super) fn of(fields: &Fields, attributes: &AttributeList) -> Option<IndexId> {
     let is_field = |attribute: &&AttributeElement| attribute.attribute_type == USE;
     let field = attributes.0.iter().find(is_field)?;

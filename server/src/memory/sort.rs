@@ -104,7 +104,7 @@ fn merged(
 
 /// The number of rows that the first step sorts.
 const FIRST_STEP: usize = 16_384;
-/// The units of work for computing each value of a row, and for sorting each row in each step.
+/// The number of units of work for computing each value of a row, and for sorting each row in each step.
 const ROW_UNITS: usize = 4;
 /// The number of records that are listed per unit of work.
 const RECORDS_A_UNIT: usize = 16;

@@ -337,7 +337,7 @@ pub(super) fn marc(external: &External) -> Result<MarcRecord, Diagnostic> {
     }
 }
 
-/// Replaces the fields of a record by those fields of `elements` that have the same tags.
+/// Adds the fields of `elements` to a record, in place of its fields with the same tags.
 pub(super) fn with_elements(mut whole: MarcRecord, elements: MarcRecord) -> MarcRecord {
     let mut fields: Vec<Field> = elements.fields;
     fields.sort_by_key(|field| field.tag);

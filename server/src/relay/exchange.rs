@@ -296,7 +296,7 @@ impl<'a> RelayedSession<'a> {
 }
 
 impl RelayState<'_> {
-    /// Removes and returns the request to which an answer belongs.
+    /// Removes and returns the request that an APDU from the server answers; `None` if it does not answer a waiting request.
     fn answered(&mut self, answer: &Apdu) -> Option<WaitingRequest> {
         let is_close = match answer {
             // These APDUs come before the answer, so the request is still waiting.

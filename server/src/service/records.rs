@@ -201,8 +201,8 @@ impl Sizes {
     }
 }
 
-/// The number of records from which a response counts as large. Other sessions may also run each time this many records have been
-/// packed, which takes about half a millisecond.
+/// The number of records from which a response counts as large. Each time this many records have been packed, which takes about
+/// half a millisecond, other sessions get a turn.
 const RECORDS_AT_ONCE: usize = 64;
 
 /// Returns one more than the maximum number of records in a response, so that the caller can tell whether there are more.
@@ -245,8 +245,8 @@ pub(super) fn listed(hits: &Hits, positions: Range<usize>) -> Result<Vec<RecordI
 /// exceptional record size. A response always begins with a record or its diagnostic, so that clients make progress.
 ///
 /// # Errors
-/// The backend's diagnostic if it cannot retrieve any record; the reason if the operation was stopped before the first record;
-/// condition 31 if the session does not have enough memory for the records.
+/// The backend's diagnostic, if it cannot retrieve any record; the diagnostic with which the operation was stopped, if this was
+/// before the first record; condition 31 if the session does not have enough memory for the records.
 pub(super) async fn pack(
     operation: &Operation,
     set: &ResultSet,
@@ -345,12 +345,14 @@ fn sound(record: External) -> Result<External, Diagnostic> {
 }
 
 impl Packed {
-    /// Returns the source databases of the records that were merged from several.
+    /// Returns, for each record that was merged from several records, the databases that contain it; `None` if no record was
+    /// merged.
     pub(super) fn other_info(&self) -> Option<OtherInformation> {
         (!self.sources.is_empty()).then(|| OtherInformation(self.sources.clone()))
     }
 
-    /// Returns the source databases of the next record to be added.
+    /// Returns the unit of otherInfo that names `sources` as the databases of the next record to be added; `None` if `sources` is
+    /// empty.
     fn next_sources(&self, sources: Vec<RecordSource>) -> Option<OtherInformationUnit> {
         let number = u64::try_from(self.records).map(|number| number.saturating_add(1));
         let named = RecordSources::new(number.ok(), sources);
@@ -429,7 +431,7 @@ impl Packed {
         self.octets = self.octets.saturating_add(size);
     }
 
-    /// Adds a record in fragments. The first fragment fills the current segment.
+    /// Adds a record in fragments; returns whether it fits. The first fragment fills the current segment.
     fn add_fragments(&mut self, database: &DatabaseName, external: &External) -> bool {
         let mut rest = Bytes::copy_from_slice(external.octets());
         let room = self

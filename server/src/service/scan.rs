@@ -52,7 +52,7 @@ struct Window {
 
 impl Window {
     /// Returns the window of a request. The default preferred position of the start is 1. A position of 0 means that the start is
-    /// before the first term of the answer; the number of terms plus one, that it is after the last term.
+    /// before the first term of the answer; a position one greater than the number of terms means that it is after the last term.
     ///
     /// # Errors
     /// Condition 228 if no terms are requested, 31 for more terms than the limit, 233 for a position outside the answer.

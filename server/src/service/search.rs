@@ -350,8 +350,9 @@ fn status(found: &Found) -> Option<ResultSetStatus> {
     }
 }
 
-/// Returns the additional search information of the response (Z39.50-2003 §3.2.2.1.12): the records of each source and term
-/// (SearchResult-1, Appendix USR.1), facets as defined by Index Data, failures of sources, and remarks (diag-1).
+/// Returns the additional search information of the response (Z39.50-2003 §3.2.2.1.12): the number of records of each source and
+/// term (SearchResult-1, Appendix USR.1), facets as defined by Index Data, failures of sources, and remarks (diag-1). Returns
+/// `None` if there is nothing to report.
 fn information(association: &Association, found: &Found) -> Option<OtherInformation> {
     let mut information = OtherInformation::default();
     let most = association.target.limits.term_counts;

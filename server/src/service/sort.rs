@@ -100,7 +100,8 @@ fn inputs(operation: &Operation, request: &SortRequest) -> Result<Vec<ResultSet>
 /// Checks the keys as far as this does not depend on the database.
 ///
 /// # Errors
-/// Condition 207 without keys, 211 for too many, 212 for a duplicate, 214 and 215 for values that the standard does not define.
+/// Condition 207 if there are no keys, 211 if there are too many, 212 for a duplicate key, 214 and 215 for values that the
+/// standard does not define.
 fn check_keys(association: &Association, keys: &[SortKeySpec]) -> Result<(), Diagnostic> {
     let most = association.target.limits.sort_keys;
     if keys.is_empty() {

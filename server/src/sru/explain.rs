@@ -82,7 +82,8 @@ impl SruSession {
     }
 }
 
-/// Returns the description of the database with this name, or of the part of a database with this name; case is ignored.
+/// Returns the description of the database with this name, or of the part of a database with this name; `None` if there is none.
+/// Case is ignored.
 fn described(backend: &dyn Backend, name: &str) -> Option<DatabaseInfo> {
     let is = |one: &String| one.to_lowercase() == name.to_lowercase();
     backend.databases().into_iter().find_map(|database| {

@@ -102,8 +102,8 @@ impl WantedFacets {
     }
 }
 
-/// Returns whether terms are sorted alphabetically. This depends on the first part of `facetSort`, for which both the names of
-/// the standard and those of YAZ are accepted.
+/// Returns whether terms are sorted alphabetically. This depends on the first part of `facetSort`, which may be a name of the
+/// standard or a name that YAZ uses.
 fn by_term(sort: Option<&str>) -> Result<bool, SruDiagnostic> {
     let parts: Vec<&str> = sort
         .unwrap_or("recordCount")

@@ -258,7 +258,7 @@ fn is_exact(clause: &Cql) -> bool {
     name == "==" || name.eq_ignore_ascii_case("exact")
 }
 
-/// Returns the term of a query that consists of a single term.
+/// Returns the term of a query that consists of a single term; `None` for other queries.
 fn single(query: RpnQuery) -> Option<AttributesPlusTerm> {
     match query.rpn {
         RpnStructure::Op(Operand::AttributesPlusTerm(term)) => Some(term),

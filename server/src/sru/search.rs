@@ -338,7 +338,8 @@ impl WantedRecords {
 #[derive(Default)]
 struct NamedRecords {
     records: Vec<NamePlusRecord>,
-    /// The sources of records that were merged from several, by number of the record.
+    /// For each record that was merged from several records, the databases that contain it. The key is the number of the record
+    /// in the answer.
     sources: HashMap<u64, RecordSources>,
 }
 

@@ -119,7 +119,7 @@ impl TestServerBuilder {
         self
     }
 
-    /// Imitates another server. The databases are those of the imitation, not those added.
+    /// Imitates another server, with the databases of the imitation instead of the databases added.
     pub fn imitate(mut self, imitated: Imitated) -> Self {
         self.imitated = Some(imitated);
         self

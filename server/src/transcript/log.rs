@@ -34,8 +34,8 @@ impl<W: Write + Send> JsonLog<W> {
         self
     }
 
-    /// Returns the name of the log and the reason for the first failure, if any line could not be written to the current writer
-    /// or an earlier one.
+    /// Returns the name of the log and the reason for the first failure; `None` if every line could be written, including lines
+    /// to earlier writers.
     pub fn failure(&self) -> Option<String> {
         self.0.failure()
     }
@@ -80,7 +80,7 @@ impl<W: Write + Send> ApduLog<W> {
         self
     }
 
-    /// Returns the name of the log and the reason for the first failure, if any; see [`JsonLog::failure`].
+    /// Returns the name of the log and the reason for the first failure; `None` if there was none. See [`JsonLog::failure`].
     pub fn failure(&self) -> Option<String> {
         self.0.failure()
     }
@@ -206,7 +206,7 @@ impl<W: Write + Send> MissingLog<W> {
         self
     }
 
-    /// Returns the name of the log and the reason for the first failure, if any; see [`JsonLog::failure`].
+    /// Returns the name of the log and the reason for the first failure; `None` if there was none. See [`JsonLog::failure`].
     pub fn failure(&self) -> Option<String> {
         self.0.failure()
     }

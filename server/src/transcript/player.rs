@@ -375,7 +375,7 @@ impl PlannedReply {
         Ok((Some(Item::Apdu(response).into()), why))
     }
 
-    /// Sets the referenceId of an answer to that of the request, and returns the answer.
+    /// Sets the referenceId of an answer to the referenceId of the request, and returns the answer.
     fn bearing(&self, mut answer: Apdu) -> Apdu {
         let id = self.request.as_ref().and_then(Apdu::reference_id);
         answer.set_reference_id(id.cloned());

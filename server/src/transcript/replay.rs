@@ -18,8 +18,8 @@ use crate::lock::lock;
 #[derive(Debug, Default)]
 pub struct Replay {
     pub(super) sessions: Vec<Vec<RecordedExchange>>,
-    /// Searches by their identity, which does not depend on the requested records; each with the numbers of its session and
-    /// exchange.
+    /// For each Search, the numbers of its session and of its exchange in the session. The key is an identity that does not
+    /// depend on the requested records.
     pub(super) searches: HashMap<Identity, (usize, usize)>,
     pub(super) records: RecordIndex,
     pub(super) source: RecordedOctets,
@@ -276,8 +276,8 @@ impl ReplayBuilder {
 }
 
 impl SessionBuilder {
-    /// Adds a request. Returns a doubt about an earlier request, with its line, if that request has not been answered and neither
-    /// request has a referenceId.
+    /// Adds a request. If an earlier request has not been answered and neither request has a referenceId, returns the line number
+    /// of the earlier request, and a doubt about the request.
     fn request(&mut self, entry: &TranscriptEntry, line: usize) -> Option<(usize, String)> {
         let compared = self.origins.compare(&entry.octets);
         let index = self.exchanges.len();
@@ -363,8 +363,8 @@ impl SessionBuilder {
         }
     }
 
-    /// Returns doubts, with their lines, about requests that were not answered although later requests were. Kinds of requests
-    /// that are never answered are not considered.
+    /// Returns the line number of each request that was not answered although later requests were, and a doubt about the request.
+    /// Kinds of requests that are never answered are not considered.
     fn unanswered(&self) -> impl Iterator<Item = (usize, String)> {
         let open = self.open.iter();
         let open = open.filter(|open| {
@@ -375,7 +375,7 @@ impl SessionBuilder {
 }
 
 impl OpenExchange {
-    /// Returns the doubt about a request that was not answered.
+    /// Returns the line number of the request, and the doubt that says that it was not answered.
     fn doubt(&self) -> (usize, String) {
         (self.line, format!("the {} has no answer", self.name))
     }
@@ -507,7 +507,7 @@ fn answers(answer: Option<u32>, request: Option<u32>) -> bool {
     }
 }
 
-/// Returns the tag of an APDU.
+/// Returns the tag of an APDU; `None` if its header is incomplete or malformed.
 pub(super) fn tag(apdu: &[u8]) -> Option<u32> {
     let header = Header::read(apdu).ok().flatten()?;
     Some(header.tag)

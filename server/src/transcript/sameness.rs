@@ -127,7 +127,7 @@ impl AskedRecords {
             })
     }
 
-    /// Returns the position of the record after the first `given` records.
+    /// Returns the position of the record after the first `given` records; `None` if the request asks for no more records.
     pub(super) fn position(&self, given: usize) -> Option<i64> {
         let mut given = i64::try_from(given).ok()?;
         for (first, number) in &self.ranges {
@@ -199,7 +199,7 @@ impl Origins {
         Compared { identity, asked }
     }
 
-    /// Returns the identity of the result set with this name.
+    /// Returns the identity of the result set with this name; `None` if it is not known.
     pub(super) fn of(&self, name: &[u8]) -> Option<Identity> {
         self.0.get(name).copied()
     }
@@ -219,7 +219,7 @@ impl Origins {
     }
 }
 
-/// Returns the name of the result set created by a request.
+/// Returns the name of the result set created by a request; `None` if the request creates none.
 pub(super) fn set_made(request: &Apdu) -> Option<&[u8]> {
     match request {
         Apdu::SearchRequest(search) => Some(search.result_set_name.as_bytes()),

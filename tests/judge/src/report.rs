@@ -26,7 +26,7 @@ pub(crate) enum Outcome<'a> {
     /// The requirement is not met.
     NotMet {
         requirement: &'static Requirement,
-        /// The name of this result if the standard does not require the requirement to be met.
+        /// The name of this result for a requirement that the standard does not impose.
         advice: &'static str,
         /// A description of what was received instead, on one line.
         message: String,

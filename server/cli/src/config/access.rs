@@ -11,7 +11,7 @@ use super::section::{Value, any_text, flag, number, string, text};
 use super::setting::settings;
 use super::{Config, LISTENERS};
 
-/// Returns the default offer: that of the library, but more lenient with clients.
+/// Returns the default offer of the program, which is more lenient with clients than the default offer of the library.
 pub(super) fn offer() -> Offer {
     let mut offer = Offer::default();
     offer.strict_element_sets = false;

@@ -58,7 +58,7 @@ fn map(value: &Value<'_>, table: &mut DatabaseTable) {
     });
 }
 
-/// Returns the settings of a database with a map. Notes an error for each key that such a database cannot have.
+/// Returns the settings of a database with a map. Notes an error for each key that is only valid for other databases.
 pub(super) fn read(
     section: &Section<'_>,
     table: &DatabaseTable,

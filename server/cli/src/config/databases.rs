@@ -96,8 +96,8 @@ pub(crate) struct GivenDatabases {
 }
 
 impl Config {
-    /// Replaces databases by the databases with the same names on the command line, whose files are `files`, and applies the
-    /// other options for databases.
+    /// Replaces the databases that have the same names as the databases in `files`, which are from the command line, and applies
+    /// the other command-line options for databases.
     pub(crate) fn replace_databases(&mut self, files: Vec<NamedFile>) {
         let given = mem::take(&mut self.given_databases);
         let names = files.iter().map(|named| named.name.to_lowercase());

@@ -218,7 +218,7 @@ pub(super) fn addresses(value: &Value<'_>, listeners: &mut Vec<ListenerConfig>) 
     }
 }
 
-/// Reads a `[[listener]]` table.
+/// Reads a `[[listener]]` table; `None` without an address. Errors are noted.
 pub(super) fn listener(section: &Section<'_>) -> Option<ListenerConfig> {
     let mut listener = ListenerTable::default();
     section.fill(&[&LISTENER], &mut listener);

@@ -53,8 +53,8 @@ impl<'a> Section<'a> {
         self.value(key).is_some()
     }
 
-    /// Returns the value of a key, which may be given under one of its other names. If more than one of its names is present,
-    /// notes an error.
+    /// Returns the value of a key, which may be given under one of its other names; `None` if the key is absent. If more than one
+    /// of its names is present, notes an error.
     pub(super) fn value_of(
         &self,
         key: &'static str,
@@ -72,7 +72,7 @@ impl<'a> Section<'a> {
         Some(value)
     }
 
-    /// Returns the value of a key.
+    /// Returns the value of a key; `None` if the key is absent.
     pub(super) fn value(&self, key: &'static str) -> Option<Value<'_>> {
         let mut entries = self.table.iter();
         let (_, value) = entries.find(|(known, _)| known.get_ref() == key)?;
@@ -132,7 +132,8 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Returns the value as a path; a relative path starts from the folder of the file.
+    /// Returns the value as a path; a relative path starts from the folder of the file. If the value is not a path, notes an
+    /// error, and returns `None`.
     pub(super) fn path(&self) -> Option<PathBuf> {
         Some(self.section.folder.join(self.read("a path", text)?))
     }

@@ -103,7 +103,7 @@ pub(super) enum SettingField<T: 'static> {
 ///
 /// The documentation of a setting is its explanation, in the template and in the help. A line of the documentation without a
 /// space after `///` is an example in TOML, for a setting without a default that the template could show. Other names of a key
-/// stand in parentheses. An option has the fields of [`SettingOption`] that are not those of [`SettingOption::PLAIN`]:
+/// are in parentheses. An option lists those fields of [`SettingOption`] that differ from [`SettingOption::PLAIN`]:
 ///
 /// ```ignore
 /// settings! {
@@ -224,7 +224,7 @@ impl<T> Setting<T> {
         }
     }
 
-    /// Returns the field's value as it is written in the settings file.
+    /// Returns the field's value as it is written in the settings file; `None` if the value is neither a boolean nor a number.
     fn shown(&self, of: &mut T) -> Option<String> {
         match self.field {
             SettingField::Flag(field) => Some(field(of).to_string()),

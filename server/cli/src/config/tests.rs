@@ -193,8 +193,8 @@ fn the_template_has_every_setting() {
     assert_eq!(written, known);
 }
 
-/// Checks that the defaults in the template are those of the server; settings that have an example instead of a
-/// default are left out.
+/// Checks that the defaults in the template equal the defaults of the server; settings that have an example instead of a default
+/// are left out.
 #[test]
 fn the_defaults_of_the_template_are_those_of_the_server() {
     let config = parse(&uncommented());

@@ -27,7 +27,7 @@ const NEVER: u64 = u64::MAX;
 pub(super) const MILLISECOND: u64 = 1_000_000;
 
 impl Unit {
-    /// Returns the number for a value in the settings file.
+    /// Returns the number for a value in the settings file; `None` if the value is not a number of this unit.
     pub(super) fn read(self, value: &DeValue<'_>) -> Option<u64> {
         match (self, string(value)) {
             (Self::TimeOrNever, Some("never")) => Some(NEVER),

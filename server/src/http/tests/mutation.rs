@@ -1,5 +1,5 @@
-//! Tests of mutated requests: the server must answer or end the connection, and neither panic nor hang. Seeded, so that a failure
-//! can be repeated; `Z3950_MUTATIONS=N` multiplies the number of mutations.
+//! Tests of mutated requests: the server must answer or end the connection, and neither panic nor hang. The random numbers are
+//! seeded, so that a failure can be repeated; `Z3950_MUTATIONS=N` multiplies the number of mutations.
 
 use super::*;
 

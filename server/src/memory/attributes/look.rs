@@ -8,8 +8,8 @@
 //! | 106 | any of the words |
 //! | 3, 108 | the words as a complete entry |
 //!
-//! Attributes for position or completeness also make a phrase. In indexes other than those of text, a term is a single key, so
-//! that it always is first and complete in its field.
+//! Attributes for position or completeness also make a phrase. In indexes that are not text indexes, a term is a single key, so
+//! it is always first and complete in its field.
 
 use std::time::Duration;
 
@@ -75,7 +75,7 @@ const MOST_WORDS: usize = 256;
 
 /// Returns the lookup of a term; `attribute_set` is the default set of the query.
 ///
-/// # Errors
+/// The condition for the first unsupported attribute, or for a term that does not fit its attributes.
 /// The first unsupported attribute, or the term if it does not fit its attributes.
 pub(in crate::memory) fn look<'q>(
     fields: &Fields,
@@ -277,5 +277,5 @@ impl<'q> TermReader<'_, 'q> {
     }
 }
 
-/// The character that sorts after all digits.
+/// The first character that sorts after all digits.
 const BEHIND_DIGITS: char = ':';

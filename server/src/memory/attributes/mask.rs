@@ -33,20 +33,21 @@ impl Pattern {
 /// The mask characters that a term may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mask {
-    /// `#` stands for any number of characters (truncation 101).
+    /// `#` matches any number of characters (truncation 101).
     NumberSign,
-    /// `#` stands for one character, `?` for any number, `?3` for at most three (truncation 104).
+    /// `#` matches one character, `?` any number of characters, and `?3` at most three (truncation 104).
     Z39_58,
 }
 
-/// Returns the patterns for the words of a masked term; `None` if there are no words, or if a word only consists of masks.
+/// Returns the patterns for the words of a masked term; `None` if there are no words, or if a word consists only of mask
+/// characters.
 pub(super) fn masked(text: &str, mask: Mask) -> Option<Vec<Pattern>> {
     let words = words(&stand_ins(text, mask));
     let wanted: Option<Vec<_>> = words.iter().map(|word| wanted(word)).collect();
     wanted.filter(|words| !words.is_empty())
 }
 
-/// Returns the pattern of a masked key that is not text: its letters and digits, without punctuation.
+/// Returns the pattern for a masked term of an index of keys: its letters and digits, without punctuation.
 pub(super) fn masked_key(text: &str, mask: Mask) -> Option<Pattern> {
     wanted(&words(&stand_ins(text, mask)).concat())
 }

@@ -47,7 +47,8 @@ impl TermAttributes {
     /// Reads the attributes of a term; `attribute_set` is the default set.
     ///
     /// # Errors
-    /// The first unsupported attribute: sets first, then types, then values in the order of their types.
+    /// The condition for the first unsupported attribute: sets are checked first, then types, then values in the order of their
+    /// types.
     pub(in crate::memory) fn read(
         fields: &Fields,
         attribute_set: &Oid,
@@ -126,7 +127,8 @@ fn value(element: &AttributeElement) -> Result<StringOrNumeric, Diagnostic> {
     }
 }
 
-/// Returns the index for a Use value: a number or a name. The profile treats a name like the first number in its row.
+/// Returns the index for a Use value, which is a number or a name. A name is supported if the index has no Use values, or if the
+/// profile supports any of them.
 fn access(fields: &Fields, given: Option<StringOrNumeric>) -> Result<(IndexId, Kind), Diagnostic> {
     let profile = &fields.profile;
     let rules = profile.of(bib1::USE);
@@ -205,7 +207,7 @@ fn refused(treatment: UnsupportedPolicy, value: impl Fn() -> String) -> Result<(
 /// words.
 ///
 /// # Errors
-/// The first unsupported attribute.
+/// The condition for the first unsupported attribute.
 pub(in crate::memory) fn scan_start(
     fields: &Fields,
     attribute_set: &Oid,
@@ -253,7 +255,7 @@ pub(in crate::memory) fn scan_start(
 /// Returns the index of a sort key, which is a name, or attributes with a Use value.
 ///
 /// # Errors
-/// Condition 207 for elements and for a name without an index; for attributes, the first unsupported one.
+/// Condition 207 for elements and for a name without an index; for attributes, the condition for the first unsupported one.
 pub(in crate::memory) fn sort_index(fields: &Fields, key: &SortKey) -> Result<IndexId, Diagnostic> {
     match key {
         SortKey::SortField(name) => {
@@ -277,8 +279,8 @@ pub(super) struct TermText<'q> {
 }
 
 impl<'q> TermText<'q> {
-    /// Converts terms of the two text types, and of other types that an index of this kind can be compared with: numbers for
-    /// indexes of numbers, codes and dates, times for indexes of dates.
+    /// Converts a term to text. It may be of either text type, or of another type that can be compared with an index of this
+    /// kind: a number with an index of numbers, codes or dates, a time with an index of dates.
     ///
     /// Octets that are not UTF-8 are read as Latin-1, because clients without UTF-8 support send it.
     pub(super) fn read(term: &'q Term, kind: Kind, profile: &Profile) -> Result<Self, Diagnostic> {

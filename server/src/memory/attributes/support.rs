@@ -80,7 +80,7 @@ pub(super) const NUMERIC_STRING: i64 = 109;
 
 /// Truncation 102: a regular expression.
 pub(super) const REGULAR_EXPRESSION: i64 = 102;
-/// Truncation 104: `#` stands for one character, `?` for any number of characters, `?3` for at most three (ANSI Z39.58).
+/// Truncation 104: `#` matches one character, `?` any number of characters, and `?3` at most three (ANSI Z39.58).
 pub(super) const Z39_58: i64 = 104;
 
 /// Returns every attribute that a query may use, by type and value.

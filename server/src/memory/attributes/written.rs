@@ -39,7 +39,8 @@ impl<'q> WrittenTerm<'q> {
     /// Reads a term; `attribute_set` is the default set of the query.
     ///
     /// # Errors
-    /// The first unsupported attribute, or a term of a type that cannot be compared with entries of the index.
+    /// The condition for the first unsupported attribute, or for a term of a type that cannot be compared with entries of the
+    /// index.
     pub(in crate::memory) fn read(
         fields: &Fields,
         attribute_set: &Oid,
@@ -79,7 +80,8 @@ impl<'q> WrittenTerm<'q> {
         self.attributes.relation == NOT_EQUAL
     }
 
-    /// Returns the value of a type: relation (2), position (3), structure (4), truncation (5) or completeness (6), for messages.
+    /// Returns the value of a type: relation (2), position (3), structure (4), truncation (5) or completeness (6), for messages;
+    /// `None` for other types, and for a structure that is not given.
     pub fn value(&self, attribute_type: i64) -> Option<i64> {
         let TermAttributes {
             relation,

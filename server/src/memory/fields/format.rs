@@ -102,7 +102,7 @@ impl Format {
         format
     }
 
-    /// Returns the rules of a field.
+    /// Returns the rules of a field; `None` if it has none.
     pub(super) fn rules(&self, tag: Tag) -> Option<&FieldRules> {
         let digits = tag.0.iter();
         let number = digits.copied().try_fold(0, |sum, digit| {

@@ -15,7 +15,7 @@ pub enum Kind {
     Isbn,
     /// International Standard Serial Numbers, with or without the hyphen.
     Issn,
-    /// Control numbers of the Library of Congress, padded as in the addresses of its catalogue.
+    /// Control numbers of the Library of Congress, padded as in the URLs of its catalogue.
     Lccn,
     /// Control numbers of OCLC, without prefix and leading zeros.
     Oclc,
@@ -34,7 +34,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Settings can only name kinds in this list.
+    /// The kinds that settings can name.
     const ALL: [Self; 11] = [
         Self::Text,
         Self::Isbn,
@@ -49,7 +49,7 @@ impl Kind {
         Self::Octets,
     ];
 
-    /// Returns the kind with this name in settings files.
+    /// Returns the kind with this name in settings files; `None` if there is none.
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
@@ -153,7 +153,7 @@ fn key_of(kind: NumberKind, normal: &str) -> String {
     }
 }
 
-/// Returns the key of the first number of a kind in a text.
+/// Returns the key of the first number of a kind in a text; `None` if there is none.
 fn first(kind: NumberKind, text: &str) -> Option<String> {
     let found = numbers(kind, text);
     Some(key_of(kind, &found.first()?.normal))
@@ -281,7 +281,7 @@ fn dates(text: &str, emit: &mut dyn FnMut(&str)) {
     }
 }
 
-/// Returns the first ISBN in a text (ISO 2108), in its form of 13 digits. The digits of an ISBN with a wrong check digit are not
+/// Returns the first ISBN in a text (ISO 2108), in its 13-digit form. The digits of an ISBN with a wrong check digit are not
 /// changed, nor are those of a partial ISBN at the beginning of a text. Returns `None` if the text contains no ISBN.
 fn isbn(text: &str) -> Option<String> {
     if let Some(known) = first(NumberKind::Isbn, text) {

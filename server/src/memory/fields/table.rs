@@ -111,12 +111,13 @@ impl AccessPoints {
         Ok(())
     }
 
-    /// Returns the row with a Use value.
+    /// Returns the row with a Use value; `None` if there is none.
     pub(in crate::memory) fn by_use(&self, value: i64) -> Option<(IndexId, &AccessPoint)> {
         self.find(|row| row.uses.contains(&value))
     }
 
-    /// Returns the row with this name, which may also be the index name of a query language; case is ignored.
+    /// Returns the row with this name, which may also be the index name of a query language; `None` if there is none. Case is
+    /// ignored.
     pub fn by_name(&self, name: &str) -> Option<(IndexId, &AccessPoint)> {
         let name = name.to_lowercase();
         self.find(|row| row.name == name).or_else(|| {
@@ -127,7 +128,7 @@ impl AccessPoints {
         })
     }
 
-    /// Returns the row of an index.
+    /// Returns the row of an index; `None` if the index does not exist.
     pub(in crate::memory) fn row(&self, index: IndexId) -> Option<&AccessPoint> {
         self.0.get(usize::from(index.0))
     }

@@ -12,7 +12,7 @@ pub(in crate::memory) const LIST: usize = SEGMENT / 16;
 const WORDS: usize = SEGMENT / 64;
 /// The number of records in a list that are copied, compared or set per unit of work.
 pub(in crate::memory) const RECORDS_A_UNIT: usize = 16;
-/// The units of work for reading or changing a complete bit set.
+/// The number of units of work for reading or changing a complete bit set.
 pub(in crate::memory) const BITS_UNITS: usize = 16;
 
 /// A set of records in a segment.
@@ -67,7 +67,7 @@ impl<'a> Part<'a> {
         self.len() == 0
     }
 
-    /// Returns the units of work for applying an operator to this part.
+    /// Returns the number of units of work for applying an operator to this part.
     pub(in crate::memory) fn units(&self) -> usize {
         match self {
             Self::List(list) => 1 + list.len() / RECORDS_A_UNIT,
@@ -253,7 +253,7 @@ impl Bits {
         words.flat_map(|(word, base)| ones(*word, base))
     }
 
-    /// Returns the `count` bits from record `first` on, as records; both are multiples of 64.
+    /// Returns those of the `count` records from `first` on that are in the set; both numbers are multiples of 64.
     pub(in crate::memory) fn between(&self, first: u16, count: u16) -> impl Iterator<Item = u16> {
         let words = self.words.iter().zip((0..=u16::MAX).step_by(64));
         let words = words.skip(usize::from(first / 64));
@@ -365,7 +365,7 @@ fn filtered(list: &[u16], keep: impl Fn(u16) -> bool) -> Vec<u16> {
         .collect()
 }
 
-/// The ratio of the lengths of two lists from which the longer list is searched instead of scanned.
+/// The ratio of the lengths of two lists above which the longer list is searched instead of scanned.
 const FAR_LONGER: usize = 16;
 
 /// Returns the elements that two ascending lists have in common.

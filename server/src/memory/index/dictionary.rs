@@ -114,7 +114,7 @@ impl<'a> Dictionary<'a> {
         self.lists(term).next().is_some()
     }
 
-    /// Returns the first term of the index in a range of strings.
+    /// Returns the first term of the index in a range of strings; `None` if there is none.
     pub(super) fn first(&self, mut strings: Range<u32>) -> Option<u32> {
         loop {
             while self.is_out(strings.start) && strings.start < strings.end {
@@ -127,7 +127,7 @@ impl<'a> Dictionary<'a> {
         }
     }
 
-    /// Returns the last term of the index in a range of strings.
+    /// Returns the last term of the index in a range of strings; `None` if there is none.
     pub(super) fn last(&self, mut strings: Range<u32>) -> Option<u32> {
         loop {
             while strings.start < strings.end && self.is_out(strings.end - 1) {
@@ -180,7 +180,7 @@ impl<'a> Dictionary<'a> {
         wholes.get(place.ok()?).map(|(_, _, bits)| bits)
     }
 
-    /// Returns the units of work needed to count the records of a term.
+    /// Returns the number of units of work needed to count the records of a term.
     pub(super) fn units(&self, term: u32) -> usize {
         let lists = self.lists(term).map(|list| list.units());
         1 + lists.sum::<usize>()

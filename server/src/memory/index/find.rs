@@ -39,7 +39,7 @@ impl Index {
         })
     }
 
-    /// Returns the set of records that `find` returns for each segment.
+    /// Returns the records that `of` returns for each segment, as one set.
     ///
     /// # Errors
     /// The work budget is exhausted.
@@ -164,7 +164,7 @@ pub(super) enum Matches {
 /// A function that tests whether a term matches.
 type Test<'t> = &'t dyn Fn(&[u8], &mut WorkBudget) -> Result<bool, Exhausted>;
 
-/// The units of work for finding a string in a segment.
+/// The number of units of work for finding a string in a segment.
 pub(super) const FIND_UNITS: usize = 8;
 /// The number of octets of strings that are searched per unit of work.
 const OCTETS_A_UNIT: usize = 64;

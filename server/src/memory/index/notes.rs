@@ -45,7 +45,7 @@ pub(super) struct Texts {
     pub(super) words: Lexicon,
     /// The numbers of frequent words, in ascending order.
     pub(super) frequent: Box<[u32]>,
-    /// Pairs of adjacent frequent words, joined by a space; their position is that of the first word.
+    /// Pairs of adjacent frequent words, joined by a space. The position of a pair is the position of its first word.
     pub(super) pairs: Lexicon,
     /// The complete entries. The position of an entry is the number of entries before it in the record.
     pub(super) keys: Lexicon,
@@ -53,7 +53,7 @@ pub(super) struct Texts {
     pub(super) not_filed: Box<[(u32, u8)]>,
 }
 
-/// The classes of texts. The lowest numbers are classes of a single index each; they are added together with the first class.
+/// The classes of texts. The lowest numbers are the classes of a single index each, which are added before any other class.
 #[derive(Debug, Default)]
 struct Classes {
     indexes: Vec<IndexSet>,
@@ -180,7 +180,7 @@ impl Classes {
         }
     }
 
-    /// Returns the number that stands for the class without indexes; it is greater than all classes.
+    /// Returns the number that represents the class without indexes; it is greater than all classes.
     fn none(&self) -> Class {
         Class::try_from(self.indexes.len()).unwrap_or(Class::MAX)
     }

@@ -137,7 +137,7 @@ impl<'a> List<'a> {
         self.count
     }
 
-    /// Returns the units of work needed to read the records.
+    /// Returns the number of units of work needed to read the records.
     pub(super) fn units(&self) -> usize {
         match self.records {
             RecordList::One(_) => 0,
@@ -146,7 +146,7 @@ impl<'a> List<'a> {
         }
     }
 
-    /// Returns the units of work needed to read the positions in some records.
+    /// Returns the number of units of work needed to read the positions in some records.
     pub(super) fn place_units(&self, records: &Part<'_>) -> usize {
         let octets = match (self.records, records) {
             // Only those blocks of the positions are read that contain the wanted records.
@@ -282,7 +282,7 @@ fn read_places(
 struct Varints<'a>(&'a [u8]);
 
 impl<'a> Varints<'a> {
-    /// Returns the next `count` octets without decoding them.
+    /// Returns the next `count` octets without decoding them; `None` if there are fewer.
     fn octets(&mut self, count: u32) -> Option<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(count as usize)?;
         self.0 = rest;
@@ -320,8 +320,8 @@ pub(super) struct PostingsBuilder {
     starts: Vec<u32>,
     octets: Vec<u8>,
     dense: Vec<Dense>,
-    /// The records of the current list. The lists below it have its packed records and positions, and the starts of the positions
-    /// of blocks; all are reused.
+    /// The records of the current list. The fields after this one contain its packed records and positions, and the starts of the
+    /// positions of blocks. The memory of all four is reused.
     list: Vec<u16>,
     records: Vec<u8>,
     places: Vec<u8>,

@@ -56,14 +56,14 @@ impl Segment {
         self.records.len()
     }
 
-    /// Returns a record in ISO 2709, and its syntax.
+    /// Returns a record in ISO 2709, and its syntax; `None` if the segment does not have the record.
     pub(in crate::memory) fn record(&self, number: u16) -> Option<(&Bytes, Oid)> {
         let stored = self.records.get(usize::from(number))?;
         let syntax = self.syntaxes.get(usize::from(stored.syntax));
         Some((&stored.octets, syntax.copied().unwrap_or(USMARC)))
     }
 
-    /// Returns the number of the database of a record.
+    /// Returns the number of the database of a record; `None` if the segment does not have the record.
     pub(in crate::memory) fn database(&self, number: u16) -> Option<u16> {
         let number = usize::from(number);
         let found = self

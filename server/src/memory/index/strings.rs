@@ -34,7 +34,7 @@ impl Strings {
         octets.unwrap_or_default()
     }
 
-    /// Returns the index of a string.
+    /// Returns the index of a string; `None` if it is not among the strings.
     pub(super) fn find(&self, string: &[u8]) -> Option<u32> {
         let place = self.first_from(string);
         (place < self.len() && self.at(place) == string).then_some(place)

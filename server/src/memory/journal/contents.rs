@@ -30,7 +30,7 @@ pub(in crate::memory) enum JournalEnd {
 }
 
 impl JournalEnd {
-    /// Returns a note for the user about a journal with this number of changes that was not closed properly.
+    /// Returns a note for the user about a journal with this number of changes; `None` if the journal was closed properly.
     pub(in crate::memory) fn note(self, changes: usize) -> Option<String> {
         let kept = match changes {
             1 => "1 change is kept".to_owned(),

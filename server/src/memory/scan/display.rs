@@ -114,8 +114,8 @@ fn texts_of(record: &Bytes, fields: &Fields, index: IndexId) -> Vec<String> {
     texts
 }
 
-/// Returns the text of a field without marks and without the punctuation that precedes a further element, if its folded form is
-/// this complete entry.
+/// Returns the text of a field, if its folded form is this complete entry; otherwise, `None`. Marks are removed from the text, as
+/// is the punctuation that precedes a further element.
 fn whole_of(text: &str, term: &str) -> Option<String> {
     // Most texts already differ in the first letter, so it is compared before the whole text.
     let first = text.trim_start().chars().next();

@@ -197,7 +197,7 @@ impl By {
         sort_index(fields, key).map(Self::Index)
     }
 
-    /// Returns the text of a record that a sort compares.
+    /// Returns the text of a record that a sort compares; `None` if the record does not have it.
     fn text(&self, fields: &Fields, record: &MarcRecord) -> Option<String> {
         match self {
             Self::Index(IndexId::DOCID) => {
@@ -238,7 +238,7 @@ impl By {
     }
 }
 
-/// Parses a field name such as `245` or `245$a`.
+/// Parses a field name such as `245` or `245$a`; `None` for other text.
 fn field(name: &[u8]) -> Option<(Tag, Option<u8>)> {
     let (tag, code) = name.split_first_chunk::<3>()?;
     let code = match code {

@@ -328,7 +328,8 @@ fn a_journal_is_folded_at_its_limit() {
     }
 }
 
-/// Inserts records concurrently. Their changes wait until `meanwhile` is done, and are then committed together.
+/// Inserts records concurrently, and returns the number of insertions that succeeded. The changes wait until `meanwhile` is done,
+/// and are then committed together.
 async fn together(backend: &MemoryBackend, title: &str, meanwhile: impl FnOnce()) -> usize {
     const UPDATES: usize = 40;
     let insert = |number| {

@@ -24,8 +24,8 @@ const MAX_RECORDS: usize = 1_000;
 ///
 /// # Errors
 /// Condition 1044 for an action that does not exist in the version, 1045 for an unknown schema, 25 for an unknown element set,
-/// 1008 without records and 1046 for too many, 1057 for an unsupported parameter, and the reason if the database cannot be
-/// updated at all.
+/// 1008 for a request without records, 1046 for too many records, 1057 for an unsupported parameter, or the backend's diagnostic
+/// if the database cannot be updated at all.
 pub(super) async fn answer(
     operation: &Operation,
     version: Oid,

@@ -20,8 +20,8 @@ use crate::diagnostic::Diagnostic;
 /// Updates the first database with the records of the document.
 ///
 /// # Errors
-/// Condition 1057 for a document that is not MARCXML or does not contain records, or the reason if the database cannot be
-/// updated.
+/// Condition 1057 for a document that is not MARCXML or does not contain records, or the backend's diagnostic if the database
+/// cannot be updated.
 pub(super) async fn answer(
     association: &Association,
     document: &OctetString,

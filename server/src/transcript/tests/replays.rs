@@ -360,7 +360,7 @@ fn sessions_end_as_the_server_ended_them() {
     }
 }
 
-/// If such requests were repeated, a client would wait forever for the missing answer.
+/// If requests without a recorded answer were repeated, a client would wait forever for the missing answer.
 #[test]
 fn requests_whose_answers_did_not_come_are_not_repeated_in_other_sessions() {
     let folder = tempfile::tempdir().expect("a folder");

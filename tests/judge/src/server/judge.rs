@@ -162,8 +162,8 @@ impl Judge {
         self.schedule.note_answer(ledger);
     }
 
-    /// Returns the maximum number of sessions that is useful. With more sessions, none would have anything to do while one of
-    /// them waits for silence.
+    /// Returns the maximum number of useful sessions. While one session waits for silence, the pause between requests limits the
+    /// number of other sessions that can be busy.
     fn useful_sessions(&self) -> usize {
         let options = &self.server.options;
         let useful = QUIET.div_duration_f64(options.pause);

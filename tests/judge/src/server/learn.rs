@@ -167,7 +167,7 @@ async fn hits_of(offer: &mut Offer, trial: &mut Trial, query: RpnQuery) -> Check
     Ok(Some(first.to_string()))
 }
 
-/// Returns the first database of records that is listed in Explain.
+/// Returns the first database of records that is listed in Explain; `None` if there is none.
 async fn first_listed(trial: &mut Trial) -> Option<DatabaseName> {
     let mut asked = ExplainOptions::default();
     asked.category = "DatabaseInfo".to_owned();

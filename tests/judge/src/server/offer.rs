@@ -159,7 +159,7 @@ pub struct SruOffer {
     pub query: Option<String>,
     /// The number of hits of the query.
     pub hits: u64,
-    /// Whether the server really searches, which is shown by no hits for a word that does not occur anywhere.
+    /// Whether the server really searches: a search for a word that does not occur anywhere has no hits.
     pub has_index: bool,
     /// A clause for scanning an index that contains terms.
     pub scan_clause: Option<String>,

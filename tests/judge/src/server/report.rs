@@ -49,7 +49,7 @@ pub struct Count {
     pub not_offered: usize,
     /// The number of checks without a verdict on the server.
     pub not_judged: usize,
-    /// The number of checks without a verdict that an error prevented; see [`Finding::is_error`].
+    /// The number of checks that have no verdict because of an error; see [`Finding::is_error`].
     pub errors: usize,
 }
 

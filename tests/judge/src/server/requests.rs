@@ -116,7 +116,8 @@ impl Trial {
         self.found(request, least).await
     }
 
-    /// Creates a result set of at least `least` records as a precondition. Ends the check if this fails.
+    /// Creates a result set of at least `least` records as a precondition, and returns their number. Ends the check if this
+    /// fails.
     pub(super) async fn found(&mut self, request: SearchRequest, least: i64) -> Checked<i64> {
         let response = self.ask(request).await.given()?;
         match response.result_count {

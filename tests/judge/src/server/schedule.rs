@@ -45,7 +45,7 @@ pub(super) struct Schedule {
     is_alone: bool,
     /// Results that cannot be returned yet, because earlier checks have not ended.
     ended: BTreeMap<usize, CheckResult>,
-    /// The check that must be repeated alone.
+    /// The number of the check that must be repeated alone, from 0; `None` if there is none.
     repeated: Option<usize>,
     /// The maximum number of checks that run in parallel.
     sessions: usize,

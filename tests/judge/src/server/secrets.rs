@@ -139,7 +139,7 @@ fn forms(value: &[u8]) -> Vec<Vec<u8>> {
     forms
 }
 
-/// Returns the offset of `part` in `octets`.
+/// Returns the offset of `part` in `octets`; `None` if it does not occur there.
 fn position(octets: &[u8], part: &[u8]) -> Option<usize> {
     octets.windows(part.len()).position(|window| window == part)
 }

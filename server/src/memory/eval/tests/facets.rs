@@ -145,7 +145,7 @@ fn whole_entries_are_shown_as_printed_up_to_a_length() {
     assert_eq!(shown(&mut WorkBudget::new(MOST_WORK)), [printed, folded]);
 }
 
-/// Returns a catalogue of 6,000 different words, the octets charged for a facet of these words, and the facet.
+/// Returns a catalogue of 6,000 different words, the number of octets charged for a facet of these words, and the facet.
 fn many_words() -> (Catalogue, usize, FacetRequest) {
     let words = |from: usize| (from..from + 500).map(|word| format!("w{word} "));
     let records = (0..12).map(|number| record("id", &words(number * 500).collect::<String>()));

@@ -9,7 +9,7 @@ use super::{Catalogue, pqf};
 use crate::memory::attributes::infos;
 use crate::memory::fields::Fields;
 
-/// A Use value, a field, and the term that finds the field; `%` stands for a word that is unique to the row.
+/// A Use value, a field, and the term that finds the field; `%` represents a word that is unique to the row.
 type Row = (i64, &'static str, &'static str);
 
 #[rustfmt::skip]

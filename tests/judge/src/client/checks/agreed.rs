@@ -52,7 +52,7 @@ impl Judged<'_> {
     }
 }
 
-/// Returns the option that permits a service.
+/// Returns the option that must be in force for a request; `None` if no option is needed.
 fn option(request: &Apdu) -> Option<Options> {
     Some(match request {
         Apdu::SearchRequest(_) => Options::SEARCH,
@@ -68,7 +68,7 @@ fn option(request: &Apdu) -> Option<Options> {
     })
 }
 
-/// Returns the result set that a request creates.
+/// Returns the name of the result set that a request creates; `None` if it creates none.
 fn made(request: &Apdu) -> Option<&[u8]> {
     match request {
         Apdu::SearchRequest(search) => Some(search.result_set_name.as_bytes()),

@@ -111,7 +111,7 @@ async fn after_search(trial: &mut Trial) -> Checked {
         .map(drop)
 }
 
-/// Reads until the session ends. Before that, `answers` searches may be answered.
+/// Reads until the session ends. Before the end, the server may answer up to `answers` searches.
 async fn ends(trial: &mut Trial, answers: usize) -> Checked {
     for _ in 0..=answers {
         match trial.receive().await {

@@ -10,7 +10,7 @@ use crate::server::trial::Trial;
 use crate::server::verdict::{Checked, Preparation, Verdict, counted, want};
 
 const NAMES: &str = "Z39.50-2003 §3.6.2";
-/// The conditions that mean that no element sets are available, or not the requested one.
+/// The conditions that mean that element sets, or the requested element set, are not available.
 const NOT_THERE: [i64; 4] = [14, 24, 25, 26];
 
 pub(super) const CHECKS: &[Check] = checks! {

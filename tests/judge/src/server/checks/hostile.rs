@@ -249,7 +249,7 @@ async fn without_query(trial: &mut Trial) -> Checked {
     ends(trial, tagged(0xb6, body.get(..query).unwrap_or_default())).await
 }
 
-/// Returns the offset of the element with this tag.
+/// Returns the offset of the element with this tag; `None` if there is none.
 fn position_of(body: &[u8], tag: u8) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -293,7 +293,7 @@ async fn long_integer(trial: &mut Trial) -> Checked {
     still_serves(trial).await
 }
 
-/// Returns the octets of a search with a preferredRecordSyntax, which other searches omit, that consists of these octets.
+/// Returns the octets of a search whose preferredRecordSyntax consists of the given octets. Other searches omit this element.
 fn with_syntax(trial: &Trial, oid: &[u8]) -> Checked<Vec<u8>> {
     let search = SearchRequest {
         preferred_record_syntax: None,

@@ -271,7 +271,7 @@ async fn proximity(trial: &mut Trial) -> Checked {
 /// The conditions that mean that result sets are not supported as operands, or not in this combination.
 const NO_OPERANDS: [i64; 4] = [3, 18, 19, 20];
 
-/// Creates a named result set with the query that has hits, so that a later search can use it as an operand.
+/// Creates a named result set with the query that has hits. Returns the number of hits, and an operand that names the set.
 async fn named_set(trial: &mut Trial) -> Checked<(i64, RpnStructure)> {
     let hits = stable_hits(trial).await?;
     trial.needs(Options::NAMED_RESULT_SETS)?;

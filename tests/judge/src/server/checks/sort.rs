@@ -87,7 +87,8 @@ async fn sorted(trial: &mut Trial, keys: Vec<SortKeySpec>) -> Checked<SortRespon
     trial.ask(SortRequest::in_place(DEFAULT, keys)).await
 }
 
-/// Creates a result set of at least this many records. Ends the check if this is not possible, or if Sort is not granted.
+/// Creates a result set of at least this many records, and returns their number. Ends the check if this is not possible, or if
+/// Sort is not granted.
 async fn ready(trial: &mut Trial, least: i64) -> Checked<i64> {
     trial.session().await?;
     trial.needs(Options::SORT)?;

@@ -108,8 +108,8 @@ impl JudgedReply {
         self.root().name == response
     }
 
-    /// Returns whether the namespaces and the element `version` of the answer are those of this version. An answer without a
-    /// version is assumed to have the requested version, because other checks test this.
+    /// Returns whether the namespaces and the element `version` of the answer match this version. An answer without a version is
+    /// assumed to have the requested version, because other checks test this.
     pub(super) fn is_in(&self, version: Version) -> bool {
         let root = self.root();
         let is_new = root.namespace.contains("search-ws");
@@ -125,7 +125,7 @@ impl JudgedReply {
         self.number("numberOfRecords")
     }
 
-    /// Returns the number in a child element of the root.
+    /// Returns the number in a child element of the root; `None` if the element is missing or is not a number.
     pub(super) fn number(&self, name: &str) -> Option<u64> {
         self.root().text_of(name)?.parse().ok()
     }
@@ -259,7 +259,7 @@ pub(super) fn shortened(text: &str) -> String {
     }
 }
 
-/// Returns the root element of a record's data, which may be an element or escaped text.
+/// Returns the root element of a record's data, if the data is escaped XML; `None` if it is an element, or is not well-formed.
 pub(super) fn data_of(record: &XmlNode) -> Option<XmlNode> {
     let data = record.child("recordData")?;
     let text = data.text();

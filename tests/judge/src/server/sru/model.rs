@@ -133,7 +133,7 @@ fn model(version: Version, name: &str) -> Option<&'static str> {
 }
 
 /// Finds the first element below a node whose children are misplaced, missing or repeated; returns its expected and its actual
-/// children. If `only` is given, only elements with this name are checked.
+/// children, or `None` if all elements are correct. If `only` is given, only elements with this name are checked.
 pub(super) fn order_fault(
     version: Version,
     node: &XmlNode,
@@ -198,7 +198,8 @@ fn list(node: &XmlNode) -> String {
 /// The maximum number of names in a list for a message.
 const MAX_NAMES: usize = 24;
 
-/// Finds the first SRU element below a node that has a wrong namespace; returns the expected and the actual namespace.
+/// Finds the first SRU element below a node that has a wrong namespace; returns the expected and the actual namespace, or `None`
+/// if all namespaces are correct.
 pub(super) fn namespace_fault(
     node: &XmlNode,
     (own, of_diagnostics): (&str, &str),

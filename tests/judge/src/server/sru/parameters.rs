@@ -70,7 +70,7 @@ impl SruParameters {
         self
     }
 
-    /// Returns the value of a parameter.
+    /// Returns the value of a parameter; `None` if it is not sent.
     pub(super) fn value(&self, name: &str) -> Option<&str> {
         let mut pairs = self.pairs.iter();
         let found = pairs.find(|(known, _)| known == name);

@@ -39,12 +39,12 @@ impl XmlNode {
         self.text.trim_ascii()
     }
 
-    /// Returns the first child with this name, in any namespace.
+    /// Returns the first child with this name, in any namespace; `None` if there is none.
     pub(super) fn child(&self, name: &str) -> Option<&XmlNode> {
         self.children.iter().find(|child| child.name == name)
     }
 
-    /// Returns the text of the first child with this name.
+    /// Returns the text of the first child with this name; `None` if there is none.
     pub(super) fn text_of(&self, name: &str) -> Option<&str> {
         self.child(name).map(Self::text)
     }

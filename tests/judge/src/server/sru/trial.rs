@@ -458,7 +458,7 @@ impl SruTrial {
         request.body(Full::new(body)).map_err(unusable)
     }
 
-    /// Returns the value of the Authorization header (RFC 7617).
+    /// Returns the credentials for Basic authentication in Base64 (RFC 7617); `None` if none are to be sent in a header.
     fn basic(&self) -> Option<String> {
         let (user, password) = self.login().filter(|_| !self.options().sru.login_in_url)?;
         Some(STANDARD.encode(format!("{user}:{password}")))

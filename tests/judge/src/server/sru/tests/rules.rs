@@ -488,7 +488,7 @@ pub(super) const SEARCHING: &[(Rule, &[&str])] = &[
     ),
 ];
 
-/// Checks that none of the changes can make fail, because they only fail if the server changes its answers, or ends when a
+/// The checks that none of the changes can cause to fail: they fail only if the server changes its answers, or ends when a
 /// connection is cut.
 pub(super) const NEVER: &[&str] = &[
     "scan.answered.2-0",
