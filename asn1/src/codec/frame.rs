@@ -91,7 +91,7 @@ impl Header {
         }))
     }
 
-    /// Returns whether the header is that of end-of-contents octets.
+    /// Returns whether this is the header of end-of-contents octets.
     pub fn is_end_of_contents(&self) -> bool {
         self.class == 0 && self.tag == 0 && self.length == Length::Definite(0)
     }

@@ -1,4 +1,4 @@
-//! Names (XML 1.0 §2.3), and the namespaces for which their prefixes stand (Namespaces in XML 1.0, third edition).
+//! Names (XML 1.0 §2.3), and the namespaces to which their prefixes are bound (Namespaces in XML 1.0, third edition).
 
 use quick_xml::escape::unescape;
 
@@ -73,7 +73,7 @@ impl NamespaceScope {
         Ok(())
     }
 
-    /// Removes the declarations of elements that are deeper than this.
+    /// Removes the declarations of elements deeper than `depth`.
     pub(super) fn leave(&mut self, depth: usize) {
         while self.0.last().is_some_and(|last| last.depth > depth) {
             self.0.pop();
