@@ -121,7 +121,7 @@ impl RemoteOptions {
     }
 }
 
-/// A backend for a database at other servers. A target is connected to when it is first searched.
+/// A backend for a database at other servers. The connection to a target is opened when the target is first searched.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -149,7 +149,7 @@ impl RemoteDatabase {
     /// Creates the database, with the profiles, routes and credentials of a client.
     ///
     /// # Errors
-    /// A target is neither a profile nor an address.
+    /// Fails if a target is neither a profile nor an address.
     pub fn new(client: &Client, options: RemoteOptions) -> Result<Self, ProfileError> {
         let mut of_client = client.options().clone();
         let mut timeouts = Timeouts::default().with_answer(options.target_time);
@@ -194,7 +194,8 @@ impl RemoteDatabase {
     /// Returns the targets selected by a request: all, or the one in `NAME@TARGET`.
     ///
     /// # Errors
-    /// Condition 235 if the database does not have the target, 109 for a search that this database has itself passed on.
+    /// Fails with condition 235 if the database does not have the target, or with condition 109 for a search that this database
+    /// has itself passed on.
     fn named(
         &self,
         databases: &[DatabaseName],
