@@ -175,8 +175,8 @@ fn filed(record: &MarcRecord) -> MarcRecord {
     }
 }
 
-/// Returns the field without the non-filing characters at the beginning of its first `$a`, whose number is in the
-/// indicator.
+/// Returns the field without the non-filing characters at the beginning of its first `$a`. An indicator has the number
+/// of these characters.
 fn filed_field(field: Field) -> Field {
     let row = NON_FILING.iter().find(|(tag, _)| **tag == field.tag.0);
     let count = row.and_then(|(_, place)| field.indicators().get(*place).copied());

@@ -40,7 +40,8 @@ impl Header {
     /// Reads a header; returns `Ok(None)` if more octets are needed.
     ///
     /// # Errors
-    /// A tag number above 28 bits, more than 4 octets of length, or a primitive value of indefinite length.
+    /// Fails for a tag number of more than 28 bits, a length of more than 4 octets, or a primitive value of indefinite
+    /// length.
     pub fn read(input: &[u8]) -> Result<Option<Self>, FrameErrorKind> {
         let Some((&first, mut rest)) = input.split_first() else {
             return Ok(None);

@@ -97,8 +97,8 @@ impl FileFormat {
         FORMATS.iter().find(|format| format.name == name)
     }
 
-    /// Returns the formats for a file of one record, each with its title for a single record: JSON is one object
-    /// there.
+    /// Returns the formats for a file of one record, each with its title for a single record. In such a file, JSON is one object
+    /// and not an array.
     pub(crate) fn of_one_record() -> impl Iterator<Item = (&'static Self, &'static str)> {
         FORMATS.iter().filter_map(|format| match format.writer {
             FileWriter::JsonLines => None,

@@ -2,13 +2,13 @@
 //! Their records are fetched page by page and listed round robin by rank (Z39.50-2003 §3.2.2, §3.2.3).
 //!
 //! ```text
-//!  search ─▶ shared ─▶ upstream ─▶ z3950::Connection     one search at each target, shared by equal ones
+//!  search ─▶ shared ─▶ upstream ─▶ z3950::Connection     one search at each target, shared by equal searches
 //!    hits ─▶ set ────▶ upstream                           position ─▶ target and rank ─▶ a page
-//!                 records                                 pages kept, and converted
-//!    hits ─▶ window ─▶ merge                              records of one edition as one hit
-//!    scan ─▶ upstream                                     the terms of all targets as one list
-//!    sort ─▶ sorted                                       sorted lists as one, as far as it is read
-//!  search ─▶ operands                                     earlier sets in a query: their queries at each target
+//!                 records                                 pages, cached and converted
+//!    hits ─▶ window ─▶ merge                              records of one edition, merged into one hit
+//!    scan ─▶ upstream                                     the terms of all targets, merged into one list
+//!    sort ─▶ sorted                                       sorted lists, merged as far as the list is read
+//!  search ─▶ operands                                     earlier sets in a query, replaced by their queries at each target
 //! ```
 
 mod cache;

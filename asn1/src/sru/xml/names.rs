@@ -38,7 +38,7 @@ impl NamespaceScope {
     /// Adds the namespace if this attribute of an element at this depth declares one (§3).
     ///
     /// # Errors
-    /// A description of the fault in the declaration.
+    /// Fails with a description of the fault if the declaration is not valid.
     pub(super) fn declare(&mut self, depth: usize, name: &str, value: &str) -> Result<(), String> {
         let prefix = match name.strip_prefix("xmlns") {
             Some("") => "",
@@ -83,7 +83,7 @@ impl NamespaceScope {
     /// Checks that the prefix of a name is declared.
     ///
     /// # Errors
-    /// The prefix of the name, if it is not declared.
+    /// Fails with the prefix of the name if the prefix is not declared.
     pub(super) fn check(&self, name: &str) -> Result<(), String> {
         match name.split_once(':') {
             Some((prefix, _)) if prefix != "xml" && self.find(prefix).is_none() => {

@@ -59,8 +59,8 @@ pub(super) trait Leaf: Clone + Send + Sync + 'static {
     fn check(&self) -> Result<(), Diagnostic>;
 }
 
-/// The maximum number of leaves in a query: OpenSearch and Solr refuse more than 1,024, and fail with HTTP status 500
-/// if the leaves are in different parts.
+/// The maximum number of leaves in a query: OpenSearch and Solr refuse a query with more than 1,024 leaves, or fail
+/// with HTTP status 500 if the leaves are in different parts of the query.
 pub(super) const MOST_LEAVES: usize = 1_000;
 /// The maximum number of levels in a query: an engine that has to recurse much deeper overflows its stack.
 pub(super) const MOST_LEVELS: usize = 30;

@@ -1,5 +1,5 @@
-//! Requests to the servers of a cluster by HTTP/1.1 (RFC 9112). Servers take turns; a server that failed is not used for a while,
-//! and a request that it did not answer is sent to the next one.
+//! Requests to the servers of a cluster by HTTP/1.1 (RFC 9112). Requests are distributed among the servers. A server that failed
+//! is not used for a while, and a request that it did not answer is sent to the next server.
 
 pub(crate) mod address;
 #[cfg(test)]

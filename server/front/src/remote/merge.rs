@@ -64,7 +64,7 @@ impl Clustering {
             .find(|candidate| self.takes(*candidate, edition))
     }
 
-    /// Returns whether an edition can join a cluster: the cluster has room, and is of the same edition.
+    /// Returns whether an edition can join a cluster: the cluster is not full, and its records are of the same edition.
     fn takes(&self, cluster: usize, edition: &Edition) -> bool {
         let members = self.clusters.get(cluster).map_or(&[][..], Vec::as_slice);
         let of_members = || {

@@ -1,5 +1,5 @@
-//! The map of a catalogue: it says which field of another program's index answers which attribute, in TOML. Maps for well-known
-//! programs are built in; a site can change a copy of one.
+//! The map of a catalogue: a TOML file that says which fields of another program's index answer which attributes. Maps
+//! for well-known programs are built in; a site can change a copy of one.
 
 use std::collections::BTreeMap;
 use std::fmt;

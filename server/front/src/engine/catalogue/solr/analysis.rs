@@ -1,4 +1,4 @@
-//! Requests how fields fold a text, before a query that is only valid if the fields treat a text as a single word.
+//! Asks Solr how fields fold a text, before a query that is only valid if the fields treat the text as a single word.
 
 use std::collections::{BTreeMap, BTreeSet};
 
