@@ -63,7 +63,8 @@ macro_rules! apdus {
                 }
             }
 
-            /// Returns the referenceId, which the answer repeats.
+            /// Returns the referenceId of the APDU; `None` if it has none. A response repeats the referenceId of its
+            /// request.
             pub fn reference_id(&self) -> Option<&ReferenceId> {
                 match self {
                     $(Self::$name(apdu) => apdu.reference_id.as_ref(),)*

@@ -133,7 +133,7 @@ fn query_text(query: &Query) -> Option<Value> {
     }
 }
 
-/// Returns the parameters of a task (Z39.50-2003 Appendix EXT), or only the identifier of an unknown service.
+/// Returns the parameters of a task (Z39.50-2003 Appendix EXT). If the service is unknown, returns only its identifier.
 fn parameters(external: &External) -> Value {
     described(external, TaskParameters::from_external(external))
 }

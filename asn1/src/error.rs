@@ -49,8 +49,8 @@ pub struct DecodeError {
     pub offset: usize,
     /// A description of the fault.
     pub reason: String,
-    /// Whether the fault is a query of more than [`MAX_RPN_DEPTH`](crate::apdu::MAX_RPN_DEPTH) levels. A server can refuse its request,
-    /// instead of ending the session.
+    /// Whether the fault is a query of more than [`MAX_RPN_DEPTH`](crate::apdu::MAX_RPN_DEPTH) levels. A server can
+    /// refuse the request with this query instead of ending the session.
     pub is_too_deep: bool,
 }
 

@@ -4,11 +4,11 @@
 //! Each type is encoded and decoded by [`ExternalValue`](crate::apdu::ExternalValue), and described by
 //! [`Describe`](crate::describe::Describe).
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! |---|---|
 //! | [`diag1`] | diagnosticFormat diag-1: diagnostics with structured details |
 //! | [`search_result1`] | userInfo format SearchResult-1: counts for the parts of a query |
-//! | [`sources`] | the results of each source of a search's records, in both of these formats |
+//! | [`sources`] | the results of a search at each of its sources, in both of these formats |
 //! | [`user_info1`] | userInfo-1: OtherInformation where only an EXTERNAL is allowed |
 //! | [`charset_negotiation`] | negotiation of character set and language, versions 2 and 3 |
 //! | [`espec1`] | element specification eSpec-1 |

@@ -3,7 +3,7 @@
 //!
 //! - [`apdu`]: the 25 APDUs, with a type for each and the standard's names;
 //! - [`concurrency`]: decides which requests may run concurrently;
-//! - [`codec`]: octets to APDUs and back, finding the end of an APDU in a stream, listings for people;
+//! - [`codec`]: encodes and decodes APDUs, finds the end of an APDU in a stream, and lists BER values for people;
 //! - [`decoded`]: APDUs as JSON and as text;
 //! - [`oid`], [`bib1`]: object identifiers, Bib-1 attributes and diagnostics by name;
 //! - [`query`]: text forms of the query of a search;
@@ -60,7 +60,7 @@ pub mod sru;
 pub mod types;
 pub mod via;
 
-/// The code blocks of the README.
+/// Runs the code blocks of the README as documentation tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

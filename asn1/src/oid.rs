@@ -346,7 +346,7 @@ registered! {
     EXPLAIN = "explain" [5, 100],
     /// Record syntax SUTRS, simple unstructured text.
     SUTRS = "sutrs" [5, 101],
-    /// Record syntax OPAC: bibliographic record with holdings.
+    /// Record syntax OPAC, a bibliographic record with holdings.
     OPAC = "opac" [5, 102],
     /// Record syntax Summary.
     SUMMARY = "summary" [5, 103],
@@ -356,31 +356,31 @@ registered! {
     GRS_1 = "grs-1" [5, 105],
     /// Record syntax of the task packages of extended services.
     TASK_PACKAGE = "task-package" [5, 106],
-    /// Record syntax PDF document.
+    /// Record syntax of PDF documents.
     PDF = "pdf" [5, 109, 1],
-    /// Record syntax PostScript document.
+    /// Record syntax of PostScript documents.
     POSTSCRIPT = "postscript" [5, 109, 2],
-    /// Record syntax HTML document.
+    /// Record syntax of HTML documents.
     HTML = "html" [5, 109, 3],
-    /// Record syntax TIFF image.
+    /// Record syntax of TIFF images.
     TIFF = "tiff" [5, 109, 4],
-    /// Record syntax GIF image.
+    /// Record syntax of GIF images.
     GIF = "gif" [5, 109, 5],
-    /// Record syntax JPEG image.
+    /// Record syntax of JPEG images.
     JPEG = "jpeg" [5, 109, 6],
-    /// Record syntax PNG image.
+    /// Record syntax of PNG images.
     PNG = "png" [5, 109, 7],
-    /// Record syntax MPEG film.
+    /// Record syntax of MPEG films.
     MPEG = "mpeg" [5, 109, 8],
-    /// Record syntax SGML document.
+    /// Record syntax of SGML documents.
     SGML = "sgml" [5, 109, 9],
-    /// Record syntax XML document.
+    /// Record syntax of XML documents.
     XML = "xml" [5, 109, 10],
-    /// Record syntax application/xml, a MIME type.
+    /// Record syntax named after the media type application/xml.
     APPLICATION_XML = "application-xml" [5, 109, 11],
-    /// Record syntax TIFF-B image.
+    /// Record syntax of TIFF-B images.
     TIFF_B = "tiff-b" [5, 110, 1],
-    /// Record syntax WAV sound.
+    /// Record syntax of WAV sound recordings.
     WAV = "wav" [5, 110, 2],
     /// Record syntax SQL-RS, the answer to an SQL query.
     SQL_RS = "sql-rs" [5, 111],
@@ -422,7 +422,7 @@ registered! {
     PROXY = "proxy" [10, 1000, 81, 1],
     /// OtherInformation of Index Data: the identifier of a session at a proxy.
     COOKIE = "cookie" [10, 1000, 81, 2],
-    /// OtherInformation of Index Data: the address of the user behind a gateway.
+    /// OtherInformation of Index Data: the address of a gateway's user.
     CLIENT_IP = "client-ip" [10, 1000, 81, 3],
     /// OtherInformation of Index Data: the result set to which a Scan is restricted.
     SCAN_SET = "scan-set" [10, 1000, 81, 4],
@@ -444,7 +444,7 @@ registered! {
     CHARSET_NEGOTIATION_2 = "charset-negotiation-2" [15, 2],
     /// Negotiation of character set and language, version 3.
     CHARSET_NEGOTIATION = "charset-negotiation" [15, 3],
-    /// The name of a character set that has no identifier, for negotiation.
+    /// The identifier under which a character set without an identifier is negotiated by name.
     CHARSET_ID = "charset-id" [15, 1000, 81, 1],
     /// Query syntax CQL, for a type-104 query.
     CQL = "CQL" [16, 2],

@@ -1,5 +1,5 @@
-//! Text forms of search queries (Z39.50-2003 §3.7): PQF (the prefix query format), CCL, CQL, and words with index names
-//! can be parsed and printed, and queries can be explained in English.
+//! Text forms of search queries (Z39.50-2003 §3.7): PQF (the prefix query format), CCL and CQL can be parsed and
+//! printed, words with index names can be parsed, and queries can be explained in English.
 //!
 //! ```
 //! use z3950_asn1::apdu::RpnQuery;

@@ -163,11 +163,11 @@ impl PlantedRecords {
 /// its record numbers.
 #[derive(Debug, Default)]
 pub struct Judged {
-    /// The number of pairs of the same edition that are merged.
+    /// The number of merged pairs whose records are of the same edition.
     pub right: usize,
-    /// The pairs of different editions that are merged.
+    /// The merged pairs whose records are of different editions.
     pub wrong: Vec<(usize, usize)>,
-    /// The pairs of the same edition that are not merged.
+    /// The pairs that are of the same edition but not merged.
     pub missing: Vec<(usize, usize)>,
 }
 

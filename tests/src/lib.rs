@@ -21,17 +21,17 @@ pub fn pause() {
     std::thread::sleep(std::time::Duration::from_millis(2));
 }
 
-/// The Rust code blocks of the README.
+/// Runs the Rust code blocks of the README as documentation tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 pub struct Readme;
 
-/// The Rust code blocks of the page on web services.
+/// Runs the Rust code blocks of the page on web services as documentation tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../client/docs/web-service.md")]
 pub struct WebService;
 
-/// The Rust code blocks of the page on tests.
+/// Runs the Rust code blocks of the page on tests as documentation tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../client/docs/tests.md")]
 pub struct Tests;

@@ -116,8 +116,8 @@ pub fn zebra_sru(records: &[Bytes]) -> Option<Server> {
     }))
 }
 
-/// Starts an SRU server in Perl, built from the modules of `libsru-perl`, with these MARCXML records; `None` if they are not
-/// installed.
+/// Starts an SRU server in Perl, built from the modules of `libsru-perl`, with these MARCXML records; `None` if the modules are
+/// not installed.
 pub fn perl_sru(records: &[String]) -> Option<Server> {
     let perl = find("perl")?;
     let has_modules = command(&perl)

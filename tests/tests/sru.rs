@@ -1,5 +1,5 @@
 //! Tests of damaged and unusual SRU requests and answers: none may cause a panic, and everything that was read must be written so
-//! that it can be read again. Seeded; `Z3950_MUTATIONS=N` multiplies the number of mutations.
+//! that it can be read again. The mutations are seeded; `Z3950_MUTATIONS=N` multiplies their number.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;

@@ -1,5 +1,6 @@
-//! Tests of damaged OPAC, GRS-1, Summary and Explain records: none may cause a panic; records that can be read must survive a
-//! round trip, and convert to text, JSON and XML. Seeded; `Z3950_MUTATIONS=N` multiplies the number of mutations.
+//! Tests of damaged OPAC, GRS-1, Summary and Explain records: none may cause a panic; records that can be read must
+//! survive a round trip, and convert to text, JSON and XML. The mutations are seeded; `Z3950_MUTATIONS=N` multiplies
+//! their number.
 
 use z3950_asn1::apdu::{
     External, ExternalEncoding, ExternalValue as _, IntUnit, StringOrNumeric, Unit,

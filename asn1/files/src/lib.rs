@@ -40,7 +40,7 @@ pub use write::{
     Draft, Error, Existing, Growing, Lock, Reserved, Stamp, Whole, is_named_pipe, same,
 };
 
-/// The code blocks of the README.
+/// Runs the code blocks of the README as documentation tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

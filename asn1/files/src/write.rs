@@ -107,7 +107,7 @@ impl Error {
     }
 }
 
-/// Returns the message of an error, followed by that of its cause.
+/// Returns the message of an error, followed by the message of its cause.
 fn in_full(error: &Error) -> String {
     match error {
         Error::Unwritable { source, .. } => format!("{error}: {source}"),

@@ -1,4 +1,4 @@
-//! Repairs damaged records, and converts them from MARC-8 to UTF-8, and prints the remarks about each.
+//! Repairs damaged records, converts them from MARC-8 to UTF-8, and prints the remarks on each record.
 //!
 //! Run it with `cargo run --example repair_records -- books.mrc > repaired.mrc`. Without arguments, it repairs a record with wrong
 //! lengths.

@@ -70,7 +70,8 @@ pub enum Charset {
 pub struct Options {
     /// The character set of the octets, whatever the record declares; `None` to detect it.
     pub charset: Option<Charset>,
-    /// The normal form of decoded text. `None` is NFC for text that was not in Unicode; UTF-8 is not changed.
+    /// The normal form of decoded text. `None` means NFC for text that was not in Unicode, and no change for text in
+    /// UTF-8.
     pub form: Option<NormalForm>,
     /// What to do with the marks around non-filing characters (U+0098, U+009C).
     pub non_sorting: NonSorting,

@@ -22,7 +22,7 @@ pub struct FieldCounts {
 pub struct Count {
     /// The number of fields or subfields.
     pub occurrences: u64,
-    /// The number of records that have at least one.
+    /// The number of records that have at least one of them.
     pub records: u64,
 }
 

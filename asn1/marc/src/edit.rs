@@ -114,8 +114,8 @@ impl Deletion {
     }
 }
 
-/// Removes the subfields with one of these codes from a field. Returns the changed field, or `None` if there are no
-/// such subfields, and whether other subfields remain.
+/// Removes the subfields with one of these codes from a field. Returns the changed field (`None` if there are no such subfields),
+/// and whether other subfields remain.
 fn without(field: &Field, codes: &str, code_length: usize) -> (Option<Field>, bool) {
     if field.is_control() {
         return (None, true);

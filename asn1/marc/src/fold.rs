@@ -1,5 +1,5 @@
-//! Folds text for comparing titles and names: without case, diacritics and punctuation (Unicode Standard Annex #15 for the
-//! decomposition).
+//! Folds text for comparing titles and names: converts it to lower case, and removes diacritics and punctuation (Unicode Standard
+//! Annex #15 for the decomposition).
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;

@@ -125,8 +125,9 @@ pub fn parse_strict(octets: &Bytes) -> Result<MarcRecord, Iso2709Error> {
     }
 }
 
-/// Returns whether the octets are one record with fields that [`parse`] reads without loss, because leader and directory
-/// account for all octets. This takes less time than [`parse`]. The result may be `false` for a record without loss.
+/// Returns whether the octets are one record with fields that [`parse`] reads without loss, because leader and directory account
+/// for all octets. This takes less time than [`parse`]. The result may be `false` even for a record that [`parse`] reads without
+/// loss.
 pub fn is_whole(octets: &[u8]) -> bool {
     let Some(leader) = octets.first_chunk().map(|leader| Leader(*leader)) else {
         return false;
@@ -142,8 +143,8 @@ pub fn is_whole(octets: &[u8]) -> bool {
 /// the fields (positions 10 and 11) and the usual entry map (`4500`), the directory, and the unchanged fields.
 ///
 /// # Errors
-/// The record has a field of more than [`MAX_FIELD`] octets, has more than [`MAX_RECORD`] octets, or has a separator that
-/// would split it; such a record needs another form.
+/// Fails if the record has a field of more than [`MAX_FIELD`] octets, has more than [`MAX_RECORD`] octets, or contains a
+/// separator that would split it. Write such a record in another form.
 pub fn encode(record: &MarcRecord) -> Result<Vec<u8>, Iso2709Error> {
     let mut octets = Vec::new();
     append(record, &mut octets)?;

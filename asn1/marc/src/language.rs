@@ -75,7 +75,8 @@ pub fn is_code(text: &str) -> bool {
     name_of(text).is_some()
 }
 
-/// Returns the name of a language in English: `English` for `eng`; case is ignored. `None` if the text is not a code.
+/// Returns the name of a language in English: `English` for `eng`; case is ignored. Returns `None` if the text is not a
+/// code.
 pub fn name_of(code: &str) -> Option<&'static str> {
     let mut languages = NAMES.lines().filter_map(|line| line.split_once(' '));
     let found = languages.find(|(known, _)| known.eq_ignore_ascii_case(code));

@@ -21,8 +21,8 @@ pub(crate) fn of_exchange(record: &MarcRecord) -> Leader {
     leader
 }
 
-/// Returns the leader for MarcXchange (ISO 25577): like that of ISO 2709, but with printable characters only, and
-/// with numbers for lengths.
+/// Returns the leader for MarcXchange (ISO 25577): like the leader for ISO 2709, but with printable characters only, and with
+/// numbers for lengths.
 pub(crate) fn of_marcxchange(record: &MarcRecord) -> Leader {
     let mut leader = of_exchange(record).printable();
     lengths(&mut leader);
@@ -50,7 +50,7 @@ pub(crate) fn of_slim(record: &MarcRecord) -> Leader {
 }
 
 /// Returns the record with a blank in place of each indicator that is not ASCII, which would count as several (ISO 2709 §4.5.2),
-/// and a message for each field with such an indicator. `None` if there is no such field.
+/// and a message for each field with such an indicator. Returns `None` if there is no such field.
 pub(crate) fn with_ascii_indicators(record: &MarcRecord) -> Option<(MarcRecord, Vec<String>)> {
     let is_odd = |field: &Field| {
         // Nearly every field has two indicators in ASCII.
@@ -82,8 +82,8 @@ pub(crate) fn with_ascii_indicators(record: &MarcRecord) -> Option<(MarcRecord, 
     Some((record, changed))
 }
 
-/// Returns a message about the positions whose values differ because of the form; `None` if none do. A blank in
-/// position 23, which has no meaning, is not reported.
+/// Returns a message about the leader positions whose values differ because the form requires it; `None` if there are no such
+/// positions. A blank in position 23, which has no meaning, is not reported.
 pub(crate) fn restructured(found: &Leader, written: &Leader) -> Option<String> {
     let is_changed = |position: usize| {
         let octet = found.octet(position);
@@ -101,7 +101,7 @@ pub(crate) fn restructured(found: &Leader, written: &Leader) -> Option<String> {
     })
 }
 
-/// Returns a message about a value that the schema does not allow.
+/// Returns a message about the first leader position whose value the schema does not allow; `None` if there is none.
 pub(crate) fn recoded(found: &Leader, written: &Leader) -> Option<String> {
     let positions = [5, 6, 7, 8, 9, 17, 18, 19];
     let is_changed = |position: &usize| found.octet(*position) != written.octet(*position);

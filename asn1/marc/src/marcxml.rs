@@ -40,7 +40,8 @@ pub struct XmlText {
     pub text: String,
     /// A message for each item of data that was replaced or left out.
     pub notes: Vec<String>,
-    /// Whether data was lost; the leader positions that describe the layout of ISO 2709 do not count.
+    /// Whether data was lost. Changes to the leader positions that describe the layout of ISO 2709 do not count as
+    /// losses.
     pub is_loss: bool,
 }
 

@@ -247,7 +247,7 @@ fn octets(text: &str, blanks: Blanks) -> Vec<u8> {
     octets
 }
 
-/// Writes a tag. Spaces are replaced, and a tag that readers would take for that of a leader is changed.
+/// Writes a tag. Spaces are replaced, and a tag that readers would take for the tag of the leader is changed.
 fn put_tag(text: &mut String, tag: Tag) {
     let mut written = String::new();
     put_head(&mut written, &tag.0);

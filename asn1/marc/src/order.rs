@@ -13,9 +13,9 @@ use crate::table::{Content, RowOrigin, TableRow, content};
 /// Keys for sorting records, the most important first. Each key is the name of a column of a table; `-` before it means
 /// descending order.
 ///
-/// Records are compared by the first value of each key. Text is compared by characters, ignoring case, diacritics and punctuation,
-/// and without the words that the non-filing indicator or non-filing characters exclude; numbers are compared by their value, and sort before
-/// text. Records without a value are last in either order.
+/// Records are compared by the first value of each key. Text is compared by characters. Case, diacritics, punctuation
+/// and non-filing words, which an indicator or non-filing marks show, are ignored. Numbers are compared by value, and
+/// sort before text. Records without a value come last in ascending and in descending order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SortKeys(Vec<SortKey>);
 
@@ -78,7 +78,7 @@ impl fmt::Display for SortKeys {
 }
 
 impl SortKeys {
-    /// Returns octets whose order is the sort order of the records. The record must be in UTF-8.
+    /// Returns octets that compare in the sort order of the records. The record must be in UTF-8.
     pub fn of(&self, record: &MarcRecord) -> Vec<u8> {
         let filed = filed(record);
         let mut row = TableRow::new(&filed, RowOrigin::default());
@@ -101,7 +101,7 @@ const HAS_NONE: u8 = 2;
 const NUMBER: u8 = 2;
 const TEXT: u8 = 3;
 
-/// Appends octets whose order is that of the values.
+/// Appends octets that compare in the same order as the values.
 fn put(value: &str, is_descending: bool, octets: &mut Vec<u8>) {
     let begin = octets.len();
     let digits = value.trim();
@@ -175,8 +175,8 @@ fn filed(record: &MarcRecord) -> MarcRecord {
     }
 }
 
-/// Returns the field without the non-filing characters at the beginning of its first `$a`, whose number is in the
-/// indicator.
+/// Returns the field without the non-filing characters at the beginning of its first `$a`. An indicator has the number
+/// of these characters.
 fn filed_field(field: Field) -> Field {
     let row = NON_FILING.iter().find(|(tag, _)| **tag == field.tag.0);
     let count = row.and_then(|(_, place)| field.indicators().get(*place).copied());
@@ -237,7 +237,7 @@ mod tests {
         mrk::parse_all(&text).expect("a record").remove(0)
     }
 
-    /// Checks that the records, each given as its fields, are in this order, and that only equal ones compare as equal.
+    /// Checks that the records, each given as its fields, are in this order by the keys.
     fn check(keys: &str, in_order: &[&str]) {
         let parsed: SortKeys = keys.parse().expect("keys");
         assert_eq!(parsed.to_string(), keys);

@@ -270,9 +270,9 @@ impl Field {
         }
     }
 
-    /// Returns whether the field is one plain value: either `00X` without subfields, or a tag that is not a number
-    /// (`FMT`) and a body without any delimiter. In danMARC2, `00X` has subfields. The number of its indicators is that
-    /// of leader position 10 or one more, at most four.
+    /// Returns whether the field is one plain value: either `00X` without subfields, or a tag that is not a number (`FMT`) and a
+    /// body without any delimiter. In danMARC2, `00X` fields have subfields; the number of their indicators is that of leader
+    /// position 10 or one more, but at most four.
     pub fn is_control(&self) -> bool {
         if self.tag.is_control() {
             let begin = self

@@ -1,4 +1,5 @@
-//! Remarks on a record: repaired or skipped data, data that the written form cannot hold, and whether data was lost.
+//! Remarks on a record, about data that was repaired or skipped and data that the written form cannot hold. They also
+//! say whether data was lost.
 
 use super::record::RECORD_TERMINATOR;
 

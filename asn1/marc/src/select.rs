@@ -9,7 +9,7 @@ use crate::standard_number::{NumberKind, numbers};
 use crate::table::{Content, RowOrigin, TableRow, content};
 use crate::text::composed;
 
-/// A part of a record. Its name can be that of one of the [columns](crate::table::Columns), or one of the following:
+/// A part of a record. Its name is the name of one of the [columns](crate::table::Columns), or one of the following:
 ///
 /// | name | the part |
 /// |---|---|
@@ -18,7 +18,7 @@ use crate::text::composed;
 /// | `245$a`, `245ab` | subfields |
 /// | `650^2` | the second indicator |
 /// | `008/35-37`, `LDR/06` | characters of a control field or of the leader, from 0 |
-/// | `title`, `author`, `year`, `isbn`, `language` … | as in a table |
+/// | `title`, `author`, `year`, `isbn`, `language` … | the values of the table column with this name |
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     name: String,
@@ -207,7 +207,7 @@ impl Place {
     }
 
     /// Returns the text in the form in which the values of this part are compared: numbers in their normal form, codes unchanged,
-    /// other text without case and without the punctuation of ISBD around it.
+    /// and other text in lower case without the ISBD punctuation around it.
     fn comparable(&self, text: &str) -> String {
         let kind = match &self.part {
             Part::Column(Content::Named("isbn")) => Some(NumberKind::Isbn),
@@ -239,10 +239,10 @@ impl Place {
 ///
 /// | text | the record … |
 /// |---|---|
-/// | `852` | has such a field |
+/// | `852` | has a field with this tag |
 /// | `245$a=emma` | has a subfield with this value; `*` matches any text, as in `050$a=PR*` |
 /// | `245$a:war` | has a subfield that contains this text |
-/// | `year>1990`, `005>=2024` | has a value that is greater: numbers are compared as numbers, other text by characters |
+/// | `year>1990`, `005>=2024` | has a value in this range: numbers are compared as numbers, other text by characters |
 /// | `!880`, `!245$a:war` | does not meet the condition after `!` |
 ///
 /// Case is ignored, and so is the punctuation of ISBD at the ends of values. In codes (`008/35-37`, `LDR/06`,

@@ -153,7 +153,7 @@ pub fn lccn(text: &str) -> Option<String> {
 }
 
 /// Returns the number in an OCLC control number as records and people write it: `(OCoLC)ocm00012345`, `ocn123456789`,
-/// `on1234567890`, `OCLC 12345`, or its URL at WorldCat; without leading zeros. `None` for any other text.
+/// `on1234567890`, `OCLC 12345`, or its URL at WorldCat. Leading zeros are removed. Returns `None` for any other text.
 pub fn oclc_number(text: &str) -> Option<&str> {
     let text = text.trim();
     let labels = ["(ocolc)", "oclc"].iter();
@@ -192,7 +192,7 @@ fn is_ignored(character: char) -> bool {
     )
 }
 
-/// Returns the digits of a number written with hyphens and spaces; X at the end is ten. `None` for any other
+/// Returns the digits of a number written with hyphens and spaces; X at the end is ten. Returns `None` for any other
 /// characters, or for more than `most` digits.
 fn check_digits(text: &str, most: usize) -> Option<Vec<u8>> {
     let mut digits = Vec::with_capacity(most);

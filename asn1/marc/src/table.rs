@@ -65,15 +65,15 @@ const NAMES: [&str; 20] = [
 ///
 /// | column | its values |
 /// |---|---|
-/// | `001` | a control field, or all subfields of a data field whose code is a letter |
+/// | `001` | a control field, or those subfields of a data field whose codes are letters |
 /// | `245ab` | these subfields of each field, in record order |
 /// | `020a` | each subfield with this code |
 /// | `008/35-37`, `LDR/06` | characters of a control field or of the leader, from 0 |
-/// | `title`, `author`, `year`, `isbn`, `issn`, `lccn`, `oclc` | as in a [`Citation`](crate::crosswalk::Citation) |
+/// | `title`, `author`, `year`, `isbn`, `issn`, `lccn`, `oclc` | the data of a [`Citation`](crate::crosswalk::Citation) |
 /// | `publisher`, `subject`, `language` … | elements of Dublin Core |
 /// | `source` | the origin of the record |
 /// | `holdings`, `location`, `call_number`, `available`, `due` … | data about each copy, in the order of the copies |
-/// | `input`, `input_record` | the input by which the record was found, and the control number of the input if it is a record |
+/// | `input`, `input_record` | the input by which the record was found; the control number of the input, if the input is a record |
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Columns(Vec<Column>);
 

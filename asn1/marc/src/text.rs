@@ -19,7 +19,7 @@ pub fn text_lossless(octets: &[u8]) -> Cow<'_, str> {
 }
 
 /// Returns the text with a replacement for each separator of ISO 2709 (U+001D to U+001F). ISO 2709 cannot hold them as text,
-/// although in forms with another structure they are plain characters. `None` if there are no separators.
+/// although they are plain characters in forms with another structure. Returns `None` if there are no separators.
 pub(crate) fn without_separators(text: &str, stand_in: &str) -> Option<String> {
     // Without an early exit, the loop is vectorised.
     let found = text
@@ -74,7 +74,7 @@ pub fn is_unprintable(character: char) -> bool {
 }
 
 /// Returns the text with an escape in place of each [unprintable](is_unprintable) character, except those that `keep` selects:
-/// `\n`, `\r`, `\t`, or `\uNNNN`. In a JSON string, such an escape stands for the character (RFC 8259 §7).
+/// `\n`, `\r`, `\t`, or `\uNNNN`. In a JSON string, such an escape represents the character (RFC 8259 §7).
 pub fn escape_unprintable(text: &str, keep: impl Fn(char) -> bool) -> Cow<'_, str> {
     let is_escaped = |character: char| is_unprintable(character) && !keep(character);
     if !text.contains(is_escaped) {

@@ -14,7 +14,7 @@ productions! {
         other_info: Option<OtherInformation>,
     }
 
-    /// The result of a request to delete result sets, for each set.
+    /// The result of a request to delete result sets: a status for the whole request, and one for each set.
     #[derive(Default)]
     pub struct DeleteResultSetResponse {
         reference_id: Option<ReferenceId>,
@@ -32,7 +32,7 @@ productions! {
         status: DeleteSetStatus,
     }
 
-    /// The choice between deleting listed result sets and deleting all of them.
+    /// Whether to delete the listed result sets or all result sets of the session.
     pub integer DeleteFunction { LIST = 0 "list", ALL = 1 "all" }
 
     /// The result of deleting a result set, or the reason why it was not deleted (Z39.50-2003 §3.2.4.1.3).

@@ -99,7 +99,7 @@ impl fmt::Display for DefaultDiagFormat {
     }
 }
 
-/// Returns additional information with the registered name after each object identifier in it.
+/// Returns the additional information with each object identifier in it followed by its registered name.
 fn with_names(addinfo: &str) -> String {
     let mut text = String::new();
     for part in addinfo.split_inclusive([' ', ',', ';']) {

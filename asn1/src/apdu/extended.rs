@@ -26,7 +26,7 @@ productions! {
     /// What to do with the task package.
     pub integer ExtendedServicesFunction { CREATE = 1 "create", DELETE = 2 "delete", MODIFY = 3 "modify" }
 
-    /// Whether the server answers when the task is done or immediately.
+    /// Whether the server should answer immediately, or only after the task is done.
     pub integer WaitAction {
         WAIT = 1 "wait", WAIT_IF_POSSIBLE = 2 "waitIfPossible", DONT_WAIT = 3 "dontWait",
         DONT_RETURN_PACKAGE = 4 "dontReturnPackage",

@@ -84,7 +84,7 @@ impl PresentRequest {
 }
 
 impl ScanRequest {
-    /// Creates a request for 20 terms from `start` on, whose attributes are those of Bib-1 (§3.2.8.1).
+    /// Creates a request for 20 terms, beginning with `start`. Its attribute set is Bib-1 (§3.2.8.1).
     pub fn new(
         databases: impl IntoIterator<Item = impl Into<DatabaseName>>,
         start: AttributesPlusTerm,
@@ -116,7 +116,7 @@ impl SortRequest {
 }
 
 impl DeleteResultSetRequest {
-    /// Creates a request that deletes these result sets (§3.2.4.1).
+    /// Creates a request that deletes the given result sets (§3.2.4.1).
     pub fn new(sets: impl IntoIterator<Item = impl Into<InternationalString>>) -> Self {
         let sets = sets.into_iter().map(|name| ResultSetId(name.into()));
         Self {

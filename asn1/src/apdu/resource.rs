@@ -17,7 +17,7 @@ productions! {
         other_info: Option<OtherInformation>,
     }
 
-    /// The client's decision whether the operation continues.
+    /// The client's decision on whether the operation should continue.
     pub struct ResourceControlResponse {
         reference_id: Option<ReferenceId>,
         [44] continue_flag: bool,
@@ -25,8 +25,8 @@ productions! {
         other_info: Option<OtherInformation>,
     }
 
-    /// The client's request for a report on the operation in progress, or to end that operation. The server does not
-    /// respond to it directly.
+    /// A request of the client to receive a report on the operation in progress, or to end that operation. The server
+    /// does not respond to the request directly.
     pub struct TriggerResourceControlRequest {
         reference_id: Option<ReferenceId>,
         [46] requested_action: RequestedAction,
@@ -44,7 +44,7 @@ productions! {
         other_info: Option<OtherInformation>,
     }
 
-    /// The requested report on resources.
+    /// The requested report on resources, and whether it is available.
     #[derive(Default)]
     pub struct ResourceReportResponse {
         reference_id: Option<ReferenceId>,

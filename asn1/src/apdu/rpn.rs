@@ -107,7 +107,7 @@ impl RpnStructure {
     /// values on its left and right into one.
     ///
     /// # Errors
-    /// The first error returned by either function.
+    /// Fails with the first error that either function returns.
     pub fn evaluate<T, E>(
         &self,
         mut operand: impl FnMut(&Operand) -> Result<T, E>,

@@ -21,7 +21,7 @@ pub(super) struct Encoder<'a> {
     marks: Vec<Mark<'a>>,
     /// The number of octets that all marks insert.
     inserted: usize,
-    /// The octet strings lent by the caller that have not been encountered yet.
+    /// The octet strings that the caller has lent and that have not been encoded yet.
     lent: std::iter::Peekable<std::vec::IntoIter<&'a [u8]>>,
 }
 
@@ -46,16 +46,16 @@ struct OpenValue {
     inserted: usize,
 }
 
-/// The maximum size of most APDUs without their records, in octets.
+/// The size in octets that most APDUs do not exceed, not counting their records.
 const USUAL_SIZE: usize = 256;
-/// The maximum number of constructed values in most APDUs without their records.
+/// The number of constructed values that most APDUs do not exceed, not counting their records.
 const USUAL_MARKS: usize = 8;
 /// The largest length or tag number that fits into one octet.
 const SHORT: usize = 127;
 
 impl<'a> Encoder<'a> {
     /// Creates an encoder for a value that contains the octet strings `lent`, in this order. An octet string that is
-    /// not encountered in this order is copied like any other octets.
+    /// encoded out of this order is copied like any other octets.
     pub(super) fn new(lent: Vec<&'a [u8]>) -> Self {
         Self {
             octets: Vec::with_capacity(USUAL_SIZE),

@@ -40,7 +40,8 @@ impl Header {
     /// Reads a header; returns `Ok(None)` if more octets are needed.
     ///
     /// # Errors
-    /// A tag number above 28 bits, more than 4 octets of length, or a primitive value of indefinite length.
+    /// Fails for a tag number of more than 28 bits, a length of more than 4 octets, or a primitive value of indefinite
+    /// length.
     pub fn read(input: &[u8]) -> Result<Option<Self>, FrameErrorKind> {
         let Some((&first, mut rest)) = input.split_first() else {
             return Ok(None);
@@ -91,7 +92,7 @@ impl Header {
         }))
     }
 
-    /// Returns whether the header is that of end-of-contents octets.
+    /// Returns whether this is the header of end-of-contents octets.
     pub fn is_end_of_contents(&self) -> bool {
         self.class == 0 && self.tag == 0 && self.length == Length::Definite(0)
     }

@@ -22,7 +22,8 @@ mod sealed {
 /// Decodes a value of a type of this crate, such as the contents of an EXTERNAL.
 ///
 /// # Errors
-/// The error contains the path of elements to the fault. Its offset is the offset of the value.
+/// Fails if the octets are not a value of the type. The error contains the path of elements to the fault; its offset is
+/// always 0.
 pub fn decode_value<T: BerValue>(octets: &[u8]) -> Result<T, DecodeError> {
     rasn::ber::decode(octets).map_err(|error| {
         let Fault { path, reason, .. } = Fault::of(&error);

@@ -14,7 +14,7 @@ pub enum Convention {
     Cookie,
     /// In Init from a gateway: the address of the gateway's user.
     ClientIp,
-    /// In Scan: the result set to whose records counts are restricted.
+    /// In Scan: the result set whose records are counted.
     ScanSet,
 }
 

@@ -135,7 +135,7 @@ described! {
         [7] EndOfList,
     }
 
-    /// The positions of the term in the response that the server supports.
+    /// The supported positions of the start term in the response to a scan.
     pub integer PositionInResponse {
         MUST_BE_ONE = 1 "mustBeOne", MUST_BE_POSITIVE = 2 "mustBePositive",
         MUST_BE_NON_NEGATIVE = 3 "mustBeNonNegative", OTHER = 4 "other",

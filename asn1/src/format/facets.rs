@@ -10,7 +10,7 @@ described! {
     #[derive(Default)]
     pub struct FacetList(pub Vec<FacetField>)
 
-    /// FacetField: the field of a facet, and in a response its terms.
+    /// FacetField: the field of a facet and, in a response, its terms.
     pub struct FacetField {
         /// Attributes of the types 1 (field), 2 (order), 3 (maximum number of terms) and 4 (1-based position of the
         /// first term).
@@ -49,7 +49,7 @@ impl FacetField {
     }
 
     /// Creates a request for at most `limit` terms of the field with a Use attribute, from the 1-based position `start`
-    /// on. They are in alphabetical order if `by_term` is set; if not, the most frequent terms come first.
+    /// on. The terms are requested in alphabetical order if `by_term` is set, and otherwise by descending count.
     pub fn of_use(use_value: i64, limit: i64, start: i64, by_term: bool) -> Self {
         let attributes = [
             (FIELD, use_value),

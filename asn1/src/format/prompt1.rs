@@ -48,7 +48,7 @@ described! {
 
     /// PromptId: a prompt of a predefined kind, or the text of a prompt.
     pub enum PromptId {
-        /// A prompt of a predefined kind. The spelling is that of the standard.
+        /// A prompt of a predefined kind. The standard misspells the name in this way.
         [1] EnummeratedPrompt(EnumeratedPrompt),
         [2] NonEnumeratedPrompt(InternationalString),
     }

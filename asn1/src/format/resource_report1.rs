@@ -1,5 +1,5 @@
-//! Resource report format resource-1: estimates of an operation's cost, so far and in total, in fixed kinds
-//! (Z39.50-2003 Appendix RSC.1).
+//! Resource report format resource-1: estimates of the cost of an operation, so far and in total, for a fixed set of
+//! quantities (Z39.50-2003 Appendix RSC.1).
 
 use crate::describe::described;
 use crate::types::InternationalString;

@@ -1,4 +1,4 @@
-//! The results of a search at each of its sources, as sent in additionalSearchInfo (Z39.50-2003 §3.2.2.1.12): Counts
+//! The results of a search at each of its sources, as sent in additionalSearchInfo (Z39.50-2003 §3.2.2.1.12). Counts
 //! are in SearchResult-1 (Appendix USR.1); failures are in diag-1 (Appendix DIAG.2), with messages that begin with the
 //! name of the source.
 
@@ -24,7 +24,7 @@ pub struct SearchSource {
     pub failure: Option<DefaultDiagFormat>,
 }
 
-/// The sources of a search, and further remarks in its response.
+/// The sources of a search, and the other remarks in its response.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SearchSources {
     /// The sources; empty if all records come from a single source.
@@ -190,7 +190,7 @@ impl fmt::Display for SearchSources {
     }
 }
 
-/// Returns results as a source; `None` if they do not belong to exactly one database.
+/// Converts the results for a database to a source; returns `None` if they do not belong to exactly one database.
 fn source(found: ResultsByDb) -> Option<SearchSource> {
     let Databases::List(names) = &found.databases else {
         return None;

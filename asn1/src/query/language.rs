@@ -1,4 +1,5 @@
-//! The query languages and their names, with functions to parse and print queries in any of them.
+//! The query languages and their names, with functions to parse queries in any of them and to print them in CCL and
+//! CQL.
 
 use std::borrow::Cow;
 
@@ -90,8 +91,8 @@ fn has_cql_clause(text: &str) -> bool {
     })
 }
 
-/// Parses and prints queries in every language, with the tables for CCL and CQL. The built-in tables are parsed only if
-/// a query needs them.
+/// Parses queries in every language and prints them in CCL and CQL, with the tables for these two languages. The
+/// built-in tables are parsed only if a query needs them.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Dialects {

@@ -28,7 +28,7 @@ impl Token<'_> {
     }
 }
 
-/// Returns the octets of text with escapes replaced; or the fault, and its offset in the text.
+/// Returns the octets of text with escapes replaced. The error is the fault and its offset in the text.
 fn unescape(text: &str) -> Result<Vec<u8>, (QueryErrorKind, usize)> {
     let mut octets = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

@@ -101,7 +101,7 @@ pub const TABLE: &[IndexName] = &[
     index("added", &[], 1011, "added:>20200101"),
 ];
 
-/// Index names and their Use values: those of a profile, which take precedence, and those of [`TABLE`].
+/// Index names and their Use values, from a profile and from [`TABLE`]. The names of the profile take precedence.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Names {
     /// The index names of the profile, in lower case, with their Use values.

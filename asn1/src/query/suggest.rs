@@ -8,11 +8,10 @@ const MAX_LENGTH: usize = 64;
 
 /// Returns the candidate that is most similar to `word`, ignoring case; `None` if no candidate is similar.
 ///
-/// A candidate is similar if at most a third of the word's letters (but at least one letter) have to be changed,
-/// removed, added or swapped with their neighbour. If there is none, the shortest candidate that begins with the word
-/// is returned, for a word of at least two letters. The last resort is the shortest candidate from which the word
-/// results by leaving out letters, for a word of at least three letters: `ttl` for `title`. Without the feature `suggest`,
-/// only these two are found.
+/// A candidate is similar if at most a third of the word's letters (but at least one letter) have to be changed, removed, added
+/// or swapped with their neighbour. If there is none, the shortest candidate that begins with the word is returned, for a word of
+/// at least two letters. The last resort is the shortest candidate from which the word results by leaving out letters, for a word
+/// of at least three letters: `ttl` for `title`. Without the feature `suggest`, only candidates of the last two kinds are found.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let length = word.chars().take(MAX_LENGTH + 1).count();
     if !(1..=MAX_LENGTH).contains(&length) {

@@ -56,8 +56,8 @@ pub struct Holding {
     pub note: Option<String>,
 }
 
-/// Returns the holdings of an OPAC record. If it has none, returns those in its bibliographic record. MARC records in
-/// it are read in `charset`, or in the character set that they declare if this is `None`.
+/// Returns the holdings of an OPAC record. If it has none, returns the holdings in its bibliographic record. Its MARC
+/// records are read in `charset`; if this is `None`, in the character set that they declare.
 pub fn of_opac(record: &OpacRecord, charset: Option<Charset>) -> Vec<Holding> {
     let holdings = record.holdings_data.iter().flatten();
     let found = bounded(holdings.flat_map(|holding| {

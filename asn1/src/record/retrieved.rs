@@ -113,7 +113,7 @@ fn encoded(value: &impl BerValue) -> Bytes {
     encode_value(value).unwrap_or_default().into()
 }
 
-/// Returns whether records of the syntax are in ISO 2709, as those of 1.2.840.10003.5.1 to .29 are (UNIMARC to
+/// Returns whether the syntax is a MARC format, whose records are in ISO 2709: 1.2.840.10003.5.1 to .29 (UNIMARC to
 /// HUNMARC).
 pub fn is_marc(syntax: &Oid) -> bool {
     let family = Oid::z3950(&[5]);

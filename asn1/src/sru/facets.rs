@@ -7,7 +7,7 @@ use super::{SruCondition, SruDiagnostic};
 /// The maximum number of indexes that are accepted.
 pub const MAX_FACETS: usize = 64;
 
-/// The numbers of terms to return as facets, and their indexes.
+/// The number of terms to return as facets, in general and for each named index.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FacetLimit {
     /// The number of terms for indexes that the server chooses.

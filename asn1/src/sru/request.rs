@@ -184,7 +184,7 @@ pub struct FacetParameters {
     pub low_value: Option<String>,
     /// The ends of the highest range.
     pub high_value: Option<String>,
-    /// The counts of terms to leave out.
+    /// The counts whose terms are left out.
     pub count: Option<String>,
 }
 

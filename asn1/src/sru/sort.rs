@@ -49,7 +49,7 @@ impl MissingValue {
     }
 }
 
-/// Parses sort keys. The defaults of parts that are left out are ascending order and ignoring case.
+/// Parses sort keys. By default, a key is in ascending order and ignores case.
 ///
 /// # Errors
 /// A diagnostic for a key without a path, an unknown value, or more than [`MAX_SORT_KEYS`] keys.
@@ -87,7 +87,7 @@ pub fn parse_sort_keys(text: &str) -> Result<Vec<SruSortKey>, SruDiagnostic> {
     Ok(keys)
 }
 
-/// Writes sort keys. Parts at the end of a key that have their default are left out.
+/// Writes sort keys. Parts with default values are left out at the end of a key.
 pub fn sort_keys_to_text(keys: &[SruSortKey]) -> String {
     let keys = keys.iter().map(|key| {
         let flag = |is: bool, default: bool| match (is == default, is) {

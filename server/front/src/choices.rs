@@ -160,7 +160,8 @@ impl Catalogues {
         title.unwrap_or_else(|| text::clean(name))
     }
 
-    /// Returns the title of a part without that of its database; for a complete database, the same as [`title`](Self::title).
+    /// Returns the title of a part without the title of its database; for a complete database, the same as
+    /// [`title`](Self::title).
     pub(crate) fn short_title(&self, name: &str) -> String {
         let part = self.0.iter().find_map(|database| database.part(name));
         part.map_or_else(|| self.title(name), str::to_owned)

@@ -97,8 +97,8 @@ impl FileFormat {
         FORMATS.iter().find(|format| format.name == name)
     }
 
-    /// Returns the formats for a file of one record, each with its title for a single record: JSON is one object
-    /// there.
+    /// Returns the formats for a file of one record, each with its title for a single record. In such a file, JSON is one object
+    /// and not an array.
     pub(crate) fn of_one_record() -> impl Iterator<Item = (&'static Self, &'static str)> {
         FORMATS.iter().filter_map(|format| match format.writer {
             FileWriter::JsonLines => None,
@@ -110,7 +110,7 @@ impl FileFormat {
     /// Writes a record with its source as part of a file.
     ///
     /// # Errors
-    /// The record cannot be written in this format; the message says why.
+    /// Fails if the record cannot be written in this format; the message says why.
     pub(crate) fn written(&self, record: &Record, source: &str) -> Result<Vec<u8>, String> {
         let marc = || record.marc().ok_or(NO_MARC);
         let mut octets = Vec::new();
@@ -143,7 +143,7 @@ impl FileFormat {
     /// Writes a file of a single record with its source. MARCXML and JSON are written without the collection element or array.
     ///
     /// # Errors
-    /// The record cannot be written in this format; the message says why.
+    /// Fails if the record cannot be written in this format; the message says why.
     pub(crate) fn alone(&self, record: &Record, source: &str) -> Result<Vec<u8>, String> {
         match self.writer {
             FileWriter::Marc(Form::MarcXml) => Ok(record.marcxml().ok_or(NO_MARC)?.into_bytes()),

@@ -398,7 +398,7 @@ impl Web for Gateway {
 /// Checks that the server's profile does not have credentials, because these are for the library's users only.
 ///
 /// # Errors
-/// The profile has credentials.
+/// Fails if the profile has credentials.
 fn refuse_credentials(
     profiles: &Profiles,
     url: &Z3950Url,

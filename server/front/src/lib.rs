@@ -27,7 +27,7 @@ pub use page::CataloguePage;
 pub use z3950;
 pub use z3950_server;
 
-/// The code blocks of the README.
+/// Runs the code blocks of the README as documentation tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

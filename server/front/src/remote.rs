@@ -2,13 +2,13 @@
 //! Their records are fetched page by page and listed round robin by rank (Z39.50-2003 §3.2.2, §3.2.3).
 //!
 //! ```text
-//!  search ─▶ shared ─▶ upstream ─▶ z3950::Connection     one search at each target, shared by equal ones
+//!  search ─▶ shared ─▶ upstream ─▶ z3950::Connection     one search at each target, shared by equal searches
 //!    hits ─▶ set ────▶ upstream                           position ─▶ target and rank ─▶ a page
-//!                 records                                 pages kept, and converted
-//!    hits ─▶ window ─▶ merge                              records of one edition as one hit
-//!    scan ─▶ upstream                                     the terms of all targets as one list
-//!    sort ─▶ sorted                                       sorted lists as one, as far as it is read
-//!  search ─▶ operands                                     earlier sets in a query: their queries at each target
+//!                 records                                 pages, cached and converted
+//!    hits ─▶ window ─▶ merge                              records of one edition, merged into one hit
+//!    scan ─▶ upstream                                     the terms of all targets, merged into one list
+//!    sort ─▶ sorted                                       sorted lists, merged as far as the list is read
+//!  search ─▶ operands                                     earlier sets in a query, replaced by their queries at each target
 //! ```
 
 mod cache;
@@ -121,7 +121,7 @@ impl RemoteOptions {
     }
 }
 
-/// A backend for a database at other servers. A target is connected to when it is first searched.
+/// A backend for a database at other servers. The connection to a target is opened when the target is first searched.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -149,7 +149,7 @@ impl RemoteDatabase {
     /// Creates the database, with the profiles, routes and credentials of a client.
     ///
     /// # Errors
-    /// A target is neither a profile nor an address.
+    /// Fails if a target is neither a profile nor an address.
     pub fn new(client: &Client, options: RemoteOptions) -> Result<Self, ProfileError> {
         let mut of_client = client.options().clone();
         let mut timeouts = Timeouts::default().with_answer(options.target_time);
@@ -194,7 +194,8 @@ impl RemoteDatabase {
     /// Returns the targets selected by a request: all, or the one in `NAME@TARGET`.
     ///
     /// # Errors
-    /// Condition 235 if the database does not have the target, 109 for a search that this database has itself passed on.
+    /// Fails with condition 235 if the database does not have the target, or with condition 109 for a search that this database
+    /// has itself passed on.
     fn named(
         &self,
         databases: &[DatabaseName],

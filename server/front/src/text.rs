@@ -81,7 +81,7 @@ pub(super) fn encoded(text: impl AsRef<[u8]>) -> String {
 /// Decodes the percent-encoding of a part of a URL.
 ///
 /// # Errors
-/// The encoding is malformed; the message says why.
+/// Fails if the encoding is malformed; the message says why.
 pub(super) fn decoded(text: &str) -> Result<String, String> {
     let mut octets = Vec::with_capacity(text.len());
     let mut rest = text.bytes();

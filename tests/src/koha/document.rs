@@ -32,7 +32,7 @@ pub enum RecordForm {
     Base64,
     /// MARCXML, for records that are too long for ISO 2709.
     Xml,
-    /// An object like MARC-in-JSON, if the preference ElasticsearchMARCFormat is set accordingly.
+    /// An object like MARC-in-JSON, if Koha's preference ElasticsearchMARCFormat is set to `ARRAY`.
     Array,
 }
 

@@ -1,5 +1,6 @@
-//! The search fields of Koha's index for MARC 21: the names, the kinds and the places of the values of those fields in Koha's
-//! mappings that correspond to access points of Bib-1; and the index settings that Koha creates for them.
+//! The search fields of Koha's index for MARC 21, and the index settings that Koha creates for them. Of the fields in Koha's
+//! mappings, those that correspond to access points of Bib-1 are listed, each with its name, the kind of its values, and their
+//! places in a record.
 
 use serde_json::{Map, Value, json};
 

@@ -146,7 +146,7 @@ fn audit_r_d4_a_wrapped_url_is_read_as_the_url() {
     assert!(ran.stderr.contains("surround a URL in text"), "{ran:?}");
 }
 
-/// RFC 1736 §2.2: a locator of a host that is not known everywhere only has a local meaning.
+/// RFC 1736 §2.2: if the host of a locator is not known everywhere, the locator only has a local meaning.
 #[test]
 fn audit_r_d5_check_cautions_against_local_hosts() {
     for (url, caution) in [

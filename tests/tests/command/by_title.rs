@@ -290,8 +290,8 @@ fn r_b9_several_targets_and_the_best_of_equal_records() {
     );
 }
 
-/// If there are more records than can be compared, the year narrows the search to the correct edition; if the record
-/// does not have a year, this does not prevent a match.
+/// If a search finds more records than can be compared, the year narrows it to the correct edition. A missing year does
+/// not prevent a match.
 #[test]
 fn r_b9_the_year_narrows_a_search_with_many_records() {
     let editions = |years: std::ops::Range<u32>| {

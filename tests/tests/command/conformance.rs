@@ -141,8 +141,8 @@ fn audit_r_y6_a_scan_without_a_position_needs_a_permission() {
     }
 }
 
-/// A server that refuses sessions, or closes idle sessions to accept new ones, is judged in the sessions that it
-/// accepts.
+/// A server that refuses further sessions, or closes idle sessions to accept new ones, is judged by the sessions that
+/// it accepts.
 #[test]
 fn a_limit_of_sessions_is_not_a_fault() {
     std::thread::scope(|scope| {

@@ -49,7 +49,7 @@ fn server() -> TestServer {
         .start()
 }
 
-/// Returns the records to complete: one for each ISBN, one with an unknown number, one without any number.
+/// Returns the input records: one for each ISBN, one with an unknown number, and one without any number.
 fn old() -> Vec<MarcRecord> {
     let old = |id: &str, isbn| {
         let fields = vec![

@@ -183,7 +183,8 @@ fn a_journal_that_cannot_be_used_stops_the_start() {
     check(&saved.fold(), 0, &["2 records"]);
 }
 
-/// The update is refused, but searches continue, and updates succeed once the journal can be written.
+/// An update that cannot be written is refused, but searches still work, and updates succeed again once the journal can
+/// be written.
 #[test]
 fn an_update_that_cannot_be_written_is_refused() {
     let saved = Saved::new();

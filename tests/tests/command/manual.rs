@@ -12,7 +12,7 @@ use z3950_tests::surroundings::command;
 
 use super::names::{Command, commands, ran};
 
-/// The maximum number of lines of `-h`, and of columns.
+/// The maximum numbers of lines and columns of `-h`.
 const BRIEF: (usize, usize) = (25, 100);
 
 #[test]

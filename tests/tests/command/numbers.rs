@@ -7,8 +7,8 @@ use z3950_marc::mrk;
 use z3950_server::testing::TestServer;
 use z3950_tests::program::z3950;
 
-/// Records that do not have the ISBN in the usual field: one has it in the title, one as a cancelled number, and one
-/// in neither.
+/// Records that do not have the ISBN in the usual field: one has it in the title, one has it as a cancelled number, and
+/// one does not have it at all.
 const RECORDS: &str = "=LDR  00000cam a2200000 i 4500\n=001  title\n=040  \\\\$aDLC$beng$erda$cDLC\n=050  00$aQA76\n\
                        =082  00$a005\n=100  1\\$aKnuth, Donald\n=245  10$a0306406152 nights :$ba long record /$cDonald Knuth.\n\
                        =264  \\1$aLondon :$bPress,$c2001.\n=300  \\\\$a300 pages\n=504  \\\\$aBibliography.\n=650  \\0$aNights.\n\n\

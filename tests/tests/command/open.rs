@@ -128,7 +128,7 @@ fn s_19_no_hit_is_an_answer_to_a_session_url() {
     }
 }
 
-/// RFC 2056 §4: a retrieval URL is for one record, so a search with no hits, or with several, is a failure.
+/// RFC 2056 §4: a retrieval URL is for one record, so it is a failure if the search has no hits or several.
 #[test]
 fn audit_r_d6_a_retrieval_url_without_its_record_is_a_failure() {
     for (rest, code, stdout) in [

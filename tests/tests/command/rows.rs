@@ -63,7 +63,7 @@ fn i_5_13_partial_forms_need_a_base() {
     assert!(ran.stdout.contains(&format!("\n{full}")), "{ran:?}");
 }
 
-/// RFC 1738, Appendix: the wrapper is not used if the format itself shows where a URL ends.
+/// RFC 1738, Appendix: URLs are not wrapped in formats that themselves show where a URL ends.
 #[test]
 fn u_12_9_the_wrapper_is_for_text_alone() {
     let url = "z39.50r://localhost/books?pg1342";
@@ -102,7 +102,7 @@ fn u_12_9_the_wrapper_is_for_text_alone() {
     assert_eq!(z3950(["url", "wrap", url]).stdout.trim(), wrapped);
 }
 
-/// RFC 1738 §3.8: user and password are advisory, for a person. No connection is made to the host, so they cannot be
+/// RFC 1738 §3.8: user and password are only advice for the user. No connection is made to the host, so they cannot be
 /// sent.
 #[test]
 fn u_8_2_user_and_password_of_an_interactive_service_are_never_sent() {

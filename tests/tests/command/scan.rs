@@ -55,7 +55,7 @@ fn wrong_queries_are_refused_before_a_password_command_runs() {
     assert!(trace.exists(), "{ran:?}");
 }
 
-/// Runs a search for facets only; `options` follow `--facets`.
+/// Runs a search that only shows facets; `options` are the arguments after `--facets`.
 fn facets(options: &[&str]) -> Ran {
     let search = [
         "search",

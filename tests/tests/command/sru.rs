@@ -191,7 +191,7 @@ fn a_scan_in_cql_is_sent_unchanged() {
     }
 }
 
-/// As `z3950 search` does, the prompt asks the address that was opened, and no database that nobody named.
+/// Like `z3950 search`, the prompt sends requests to the address that was opened, and adds no database name to it.
 #[test]
 fn the_prompt_asks_the_root_of_a_server() {
     let server = TestServer::demo();

@@ -1,4 +1,4 @@
-//! Tests of records as tables: the columns of tables, and inputs from the columns of other tables.
+//! Tests of records as tables: the columns of tables that are written, and inputs read from columns of tables.
 
 use std::fs;
 use std::path::Path;

@@ -469,8 +469,8 @@ fn audit_r_b10_a_profile_is_added_with_its_indexes() {
     }
 }
 
-/// Tests the profiles in the documentation on targets with a local server: the requests for a number must be those
-/// that the page describes for each system.
+/// Tests the profiles in the documentation on targets with a local server: for each system, the requests for a number
+/// must be as the page describes them.
 #[test]
 fn audit_r_b10_library_systems_are_asked_as_they_want() {
     let page = include_str!("../../../client/docs/targets.md");

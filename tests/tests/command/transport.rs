@@ -1,5 +1,5 @@
-//! Tests of routes to a server: TLS with valid and invalid certificates, proxies, Unix sockets; and of the messages if no route
-//! works.
+//! Tests of routes to a server: TLS with valid and invalid certificates, proxies and Unix sockets. Also tests the messages if no
+//! route works.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};

@@ -76,7 +76,7 @@ fn audit_c8_the_prompt_works_with_a_count_below_zero() {
     }
 }
 
-/// Retrievals (RFC 2056 §4) and lookups require exactly one record, so they cannot accept a negative count.
+/// Retrievals (RFC 2056 §4) and lookups require exactly one hit, so they refuse a negative hit count.
 #[test]
 fn audit_c8_retrievals_and_lookups_do_not_take_a_count_below_zero() {
     let server = counting(-1);

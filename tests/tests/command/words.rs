@@ -265,7 +265,7 @@ fn audit_d18_a_list_of_targets_with_an_error_is_not_quoted() {
     }
 }
 
-/// Text from a server, with several lines.
+/// A text of several lines, as sent by a server.
 const LINES: &str = "first\r\nnote: second\rnote: third\nerror: fourth";
 
 /// Returns whether text from a server is always indented, so that no line begins with it.

@@ -1,5 +1,5 @@
-//! Validates the output of `convert` and of the crosswalks with other programs: all real records and those of the tests, in all
-//! pairs of forms.
+//! Validates the output of `convert` and of the crosswalks with other programs: all real records and the records of the
+//! tests are converted between all pairs of forms.
 
 use std::path::{Path, PathBuf};
 
@@ -67,7 +67,7 @@ fn odd() -> Vec<u8> {
     octets
 }
 
-/// Returns all records of the real files, those of the demo catalogue, and the unusual one.
+/// Returns the records of the real files, the records of the demo catalogue, and the unusual record.
 fn all_records() -> Vec<Vec<u8>> {
     let real = files();
     let real = real.iter().flat_map(|file| records(file));

@@ -90,8 +90,8 @@ fn published(name: &str) -> Option<PathBuf> {
     found
 }
 
-/// Checks with xmllint that the document is valid by the schemas of its form: ours, and that of the Library of Congress if it is
-/// present. The copy of MARC 21 slim does not restrict the leader; ours does.
+/// Checks with xmllint that the document is valid by our schema of its form and, if it is present, by the schema of the Library
+/// of Congress. The copy of MARC 21 slim does not restrict the leader; ours does.
 pub(super) fn by_schema(form: &str, path: &Path, counts: &mut Counts) {
     let (ours, theirs) = match form {
         "marcxml" => (Some("marc21slim.xsd"), Some("MARC21slim.xsd")),
@@ -167,7 +167,7 @@ pub(super) fn python() -> Option<PathBuf> {
     }
 }
 
-/// A file that `convert` wrote, and whether its records must be those of the other files.
+/// A file that `convert` wrote, and whether it must have the same records as the other files.
 pub(super) struct Written {
     pub(super) form: &'static str,
     pub(super) path: PathBuf,

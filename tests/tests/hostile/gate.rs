@@ -74,8 +74,8 @@ const WHOLE: [&str; 16] = [
     "<é xml:lang='é'>é</é>",
 ];
 
-/// Returns a document with one to three changes: markup is inserted, before other markup or anywhere; or octets are
-/// changed, moved and removed.
+/// Returns a document with one to three changes. Each change inserts markup, before other markup or anywhere, or it
+/// changes, moves or removes octets.
 fn mutant(random: &mut Random, samples: &[Vec<u8>]) -> Vec<u8> {
     let mut octets = random.pick(samples).clone();
     if random.below(4) == 0 {

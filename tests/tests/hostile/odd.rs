@@ -1,4 +1,4 @@
-//! Odd XML documents, and a server whose records they are.
+//! Odd XML documents, and a server with these documents as its records.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
@@ -13,10 +13,10 @@ use z3950_server::backend::{
 };
 use z3950_server::testing::TestServer;
 
-/// A word in all documents, which must not be shown anywhere for refused documents.
+/// A word that occurs in every document. For refused documents, it must not be shown anywhere.
 pub(super) const MARK: &str = "FORGED";
 
-/// Returns a MARCXML record with this in its title, and this after its fields.
+/// Returns a MARCXML record with `title` in its title field, and with `rest` after its fields.
 fn marcxml(title: &str, rest: &str) -> String {
     format!(
         "<record xmlns=\"http://www.loc.gov/MARC21/slim\"><leader>00000nam a2200000   4500</leader>\
@@ -206,7 +206,7 @@ pub(super) fn documents() -> Vec<Document> {
 
 /// A database with one record for each document.
 struct Odd {
-    /// Whether the backend claims that its records are trusted, as no backend should, but a hostile server does.
+    /// Whether the backend claims that its records are trusted. No backend should claim this, but a hostile server may.
     is_trusted: bool,
 }
 

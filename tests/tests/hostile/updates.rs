@@ -42,7 +42,7 @@ fn steps(file: &Path) -> usize {
     count / TOGETHER
 }
 
-/// Returns a record in the form in which it is read back from a file.
+/// Returns the record with this number as it is read back from the file.
 fn kept(number: usize) -> MarcRecord {
     let record = record(&format!("id{number}"), &TITLE.repeat(50));
     read(iso2709::encode(&record).expect("fits"))

@@ -92,7 +92,7 @@ fn of_sru() -> SocketAddr {
     })
 }
 
-/// Checks requests of all kinds, which must return the record of the valid target, whatever the others send.
+/// Checks requests of all kinds: they must return the record of the valid target, whatever the other targets send.
 fn check_requests(address: SocketAddr) {
     let get = |request: &str| {
         let mut stream = TcpStream::connect(address).expect("a server");

@@ -20,7 +20,8 @@ use z3950_tests::surroundings::command;
 
 use crate::hostile::odd::{Document, MARK, documents, odd, odd_sru};
 
-/// Starts a union of the hostile target and of one before and one after it, with the page and the gateway.
+/// Starts a server with the page and the gateway, whose database is a union of three targets: the hostile one, and one before and
+/// one after it. Returns the server and the other two targets.
 fn union(hostile: String, is_merged: bool) -> (TestServer, [TestServer; 2]) {
     let count = documents().len();
     let good = ["a", "b"].map(|name| {
@@ -135,7 +136,8 @@ fn forms() -> impl Iterator<Item = (String, Packing)> {
     })
 }
 
-/// Returns an answer that has all records once, as parsed by another program.
+/// Requests a path, and returns the parsed answer. Checks the positions and the packing of the records, and adds the answer to
+/// those that other programs parse.
 fn answer(
     server: &TestServer,
     path: &str,
@@ -297,7 +299,7 @@ fn check_z3950(server: &TestServer, check: impl Fn(&Document, &Result<Record, Er
     }
 }
 
-/// The faults that an SRU client repairs, so that such a record is kept.
+/// The faults that an SRU client repairs. Records with these faults are kept.
 const MENDED: [&str; 2] = ["a bare &", "an & before a blank"];
 
 #[test]

@@ -357,7 +357,7 @@ impl Pygopherd {
     }
 }
 
-/// Changes the packaged configuration to a loopback port, a separate directory, and no change of the user.
+/// Returns the packaged configuration, changed to use a loopback port and a separate directory, and not to change the user.
 fn configured(packaged: &str, port: u16, home: &Path) -> String {
     let home = home.display();
     let mut text = String::new();

@@ -196,7 +196,7 @@ fn a_merged_hit_has_the_copies_of_its_sources_and_leads_to_their_records() {
     assert!(record.stdout.contains("Emma"), "{}", record.stdout);
 }
 
-/// Databases that answer late are shown in their places, although their sections arrive after those of the others.
+/// Databases that answer late are shown in their places, although their sections arrive last.
 #[test]
 fn r_g_databases_stand_in_the_order_of_the_settings() {
     let Some(browser) = Browser::start() else {

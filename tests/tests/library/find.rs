@@ -53,7 +53,7 @@ fn everything() -> Wanted {
     Wanted::query(Query::title("emma"))
 }
 
-/// Returns the events in a short form, without those for the searches that are sent.
+/// Returns the events in a short form, without [`Event::Asked`].
 async fn told(mut events: Events) -> Vec<String> {
     let mut told = Vec::new();
     while let Some(event) = events.next().await {
@@ -373,7 +373,7 @@ async fn searches_take_turns_in_one_session() {
     assert_eq!(server.sessions(), 1);
 }
 
-/// One target answers while the other one is asked again.
+/// One target answers while a second search is sent to the other target.
 #[tokio::test]
 async fn an_answer_during_a_fallback_at_another_target_is_kept_apart() {
     let client = Client::new();

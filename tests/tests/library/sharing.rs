@@ -42,7 +42,8 @@ async fn place(client: &Client, target: &Resolved) -> Result<Lease, Error> {
     client.share(target, init).await
 }
 
-/// Searches for a title into the result set of `place`, waits a while, and then returns the title of the set's first record.
+/// Searches for a title, stores the result in the result set of `place`, waits a while, and then returns the title of
+/// the set's first record.
 async fn title(place: &Lease, title: &str) -> &'static str {
     let mut search = SearchOptions::default();
     search.databases = vec!["cat".into()];

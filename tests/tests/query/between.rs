@@ -4,7 +4,7 @@
 use z3950_asn1::query::cql::{self, Properties};
 use z3950_asn1::query::{ccl, parse_pqf};
 
-/// The properties that the cases need, with the same attributes as YAZ's.
+/// The properties that the cases need, with the same attributes as in YAZ's tests.
 const PROPERTIES: &str = "\
     set.cql = info:srw/cql-context-set/1/cql-v1.2\n\
     set.dc = info:srw/cql-context-set/1/dc-v1.1\n\

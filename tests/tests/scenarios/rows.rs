@@ -105,7 +105,8 @@ async fn z_4_3_hits_are_counted_over_all_databases() {
     }
 }
 
-/// Z-4.14, Z-4.16, Z-4.17: the element set and record syntax must be in every request for the record, and in no other request.
+/// Z-4.14, Z-4.16, Z-4.17: every request for the record must have the element set and record syntax, and no other request may
+/// have them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn z_4_14_element_set_and_syntax_are_in_requests_for_the_record() {
     type Form<'a> = (Option<&'a str>, Option<Oid>);

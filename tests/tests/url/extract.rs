@@ -182,7 +182,7 @@ fn fields_of_records() {
     );
 }
 
-/// 856 $u contains one URL in the character set of the record, which must not be cut off without a report.
+/// 856 $u contains one URL in the character set of the record. The URL must not be truncated without a report.
 #[test]
 fn audit_b11_urls_of_records_are_whole() {
     let check = |leader: &[u8], value: &[u8], expected: &[&str]| {

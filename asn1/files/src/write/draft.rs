@@ -77,8 +77,8 @@ impl Draft {
         &mut self.file
     }
 
-    /// Sets the file that this draft will replace, for a draft that was created before the file was known. The file is
-    /// in the same folder.
+    /// Returns the draft with another file to replace, for a draft that was created before this file was known. The
+    /// file must be in the same folder as the draft.
     #[must_use]
     pub fn of_file(self, target: PathBuf) -> Self {
         Self { target, ..self }

@@ -169,8 +169,8 @@ impl Growing {
         self.regular().map(File::try_clone).transpose()
     }
 
-    /// Reopens the path if the file was moved away or removed. The path then leads to another file, which is created if
-    /// necessary. Programs that rotate logs request this.
+    /// Reopens the path if the file was moved away or removed, as by a program that rotates logs. The path then leads
+    /// to another file, which is created if necessary.
     ///
     /// # Errors
     /// Errors from the operating system. After an error, the old file is continued.

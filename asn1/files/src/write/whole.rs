@@ -77,7 +77,7 @@ impl Whole {
     }
 }
 
-/// The right to write a file later. Until it is written, only the lock file is next to it.
+/// The right to write a file later. Until writing begins, only the lock file exists, next to the path.
 #[derive(Debug)]
 pub struct Reserved {
     path: PathBuf,

@@ -1,6 +1,6 @@
-//! Chooses the character set of a record. The set named by the caller takes precedence, then the octets of the record
-//! decide, then its declaration (MARC 21 leader/09; UNIMARC 100 $a/26–29, in authorities 13–16). Octets come before the
-//! declaration because leaders are wrong more often.
+//! Chooses the character set of a record. A set named by the caller takes precedence over the octets of the record. The octets
+//! take precedence over the set that the record declares (MARC 21 leader/09; UNIMARC 100 $a/26–29, in authorities 13–16), because
+//! leaders are often wrong.
 
 use std::fmt;
 
@@ -100,9 +100,9 @@ pub(crate) struct UnimarcSets {
     pub(crate) sets: [u8; 4],
 }
 
-/// Returns the sets declared in a UNIMARC record; `None` for any other record. Its 100 $a begins with a date, and has the
-/// sets in positions 26-29, or in authority records in positions 13-16 (leader/06 x, y or z). Spaces at its end may have been
-/// cut off.
+/// Returns the sets declared in a UNIMARC record; `None` for any other record. The 100 $a of a UNIMARC record begins with a date,
+/// and has the sets in positions 26-29 or, in authority records (leader/06 x, y or z), in positions 13-16. Spaces at its end may
+/// be missing.
 pub(crate) fn unimarc_sets(record: &MarcRecord) -> Option<UnimarcSets> {
     let mut fields = record.fields.iter().enumerate();
     let (index, field) = fields.find(|(_, field)| field.tag.0 == *b"100")?;

@@ -178,7 +178,7 @@ fn unqualified(text: &str) -> String {
     }
 }
 
-/// Returns the texts that are not empty, without duplicates.
+/// Returns the texts without empty ones and without duplicates.
 fn distinct(texts: impl Iterator<Item = String>) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for text in texts {

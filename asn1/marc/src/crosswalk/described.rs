@@ -151,7 +151,7 @@ struct Description {
 }
 
 impl Description {
-    /// Adds a field with those of the subfields that are not empty.
+    /// Adds a field with the subfields that are not empty.
     fn add(&mut self, tag: &[u8; 3], subfields: &[(&str, String)]) {
         let subfields = subfields.iter().filter(|(_, text)| !text.is_empty());
         let subfields: Vec<(&str, String)> = subfields.cloned().collect();

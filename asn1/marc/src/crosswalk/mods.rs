@@ -1,5 +1,5 @@
-//! Converts a MARC record to MODS 3, from the elements that it has in common with Dublin Core (MODS User Guidelines, version 3;
-//! the mapping of each field is that of [`dublin_core`](super::dublin_core)).
+//! Converts a MARC record to MODS 3, from the elements that it has in common with Dublin Core (MODS User Guidelines,
+//! version 3). Fields are mapped in the same way as in [`dublin_core`](super::dublin_core).
 
 use super::described::kind_of_number;
 use super::dublin_core::{coded_date, elements};

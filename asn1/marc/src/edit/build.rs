@@ -129,7 +129,7 @@ impl RecordBuilder {
     /// Returns the record. If its text has characters other than ASCII, the record declares that it is in UTF-8.
     ///
     /// # Errors
-    /// The first [`EditError`] for the leader and the fields, in the order given.
+    /// The [`EditError`] for the first fault in the leader and the fields, in the order in which they were given.
     pub fn build(self) -> Result<MarcRecord, EditError> {
         let mut record = self.0?;
         if record.fields.iter().any(|field| !field.body.is_ascii()) {

@@ -49,7 +49,7 @@ pub enum MarcXmlError {
 
 /// Reads the first record of an XML text, whatever surrounds it.
 ///
-/// White space in text is kept. U+FFFD replaces a separator of ISO 2709 in text, because it cannot be kept, which is a loss. The
+/// White space in text is kept. A separator of ISO 2709 in text cannot be kept: U+FFFD replaces it, which counts as a loss. The
 /// following are repaired, each with a remark: a leader of another length than 24 is padded with blanks or truncated; a missing
 /// or empty indicator and a missing code become blanks; an `&` that does not begin a reference is kept as text; a field without a
 /// tag of three octets is left out; and elements and text outside the schema are ignored. Missing indicators, a lone `&` and

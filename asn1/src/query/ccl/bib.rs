@@ -109,7 +109,7 @@ impl Bib {
         }
     }
 
-    /// Returns whether two words are the same; case matters unless `@case` says otherwise.
+    /// Returns whether two words are the same. Case is ignored if the bib file has `@case 0`.
     pub(super) fn same(&self, a: &str, b: &str) -> bool {
         if self.case_sensitive {
             a == b
@@ -238,7 +238,7 @@ pub(super) struct Qualifier {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Attribute {
-    /// The attribute set; `None` for the set of the query, or an error with the name of an unknown set.
+    /// The attribute set: `Ok(None)` for the attribute set of the query, and `Err` with the name of an unknown set.
     pub(super) set: Result<Option<Oid>, String>,
     pub(super) attribute_type: i64,
     pub(super) value: BibValue,
@@ -315,7 +315,8 @@ impl<'a> BibLine<'a> {
         Some(sign)
     }
 
-    /// Parses `[SET,]TYPE=VALUE,VALUE…`, after its first word and the symbol after that word were consumed.
+    /// Parses the rest of `[SET,]TYPE=VALUE,VALUE…`, whose first word and the symbol after this word have been
+    /// consumed.
     fn attributes(&mut self, word: &str, is_set: bool) -> Result<Vec<Attribute>, String> {
         let mut letter = word;
         let mut set = Ok(None);

@@ -111,7 +111,7 @@ impl Properties {
         }
     }
 
-    /// Adds a property, unless there is one with the same name, which still applies.
+    /// Adds a property, unless there already is one with the same name.
     fn push(&mut self, entry: Property) {
         let name = entry.name.to_ascii_lowercase();
         if let Entry::Vacant(place) = self.by_name.entry(name) {

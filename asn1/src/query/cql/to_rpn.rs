@@ -201,14 +201,16 @@ impl<'a> Translator<'a> {
         Ok(attributes)
     }
 
-    /// Returns an empty list of attributes if the properties only have indexes and the name is the usual one.
+    /// Returns an empty list of attributes if the properties have no entry in the category and no context sets, and the
+    /// name is the usual one; otherwise returns `None`.
     fn none_of(&self, category: &str, is_usual: bool) -> Option<&'a [PropertyAttribute]> {
         let properties = self.properties;
         let mut known = properties.names(category).chain(properties.names("set"));
         (is_usual && known.next().is_none() && properties.uri(None).is_none()).then_some(&[])
     }
 
-    /// Returns the attributes nearest to each term of a clause: those of the index, then those of the modifiers, the last one first.
+    /// Returns the attributes that are placed nearest to each term of a clause: those of the index, followed by those
+    /// of the modifiers in reverse order.
     fn own_attributes(
         &self,
         relation: &Relation,

@@ -63,14 +63,15 @@ fn to_bib1(condition: SruCondition) -> Option<Condition> {
 /// The SRU conditions whose Bib-1 counterpart is not in the first matching row of [`PAIRS`].
 const BACK: [(u16, u16); 5] = [(3, 1011), (10, 108), (36, 125), (66, 238), (67, 238)];
 
-/// Pairs of Bib-1 and SRU conditions. In both directions, the first row with the number applies. Most are those of YAZ, which other
-/// programs expect; these differ, because the meanings do:
+/// Pairs of Bib-1 and SRU conditions. In both directions, the first row with the number applies. Most pairs are the same as in
+/// YAZ, because other programs expect them. The following pairs differ, because YAZ maps conditions to others with a different
+/// meaning:
 ///
-/// - An unavailable database (109) exists, so it does not become 235, but a system that is temporarily unavailable; the same
-///   applies to a locked database (29).
-/// - 3 means that the user or the password was not accepted. If these could not be checked (1014), the system is temporarily
-///   unavailable; a user who may not use a database for another reason (1012, 1013, 1016, 1017) gets 236; and a record that was
-///   left out because of a challenge (103, 104) is not authorized.
+/// - An unavailable database (109) exists, so the condition becomes 2 (temporarily unavailable) and not 235 (unknown database);
+///   the same applies to a locked database (29).
+/// - 3 means that the user or the password was not accepted. If they could not be checked (1014), the condition becomes 2; if the
+///   user may not use a database for another reason (1012, 1013, 1016, 1017), it becomes 236; and if a record was left out
+///   because of a challenge (103, 104), it becomes 68.
 /// - A service that a database does not offer (1025, 1055) becomes an unsupported operation.
 /// - Conditions for which YAZ has a counterpart with another meaning (8, 21, 23, 105, 112) have no counterpart here.
 #[rustfmt::skip]

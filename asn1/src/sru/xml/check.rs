@@ -125,7 +125,7 @@ const MAX_ATTRIBUTES: usize = 256;
 /// Checks a start tag (§3.1), and adds the namespaces that it declares.
 ///
 /// # Errors
-/// A description of the fault.
+/// Fails with a description of the fault if the tag is not well-formed.
 fn check_tag(
     start: &BytesStart<'_>,
     depth: usize,

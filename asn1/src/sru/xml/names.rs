@@ -1,4 +1,4 @@
-//! Names (XML 1.0 §2.3), and the namespaces for which their prefixes stand (Namespaces in XML 1.0, third edition).
+//! Names (XML 1.0 §2.3), and the namespaces to which their prefixes are bound (Namespaces in XML 1.0, third edition).
 
 use quick_xml::escape::unescape;
 
@@ -38,7 +38,7 @@ impl NamespaceScope {
     /// Adds the namespace if this attribute of an element at this depth declares one (§3).
     ///
     /// # Errors
-    /// A description of the fault in the declaration.
+    /// Fails with a description of the fault if the declaration is not valid.
     pub(super) fn declare(&mut self, depth: usize, name: &str, value: &str) -> Result<(), String> {
         let prefix = match name.strip_prefix("xmlns") {
             Some("") => "",
@@ -73,7 +73,7 @@ impl NamespaceScope {
         Ok(())
     }
 
-    /// Removes the declarations of elements that are deeper than this.
+    /// Removes the declarations of elements deeper than `depth`.
     pub(super) fn leave(&mut self, depth: usize) {
         while self.0.last().is_some_and(|last| last.depth > depth) {
             self.0.pop();
@@ -83,7 +83,7 @@ impl NamespaceScope {
     /// Checks that the prefix of a name is declared.
     ///
     /// # Errors
-    /// The prefix of the name, if it is not declared.
+    /// Fails with the prefix of the name if the prefix is not declared.
     pub(super) fn check(&self, name: &str) -> Result<(), String> {
         match name.split_once(':') {
             Some((prefix, _)) if prefix != "xml" && self.find(prefix).is_none() => {

@@ -199,8 +199,8 @@ impl<'a> XmlReader<'a> {
         }
     }
 
-    /// Reads to the end of the root element. Faults after the last child that was read are tolerated, but not a missing
-    /// end.
+    /// Reads to the end of the root element. Tolerates faults after the last child that was read, but not a missing end
+    /// tag of the root element.
     pub(in crate::sru) fn finish(&mut self) -> Result<(), XmlError> {
         while self.depth > 0 {
             match self.event() {

@@ -126,7 +126,7 @@ fn take_text(
     Ok(())
 }
 
-/// Reads an element of which only the title is needed.
+/// Reads the title in an element into `field`, and skips the other elements in it.
 fn title(xml: &mut XmlReader<'_>, field: &mut String) -> Result<(), XmlError> {
     while let Some(start) = xml.child()? {
         match local_name(&start) {

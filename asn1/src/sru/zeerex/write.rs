@@ -155,7 +155,8 @@ fn put_index(to: &mut Writer<'_>, index: &ZeeRexIndex) {
     to.end("index");
 }
 
-/// Returns whether a map has a name or an attribute, because clients such as sru-queryer fail at an empty map.
+/// Returns whether a map has a name or an attribute. Empty maps are not written, because clients such as sru-queryer
+/// fail on them.
 fn says_anything(map: &ZeeRexMap) -> bool {
     match map {
         ZeeRexMap::Name { name, .. } => !name.is_empty(),

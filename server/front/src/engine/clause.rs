@@ -46,19 +46,19 @@ pub(super) trait Leaf: Clone + Send + Sync + 'static {
     /// Returns the approximate number of octets that the leaf takes in memory in addition to its own size.
     fn octets(&self) -> usize;
 
-    /// Joins another condition to this one, which then holds if either of them did. Returns the other condition if
+    /// Joins another condition to this one, which then holds if either of the two holds. Returns the other condition if
     /// they cannot be joined.
     fn join(&mut self, other: Self) -> Option<Self>;
 
     /// Checks that the leaf is not too large for the engine.
     ///
     /// # Errors
-    /// Condition 31 for a list that is too long for the engine.
+    /// Fails with condition 31 for a list that is too long for the engine.
     fn check(&self) -> Result<(), Diagnostic>;
 }
 
-/// The maximum number of leaves in a query: OpenSearch and Solr refuse more than 1,024, and fail with HTTP status 500
-/// if the leaves are in different parts.
+/// The maximum number of leaves in a query: OpenSearch and Solr refuse a query with more than 1,024 leaves, or fail
+/// with HTTP status 500 if the leaves are in different parts of the query.
 pub(super) const MOST_LEAVES: usize = 1_000;
 /// The maximum number of levels in a query: an engine that has to recurse much deeper overflows its stack.
 pub(super) const MOST_LEVELS: usize = 30;
@@ -171,7 +171,7 @@ impl<L: Leaf> Clause<L> {
     /// Returns the clause unless it is too large.
     ///
     /// # Errors
-    /// Condition 31 for a clause that is too large for an engine.
+    /// Fails with condition 31 for a clause that is too large for an engine.
     pub(super) fn bounded(self) -> Result<Self, Diagnostic> {
         match &self {
             Self::Leaf(leaf) => leaf.check()?,
@@ -278,7 +278,8 @@ pub(super) trait TermReader {
     /// Returns the clause of a term.
     ///
     /// # Errors
-    /// The first attribute that the index does not support, or the term if it does not match its attributes.
+    /// The diagnostic for the first attribute that the index does not support, or for a term that does not match its
+    /// attributes.
     fn term(
         &self,
         attribute_set: &Oid,
@@ -288,7 +289,7 @@ pub(super) trait TermReader {
     /// Combines two operands by proximity (Z39.50-2003 §3.7.2).
     ///
     /// # Errors
-    /// Conditions 129, 131, 132, 201, 202 and 203 for proximities that the engine does not support.
+    /// Fails with condition 129, 131, 132, 201, 202 or 203 for proximities that the engine does not support.
     fn near(
         &self,
         operator: &ProximityOperator,
@@ -297,13 +298,14 @@ pub(super) trait TermReader {
     ) -> Result<Found<Self::Leaf, Self::Places>, Diagnostic>;
 }
 
-/// Returns the clause of an earlier result set by its name, or the reason why it has none.
+/// A function that returns the clause of an earlier result set by its name, or the diagnostic if there is none.
 pub(super) type ClauseOfSet<'a, L> = dyn Fn(&[u8]) -> Result<Clause<L>, Diagnostic> + 'a;
 
 /// Translates a query. `result_set` returns the clause of an earlier result set.
 ///
 /// # Errors
-/// The first unsupported part of the query, from the left; 31 for one that is too large or too deep; 110 for too many operators.
+/// The diagnostic for the first unsupported part of the query, from the left; condition 31 for a query that is too
+/// large or too deep; condition 6 for too many operators.
 pub(super) fn translate<R: TermReader>(
     reader: &R,
     query: &RpnQuery,

@@ -12,18 +12,18 @@ use super::clause::Leaf;
 use super::link::Failure;
 use super::plan::Plan;
 
-/// The name of the counts of an answer.
+/// The name of the aggregation that counts clauses separately.
 const COUNTS: &str = "counts";
-/// The name of the terms of a list.
+/// The name of the aggregation that lists terms.
 const TERMS: &str = "terms";
 
-/// Returns the name of a facet of an answer.
+/// Returns the name of the aggregation that counts the facet at this index of a plan.
 fn facet_name(place: usize) -> String {
     format!("facet-{place}")
 }
 
-/// The maximum number of octets of a record's place, and of a term in a facet or scan; each is a text of at most
-/// 8,000 octets in JSON.
+/// The maximum number of octets of a record's place, and of a term in a facet or scan; each of them is written in JSON
+/// and has at most 8,000 octets before that.
 pub(super) const TERM_OCTETS: usize = 50_000;
 /// The maximum number of octets of an answer without records and terms.
 pub(super) const ANSWER_OCTETS: usize = 64 * 1024;
@@ -129,7 +129,7 @@ pub(super) fn missing(answer: &Value) -> Result<Option<String>, AskError> {
 /// Returns the records of an answer, and the index to which they belong; `None` if there are no records.
 ///
 /// # Errors
-/// The answer does not have records, or they belong to several indexes.
+/// Fails if the answer does not have records, or they belong to several indexes.
 fn hits(answer: &Value) -> Result<(&[Value], Option<String>), AskError> {
     let hits = answer.pointer("/hits/hits").and_then(Value::as_array);
     let hits = hits.ok_or(AskError::Malformed("hits"))?;
@@ -156,7 +156,7 @@ pub(super) fn total(answer: &Value) -> (usize, bool) {
 /// Returns the number of records of each filter of an aggregation.
 ///
 /// # Errors
-/// The aggregation is missing.
+/// Fails if the aggregation is missing.
 fn counts(aggregation: Option<&Value>) -> Result<Vec<usize>, AskError> {
     let buckets = aggregation.and_then(|aggregation| aggregation.get("buckets"));
     let buckets = buckets.and_then(Value::as_array);

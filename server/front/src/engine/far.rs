@@ -18,7 +18,7 @@ impl<D: EngineDatabase> Pages<'_, D> {
     /// Returns the records of the set from a position that is beyond the window.
     ///
     /// # Errors
-    /// Condition 13 if no presented record is near, and the order does not have numbers.
+    /// Fails with condition 13 if no presented record is near, and the order does not have numbers.
     pub(super) async fn far(&self, start: usize, rows: usize) -> Result<Vec<HitOf<D>>, Diagnostic> {
         let window = self.database.window();
         let near = self.hits.place_before(start);
@@ -66,11 +66,11 @@ impl<D: EngineDatabase> Pages<'_, D> {
         Ok(self.part(page).await?.hits)
     }
 
-    /// Returns a number, such that the page at position `start` is within the window if the engine counts from this
+    /// Returns a number such that the page at position `start` is within the window if the engine counts from this
     /// number.
     ///
     /// # Errors
-    /// Condition 13 if there is no such number, because too many records have the same one.
+    /// Fails with condition 13 if there is no such number, because too many records have the same one.
     async fn number_before(
         &self,
         last: u64,

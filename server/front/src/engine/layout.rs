@@ -50,8 +50,8 @@ impl EngineLayout {
         })
     }
 
-    /// Returns a number that changes with the contents of documents: the indexes, the fields and uses of each index, and the
-    /// docid field.
+    /// Returns a number that changes if the layout of documents changes: the indexes, the fields and uses of each
+    /// index, or the docid field.
     pub fn fingerprint(&self) -> u64 {
         self.fingerprint
     }

@@ -1,5 +1,5 @@
-//! Requests to the servers of a cluster by HTTP/1.1 (RFC 9112). Servers take turns; a server that failed is not used for a while,
-//! and a request that it did not answer is sent to the next one.
+//! Requests to the servers of a cluster by HTTP/1.1 (RFC 9112). Requests are distributed among the servers. A server that failed
+//! is not used for a while, and a request that it did not answer is sent to the next server.
 
 pub(crate) mod address;
 #[cfg(test)]
@@ -142,7 +142,7 @@ impl Link {
     /// It does not connect yet.
     ///
     /// # Errors
-    /// The certificates to trust cannot be used.
+    /// Fails if the certificates to trust cannot be used.
     pub(crate) fn with_access(
         addresses: &[ClusterAddress],
         access: &ClusterAccess,
@@ -198,7 +198,7 @@ impl Link {
     /// in the order of the searches.
     ///
     /// # Errors
-    /// See [`Failure`]; the failure of the first search that failed.
+    /// The [`Failure`] of the first search that failed.
     pub(crate) async fn searches(
         &self,
         searches: &[(Value, Value)],
@@ -249,7 +249,7 @@ impl Link {
     /// records.
     ///
     /// # Errors
-    /// See [`Failure`]; the failure of the last server that was reached, if any was.
+    /// The [`Failure`] of the last server that was reached or, if none was reached, of the last server that was tried.
     pub(crate) async fn ask(&self, draft: &Draft) -> Result<Value, Failure> {
         if draft.is_repeatable {
             self.ask_until_settled(draft, Ok, lost_a_node).await

@@ -19,7 +19,7 @@ pub struct EngineOptions {
     pub title: Option<String>,
     /// The description of the database for people.
     pub description: Option<String>,
-    /// The servers of one engine, all of which have the same index; requests are sent to them in turn.
+    /// The servers of one engine, all of which have the same index. Requests are distributed among them.
     pub addresses: Vec<ClusterAddress>,
     /// The credentials for the servers, and the certificates that the servers must present.
     pub access: ClusterAccess,

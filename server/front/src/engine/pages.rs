@@ -97,7 +97,7 @@ impl<'a, D: EngineDatabase> Pages<'a, D> {
     /// Creates the pages of a result set.
     ///
     /// # Errors
-    /// Condition 14 for a result set that does not belong to this database.
+    /// Fails with condition 14 for a result set that does not belong to this database.
     fn new(database: &'a D, hits: &'a Hits) -> Result<Self, Diagnostic> {
         let hits = database.sets().own(hits).ok_or_else(foreign)?;
         Ok(Self { database, hits })
@@ -107,8 +107,9 @@ impl<'a, D: EngineDatabase> Pages<'a, D> {
     /// the engine does not return.
     ///
     /// # Errors
-    /// Condition 13 for a position that cannot be reached, 14 if the engine does not answer, 27 if records were added or deleted
-    /// before the records of a small set were known, 109 if the answer comes from other parts of the index.
+    /// Fails with condition 13 for a position that cannot be reached, with 14 if the engine does not answer, with 27 if
+    /// records were added or deleted before the records of a small set were known, or with 109 if the answer comes from
+    /// other parts of the index than the answer to the search.
     async fn at(&self, positions: &[u32]) -> Result<Vec<Option<HeldRecord>>, Diagnostic> {
         let mut page = if self.hits.is_small() {
             let ids = self.ids().await?;
@@ -188,7 +189,8 @@ impl<'a, D: EngineDatabase> Pages<'a, D> {
         Ok(found.into_iter().map(|hit| hit.record).collect())
     }
 
-    /// Returns whether it is faster to read a page after the record before it, which was presented.
+    /// Returns whether the record before a page was presented and it is faster to read the page after that record than
+    /// by its position.
     fn follows_presented(&self, start: usize) -> bool {
         let known = self.hits.place_before(start);
         start > NEAR && known.is_some_and(|(known, _)| known == start)
@@ -197,7 +199,8 @@ impl<'a, D: EngineDatabase> Pages<'a, D> {
     /// Carries out a plan in the index of the set.
     ///
     /// # Errors
-    /// Condition 27 if that index has been deleted, 14 and others depending on the failure.
+    /// Fails with condition 27 if that index has been deleted, or with 14 or another condition, depending on the
+    /// failure.
     async fn ask(&self, plan: &Plan<'_, D::Leaf>) -> Result<AnswerOf<D>, Diagnostic> {
         let answer = self.database.ask(plan, self.hits.index.as_deref()).await;
         answer.map_err(|error| presenting(self.database.failure(&error)))
@@ -220,8 +223,8 @@ impl<'a, D: EngineDatabase> Pages<'a, D> {
     /// Requests a page of the set.
     ///
     /// # Errors
-    /// Condition 109 if the answer comes from other parts of the index than the answer to the search, because records
-    /// then have other positions.
+    /// Fails with condition 109 if the answer comes from other parts of the index than the answer to the search,
+    /// because records then have other positions.
     async fn again(&self, page: Page<'_>) -> Result<AnswerOf<D>, Diagnostic> {
         let answer = self.in_order(&self.hits.order, page).await?;
         let failed = self.database.failed_source(answer.missing.as_deref())?;
@@ -235,7 +238,7 @@ impl<'a, D: EngineDatabase> Pages<'a, D> {
     /// Requests a part of the set that does not depend on positions.
     ///
     /// # Errors
-    /// Condition 109 if fewer parts of the index answer than at the search.
+    /// Fails with condition 109 if fewer parts of the index answer than answered the search.
     pub(super) async fn part(&self, page: Page<'_>) -> Result<AnswerOf<D>, Diagnostic> {
         let answer = self.in_order(&self.hits.order, page).await?;
         if self.hits.is_whole && answer.missing.is_some() {
@@ -244,10 +247,11 @@ impl<'a, D: EngineDatabase> Pages<'a, D> {
         Ok(answer)
     }
 
-    /// Checks that the same parts of the index answer as at the search, if some parts were missing then.
+    /// Checks that the parts of the index that answer are the same as during the search, if some parts were missing
+    /// during the search.
     ///
     /// # Errors
-    /// Condition 109 if the answer comes from other parts of the index than the answer to the search.
+    /// Fails with condition 109 if the answer comes from other parts of the index than the answer to the search.
     async fn check_parts(&self) -> Result<(), Diagnostic> {
         if !self.hits.is_whole {
             self.again(Page::default()).await?;
@@ -266,7 +270,7 @@ fn foreign() -> Diagnostic {
     diagnostic(Condition::SYSTEM_ERROR_PRESENTING, "")
 }
 
-/// Converts the diagnostic of a search to that of a Present.
+/// Converts the diagnostic for a failed search to a diagnostic for a failed Present.
 fn presenting(why: Diagnostic) -> Diagnostic {
     if Condition(why.condition) == Condition::DATABASE_UNAVAILABLE {
         let words = why.addinfo.to_string_lossy();

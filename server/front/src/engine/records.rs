@@ -93,7 +93,8 @@ impl HeldRecord {
     /// Converts the record.
     ///
     /// # Errors
-    /// Condition 238 if the record is not available in the syntax, 14 for a record that cannot be read or converted.
+    /// Fails with condition 238 if the record is not available in the syntax, or with condition 14 if it cannot be read
+    /// or converted.
     pub(super) fn converted(
         &self,
         composition: &Composition,
@@ -124,7 +125,8 @@ impl HeldRecord {
 /// The position of the character coding scheme in the leader.
 const CODING: usize = 9;
 
-/// Returns a record whose text is Unicode, and whose leader says so. UNIMARC has the coding in another field.
+/// Returns the record with a leader that declares Unicode, because its text is Unicode. UNIMARC records, which declare
+/// their coding in a field, are not changed.
 fn in_unicode(mut record: MarcRecord) -> MarcRecord {
     if marc_syntax(&record) != UNIMARC
         && let Some(coding) = record.leader.0.get_mut(CODING)

@@ -11,7 +11,8 @@ use super::search::EngineDatabase;
 
 /// The parameters of a scan, independent of the engine.
 pub(super) struct ScanNeeds<L> {
-    /// The number of terms before the start, and from the start onwards, including skipped terms.
+    /// The numbers of terms to read before the start (`before`) and from the start onwards (`after`), including skipped
+    /// terms.
     pub(super) before: usize,
     pub(super) after: usize,
     /// The records whose terms are listed; `None` for all records.
@@ -21,7 +22,7 @@ pub(super) struct ScanNeeds<L> {
 /// Returns the parameters of a scan.
 ///
 /// # Errors
-/// Condition 30 if the scan is within a result set that does not belong to this database.
+/// Fails with condition 30 if the scan is within a result set that does not belong to this database.
 pub(super) fn needs<D: EngineDatabase>(
     database: &D,
     scan: &Scan<'_>,
@@ -40,7 +41,7 @@ pub(super) fn needs<D: EngineDatabase>(
 /// Returns the terms in the answer to a scan.
 ///
 /// # Errors
-/// Condition 109 if parts of the index are missing and incomplete answers are not allowed.
+/// Fails with condition 109 if parts of the index are missing and incomplete answers are not allowed.
 pub(super) fn shown<D: EngineDatabase>(
     database: &D,
     scan: &Scan<'_>,

@@ -37,7 +37,8 @@ pub(super) trait IndexReader: TermReader + Send + Sync {
     /// Returns the sort key of an index, and the condition that a record has a value for it.
     ///
     /// # Errors
-    /// Condition 207 if records cannot be sorted by it, 114 and others for its attributes.
+    /// Fails with condition 207 if records cannot be sorted by the index, or with 114 or another condition for an
+    /// unsupported attribute.
     fn sort_key(
         &self,
         key: &SortKey,
@@ -70,7 +71,7 @@ pub(super) trait EngineDatabase: Sync + Sized {
     /// Returns the description of the index.
     ///
     /// # Errors
-    /// Condition 109 if the index cannot be used.
+    /// Fails with condition 109 if the index cannot be used.
     fn reader(&self) -> impl Future<Output = Result<Arc<Self::Reader>, Diagnostic>> + Send;
 
     /// Carries out a plan, in the index of an earlier answer if its name is given.
@@ -89,7 +90,7 @@ pub(super) trait EngineDatabase: Sync + Sized {
     /// Returns the highest number in a set that is ordered by numbers; `None` for any other set.
     ///
     /// # Errors
-    /// The errors are those of any page.
+    /// Fails like a request for any other page of the set.
     fn last_number(
         pages: &Pages<'_, Self>,
     ) -> impl Future<Output = Result<Option<u64>, Diagnostic>> + Send;
@@ -97,7 +98,7 @@ pub(super) trait EngineDatabase: Sync + Sized {
     /// Returns whether the index has changed. `index` is the index of the records of an answer, if there are any.
     ///
     /// # Errors
-    /// Condition 109 if the index can no longer be used.
+    /// Fails with condition 109 if the index can no longer be used.
     fn has_changed(
         &self,
         reader: &Self::Reader,
@@ -122,7 +123,7 @@ pub(super) trait EngineDatabase: Sync + Sized {
     /// Returns a report on the source whose records are missing, if any are missing.
     ///
     /// # Errors
-    /// Condition 109 if missing records are not allowed.
+    /// Fails with condition 109 if missing records are not allowed.
     fn failed_source(&self, missing: Option<&str>) -> Result<Option<SourceReport>, Diagnostic> {
         self.health().answered(&self.options().name, missing);
         let Some(words) = missing else {
@@ -154,7 +155,7 @@ pub(super) type AnswerOf<D> = EngineAnswer<<<D as EngineDatabase>::Leaf as Leaf>
 /// Returns the clause of a query without earlier result sets.
 ///
 /// # Errors
-/// The first unsupported part of the query.
+/// The diagnostic for the first unsupported part of the query.
 pub(super) fn clause_of<R: TermReader>(
     reader: &R,
     query: &RpnQuery,
@@ -166,7 +167,7 @@ pub(super) fn clause_of<R: TermReader>(
 /// Carries out a search.
 ///
 /// # Errors
-/// The first unsupported part of the query, or 109 if the engine does not answer.
+/// The diagnostic for the first unsupported part of the query, or condition 109 if the engine does not answer.
 pub(super) async fn find<D: EngineDatabase>(
     database: &D,
     search: Search<'_>,

@@ -18,8 +18,8 @@ const MOST_KEYS: usize = 16;
 /// Returns the records of result sets in another order.
 ///
 /// # Errors
-/// Condition 207 and others for a key that cannot be used, 213 for a missing value, 109 if the engine does not
-/// answer.
+/// Fails with condition 207 or another condition for a key that cannot be used, with 213 for a missing value, or with
+/// 109 if the engine does not answer.
 pub(super) async fn sorted<D: EngineDatabase>(
     database: &D,
     sort: Sort<'_>,
@@ -94,7 +94,7 @@ async fn order_of<D: EngineDatabase>(
 /// Checks that all records have a value to sort by.
 ///
 /// # Errors
-/// Condition 213 if a record does not have a value; 109 if this is not known.
+/// Fails with condition 213 if a record does not have a value, or with 109 if this is not known.
 async fn refuse_missing<D: EngineDatabase>(
     database: &D,
     sortable: D::Leaf,

@@ -85,7 +85,7 @@ impl GatewayTargets {
     /// Allows a target: `host`, `host:port`, `host:port/database+database`, or the name of a profile.
     ///
     /// # Errors
-    /// The target has none of these forms.
+    /// Fails if the target has none of these forms.
     pub fn allow(&mut self, text: &str, profiles: &Profiles) -> Result<(), GatewayTargetError> {
         if let Some(target) = NamedTarget::of_profile(text, profiles) {
             self.named.push(target);
@@ -127,11 +127,11 @@ impl GatewayTargets {
         }
     }
 
-    /// Adds a name of the server itself, `host` or `host:port`. A name without a port means the ports of the
-    /// listeners and for the default port of each scheme, which may be forwarded to a listener.
+    /// Adds a name of the server itself, `host` or `host:port`. A name without a port means the ports of the listeners
+    /// and the default port of each scheme, which may be forwarded to a listener.
     ///
     /// # Errors
-    /// The name does not contain a host.
+    /// Fails if the name does not contain a host.
     pub fn add_own_name(&mut self, name: &str) -> Result<(), UrlError> {
         self.own.push(host_and_port(name, Mode::Lenient)?);
         Ok(())

@@ -24,7 +24,7 @@ const FAILURE: usize = 2000;
 /// The value of Retry-After, in seconds, for a client that is refused because all slots are taken.
 const RETRY_SECONDS: u16 = 2;
 
-/// Returns the record in the best possible form, if it has at most `most` octets in that form.
+/// Returns the record in the first of `forms` in which it can be written, if it has at most `most` octets in that form.
 pub(super) fn of_record(
     layout: &PageLayout,
     most: usize,

@@ -47,7 +47,7 @@ pub(super) fn is_for_gateway(target: &Uri) -> bool {
 /// Parses a request target.
 ///
 /// # Errors
-/// The target does not contain a URL that can be followed; the message says why.
+/// Fails if the target does not contain a URL that can be followed; the message says why.
 pub(super) fn read(target: &Uri) -> Result<GatewayRequest, String> {
     let (text, format) = match (target.scheme(), in_path(target)) {
         (Some(_), _) => (target.to_string(), None),

@@ -26,7 +26,8 @@ impl PageQuery {
     /// [`Language::of_typed`] determines the language of the query.
     ///
     /// # Errors
-    /// The reason why the query is malformed, with the place of the fault in characters from 1.
+    /// Fails if the query is malformed. The message gives the reason and the position of the fault, counted in
+    /// characters from 1.
     pub(super) fn read(text: &str) -> Result<Self, String> {
         let is_prefixed = Language::prefixed(text).is_some();
         if !is_prefixed {

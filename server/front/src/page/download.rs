@@ -26,8 +26,8 @@ const MAX_OCTETS: usize = 16 << 20;
 const MAX_LEFT_OUT: usize = 100;
 
 impl CataloguePage {
-    /// Returns a file of records; or a page that lists the records that cannot be in the file, with a link to a file of the
-    /// remaining records.
+    /// Returns a file of records. If some records cannot be in the file, returns a page that lists them, with a link to a file of
+    /// the remaining records.
     pub(super) async fn download(&self, search: &PageSearch) -> PageAnswer {
         let parameters = &search.parameters;
         let fail = |status, words: &str| self.problem(status, words, &search.web, parameters);

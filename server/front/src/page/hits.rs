@@ -39,7 +39,7 @@ impl PageSearch {
     /// Creates a search from the parameters.
     ///
     /// # Errors
-    /// The URL of this server or the query for an identifier is malformed, which does not happen.
+    /// Fails if the URL of this server or the query for an identifier is malformed, which does not happen.
     pub(super) async fn new(
         parameters: Parameters,
         asked: PageQuery,
@@ -274,7 +274,7 @@ impl DatabaseAnswer {
         answer
     }
 
-    /// Returns a request as XML for the records that are still missing: all from the first one that was not received.
+    /// Returns a request for the missing records in XML: all records from the first one that was not received.
     fn missing(&self, wanted: &Wanted) -> Option<Wanted> {
         let found = self.found.as_deref()?;
         let came = self.records.iter().take_while(|(_, came)| came.is_ok());

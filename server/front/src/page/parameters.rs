@@ -30,7 +30,7 @@ pub(super) struct Parameters {
     pub(super) at: Option<u64>,
     /// The name of the file format of a download.
     pub(super) format: Option<String>,
-    /// Whether a download has all records found; otherwise it has those of the list.
+    /// Whether a download has all records found, and not only those of the list.
     pub(super) has_all: bool,
     /// Whether a download may leave out records that its format cannot hold.
     pub(super) may_be_incomplete: bool,
@@ -47,7 +47,7 @@ impl Parameters {
     /// Parses the query string of a URL; unknown parameters are ignored.
     ///
     /// # Errors
-    /// The query string is malformed; the message says why.
+    /// Fails if the query string is malformed; the message says why.
     pub(super) fn read(query: &str) -> Result<Self, String> {
         let mut read = Self::default();
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {

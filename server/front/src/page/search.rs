@@ -227,7 +227,7 @@ impl Gathered {
 #[template(path = "results.html")]
 struct Results<'a> {
     layout: &'a PageLayout,
-    /// The query as the title of the page shows it.
+    /// The query as shown in the title of the page.
     title: String,
     form: SearchForm,
     taken: String,
@@ -268,7 +268,7 @@ struct ShownNarrowing {
     link: String,
 }
 
-/// Returns the orders of a list that a database of the search has, with links; the current order has no link.
+/// Returns the orders in which at least one database of the search can sort a list, with links; the current order has no link.
 fn shown_orders(search: &PageSearch) -> Vec<(&'static str, String)> {
     let parameters = &search.parameters;
     let catalogues = &search.catalogues;

@@ -98,8 +98,8 @@ impl SimilarTerms {
         })
     }
 
-    /// Returns the smallest character, greater than that of the term at a place, with which a similar term can
-    /// continue.
+    /// Returns the smallest character with which a similar term can continue at `place`, and which is greater than the
+    /// term's own character there.
     fn next_letter(&self, term: &[char], rows: &[Vec<usize>], place: usize) -> Option<char> {
         let row = rows.get(place)?;
         let present = *term.get(place)?;

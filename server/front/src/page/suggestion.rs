@@ -48,7 +48,7 @@ struct TypedWord {
 type Candidate = (usize, Reverse<u64>, String);
 
 /// Returns a query that finds something and differs from the query of the search only in misspelt words; `None` if there is none,
-/// or it was not found within this time.
+/// or if none was found within this time.
 pub(super) async fn suggested(search: &PageSearch, time: Duration) -> Option<String> {
     if time.is_zero() {
         return None;

@@ -96,7 +96,8 @@ impl FeatureRefusal {
 /// an OPAC record is requested in another syntax, the bibliographic record in it is converted.
 ///
 /// # Errors
-/// Condition 238 if the record cannot be converted to the syntax, 14 if the record is damaged.
+/// Fails with condition 238 if the record cannot be converted to the syntax, or with condition 14 if the record is
+/// damaged.
 pub(super) fn converted(
     record: &Record,
     composition: &Composition,

@@ -15,7 +15,7 @@ use super::upstream::Upstream;
 
 /// A list of the records found by all targets.
 pub(super) struct RemoteHits {
-    /// The caller that made the search and reads the records.
+    /// The caller that has searched and that reads the records.
     pub(super) caller: Caller,
     pub(super) parts: Vec<HitsOfTarget>,
     /// The targets that failed, with the reasons.
@@ -120,7 +120,7 @@ impl RemoteHits {
     /// Returns the query that found the records of a target; `None` if the target does not have records in the list.
     ///
     /// # Errors
-    /// The target failed.
+    /// Fails with the target's diagnostic if the search at the target failed.
     pub(super) fn query_at(&self, target: &str) -> Result<Option<&RpnQuery>, Diagnostic> {
         if let Some((_, why)) = self.failed.iter().find(|(name, _)| name == target) {
             return Err(why.clone());
@@ -140,7 +140,7 @@ impl RemoteHits {
         self.total() > u64::from(self.merged.records)
     }
 
-    /// Returns the further records of the hit: those of the same edition.
+    /// Returns the further records of the hit, which are of the same edition.
     pub(super) fn others(&self, RecordId(first): RecordId) -> impl Iterator<Item = RecordId> {
         let first = u32::try_from(first).ok();
         let others = first.map(|first| self.merged.others(first));

@@ -16,7 +16,7 @@ const MAX_COMPARED: usize = 32;
 
 /// Groups the records into clusters of one edition each, in the order of their first records; records are numbered from 0. A
 /// record joins the first cluster in which it [is of the same edition](Edition::is_same) as at least one member and does not
-/// [contradict](Edition::contradicts) any member. A record without an edition (`None`) is a cluster of its own.
+/// [contradict](Edition::contradicts) any member. A record without an edition (`None`) is the only record of its cluster.
 pub fn clusters(editions: &[Option<Edition>]) -> Vec<Vec<usize>> {
     let mut clustering = Clustering::default();
     for edition in editions {
@@ -64,7 +64,7 @@ impl Clustering {
             .find(|candidate| self.takes(*candidate, edition))
     }
 
-    /// Returns whether an edition can join a cluster: the cluster has room, and is of the same edition.
+    /// Returns whether an edition can join a cluster: the cluster is not full, and its records are of the same edition.
     fn takes(&self, cluster: usize, edition: &Edition) -> bool {
         let members = self.clusters.get(cluster).map_or(&[][..], Vec::as_slice);
         let of_members = || {

@@ -111,7 +111,7 @@ impl MergedRecord<'_> {
     /// Returns the record in the form of the composition, other than OPAC.
     ///
     /// # Errors
-    /// The record cannot have this form.
+    /// Fails if the record cannot have this form.
     pub(super) fn record(&self, composition: &Composition) -> Result<External, Diagnostic> {
         let own = self.chosen.record.syntax().filter(|own| *own != OPAC);
         let merged = self.marc(true).and_then(|merged| {
@@ -126,7 +126,7 @@ impl MergedRecord<'_> {
     /// Returns the record as an OPAC record with the holdings of all sources.
     ///
     /// # Errors
-    /// The record cannot have this form.
+    /// Fails if the record cannot have this form.
     pub(super) fn with_holdings(&self, element_set: &str) -> Result<External, Diagnostic> {
         let mut of_marc = Composition::full(None);
         element_set.clone_into(&mut of_marc.element_set);

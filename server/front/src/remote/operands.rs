@@ -30,7 +30,8 @@ impl<'a> EarlierSets<'a> {
     /// Looks up the result sets in a query, if it has any.
     ///
     /// # Errors
-    /// Condition 30 for a set that does not exist or belongs to another database, 18 for a set that is restricted by attributes.
+    /// Fails with condition 30 for a set that does not exist or belongs to another database, or with condition 18 for a set that
+    /// is restricted by attributes.
     pub(super) fn of(search: &Search<'a>) -> Result<Self, Diagnostic> {
         let mut by_name: Vec<(&[u8], Hits)> = Vec::new();
         for operand in search.query.rpn.operands() {
@@ -70,7 +71,7 @@ impl<'a> EarlierSets<'a> {
     /// Returns the query for a target; `None` if it cannot find records, because the sets do not have records at this target.
     ///
     /// # Errors
-    /// The failure of the target in a set, or condition 6 or 31 for a query that is too long.
+    /// Fails with the diagnostic of a set in which the target failed, or with condition 6 or 31 for a query that is too long.
     pub(super) fn query_at(&self, target: &str) -> Result<Option<RpnQuery>, Diagnostic> {
         if self.by_name.is_empty() {
             return Ok(Some(self.query.clone()));
@@ -133,7 +134,7 @@ impl<'a> EarlierSets<'a> {
 /// Combines queries with OR; returns `None` if there are no queries.
 ///
 /// # Errors
-/// The query becomes too long; the conditions are those of a query with result sets.
+/// Fails with condition 6 if the query becomes too long.
 pub(super) fn any_of<'a>(
     queries: impl IntoIterator<Item = &'a RpnQuery>,
 ) -> Result<Option<RpnQuery>, Diagnostic> {

@@ -55,7 +55,7 @@ impl Queue {
     /// queue.
     ///
     /// # Errors
-    /// The target has no sessions.
+    /// Fails if the target has no sessions.
     pub(super) async fn turn(
         self: &Arc<Self>,
         caller: &Caller,

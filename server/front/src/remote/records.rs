@@ -24,7 +24,7 @@ impl RemoteDatabase {
     /// its record is retrieved.
     ///
     /// # Errors
-    /// A list does not belong to this database.
+    /// Fails if a list does not belong to this database.
     pub(super) async fn fetch_all(&self, wanted: RetrieveMany<'_>) -> Result<(), Diagnostic> {
         let hits = wanted.hits.downcast::<RemoteHits>().ok_or_else(foreign)?;
         let deadline = after(self.options.total_time);
@@ -63,7 +63,7 @@ impl RemoteDatabase {
     /// Returns a record in the requested form, from the cache if possible.
     ///
     /// # Errors
-    /// The list does not belong to this database, or the record cannot be retrieved.
+    /// Fails if the list does not belong to this database, or the record cannot be retrieved.
     pub(super) async fn retrieve(&self, wanted: Retrieve<'_>) -> Result<Retrieved, Diagnostic> {
         let Retrieve {
             record,
@@ -124,7 +124,7 @@ impl RemoteDatabase {
     /// Returns a record as sent by its target, from the cache if possible.
     ///
     /// # Errors
-    /// The target does not send the record, or the record is incomplete.
+    /// Fails if the target does not send the record, or the record is incomplete.
     async fn source_record(
         &self,
         hits: &RemoteHits,
@@ -152,8 +152,8 @@ impl RemoteDatabase {
 /// Returns the record if it is complete and can be passed on.
 ///
 /// # Errors
-/// Condition 14 for an incomplete record, because clients would take the part for the whole record; also for an XML
-/// record that is not a single well-formed element, because it is not clear which record it is.
+/// Fails with condition 14 for an incomplete record, because clients would take the part for the whole record, and for an XML
+/// record that is not a single well-formed element, because it may not be the requested record.
 fn whole(record: Record) -> Result<Record, Diagnostic> {
     let fault = if is_in_marc(&record) {
         None

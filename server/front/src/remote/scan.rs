@@ -23,8 +23,8 @@ impl RemoteDatabase {
     /// Scans all targets, and returns their terms as one list.
     ///
     /// # Errors
-    /// A target does not exist; the scan is within a result set (228); the step needs more than [`MAX_TERMS`] (206);
-    /// or all targets failed.
+    /// Fails if a target does not exist, if the scan is within a result set (condition 228), if the step needs more than
+    /// [`MAX_TERMS`] terms (condition 206), or if all targets failed.
     pub(super) async fn browse(&self, scan: Scan<'_>) -> Result<Scanned, Diagnostic> {
         let upstreams = self.named(scan.databases, &scan.caller)?;
         if scan.within.is_some() {

@@ -15,7 +15,7 @@ impl RemoteDatabase {
     /// Searches all targets, and returns their records as one list.
     ///
     /// # Errors
-    /// A database or an operand does not exist, or all targets failed.
+    /// Fails if a database or an operand does not exist, or all targets failed.
     pub(super) async fn find(&self, search: Search<'_>) -> Result<Found, Diagnostic> {
         let upstreams = self.named(search.databases, &search.caller)?;
         let sets = EarlierSets::of(&search)?;

@@ -33,8 +33,8 @@ impl RemoteDatabase {
     /// Sorts the records of result sets at their targets.
     ///
     /// # Errors
-    /// Condition 30 for a set that does not belong to this database, 207 for keys by which not all targets can sort,
-    /// or the failures of targets with their names.
+    /// Fails with condition 30 for a set that does not belong to this database, with condition 207 for keys by which not all
+    /// targets can sort, or with the diagnostics of the targets that failed, which include the names of the targets.
     pub(super) async fn sorted(&self, sort: Sort<'_>) -> Result<Hits, Diagnostic> {
         let keys = sort.keys;
         let is_specific = |element| matches!(element, &SortElement::DatabaseSpecific(_));
@@ -173,7 +173,7 @@ fn failed(inputs: &[Hits]) -> Vec<(String, Diagnostic)> {
 /// Returns the records that each target has to sort: its records in all the sets.
 ///
 /// # Errors
-/// Condition 30 for a set that is not of this database, 6 for too many sets.
+/// Fails with condition 30 for a set that does not belong to this database, or with condition 6 for too many sets.
 fn unsorted(inputs: &[Hits]) -> Result<Vec<Unsorted>, Diagnostic> {
     let gone = || diagnostic(Condition::RESULT_SET_DOES_NOT_EXIST, "");
     let lists: Option<Vec<&RemoteHits>> = inputs.iter().map(Hits::downcast).collect();

@@ -44,7 +44,7 @@ struct ReachedPositions {
     places: Vec<(u32, u32)>,
     /// The parts that failed, with the rank at which each failed and the diagnostic.
     lost: Vec<(u32, u32, Diagnostic)>,
-    /// The first part whose records are not in the order of the keys, and the diagnostic for it.
+    /// The index of the first part whose records are not in the order of the keys, and the diagnostic for it.
     disorder: Option<(usize, Diagnostic)>,
 }
 
@@ -120,7 +120,7 @@ impl SortedList {
         Some(why.clone())
     }
 
-    /// Returns the first part whose records are not in the order of the keys, and the diagnostic for it.
+    /// Returns the index of the first part whose records are not in the order of the keys, and the diagnostic for it.
     pub(super) fn disorder(&self) -> Option<(usize, Diagnostic)> {
         lock(&self.reached).disorder.clone()
     }

@@ -89,7 +89,7 @@ impl Upstream {
     /// Creates a target of a database, without connecting to it.
     ///
     /// # Errors
-    /// The target is neither a profile nor an address.
+    /// Fails if the target is neither a profile nor an address.
     pub(super) fn new(
         client: &Client,
         options: &RemoteOptions,
@@ -142,7 +142,8 @@ impl Upstream {
         self.without_holdings.form(wanted)
     }
 
-    /// Returns the optional feature that a request for records in this form relies on.
+    /// Returns the record of refusals for the optional feature that a request for records in this form relies on; `None` if it
+    /// relies on none.
     fn refusal(&self, form: SourceForm) -> Option<&FeatureRefusal> {
         (form == SourceForm::Holdings).then_some(&self.without_holdings)
     }
@@ -151,7 +152,7 @@ impl Upstream {
     /// form if the target supports it.
     ///
     /// # Errors
-    /// The reason why there is no result.
+    /// The diagnostic that says why there is no result.
     pub(super) async fn search(
         self: &Arc<Self>,
         query: &TargetQuery,
@@ -241,7 +242,7 @@ impl Upstream {
     /// Sends a request other than a search in a session, and repeats it if the session turns out to have ended.
     ///
     /// # Errors
-    /// The reason why there is no answer.
+    /// The diagnostic that says why there is no answer.
     pub(super) async fn ask<T, F>(
         self: &Arc<Self>,
         caller: &Caller,
@@ -281,7 +282,7 @@ impl Upstream {
     /// Begins an operation of the target's chain of servers; `None` for a target without a chain.
     ///
     /// # Errors
-    /// Too many chains of servers have operations in progress.
+    /// Fails if too many chains of servers have operations in progress.
     fn begin(&self) -> Result<Option<ChainOperation>, Diagnostic> {
         self.chain.as_ref().map(ChainLoad::begin).transpose()
     }
@@ -289,7 +290,7 @@ impl Upstream {
     /// Waits for a session: any session, or the one in this slot.
     ///
     /// # Errors
-    /// The target has no sessions.
+    /// Fails if the target has no sessions.
     async fn turn(&self, caller: &Caller, slot: Option<usize>) -> Result<SessionTurn, Diagnostic> {
         let turn = self.queue.turn(caller, slot).await;
         turn.map_err(|_| failure::unavailable("no session"))
@@ -382,7 +383,7 @@ impl Upstream {
     /// Waits for an answer until the time limit of the target or the deadline, whichever comes first.
     ///
     /// # Errors
-    /// The answer is late. An optional feature in the request may be the reason, so it is then marked as failed.
+    /// Fails if the answer is late. An optional feature in the request may be the reason, so it is then marked as failed.
     async fn within<T>(
         &self,
         deadline: Instant,

@@ -60,7 +60,7 @@ impl Chains {
     /// Creates the targets of a database, without connecting to them.
     ///
     /// # Errors
-    /// A target is neither a profile nor an address.
+    /// Fails if a target is neither a profile nor an address.
     pub(super) fn new(
         client: Client,
         options: &RemoteOptions,
@@ -88,7 +88,7 @@ impl Chains {
     /// Returns the targets for a search that was passed on by these servers.
     ///
     /// # Errors
-    /// Condition 109 if the search was passed on by this database, or through too many servers.
+    /// Fails with condition 109 if the search was passed on by this database, or through too many servers.
     pub(super) fn upstreams(
         &self,
         options: &RemoteOptions,

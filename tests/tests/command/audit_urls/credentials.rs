@@ -6,8 +6,8 @@ use z3950_tests::surroundings::command;
 
 use super::value;
 
-/// RFC 1736 §4.5: URLs are printed with their credentials, so that they still work. A caution points the credentials out, and
-/// `--redact` removes them.
+/// RFC 1736 §4.5: URLs are printed with their credentials, so that they still work. A caution mentions the credentials,
+/// and `--redact` removes them.
 #[test]
 fn audit_b4_urls_are_written_with_their_passwords() {
     let check = |arguments: &[&str], input: &str, full: &str, redacted: &str| {

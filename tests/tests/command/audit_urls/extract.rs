@@ -11,7 +11,8 @@ fn urls(ran: &Ran) -> Vec<String> {
     columns.flatten().map(str::to_owned).collect()
 }
 
-/// RFC 1630, partial forms; MARC 21, 856 $u: relative links in records are resolved or reported, like those in pages.
+/// RFC 1630, partial forms; MARC 21, 856 $u: relative links in records are resolved or reported in the same way as
+/// relative links in pages.
 #[test]
 fn audit_r_e2_links_of_records_are_resolved_or_reported() {
     let fields = [

@@ -1,6 +1,6 @@
 //! Answers queries by examining each value of each document, with only the words from the analysis of the index and no other
-//! function of the engine. Combinations of attributes have the same meaning as in the memory backend, except that a value
-//! replaces field and subfield.
+//! function of the engine. Combinations of attributes have the same meaning as in the memory backend, except that a value takes
+//! the place of a field or subfield.
 
 mod pattern;
 

@@ -57,7 +57,7 @@ async fn a_record_that_is_gone_is_a_diagnostic_in_its_place() {
     }
 }
 
-/// A rebuilt index replaces the old one while result sets exist; they are answered from the new index.
+/// A rebuilt index replaces the old one while result sets exist; their records then come from the new index.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_alias_may_move_to_an_index_that_is_built_anew() {
     let Some(cluster) = shared_node() else {

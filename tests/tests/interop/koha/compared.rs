@@ -137,7 +137,7 @@ fn masked(random: &mut Random) -> String {
     }
 }
 
-/// Both backends, and brute force.
+/// The catalogue, the memory backend, and brute force over the same documents.
 pub(super) struct Compared<'i, 'c> {
     pub(super) engine: Box<dyn Backend>,
     pub(super) memory: MemoryBackend,

@@ -108,8 +108,8 @@ async fn far_pages_are_given_or_refused() {
     }
 }
 
-/// If the limit of an index differs from that of the engine, it is set in the map; without numbers in the index, no
-/// records beyond the limit can be returned.
+/// If an index has another limit than the engine's default, the map states it. Without numbers in the index, no records
+/// beyond the limit can be returned.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_index_may_have_another_limit() {
     let Some(cluster) = shared_node() else {

@@ -163,7 +163,7 @@ impl Near {
         }
     }
 
-    /// Returns whether the phrases of a nested proximity must be listed; there may be too many phrases.
+    /// Returns whether the phrases of the operands must be listed, which is refused if there are too many phrases.
     fn has_phrases(&self) -> bool {
         let is_nest = |operand: &Operand| matches!(operand, Operand::Near(_));
         let is_own = self.relation == 3 || is_nest(&self.left) || is_nest(&self.right);

@@ -14,7 +14,7 @@ use super::{Home, assert_ran};
 struct Phase {
     /// A part of the first line of the request; `-2` is the end of the new index's name.
     request: &'static str,
-    /// The number of requests with this part before it.
+    /// The number of earlier requests that contain this part.
     turn: usize,
     passage: Passage,
     /// Whether searches find the new records.

@@ -8,7 +8,7 @@ use super::naive::Naive;
 use super::town::{Outcome, Town};
 use super::{Filled, WORDS};
 
-/// An index in a map, with the fields that it should search.
+/// An index of the map, with the fields in which its words and masks are searched.
 struct Access {
     use_value: i64,
     words: &'static [&'static str],

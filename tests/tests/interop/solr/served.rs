@@ -10,8 +10,7 @@ use super::Filled;
 use super::home::{Home, Served, check};
 use crate::interop::sru::installed;
 
-/// The expected results for a schema: its titles, an author at which a list starts with the one before, and its
-/// facets.
+/// The fields of a schema that the tests use: those of titles, and the field of an index that is listed.
 struct Expected {
     shape: SolrShape,
     titles: &'static [&'static str],
@@ -107,7 +106,7 @@ fn zoomsh_is_answered(served: &Served) {
     check(&run(&mut zoomsh, "").stdout, &["hits", "245 "]);
 }
 
-/// Prints the number of records, and of those that are read.
+/// A Python program that prints the number of records found and the number of records read.
 pub(in crate::interop) const SRUTHI: &str = "
 import sys, sruthi
 found = sruthi.Client(sys.argv[1], maximum_records=10).searchretrieve('title = peace')

@@ -225,7 +225,8 @@ async fn stop_words_find_no_record() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Records with a certain value of a field are never found, counted or listed; or only those records are.
+/// A map can hide the records with a certain value of a field, or all other records. Hidden records are never found,
+/// counted or listed.
 #[test]
 fn records_are_hidden_and_chosen_by_values() {
     let Some(filled) = Filled::new(SolrShape::VuFind, "hidden", 60) else {

@@ -89,7 +89,7 @@ impl Graph {
         circles.filter(|circle| !circle.is_empty()).collect()
     }
 
-    /// Returns the files of a circle, and one use for each pair of files in which one uses the other.
+    /// Describes a circle: its files and, for each pair of files in which one uses the other, one use.
     fn described(&self, circle: &[&str]) -> String {
         let mut lines = vec![circle.join(", ")];
         for file in circle {

@@ -18,8 +18,8 @@ fn lines(record: &MarcRecord) -> String {
 
 type Change = fn(&mut FieldMut<'_>) -> Result<(), EditError>;
 
-/// Changes the first field of a record given as lines, and expects these lines, or a part of an error message and no
-/// change.
+/// Changes the first field of a record given as lines, and checks that the result is the expected lines. If an error is
+/// expected, checks that its message contains the text and that the record has not changed.
 fn check(before: &str, change: Change, expected: Result<&str, &str>) {
     let mut record = record(before);
     let unchanged = record.clone();

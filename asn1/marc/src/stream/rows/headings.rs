@@ -10,9 +10,9 @@ use crate::table::{Content, SEPARATOR, content};
 /// | heading | goes to |
 /// |---|---|
 /// | `001`, `245`, `245$a`, `020a`, `245ab`, `008/35-37`, `LDR/06` | that place; a field or several subfields in one cell go to one subfield |
-/// | `title`, `author`, `year`, `isbn`, `publisher`, `subject` … | the usual field of a table's column of that name |
-/// | `edition`, `series`, `place`, `summary`, `url`, `barcode` … | the usual field |
-/// | `source`, `input`, `available`, `due` … | nowhere, because they do not belong to a record |
+/// | `title`, `author`, `year`, `isbn`, `publisher`, `subject` … | the usual MARC 21 field for the table column with this name |
+/// | `edition`, `series`, `place`, `summary`, `url`, `barcode` … | the usual MARC 21 field for these data |
+/// | `source`, `input`, `available`, `due` … | no field, because these data do not belong to a record |
 #[derive(Clone, Debug)]
 pub struct Headings {
     pub(super) columns: Vec<Column>,

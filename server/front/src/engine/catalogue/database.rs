@@ -62,7 +62,7 @@ impl CatalogueDatabase {
     /// Creates the database with this map.
     ///
     /// # Errors
-    /// The certificates to trust cannot be used.
+    /// Fails if the certificates to trust cannot be used.
     pub fn new(options: CatalogueOptions, map: Arc<CatalogueMap>) -> Result<Self, TlsError> {
         let CatalogueOptions {
             addresses,
@@ -147,7 +147,7 @@ impl CatalogueDatabase {
     /// how it folds words.
     ///
     /// # Errors
-    /// The first unsupported part of the query.
+    /// The diagnostic for the first unsupported part of the query.
     pub fn statement(&self, query: &RpnQuery, records: usize) -> Result<String, Diagnostic> {
         let offer = self.current();
         let clause = clause_of(&*offer, query)?;
@@ -192,7 +192,7 @@ impl CatalogueDatabase {
     /// Returns the offer after the index has been compared with the map.
     ///
     /// # Errors
-    /// Condition 109 if the index cannot be used.
+    /// Fails with condition 109 if the index cannot be used.
     pub(super) async fn offer(&self) -> Result<Arc<Offer>, Diagnostic> {
         let (compared, is_doubtful) = {
             let known = lock(&self.known);

@@ -43,8 +43,8 @@ impl Dialect {
     /// Returns the fields of a map that the index has, with their possible uses.
     ///
     /// # Errors
-    /// The engine does not answer, or the answer is not from such an engine; or the name is an alias of several
-    /// indexes.
+    /// Fails if the engine does not answer, if the answer is not from such an engine, or if the name is an alias of
+    /// several indexes.
     pub(super) async fn fields(&self, map: &CatalogueMap) -> Result<FieldsFound, FieldsError> {
         match self {
             Self::Koha(koha) => koha.fields().await,
@@ -92,7 +92,7 @@ impl Dialect {
     /// Returns the search of a plan as it is sent to the engine, without asking the engine how it folds words.
     ///
     /// # Errors
-    /// The engine cannot carry out the plan.
+    /// Fails if the engine cannot carry out the plan.
     pub(super) fn statement(&self, offer: &Offer, plan: &Plan<'_>) -> Result<String, Diagnostic> {
         match self {
             Self::Koha(koha) => koha.statement(offer, plan),

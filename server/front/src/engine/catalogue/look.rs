@@ -53,7 +53,7 @@ pub struct FittingMap {
 /// Examines an index, and compares it with each built-in map. Nothing is changed.
 ///
 /// # Errors
-/// No server answers, or there is no such index.
+/// Fails if no server answers, or there is no such index.
 pub async fn look(
     addresses: &[ClusterAddress],
     access: &ClusterAccess,
@@ -107,7 +107,7 @@ pub async fn look(
 /// Returns the product and version reported by a server, if it is a product that reports them.
 ///
 /// # Errors
-/// The server does not answer.
+/// Fails if the server does not answer.
 async fn product(link: &ReadLink) -> Result<Option<String>, Failure> {
     let about = link.ask(Reading::About, "", &Value::Null, MOST_ABOUT).await;
     match about {

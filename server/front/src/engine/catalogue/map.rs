@@ -1,5 +1,5 @@
-//! The map of a catalogue: it says which field of another program's index answers which attribute, in TOML. Maps for well-known
-//! programs are built in; a site can change a copy of one.
+//! The map of a catalogue: a TOML file that says which fields of another program's index answer which attributes. Maps
+//! for well-known programs are built in; a site can change a copy of one.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -53,7 +53,7 @@ pub struct CatalogueMap {
 /// The fields with the record and its identifier.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct RecordFields {
-    /// The field of the identifier; `_id` is that of the document itself.
+    /// The field of the identifier. The name `_id` means the identifier of the document itself.
     pub(super) identifier: Field,
     /// The last sort field, which makes the order of records unique: no two records have the same value in it.
     pub(super) order: Field,
@@ -89,7 +89,7 @@ pub(super) struct FieldValue {
 /// An index of the map: the attributes that select it, and the fields that answer them.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct IndexFields {
-    /// The name, which is also that of the CQL index.
+    /// The name of the index, which is also its name in CQL.
     pub(super) name: String,
     /// The number of the line in the map, counted from 1.
     pub(super) line: usize,
@@ -171,7 +171,7 @@ impl Role {
     }
 }
 
-/// The reason why a map cannot be used: the line, counted from 1, and the fault there.
+/// The reason why a map cannot be used: a line, and the fault in it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {words}")]
 pub struct CatalogueMapError {

@@ -1,4 +1,4 @@
-//! Implements the searching, presenting and sorting of a catalogue like that of any other database in an engine.
+//! Searches, presents and sorts records of a catalogue by the code that all databases in engines share.
 
 use std::sync::Arc;
 
@@ -133,7 +133,7 @@ impl IndexReader for Offer {
 /// Returns the point of an index.
 ///
 /// # Errors
-/// Condition 114 if it is not offered.
+/// Fails with condition 114 if the index is not offered.
 pub(super) fn point(offer: &Offer, index: IndexId) -> Result<&Arc<Point>, Diagnostic> {
     let unknown = || diagnostic(Condition::USE, "");
     offer.point(index).ok_or_else(unknown)

@@ -111,7 +111,7 @@ impl<W: SpanWords> Spans<W> {
     /// an operand of a proximity.
     ///
     /// # Errors
-    /// Condition 202 if there are too many.
+    /// Fails with condition 202 if there are too many phrases.
     fn into_phrases(self) -> Result<Vec<Phrase<W>>, Diagnostic> {
         match self {
             Self::Phrases(phrases) => Ok(phrases),
@@ -146,7 +146,7 @@ fn words_of<W: SpanWords>(phrase: &[Part<W>]) -> usize {
 /// Returns a phrase for each pair of operands at each of these distances, in either order unless `ordered`.
 ///
 /// # Errors
-/// Condition 202 if there are too many.
+/// Fails with condition 202 if there are too many phrases.
 fn with_gaps<W: SpanWords>(
     left: &[Phrase<W>],
     right: &[Phrase<W>],
@@ -177,7 +177,7 @@ fn with_gaps<W: SpanWords>(
 /// the leaf for the places.
 ///
 /// # Errors
-/// Conditions 129, 131, 132, 201, 202 and 203 for proximities that the engine does not support.
+/// Fails with condition 129, 131, 132, 201, 202 or 203 for proximities that the engine does not support.
 pub(in crate::engine) fn near<L: Leaf, W: SpanWords>(
     operator: &ProximityOperator,
     left: Found<L, Places<W>>,

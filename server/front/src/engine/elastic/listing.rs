@@ -6,8 +6,8 @@ use crate::engine::answer::{AskError, TermsAnswer};
 
 /// The terms of a field in order, each with its number of records.
 pub(in crate::engine) trait TermList: Sync {
-    /// Reads terms after a start that is not in the list. If `from` is given, reads the terms before the start instead, the
-    /// nearest first, of the records that have a term between `from` and the start.
+    /// Reads at most `most` terms after a start, which is excluded. If `from` is given, reads terms before the start instead, the
+    /// nearest first, from the records that have a term between `from` and the start.
     fn read(
         &self,
         start: &str,

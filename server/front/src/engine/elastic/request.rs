@@ -25,7 +25,7 @@ pub(in crate::engine) trait Fields {
     /// Returns the query of a leaf.
     ///
     /// # Errors
-    /// The engine does not support a pattern.
+    /// Fails if the engine does not support a pattern.
     fn leaf(&self, leaf: &Self::Leaf) -> Result<Value, Diagnostic>;
 
     /// Returns the field of a sort key.
@@ -50,7 +50,7 @@ pub(in crate::engine) trait Fields {
 /// Returns the search of a plan.
 ///
 /// # Errors
-/// The engine does not support a pattern.
+/// Fails if the engine does not support a pattern.
 pub(in crate::engine) fn search<F: Fields>(
     fields: &F,
     plan: &Plan<'_, F::Leaf>,
@@ -165,7 +165,7 @@ pub(in crate::engine) struct TermsAfter<'a, L> {
 /// Returns the search of the terms of a field.
 ///
 /// # Errors
-/// The engine does not support a pattern.
+/// Fails if the engine does not support a pattern.
 pub(in crate::engine) fn terms<F: Fields>(
     fields: &F,
     after: &TermsAfter<'_, F::Leaf>,
@@ -196,7 +196,7 @@ pub(in crate::engine) fn terms<F: Fields>(
 /// Returns the search that counts the records with a term of a field.
 ///
 /// # Errors
-/// The engine does not support a pattern.
+/// Fails if the engine does not support a pattern.
 pub(in crate::engine) fn count<F: Fields>(
     fields: &F,
     field: &str,
@@ -220,7 +220,7 @@ fn visible<F: Fields>(fields: &F, clause: &Clause<F::Leaf>) -> Result<Value, Dia
 /// Returns the query of a clause.
 ///
 /// # Errors
-/// The engine does not support a pattern.
+/// Fails if the engine does not support a pattern.
 pub(in crate::engine) fn query<F: Fields>(
     fields: &F,
     clause: &Clause<F::Leaf>,

@@ -71,7 +71,7 @@ impl ReadLink {
     /// Creates a link to the servers at these addresses, all of which have the same index. It does not connect yet.
     ///
     /// # Errors
-    /// The certificates to trust cannot be used.
+    /// Fails if the certificates to trust cannot be used.
     pub(crate) fn new(
         addresses: &[ClusterAddress],
         access: &ClusterAccess,

@@ -47,7 +47,7 @@ impl ClusterDatabase {
     /// Creates the database with this layout.
     ///
     /// # Errors
-    /// The certificates to trust cannot be used.
+    /// Fails if the certificates to trust cannot be used.
     pub fn new(options: ClusterOptions, layout: Arc<EngineLayout>) -> Result<Self, TlsError> {
         let ClusterOptions {
             addresses,
@@ -72,7 +72,7 @@ impl ClusterDatabase {
     /// Returns the search for the first records of a query, in JSON as sent to the engine.
     ///
     /// # Errors
-    /// The first unsupported part of the query.
+    /// The diagnostic for the first unsupported part of the query.
     pub fn statement(&self, query: &RpnQuery, records: usize) -> Result<Vec<u8>, Diagnostic> {
         let clause = clause_of(&*self.layout, query)?;
         let plan = Plan {
@@ -102,7 +102,7 @@ impl ClusterDatabase {
     /// Checks that the index is in use.
     ///
     /// # Errors
-    /// Condition 109 if the index is not used.
+    /// Fails with condition 109 if the index is not used.
     pub(super) fn usable(&self) -> Result<(), Diagnostic> {
         if self.refused.load(Ordering::Relaxed) {
             let words = "the search engine does not fit the settings of the server";

@@ -266,7 +266,7 @@ impl IndexState {
     /// Checks that the index accepts changes.
     ///
     /// # Errors
-    /// The setting that makes the index refuse changes.
+    /// [`IndexError::Blocked`] with the setting that makes the index refuse changes.
     pub(super) fn check_open(&self) -> Result<(), IndexError> {
         let mut blocks = BLOCKS.iter();
         let found = blocks.find(|(pointer, _)| self.setting(pointer) == Some("true"));
@@ -288,7 +288,7 @@ impl ClusterIndex {
     /// Creates the handle of an index without sending a request.
     ///
     /// # Errors
-    /// The certificates to trust cannot be used.
+    /// Fails if the certificates to trust cannot be used.
     pub fn new(options: &ClusterOptions, layout: Arc<EngineLayout>) -> Result<Self, TlsError> {
         let link = Link::with_access(
             &options.addresses,

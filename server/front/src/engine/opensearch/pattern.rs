@@ -51,7 +51,8 @@ impl Alphabet {
 /// Returns the expression of a pattern between two literal texts.
 ///
 /// # Errors
-/// Condition 120 for a regular expression that the engine does not support; 11 for an expression that is too long.
+/// Fails with condition 120 for a regular expression that the engine does not support, or with condition 11 for an
+/// expression that is too long.
 pub(super) fn expression(
     before: &str,
     pattern: &Pattern,

@@ -1,5 +1,4 @@
-//! Implements the searching, presenting and sorting of the index of this server like that of any other database in an
-//! engine.
+//! Searches, presents and sorts records of this server's index by the code that all databases in engines share.
 
 use std::sync::Arc;
 

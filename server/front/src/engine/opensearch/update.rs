@@ -122,8 +122,8 @@ impl ClusterDatabase {
     /// they belong.
     ///
     /// # Errors
-    /// Condition 109 if the engine does not answer, or its answer comes from another index than before; 2 for a
-    /// damaged record.
+    /// Condition 109 if the engine does not answer, or its answer comes from another index than before; condition 2 for
+    /// a damaged record.
     async fn look_up(
         &self,
         ids: &[&String],

@@ -1,4 +1,4 @@
-//! The terms of a facet field: those of a target, within limits, and the sums over all targets.
+//! The terms of a facet field: the terms of each target, within limits, and the sums over all targets.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;

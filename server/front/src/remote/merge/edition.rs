@@ -13,7 +13,8 @@ const MAX_IDENTIFIERS: usize = 32;
 /// The properties that identify the edition of a bibliographic record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edition {
-    /// The record type and bibliographic level of the leader, reduced to classes: text, score, sound …; serial or not.
+    /// The class of the record type (text, score, sound …) and the class of the bibliographic level (serial or not), from the
+    /// leader.
     form: [u8; 2],
     /// Whether the resource is an online resource.
     is_online: bool,

@@ -6,8 +6,8 @@ use z3950_asn1::apdu::{DiagRec, Query as ApduQuery, SortRelation, SortRequest};
 
 use super::*;
 
-/// Returns the number of records from each target, as `2+1`, with `!` for a target that failed; or the condition of a failed
-/// search.
+/// Returns the number of records from each target, as `2+1`, with `!` for a target that failed. If the search fails,
+/// returns the condition of its diagnostic.
 async fn search(session: &Session, database: &str, set: &str, pqf: &str) -> String {
     let mut options = SearchOptions::default();
     options.databases = vec![database.into()];

@@ -47,7 +47,7 @@ impl Upstream {
     /// Fetches records by rank, and adds them to `page`.
     ///
     /// # Errors
-    /// The reason why no records beyond those in `page` can be fetched.
+    /// The diagnostic that says why no records beyond those in `page` can be fetched.
     async fn fetch(
         &self,
         set: &RemoteSet,

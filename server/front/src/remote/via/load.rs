@@ -39,7 +39,7 @@ impl ChainLoad {
     /// Begins an operation.
     ///
     /// # Errors
-    /// Condition 109 if too many other chains have operations in progress.
+    /// Fails with condition 109 if too many other chains have operations in progress.
     pub(in crate::remote) fn begin(&self) -> Result<ChainOperation, Diagnostic> {
         let mut busy = lock(&self.busy);
         if busy.len() >= MAX_CHAINS && !busy.contains_key(&self.number) {

@@ -254,7 +254,7 @@ impl Analysis {
 /// Asks the engine to fold the texts.
 ///
 /// # Errors
-/// Condition 31 for too many texts; see [`AskError`].
+/// Fails with condition 31 for too many texts; see [`AskError`].
 pub(super) async fn ask(
     link: &ReadLink,
     Needs(needs): Needs,

@@ -1,4 +1,4 @@
-//! Requests how fields fold a text, before a query that is only valid if the fields treat a text as a single word.
+//! Asks Solr how fields fold a text, before a query that is only valid if the fields treat the text as a single word.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,7 +26,7 @@ const OCTETS_OF_OCTET: usize = 4_000;
 /// The number of characters of a text that Solr shows if it does not analyse the text.
 pub(super) const MOST_SHOWN: usize = 256;
 
-/// The texts that must be folded for a query, each by these fields.
+/// The texts that must be folded for a query, each with the fields that fold it.
 #[derive(Debug, Default)]
 pub(super) struct Needs(BTreeMap<String, BTreeSet<String>>);
 
@@ -215,7 +215,7 @@ impl Analysis {
 /// Asks Solr how fields fold texts.
 ///
 /// # Errors
-/// Condition 31 for too many texts, or the diagnostic for a failed request to Solr.
+/// Fails with condition 31 for too many texts, or the diagnostic for a failed request to Solr.
 pub(super) async fn ask(link: &ReadLink, Needs(texts): Needs) -> Result<Analysis, AskError> {
     if texts.len() > MOST_TEXTS {
         let words = "too many words with masks or distances";

@@ -22,7 +22,7 @@ use crate::engine::catalogue::offer::{Offer, Point};
 
 /// The separator between the values of a list; it does not occur in any identifier.
 const SEPARATOR: char = '\u{1f}';
-/// The maximum number of octets of the literal part of a mask: Solr does not build automata of more than 1,000.
+/// The maximum number of octets of the literal parts of a mask. Solr refuses automata for more than 1,000 octets.
 const MOST_MASK_OCTETS: usize = 900;
 /// The maximum number of masks for one character or none; each of them doubles the number of forms in the query.
 const MOST_OPTIONAL: usize = 4;
@@ -30,7 +30,7 @@ const MOST_OPTIONAL: usize = 4;
 /// Returns the query of a leaf; `None` if it finds nothing.
 ///
 /// # Errors
-/// Solr does not support the leaf.
+/// Fails if Solr does not support the leaf.
 pub(super) fn query(
     offer: &Offer,
     analysis: &Analysis,
@@ -334,7 +334,7 @@ impl LeafReader<'_> {
     /// Checks that the index can be searched for dates.
     ///
     /// # Errors
-    /// Condition 114 for an index that has neither years nor words for dates.
+    /// Fails with condition 114 for an index that has neither years nor words for dates.
     fn has_dates(&self) -> Result<(), Diagnostic> {
         if self.point.has(Role::Years) || self.point.has(Role::Words) {
             Ok(())
@@ -359,7 +359,7 @@ fn refused_mask(condition: Condition) -> Diagnostic {
 /// Returns the words of a phrase without gaps.
 ///
 /// # Errors
-/// Condition 131 for a gap.
+/// Fails with condition 131 for a gap.
 fn words_of(phrase: &Phrase) -> Result<Vec<&Word>, Diagnostic> {
     let mut words = Vec::new();
     for part in phrase {
@@ -374,7 +374,7 @@ fn words_of(phrase: &Phrase) -> Result<Vec<&Word>, Diagnostic> {
 /// Returns the only word of an operand.
 ///
 /// # Errors
-/// Condition 129 for several words.
+/// Fails with condition 129 for several words.
 fn only_word(phrase: &Phrase) -> Result<&Word, Diagnostic> {
     match words_of(phrase)?.as_slice() {
         [word] => Ok(word),
@@ -386,7 +386,7 @@ fn only_word(phrase: &Phrase) -> Result<&Word, Diagnostic> {
 }
 
 /// Returns a word of letters, digits and masks as it is written in a phrase; `None` for any other word, and for a mask that Solr
-/// does not support. The parser would treat these words in capitals as operators.
+/// does not support. Operators such as `AND` are converted to lower case, because the parser would not treat them as words.
 fn plain(word: &Word) -> Option<String> {
     let mut text = String::new();
     for part in &word.0 {

@@ -64,7 +64,7 @@ impl Request {
     /// Creates a request that counts the visible records of a clause, without returning any records.
     ///
     /// # Errors
-    /// Solr does not support a part of the query.
+    /// Fails if Solr does not support a part of the query.
     pub(super) fn new(
         offer: &Offer,
         analysis: &Analysis,
@@ -91,8 +91,8 @@ impl Request {
         self.body.insert(name.to_owned(), value.into());
     }
 
-    /// Excludes the records up to the one with this identifier, by which they are ordered. Solr does not cache such a
-    /// condition.
+    /// Excludes the records up to and including the one with this identifier. The records are in the order of
+    /// identifiers. Solr does not cache this condition.
     fn begin_after(&mut self, offer: &Offer, identifier: &str) {
         let bounds = (Bound::Excluded(identifier.to_owned()), Bound::Unbounded);
         let text = self.texts.add(leaf::range(&bounds));
@@ -130,7 +130,7 @@ const MOST_ROWS: usize = 2_000_000_000;
 /// Returns the search of a plan, without its separate counts.
 ///
 /// # Errors
-/// Solr does not support a part of the plan.
+/// Fails if Solr does not support a part of the plan.
 pub(super) fn search(
     offer: &Offer,
     analysis: &Analysis,
@@ -171,7 +171,7 @@ pub(super) fn search(
 /// of VuFind and Blacklight sort records without a value last.
 ///
 /// # Errors
-/// Condition 213 if a sort key has a replacement for missing values.
+/// Fails with condition 213 if a sort key has a replacement for missing values.
 fn sort(offer: &Offer, order: &[OrderBy]) -> Result<String, Diagnostic> {
     let mut keys = Vec::new();
     for OrderBy {
@@ -228,7 +228,7 @@ impl Queries<'_> {
     /// Converts a clause to a query.
     ///
     /// # Errors
-    /// Solr does not support a part of the clause.
+    /// Fails if Solr does not support a part of the clause.
     fn query(&mut self, clause: &Clause) -> Result<Value, Diagnostic> {
         Ok(match clause {
             Clause::Everything => lucene(EVERYTHING),

@@ -46,7 +46,7 @@ pub(super) fn push(expression: &mut String, text: &str) {
 /// Returns the expression unless it is too long.
 ///
 /// # Errors
-/// Condition 11 for an expression that is too long.
+/// Fails with condition 11 for an expression that is too long.
 pub(super) fn bounded(expression: String) -> Result<String, Diagnostic> {
     if expression.chars().count() > MOST_CHARACTERS {
         let most = MOST_CHARACTERS.to_string();

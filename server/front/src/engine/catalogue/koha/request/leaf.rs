@@ -20,7 +20,7 @@ use crate::engine::elastic::request::{adjacent, any_of, matching, nothing, place
 /// Returns the query of a leaf.
 ///
 /// # Errors
-/// The engine cannot carry out the mask.
+/// Fails if the engine cannot carry out the mask.
 pub(super) fn leaf_query(
     offer: &Offer,
     analysis: &Analysis,

@@ -18,7 +18,7 @@ impl Term {
     /// Creates a term. The flags `left` and `right` are true for an end that is truncated.
     ///
     /// # Errors
-    /// Condition 11 for a term that is too long.
+    /// Fails with condition 11 for a term that is too long.
     pub(super) fn open(text: String, left: bool, right: bool) -> Result<Self, Diagnostic> {
         Ok(match (left, right) {
             (false, false) => Self::Exact(text),
