@@ -266,7 +266,8 @@ pub fn utf8_or_latin1(octets: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// Returns the text decoded from a library set, or the octets as text if they needed no conversion.
+/// Returns the text decoded from a library character set such as MARC-8, or the octets as text if they needed no conversion;
+/// and whether the text is unnormalized.
 fn library(octets: &[u8], decoded: Option<(String, bool)>) -> (Cow<'_, str>, bool) {
     match decoded {
         Some((text, unnormalised)) => (Cow::Owned(text), unnormalised),

@@ -66,7 +66,7 @@ async fn audit_r_l10_a_check_that_hangs_or_panics_refuses() {
         let (judged, penalty) = logins.judge(None, &limits, proof);
         let judged = judged.map(|user| user.name.clone());
         assert_eq!(judged.map_err(|why| why.condition), expected);
-        // The client is not blamed for a check that fails.
+        // A client is not penalized if its login could not be checked.
         assert!(!failed || penalty == Penalty::default(), "{user:?}");
     }
     let first = Some("as the test wants".to_owned());

@@ -222,10 +222,10 @@ fn octets_of(unit: Option<&OtherInformationUnit>) -> usize {
 /// The memory that a record takes in addition to its contents, in octets.
 const RECORD: usize = size_of::<NamePlusRecord>();
 
-/// Returns the records at these positions of a result set, counted from 0; the result set must have them.
+/// Returns the records at these 0-based positions of a result set, which must all exist.
 ///
 /// # Errors
-/// Condition 14 if the backend lists another number of records.
+/// Condition 14 if the backend does not return one record for each position.
 pub(super) fn listed(hits: &Hits, positions: Range<usize>) -> Result<Vec<RecordId>, Diagnostic> {
     let number = positions.len();
     let ids = hits.ids(positions);

@@ -105,7 +105,7 @@ const SEVERAL_VALUES: [(&str, &[&str]); 9] = [
     ("delete", &["", "FIELD,..."]),
     // The value is a docid, the field that holds it, or the attributes that find it.
     ("docid", &["ATTRIBUTES", "ID", "TAG[$c]"]),
-    // The value is the form of a file, a server, or the kind of a text.
+    // The value is a file format, the URL of a server, or a kind of text.
     ("from", &["FORM", "URL", "WHAT"]),
     // The value is the kind of an identifier, or the kind of a URL.
     ("kind", &["KIND", "session|retrieval"]),

@@ -1,5 +1,5 @@
-//! Tests text of a hostile target – its names, the text of a Close, diagnostics – in the logs of `z3950d` and in the messages of
-//! `z3950`: it must not begin a line or affect the reader's terminal.
+//! Checks that text from a hostile target (names, the text of a Close, diagnostics) cannot begin a new line or send control
+//! sequences to the reader's terminal, in the logs of `z3950d` and in the messages of `z3950`.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};

@@ -117,7 +117,7 @@ import sys, xml.etree.ElementTree
 for path in sys.argv[1:]: xml.etree.ElementTree.parse(path)
 ";
 
-/// Returns the forms of answers: parameters, and the packing.
+/// Returns each combination of SRU version and record packing: the parameters that request it, and the packing.
 fn forms() -> impl Iterator<Item = (String, Packing)> {
     let versions = ["1.1", "1.2", "2.0"].into_iter();
     versions.flat_map(|version| {

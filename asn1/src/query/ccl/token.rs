@@ -109,7 +109,8 @@ fn word(text: &str, offset: usize) -> Result<usize, QueryError> {
     }
 }
 
-/// Returns the kind of a word. If a bib file gives several meanings to the word, the last of and, or, not, set applies.
+/// Returns the kind of a word. If a bib file gives it several meanings, `set` takes precedence over `not`, `not` over `or`, and
+/// `or` over `and`.
 fn kind(word: &str, bib: &Bib) -> Kind {
     let meanings = [
         (&bib.set, Kind::Set),

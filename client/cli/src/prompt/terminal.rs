@@ -40,8 +40,8 @@ pub(crate) struct Terminal {
     begun: String,
     /// Whether a key has just ended output in pages. Some people also press Enter after that key.
     has_stopped: bool,
-    /// The keys that were pressed together with the key that answered the question after a page. They answer the
-    /// following questions.
+    /// The keys that were typed ahead and read together with the key that answered the question after a page. They answer
+    /// the following questions.
     ahead: Vec<u8>,
 }
 

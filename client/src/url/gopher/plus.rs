@@ -57,8 +57,8 @@ const FORM_BEGIN: &[u8] = b"+\t1\r\n+-1\r\n";
 const FORM_END: &[u8] = b".\r\n";
 
 impl GopherPlus {
-    /// Creates the string after the second tab. Returns `None` if it contains CR, LF or a tab without being a filled
-    /// form.
+    /// Creates the Gopher+ string, which follows the second tab of a request. Returns `None` if the text contains CR, LF
+    /// or a tab and is not a completed form.
     pub fn new(text: impl Into<Octets>) -> Option<Self> {
         let text = text.into();
         let is_line = !text

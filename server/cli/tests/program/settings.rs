@@ -203,7 +203,8 @@ fn arguments_take_precedence_over_the_settings_file() {
     assert_eq!(daemon.hits("Default", "@attr 1=1032 b1"), 1);
 }
 
-/// Searches would be sent to the other server or the engine, so they would not find the records in the files.
+/// Files are refused for a database at another server or in a search engine: its searches are sent there, and would never find
+/// the records in the files.
 #[test]
 fn a_database_that_is_elsewhere_has_no_files() {
     let folder = tempfile::tempdir().expect("a folder");

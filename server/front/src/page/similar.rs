@@ -134,7 +134,7 @@ fn least(row: &[usize]) -> usize {
 mod tests {
     use super::*;
 
-    /// Returns the similar terms of a sorted list with their distances, and the number of times that the list was looked up.
+    /// Returns the terms of a sorted list that are similar to `word`, with their distances, and the number of look-ups in the list.
     fn similar<'a>(
         word: &str,
         (most, fixed): (usize, usize),

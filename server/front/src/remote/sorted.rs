@@ -15,8 +15,8 @@ use z3950_server::{Diagnostic, diagnostic};
 
 use super::failure;
 
-/// The number of records of a target that are read beyond its next one. They show whether the target files the next record under
-/// another key.
+/// The number of records that are read after a target's next record. Their keys show whether the target has sorted the next
+/// record by another key.
 const LOOKAHEAD: usize = 5;
 /// The minimum number of records that are read from a target at once.
 const MIN_CHUNK: u64 = 20;

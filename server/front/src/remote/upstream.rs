@@ -66,7 +66,7 @@ pub(super) struct Upstream {
 #[derive(Default)]
 struct SessionSlot {
     state: tokio::sync::Mutex<SlotState>,
-    /// Whether the slot has a session; readable without the turn.
+    /// Whether the slot has a session. This can be read without locking `state`.
     is_open: AtomicBool,
 }
 

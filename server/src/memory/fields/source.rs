@@ -146,7 +146,7 @@ impl fmt::Display for Source {
     }
 }
 
-/// Several parts of a record, separated by spaces.
+/// A list of parts of a record. In text, they are separated by spaces.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sources(
     /// The parts, in any order.

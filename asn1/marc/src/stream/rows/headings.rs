@@ -9,7 +9,7 @@ use crate::table::{Content, SEPARATOR, content};
 ///
 /// | heading | goes to |
 /// |---|---|
-/// | `001`, `245`, `245$a`, `020a`, `245ab`, `008/35-37`, `LDR/06` | that place; a field or several subfields in one cell go to one subfield |
+/// | `001`, `245`, `245$a`, `020a`, `245ab`, `008/35-37`, `LDR/06` | that place; the value of a field or of several subfields goes to one subfield |
 /// | `title`, `author`, `year`, `isbn`, `publisher`, `subject` … | the usual MARC 21 field for the table column with this name |
 /// | `edition`, `series`, `place`, `summary`, `url`, `barcode` … | the usual MARC 21 field for these data |
 /// | `source`, `input`, `available`, `due` … | no field, because these data do not belong to a record |

@@ -15,7 +15,7 @@ pub(super) struct RepeatedReasons(Vec<(String, u64)>);
 const MAX_REASONS: usize = 20;
 
 impl RepeatedReasons {
-    /// Returns whether the record at `position` is not shown for the same reason as an earlier record.
+    /// Returns whether the record at `position` was left out for the same reason as an earlier record. A new reason is stored.
     pub(super) fn has(&mut self, answer: &Answer, position: u64) -> bool {
         let is_about_record = matches!(
             answer.ending.outcome,

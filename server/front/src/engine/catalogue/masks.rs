@@ -9,7 +9,7 @@ use super::leaf::{Word, WordPart};
 pub(super) fn open_words(text: &str, (left, right): (bool, bool), in_order: bool) -> Vec<Word> {
     let has_text = |word: &&str| word.chars().any(char::is_alphanumeric);
     let is_open = left || right;
-    // A word that is only punctuation matches nothing, so it is not truncated.
+    // A word of only punctuation would become a mask that matches every word, so it is left out of a truncated term.
     let words = text
         .split_whitespace()
         .filter(|word| !is_open || has_text(word));

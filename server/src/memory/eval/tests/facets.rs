@@ -196,7 +196,7 @@ fn facets_take_work_like_searches() {
         ..request.clone()
     };
     let one = units(std::slice::from_ref(&request));
-    // Each word, and the docid, is counted, merged, and sorted by its number of records.
+    // Only the order by number of records costs a unit for each term: 6,000 words and the docid.
     assert_eq!(one - units(&[alphabetical]), 6_001);
     assert!(one > 24_000, "{one}");
     let sixteen = vec![request; 16];

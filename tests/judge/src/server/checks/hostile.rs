@@ -135,7 +135,7 @@ async fn first(trial: &mut Trial, octets: &'static [u8]) -> Checked {
         _ => false,
     };
     want(!began, "no session", || received.to_string())?;
-    // A server that also supports another protocol may answer in that protocol, but has to stop then.
+    // A server that also supports another protocol may answer in that protocol, but must send nothing after it.
     if let Received::Malformed(words) = received {
         want(trial.stops().await, "an answer that ends", || words)?;
     }

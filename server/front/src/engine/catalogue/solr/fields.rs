@@ -23,7 +23,7 @@ pub(super) struct Known {
     pub(super) is_cluster: bool,
 }
 
-/// Returns the fields of a map that a collection has.
+/// Finds out which fields of the map exist in the collection.
 ///
 /// # Errors
 /// See [`Failure`].

@@ -99,7 +99,7 @@ impl LeafReader<'_> {
         format!("{{!{parser} df={field} v=${text}}}")
     }
 
-    /// Returns the query of a text in any of the fields.
+    /// Returns a query for the text in any of the fields with this role.
     fn in_fields(&mut self, role: Role, text: &str) -> Option<String> {
         let point = self.point;
         let fields = point.fields(role).iter();
