@@ -26,7 +26,7 @@ use crate::retrieve::{Outcome, OutcomeName};
 
 /// The events of a search for records, in order. The search continues until it has records for the reader. Further records of a
 /// query are received when the reader has taken all events and requests another one, so that no more than the records of one
-/// answer, and of those requested ahead, are in memory beyond those that the reader has. For identifiers,
+/// answer of each target, and of those requested ahead, are in memory beyond those that the reader has. For identifiers,
 /// [`Wanted::count`] records are read together.
 ///
 /// A session is lent to the search while its server is asked, and while the server has further records of a query. If the reader
@@ -99,11 +99,33 @@ impl Stream for Events {
     }
 }
 
+impl Drop for Events {
+    /// Ends the search, and returns the sessions from which records would be read to the pool at once, not only when the runtime
+    /// drops the task.
+    fn drop(&mut self) {
+        self.work = None;
+        let_all_go(&self.held);
+    }
+}
+
 impl fmt::Debug for Events {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Events")
             .field("targets", &self.held.len())
             .finish_non_exhaustive()
+    }
+}
+
+fn let_all_go(held: &[HeldRecords]) {
+    held.iter().for_each(HeldRecords::let_go);
+}
+
+/// Returns the sessions to the pool when the search ends, even if it panics or its runtime ends while the reader keeps the events.
+struct Guard<'a>(&'a [HeldRecords]);
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        let_all_go(self.0);
     }
 }
 
@@ -150,6 +172,7 @@ pub(super) async fn end<T: 'static>(task: &mut JoinSet<T>) -> Result<T, Error> {
 impl Search {
     /// Asks all targets at the same time, or one after the other until one has a record.
     async fn carry_out(&self) {
+        let _guard = Guard(&self.held);
         let wanted = &self.wanted;
         let at_targets = self.targets.iter().zip(&*self.held).enumerate();
         let at_targets = at_targets.map(|(target, (place, held))| AtTarget {

@@ -241,6 +241,16 @@ struct Held {
     is_let_go: bool,
 }
 
+impl Held {
+    /// Returns the lease of the session, if it is of the pool.
+    fn lease(&self) -> Option<&Lease> {
+        match &self.records.as_ref()?.source.as_ref()?.leased {
+            LeasedSession::Pool(lease) => Some(lease),
+            LeasedSession::Connection(..) | LeasedSession::Open(..) => None,
+        }
+    }
+}
+
 impl HeldRecords {
     pub(super) fn hold(&self, records: NextRecords) {
         *self.lock() = Held {
@@ -277,7 +287,13 @@ impl HeldRecords {
         loop {
             demand.opened().await;
             let mut held = self.lock();
-            if held.records.is_none() || demand.promise() {
+            let gives_way = match held.lease() {
+                None => true,
+                // The session remains in use, so it cannot be promised; its last user promises it.
+                Some(lease) if lease.has_others() => demand.is_open(),
+                Some(_) => demand.promise(),
+            };
+            if gives_way {
                 held.records = None;
                 return;
             }
@@ -286,11 +302,7 @@ impl HeldRecords {
 
     /// Returns the demand for the session, if it is of the pool.
     fn demand(&self) -> Option<SessionDemand> {
-        let held = self.lock();
-        match &held.records.as_ref()?.source.as_ref()?.leased {
-            LeasedSession::Pool(lease) => Some(lease.demand()),
-            LeasedSession::Connection(..) | LeasedSession::Open(..) => None,
-        }
+        self.lock().lease().map(Lease::demand)
     }
 
     fn lock(&self) -> MutexGuard<'_, Held> {

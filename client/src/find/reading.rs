@@ -21,7 +21,9 @@ impl AtTarget<'_> {
         mut leased: LeasedSession,
     ) -> (TargetOutcome, Option<Oid>) {
         let mut outcome = TargetOutcome::default();
+        let mut is_sorted;
         let next = loop {
+            is_sorted = set.unsorted.is_none();
             if let Some(error) = set.unsorted.take() {
                 let target = self.target;
                 self.tell(Event::Unsorted { target, error });
@@ -47,12 +49,14 @@ impl AtTarget<'_> {
                 }
             };
             // The result is reported again if the reader has given the session up itself, or if it has changed.
-            if !self.held.is_let_go() && set.count() == found.result.count() {
+            let is_same =
+                set.count() == found.result.count() && set.unsorted.is_none() == is_sorted;
+            if !self.held.is_let_go() && is_same {
                 break self.records_from(self.wanted.start, set, leased).await;
             }
             found = self.found(course, found.sources.clone(), &set);
         };
-        self.read(course, &found, next, outcome).await
+        self.read(course, &found, is_sorted, next, outcome).await
     }
 
     /// Sends records as they are requested, until all that are wanted have been sent or no further ones can be received.
@@ -60,6 +64,7 @@ impl AtTarget<'_> {
         &self,
         course: &Course,
         found: &Found,
+        is_sorted: bool,
         mut next: NextRecords,
         mut outcome: TargetOutcome,
     ) -> (TargetOutcome, Option<Oid>) {
@@ -78,7 +83,7 @@ impl AtTarget<'_> {
             self.held.hold(next);
             next = match self.when_requested().await {
                 Some(next) => next,
-                None => match self.resume(course, found, position).await {
+                None => match self.resume(course, found, is_sorted, position).await {
                     Ok(next) => next,
                     Err(error) => {
                         outcome.error = Some(error);
@@ -107,9 +112,15 @@ impl AtTarget<'_> {
         &self,
         course: &Course,
         found: &Found,
+        is_sorted: bool,
         position: u64,
     ) -> Result<NextRecords, Error> {
-        let (set, leased) = self.search_again(course).await?;
+        let (mut set, leased) = self.search_again(course).await?;
+        if let Some(error) = set.unsorted.take()
+            && is_sorted
+        {
+            return Err(error);
+        }
         if set.count() != found.result.count() {
             let fault = ProtocolFault::ResultSetChanged {
                 was: found.result.hits,

@@ -233,6 +233,11 @@ impl Lease {
         Arc::new(Replacement(Arc::downgrade(&self.session)))
     }
 
+    /// Returns whether the session has other users, so that dropping the lease would not free the session.
+    pub(crate) fn has_others(&self) -> bool {
+        self.session.is_crowded()
+    }
+
     /// Returns the demand for sessions with the server.
     pub(crate) fn demand(&self) -> SessionDemand {
         SessionDemand(Arc::clone(&self.session.opener.server))

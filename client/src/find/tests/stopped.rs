@@ -22,6 +22,8 @@ const HITS: usize = 45;
 struct Refusing {
     /// Whether the answers to searches include records.
     sends_records: bool,
+    /// Whether searches at the same time use one session.
+    is_concurrent: bool,
     /// The names of the requests.
     requests: Arc<Mutex<Vec<&'static str>>>,
 }
@@ -49,7 +51,13 @@ impl Refusing {
     fn answer(&self, request: &Apdu) -> Apdu {
         let number = self.note(request.name());
         match request {
-            Apdu::InitializeRequest(_) => init_response(true, ProtocolVersion::UP_TO_3).into(),
+            Apdu::InitializeRequest(_) => {
+                let mut response = init_response(true, ProtocolVersion::UP_TO_3);
+                if self.is_concurrent {
+                    response.options = response.options | Options::CONCURRENT_OPERATIONS;
+                }
+                response.into()
+            }
             Apdu::SearchRequest(search) => {
                 let Query::Type1(query) = &search.query else {
                     panic!("{search:?}");
@@ -284,4 +292,50 @@ async fn issue_44_a_session_is_given_up_late() {
     events.let_go(0);
     let lines = rest(events).await;
     assert_eq!(lines[..3], ["unsorted", "found 45", "record 1"]);
+}
+
+/// Two readers have stopped that use one session, and a third user wants it for itself.
+#[tokio::test(start_paused = true)]
+async fn issue_44_readers_that_share_a_session_give_it_up_together() {
+    let server = Refusing {
+        is_concurrent: true,
+        ..Refusing::default()
+    };
+    let client = server.client();
+    let mut events = Vec::new();
+    for _ in 0..2 {
+        let mut begun = begin(&client, Kind::Query).await;
+        while !matches!(begun.next().await, Some(Event::Found(_))) {}
+        events.push(begun);
+    }
+    assert_eq!(server.count("initRequest"), 1);
+    let connection = client.connect("lib.example/cat").await;
+    drop(connection.expect("a session"));
+    for events in events {
+        assert_eq!(rest(events).await.len(), 47);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn issue_44_dropped_events_return_the_session_at_once() {
+    let client = Refusing::default().client();
+    let mut events = begin(&client, Kind::Query).await;
+    while !matches!(events.next().await, Some(Event::Found(_))) {}
+    assert_eq!(client.pool_status().in_use, 1);
+    drop(events);
+    assert_eq!(client.pool_status().in_use, 0);
+}
+
+#[test]
+fn issue_44_events_that_outlive_their_runtime_keep_no_session() {
+    let client = Refusing::default().client();
+    let of_one = tokio::runtime::Runtime::new().expect("a runtime");
+    let events = of_one.block_on(async {
+        let mut events = begin(&client, Kind::Query).await;
+        while !matches!(events.next().await, Some(Event::Found(_))) {}
+        events
+    });
+    drop(of_one);
+    assert_eq!(client.pool_status().in_use, 0);
+    drop(events);
 }

@@ -189,7 +189,11 @@ impl QueryAnswers {
                     }
                     match self.found(query, &found, recipient).await {
                         Ok(begun) => shown = Some((begun, found)),
-                        Err(answer) => ended = *answer,
+                        Err(answer) => {
+                            // The result may be reported again after it has changed.
+                            shown = None;
+                            ended = *answer;
+                        }
                     }
                 }
                 Event::Record { record, .. } => {
