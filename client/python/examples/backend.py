@@ -1,4 +1,4 @@
-"""Serves records that a program has, for any client of Z39.50 and SRU: `backend.py [PORT]`."""
+"""Serves the records of a program to any Z39.50 or SRU client: `backend.py [PORT]`."""
 
 import sys
 

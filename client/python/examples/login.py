@@ -1,4 +1,4 @@
-"""Logs in by TLS at a server whose certificate is from an authority of its own: `login.py TARGET CA.pem USER`."""
+"""Logs in over TLS to a server with a certificate from a private authority: `login.py TARGET CA.pem USER`."""
 
 import getpass
 import sys

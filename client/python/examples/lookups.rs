@@ -1,4 +1,4 @@
-//! Makes the lookups of `tests/benches/python/measure.py` with the Rust library: `lookups TARGET COUNT`.
+//! Performs the lookups of `tests/benches/python/measure.py` with the Rust library: `lookups TARGET COUNT`.
 
 use std::error::Error;
 

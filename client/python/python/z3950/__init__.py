@@ -14,14 +14,14 @@ connect(target)   a Connection: search, scan, get, lookup, update, order, explai
 Query             title, author, isbn …, joined by &, | and -; or a text in words, pqf, cql or ccl
 ResultSet         len(hits), hits[0], hits[:10], for record in hits, hits.sort("date:desc")
 Record            title, author, year, record["245"]["a"], holdings, text, json, marc, marcxml, pymarc()
-get, lookup       the record of a URL, and many identifiers side by side, without a connection
-find              a search at several targets, as events: what is asked, found and chosen
-read, convert     files of records in any form of MARC
-serve             a server whose records an object of yours has
-targets           the catalogues that have names, for connect("loc")
+get, lookup       without a Connection: fetch the record of a URL, look up many identifiers concurrently
+find              searches several targets, and yields events: the searches sent, the records found and chosen
+read, convert     read and convert files of records in any form of MARC
+serve             runs a server for the records that an object of yours provides
+targets           the catalogues that have names, as in connect("loc")
 Error             NoMatch, Ambiguous, Diagnostic, DamagedRecord, Unavailable, Timeout, BadUrl, BadQuery
 
-`z3950.aio` has the same for asyncio, `z3950.url` is about URLs, `z3950.testing` has a server for tests.
+`z3950.aio` is the asyncio version, `z3950.url` parses and finds URLs, and `z3950.testing` has a server for tests.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ __all__ = [
 ]
 
 
-# These are the names that people see in `help` and in messages.
+# These are the names that users see in `help` and in messages.
 for _public in (Answer, Connection, Event, Login, Records, Request, ResultSet, connect, convert, find, get, lookup, read, serve):
     _public.__module__ = __name__
 

@@ -1,4 +1,4 @@
-"""The common parts of the blocking and the asyncio classes."""
+"""Code shared by the blocking and the asyncio classes."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 #: The number of records in the first request of an iteration, and in each later one.
 FIRST_PAGE, PAGE = 20, 200
 
-#: The maximum number of consecutive answers without any record before an iteration that skips errors raises one.
+#: The maximum number of consecutive answers without a record that an iteration with `errors="skip"` accepts before it raises an error.
 BARREN = 2
 
-#: The Bib-1 condition for a position that does not have a record.
+#: The Bib-1 condition for a request for records beyond the end of the result set.
 OUT_OF_RANGE = 13
 
-#: The highest number that can be sent.
+#: The largest number that can be sent.
 MOST = 2**63 - 1
 
-#: The names of `ConnectOptions`, which therefore need not be imported, with descriptions of their values.
+#: The options in `ConnectOptions`, with the names of their types. They are repeated here so that `_types` need not be imported.
 OPTIONS: dict[str, tuple[str, ...]] = {
     "timeout": ("float", "int", "None"),
     **dict.fromkeys(("user", "password", "group", "syntax", "elements", "charset", "query_charset", "proxy"), ("str", "None")),
@@ -35,16 +35,16 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("ca_file", "certificate", "key"), ("str", "PathLike", "bytes", "None")),
 }
 
-#: The types of options.
+#: The types in `OPTIONS` that `isinstance` checks, by name.
 KINDS = {"float": float, "int": int, "str": str, "bool": bool, "bytes": bytes}
 
-#: The default number of terms of a facet.
+#: The default maximum number of terms of a facet.
 TERMS = 10
 
-#: The beginnings of queries in PQF other than plain terms.
+#: The keywords with which a query in PQF begins, unless it is a plain term.
 PQF = ("@attr", "@and", "@or", "@not", "@prox", "@set", "@term")
 
-#: The names of settings in other libraries, with the corresponding names in this one.
+#: The names of settings in other libraries, in lower case, with the corresponding names in this one.
 ELSEWHERE = {
     "preferredrecordsyntax": "syntax",
     "recordsyntax": "syntax",
@@ -58,7 +58,7 @@ ELSEWHERE = {
 
 
 class Fixed:
-    """An object that can only have the attributes of its class."""
+    """A base class for objects that only accept the attributes defined by their class."""
 
     __slots__ = ()
 
@@ -73,7 +73,7 @@ class Fixed:
 
 
 def as_query(query: Query | str) -> Query:
-    """Converts an argument to a query. A plain string is parsed as words; its language is never guessed."""
+    """Converts an argument to a query. A plain string is parsed as words; its query language is never guessed."""
     if isinstance(query, str):
         if query.lstrip().startswith(PQF):
             raise BadQuery(f"this is PQF, and a plain string is words: write Query.pqf({query!r})", 0)
@@ -84,7 +84,7 @@ def as_query(query: Query | str) -> Query:
 
 
 def as_options(arguments: Mapping[str, Any]) -> native.Options:
-    """Returns the options of a connection from the arguments of a function."""
+    """Checks the connection options among the arguments of a function, and returns them."""
     options = {name: arguments[name] for name in OPTIONS}
     for name, value in options.items():
         kinds = OPTIONS[name]
@@ -96,7 +96,7 @@ def as_options(arguments: Mapping[str, Any]) -> native.Options:
 
 
 def is_a(kind: str, value: object) -> bool:
-    """Returns whether a value has a type. True and False do not count as numbers."""
+    """Returns whether a value has the type with this name. `True` and `False` do not count as numbers."""
     if kind == "PathLike":
         return hasattr(value, "__fspath__")
     if kind == "Mapping":
@@ -109,7 +109,7 @@ def is_a(kind: str, value: object) -> bool:
 
 
 def as_facets(facets: Iterable[str] | Mapping[str, int]) -> list[tuple[str, int]]:
-    """Converts an argument to the facets to count, each with its number of terms."""
+    """Converts an argument to a list of facets, each with its maximum number of terms."""
     if isinstance(facets, str):
         raise TypeError(f"facets is a list of fields: write facets=[{facets!r}]")
     numbered = facets.items() if hasattr(facets, "items") else [(name, TERMS) for name in facets]
@@ -121,7 +121,7 @@ def as_facets(facets: Iterable[str] | Mapping[str, int]) -> list[tuple[str, int]
 
 
 def as_count(name: str, number: int, least: int = 0) -> int:
-    """Checks a number of records, terms or lookups."""
+    """Checks a number of records, terms or lookups, and returns it."""
     if not isinstance(number, int) or isinstance(number, bool):
         raise TypeError(f"{name} is an int, not {type(number).__name__}")
     if number < least:
@@ -132,7 +132,7 @@ def as_count(name: str, number: int, least: int = 0) -> int:
 
 
 def as_seconds(name: str, seconds: float) -> float:
-    """Checks a number of seconds."""
+    """Checks a number of seconds, and returns it."""
     if not is_a("float", seconds) and not is_a("int", seconds):
         raise TypeError(f"{name} is a float or an int, not {type(seconds).__name__}")
     return seconds
@@ -148,7 +148,7 @@ def as_docid(docid: str | bytes) -> bytes:
 
 
 def as_hits(hits: object) -> native.ResultSet:
-    """Returns the native half of a result set."""
+    """Returns the native object that a result set wraps."""
     found = getattr(hits, "_native", None)
     if isinstance(found, native.ResultSet):
         return found
@@ -156,7 +156,7 @@ def as_hits(hits: object) -> native.ResultSet:
 
 
 def as_keys(keys: tuple[str, ...]) -> list[str]:
-    """Converts an argument to sort keys."""
+    """Checks that all sort keys are strings, and returns them as a list."""
     for key in keys:
         if not isinstance(key, str):
             raise TypeError(f"a key is a str, not {type(key).__name__}: write sort('title', 'date:desc')")
@@ -164,7 +164,7 @@ def as_keys(keys: tuple[str, ...]) -> list[str]:
 
 
 def as_octets(record: MarcLike) -> bytes:
-    """Converts a record to a form that can be read."""
+    """Converts a record to octets that `native.Reader` can read."""
     from collections.abc import Mapping
 
     if isinstance(record, Record):
@@ -187,14 +187,14 @@ def as_octets(record: MarcLike) -> bytes:
 
 
 def as_records(records: MarcLike | Iterable[MarcLike]) -> list[Record]:
-    """Returns the records for an update, given one record or several."""
+    """Returns the records of an update as a list, given one record or several."""
     if not (found := list(each_record(records))):
         raise ValueError("there is no record to update")
     return found
 
 
 def each_record(records: MarcLike | Iterable[MarcLike]) -> EachRecord:
-    """Iterates over the records in one object, which may be iterable itself, or in many objects."""
+    """Iterates over the records in one object, or in each of several objects. A single object may itself be iterable, such as a dict."""
     from collections.abc import Mapping
 
     if isinstance(records, (Record, Mapping, bytes, bytearray, memoryview)) or hasattr(records, "as_marc"):
@@ -203,7 +203,7 @@ def each_record(records: MarcLike | Iterable[MarcLike]) -> EachRecord:
 
 
 class EachRecord:
-    """The records in many objects, one after the other. The iteration can continue after an exception for one object."""
+    """An iterator over the records in several objects, in order. It can be continued after it has raised an exception."""
 
     def __init__(self, records: Iterable[MarcLike]) -> None:
         self._given = iter(records)
@@ -226,7 +226,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def as_targets(target: str | Iterable[str], options: native.Options) -> list[str]:
-    """Returns a list of targets, given one target or several."""
+    """Checks one target or several, and returns them as a list."""
     targets = [target] if isinstance(target, str) else list(target)
     if not targets:
         raise ValueError("there is no target to ask")
@@ -253,7 +253,7 @@ def check_flags(flags: Mapping[str, object]) -> None:
 
 
 def begin_find(arguments: Mapping[str, Any]) -> native.Events:
-    """Begins a search with the arguments of `find`; returns its events."""
+    """Begins a search with the arguments of `find`, and returns its events."""
     options = as_options(arguments)
     what, count = arguments["what"], as_count("count", arguments["count"])
     if not isinstance(what, (str, Query)):
@@ -266,7 +266,8 @@ def begin_find(arguments: Mapping[str, Any]) -> native.Events:
 def lookups(
     targets: list[str], identifiers: Iterable[str], options: native.Options, *flags: bool
 ) -> Iterator[tuple[str, native.Request | Exception]]:
-    """Yields identifiers with their lookups. If they end with an exception, it comes last, so that earlier lookups are answered."""
+    """Yields each identifier with the request that looks it up. If this fails, for instance because iterating over `identifiers` raises an
+    exception, the exception is yielded as the last item, so that earlier lookups are still answered."""
     try:
         for identifier in identifiers:
             yield identifier, native.lookup(targets, identifier, options, *flags)
@@ -275,7 +276,7 @@ def lookups(
 
 
 def wanted(index: int | slice, length: int) -> tuple[int, int, int]:
-    """Returns the range of positions that a Python index selects: the first one, counted from 1, the number, and the step."""
+    """Returns the range of positions that a Python index selects: its first position, counted from 1, its size, and the step."""
     if isinstance(index, slice):
         positions = range(length)[index]
         if not positions:
@@ -291,9 +292,10 @@ def wanted(index: int | slice, length: int) -> tuple[int, int, int]:
 
 
 def records_of(page: list[Record | Error], size: int, step: int) -> list[Record]:
-    """Every `step`-th record of a range of `size`, from its end if `step` is negative; raises an exception that is in the place of one.
+    """Returns every `step`-th record of a page, from its end if `step` is negative; raises the error if one of them is an error instead.
 
-    The range is shorter if an error ended it, which is then the last slot, or if the server had estimated too many records.
+    The page has `size` slots. It has fewer if an error ended it, which is then in the last slot, or if the server overestimated the number
+    of records.
     """
     if 0 < len(page) < size:
         record_of(page[-1])
@@ -301,21 +303,21 @@ def records_of(page: list[Record | Error], size: int, step: int) -> list[Record]
 
 
 def found_at(index: int, record: Record | None, length: int) -> Record:
-    """Returns the record at an index; it is missing only if the server has overestimated the number of records."""
+    """Returns the record found at an index; raises `IndexError` if there is none because the server overestimated the number of records."""
     if record is None:
         raise IndexError(f"there is no record {index}: the server has fewer than the {length} that it estimated")
     return record
 
 
 def record_of(slot: Record | Error) -> Record:
-    """Returns the record, or raises the exception that is in its place."""
+    """Returns the record in a slot, or raises the error that the slot contains instead."""
     if isinstance(slot, Error):
         raise slot
     return slot
 
 
 class Pages:
-    """The records of a result set in order: which range to request next, and the records received."""
+    """The state of an iteration over a result set: the range to request next, and the records received."""
 
     __slots__ = ("_barren", "_errors", "_has_ended", "_next", "_size", "_slots")
 
@@ -327,23 +329,24 @@ class Pages:
         self._size = FIRST_PAGE
         self._slots: Iterator[Record | Error] = iter(())
         self._has_ended = False
-        #: The number of answers without a record since the last one with a record.
+        #: The number of answers since the last one that contained a record.
         self._barren = 0
 
     def next_range(self) -> tuple[int, int] | None:
-        """Returns the first position and the size of the next request; `None` at the end."""
+        """Returns the first position, counted from 1, and the number of records of the next request; `None` at the end."""
         return None if self._has_ended else (self._next, self._size)
 
     def add(self, page: list[Record | Error]) -> None:
-        """Adds the records of the answer."""
+        """Stores the records of an answer, and the errors in place of records."""
         self._size = PAGE
         self._slots = iter(page)
         self._has_ended = not page
         self._barren = self._barren + 1 if all(isinstance(slot, Error) for slot in page) else 0
 
     def take(self) -> Any:
-        """The next record received, or with `yield` the error in its place. An error in the place of a record is followed by the next
-        record, and after an `Unavailable` the records from there on are requested again. Any other error ends the set, and so does a
+        """Returns the next record received; `None` if there is none, so that more must be requested. An error in place of a record is
+        raised, skipped or returned, depending on `errors`, and the next call continues with the record after it. An `Unavailable` is always
+        raised, and the records from its position on are requested again. Any other error is raised and ends the iteration, and so does a
         diagnostic that there are no more records."""
         for slot in self._slots:
             if isinstance(slot, Unavailable):
@@ -367,7 +370,7 @@ def is_of_one_record(error: Error) -> bool:
 
 
 def hits_in_html(length: int, slots: list[Record | Error]) -> str:
-    """Returns the first records as an HTML table for notebooks; diagnostics replace records that have failed."""
+    """Returns the first records as an HTML table for notebooks, with an error message in place of each record that failed."""
     from html import escape
 
     cells = [(str(slot), "") if isinstance(slot, Error) else (slot.title or "", slot.syntax or "") for slot in slots]

@@ -10,17 +10,17 @@ if TYPE_CHECKING:
 
 
 class Error(Exception):
-    """The base of all exceptions of this package. Its attributes say what a program may do next."""
+    """The base class of all exceptions of this package. Its attributes help a program decide what to do next."""
 
-    #: Whether a wait has reached its limit: a `timeout`, or that of `Connection.within`.
+    #: Whether a time limit was reached: the `timeout` of the connection, or the limit of `Connection.within`.
     is_timeout: bool = False
-    #: Whether no connection was made, so that nothing was asked of the server.
+    #: Whether no connection was made, so that nothing was requested from the server.
     is_connect: bool = False
-    #: Whether the same request may succeed later without any change: the server cannot be reached, is slow, busy or closing, or the
-    #: connection was lost. The server may have carried it out, so repeat only what changes nothing. A certificate that is not trusted
-    #: and a refused password are not transient.
+    #: Whether the same request may succeed later: the server cannot be reached, is slow, busy or shutting down, or the connection was lost.
+    #: The server may have carried out the request already, so only repeat requests that change nothing. An untrusted certificate and a
+    #: refused password are not transient errors.
     is_transient: bool = False
-    #: Whether the session has ended, so that the request needs another one, which the next call opens.
+    #: Whether the session has ended, so that the request can only be repeated in a new one, which the next call opens.
     is_connection_lost: bool = False
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -36,11 +36,11 @@ class NoMatch(Error):
 
 
 class Ambiguous(Error):
-    """Several records match where one is wanted."""
+    """Several records match, although exactly one was requested."""
 
     def __init__(self, message: str, hits: int) -> None:
         super().__init__(message)
-        #: How many match.
+        #: The number of matching records.
         self.hits = hits
 
     def _arguments(self) -> tuple[str, int]:
@@ -52,9 +52,9 @@ class Diagnostic(Error):
 
     def __init__(self, message: str, condition: int | None = None, addinfo: str | None = None) -> None:
         super().__init__(message)
-        #: The number of the first diagnostic, such as 114 of Bib-1: unsupported use attribute.
+        #: The condition of the first diagnostic, such as 114 in Bib-1 (unsupported Use attribute).
         self.condition = condition
-        #: What the server adds to it, such as the attribute.
+        #: The additional information in this diagnostic, such as the unsupported attribute.
         self.addinfo = addinfo
 
     def _arguments(self) -> tuple[str, int | None, str | None]:
@@ -62,11 +62,11 @@ class Diagnostic(Error):
 
 
 class DamagedRecord(Error):
-    """A record of which something is missing or cannot be read."""
+    """Part of a record is missing or cannot be read."""
 
     def __init__(self, message: str, record: Record) -> None:
         super().__init__(message)
-        #: The record as far as it can be read; its `octets` are as received, and its `damage` says what is wrong.
+        #: The readable part of the record. Its `octets` are those received, and its `damage` says what is wrong.
         self.record = record
 
     def _arguments(self) -> tuple[str, Record]:
@@ -79,7 +79,7 @@ class Unavailable(Error, ConnectionError):
 
 
 class Timeout(Unavailable, TimeoutError):
-    """No answer in time."""
+    """A time limit was reached."""
 
     is_timeout = True
 
@@ -87,7 +87,7 @@ class Timeout(Unavailable, TimeoutError):
 class _Misspelt(Error, ValueError):
     def __init__(self, message: str, offset: int | None = None) -> None:
         super().__init__(message)
-        #: Where, in octets from the start of the text, if at one place.
+        #: The offset of the fault in the text, in octets; `None` if the fault has no single position.
         self.offset = offset
 
     def _arguments(self) -> tuple[str, int | None]:
@@ -95,11 +95,11 @@ class _Misspelt(Error, ValueError):
 
 
 class BadUrl(_Misspelt):
-    """A URL or a target that cannot be followed."""
+    """A URL or a target cannot be used."""
 
 
 class BadQuery(_Misspelt):
-    """A query or an identifier that cannot be sent."""
+    """A query or an identifier cannot be sent."""
 
 
 for _error in (Error, NoMatch, Ambiguous, Diagnostic, DamagedRecord, Unavailable, Timeout, BadUrl, BadQuery):

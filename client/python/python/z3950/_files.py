@@ -1,4 +1,4 @@
-"""Files of records."""
+"""Functions that read and convert files of records."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ def read(
     charset: str | None = None,
     errors: Literal["strict", "repair", "skip"] = "strict",
 ) -> Iterator[Record]:
-    """The records of a file, one at a time, in any form of MARC: ISO 2709, MARCXML, MARC-in-JSON, mrk or lines. A `str` is the path of a
-    file. Records of pymarc and dicts of MARC-in-JSON are read as well, one or several.
+    """Reads the records of a file, one at a time, in any form of MARC: ISO 2709, MARCXML, MARC-in-JSON, mrk or lines. A `str` is the path
+    of a file. The source can also be one or several records of pymarc, or dicts of MARC-in-JSON.
 
-    The form and the character set are detected, unless they are given. A damaged record is an `Error`, after which the next
-    record can be read; with `errors="skip"` it is left out. A record is damaged if anything of it is missing or would have to be
-    guessed, or if octets are no text. With `errors="repair"`, it is taken as far as it can be read, with U+FFFD in place of such octets.
+    The form and the character set are detected unless they are given. A damaged record raises an `Error`, after which the next record can
+    be read; with `errors="skip"`, it is left out. A record is damaged if part of it is missing or would have to be guessed, or if it
+    contains octets that cannot be decoded. With `errors="repair"`, the readable part of a damaged record is returned, with U+FFFD in place
+    of octets that cannot be decoded.
 
     >>> import z3950
     >>> [record.title for record in z3950.read(b"=LDR  00000nam a2200000 a 4500\\n=245  10$aEmma\\n")]
@@ -43,11 +44,11 @@ def convert(
     charset: str | None = None,
     errors: Literal["strict", "repair", "skip"] = "strict",
 ) -> Iterator[bytes]:
-    """Records in another form, a piece at a time, of a file as for `read`, of a record, a result set, or a list of records, also of those
-    of pymarc. Text is in UTF-8.
+    """Converts records to another form, and yields the output in pieces. The source is a file, as for `read`, or a record, a result set, or
+    a list of records; these may be records of pymarc. Text in the output is encoded in UTF-8.
 
-    A table (`csv`, `tsv`, or `spreadsheet`, which is CSV whose numbers spreadsheet programs leave alone) has `columns` such as
-    `001,title,author,245c,020a,008/35-37,holdings`.
+    For a table (`csv`, `tsv`, or `spreadsheet`, which is CSV with numbers that spreadsheet programs do not reformat), `columns` selects the
+    columns, such as `001,title,author,245c,020a,008/35-37,holdings`.
 
     >>> import io, z3950
     >>> file = io.BytesIO()

@@ -1,4 +1,4 @@
-"""Servers for the records of a Python program: the calls of the program's backend, and the checks of its results."""
+"""Serves the records of a Python program: calls the program's backend, and checks its results."""
 
 from __future__ import annotations
 
@@ -31,27 +31,27 @@ UNSUPPORTED_SEARCH = 3
 #: The Bib-1 condition for a permanent error of the server.
 FAILED = 1
 
-#: The databases that every server provides itself, in lower case.
+#: The names of the databases that every server provides itself, in lower case.
 RESERVED = ("ir-explain-1", "ir-extend-1")
 
-#: The number of seconds in which the calls in progress must end when Python exits.
+#: How long Python's exit waits for calls in progress, in seconds.
 PATIENCE = 5.0
 
-#: The number of seconds in which calls must end after they have been interrupted.
+#: How long Python's exit waits for calls that it has interrupted, in seconds.
 LAST_PATIENCE = 0.5
 
 
 class Request:
-    """A request to a backend: the client, and what it requests."""
+    """Details of a request that a backend handles: the client, and what it requests."""
 
     __slots__ = {
-        "address": "The address of the client, without its port; `None` if it has none.",
-        "after": "For `scan`: how many terms are wanted from the given one on.",
-        "before": "For `scan`: how many terms are wanted before it.",
-        "databases": "The databases that are searched, or the one of the record.",
-        "elements": "For `record`: the element set that is wanted, such as `F` or `B`.",
-        "syntax": "For `record`: the name of the record syntax that is wanted, if the client asks for one.",
-        "user": "The name of the user, if the client has said it.",
+        "address": "The address of the client, without the port; `None` if the client has no address.",
+        "after": "For `scan`: the number of terms requested from the given term onwards, including it.",
+        "before": "For `scan`: the number of terms requested before the given term.",
+        "databases": "The databases to search or scan, or the database of the requested record.",
+        "elements": "For `record`: the requested element set, such as `F` or `B`.",
+        "syntax": "For `record`: the name of the requested record syntax; `None` if the client requests none.",
+        "user": "The name of the user; `None` if the client did not send it.",
     }
 
     def __init__(
@@ -78,12 +78,12 @@ class Request:
 
 
 class Login:
-    """A login that a client has sent, for `authenticate`. Its `repr` does not show the password."""
+    """The login sent by a client, as passed to `authenticate`. Its `repr` does not show the password."""
 
     __slots__ = {
-        "address": "The address of the client, without its port; `None` if it has none.",
-        "group": "The group that the client names, if it does.",
-        "password": "The password; empty without one. Octets that are not UTF-8 are surrogates, as in names of files.",
+        "address": "The address of the client, without the port; `None` if the client has no address.",
+        "group": "The group; `None` if the client did not send one.",
+        "password": "The password; empty if the client sent none. Octets that are not UTF-8 become surrogates, as in file names.",
         "user": "The name of the user.",
     }
 
@@ -126,7 +126,7 @@ class Adapter:
     def record(
         self, keys: Sequence[Any], place: int, database: str, address: str | None, user: str | None, syntax: str | None, elements: str
     ) -> tuple[str, bytes | str]:
-        """Returns the form and the content of the record whose key is at a position."""
+        """Returns the form (`marc`, `xml` or `text`) and the content of the record whose key is at an index of `keys`."""
         key = keys[place]
         given = self._called("record", key, Request([database], address, user, syntax=syntax, elements=elements))
         if given is None:
@@ -151,7 +151,7 @@ class Adapter:
         return terms[max(0, place - before) : place], rest, bool(rest) and rest[0][0].casefold() == start
 
     def authenticate(self, user: str, password: bytes, group: str | None, address: str | None) -> bool:
-        """Returns whether a user with this password is admitted."""
+        """Returns whether the backend admits a user with this password."""
         login = Login(user, password.decode("utf-8", "surrogateescape"), group=group, address=address)
         admitted = self._called("authenticate", login)
         if not isinstance(admitted, bool):
@@ -168,7 +168,7 @@ class Adapter:
         return given
 
     def diagnostic(self, error: BaseException, otherwise: int) -> tuple[int, str]:
-        """Returns the diagnostic for an exception: a Bib-1 condition and its additional information."""
+        """Returns the diagnostic for an exception: a Bib-1 condition, by default `otherwise`, and its additional information."""
         wrong = ""
         if isinstance(error, Diagnostic):
             condition = otherwise if error.condition is None else error.condition
@@ -186,22 +186,22 @@ class Adapter:
 
 
 def is_condition(condition: object) -> bool:
-    """Returns whether this can be the number of a diagnostic."""
+    """Returns whether a value can be the condition of a diagnostic."""
     return isinstance(condition, int) and not isinstance(condition, bool) and 0 <= condition < 2**31
 
 
 def is_text(text: object) -> bool:
-    """Returns whether this is a text without unpaired surrogates."""
+    """Returns whether a value is a str without unpaired surrogates."""
     return isinstance(text, str) and text == text_of(text)
 
 
 def text_of(value: object) -> str:
-    """Converts the value to a text that can be sent."""
+    """Converts a value to text that can be sent, with `?` in place of unpaired surrogates."""
     return str(value).encode(errors="replace").decode()
 
 
 def databases_of(given: object) -> list[tuple[str, str | None]]:
-    """Returns the names of databases, each with its title if it has one."""
+    """Returns the names of the databases, each with its title, or `None` if it has no title."""
     if isinstance(given, str) or not hasattr(given, "__iter__"):
         raise TypeError(f"databases of a backend are a list of names, or a dict of names and titles, not {type(given).__name__}")
     named = given.items() if hasattr(given, "items") else [(name, None) for name in given]
@@ -226,7 +226,7 @@ def checked(found: Any, expected: str) -> Any:
 
 
 def listed(entry: object) -> tuple[str, int | None]:
-    """Returns a term of an index and its number of records."""
+    """Converts an entry of an index to a term and its number of records, or `None` if the number is unknown."""
     match entry:
         case str() as term:
             return term, None
@@ -239,7 +239,7 @@ _is_registered = False
 
 
 def when_python_exits() -> None:
-    """Makes Python's exit wait for the calls of backends."""
+    """Makes Python wait for calls to backends when it exits."""
     global _is_registered
     if not _is_registered:
         import atexit
@@ -264,7 +264,8 @@ def end_calls() -> None:
 
 
 def interrupt_calls() -> None:
-    """Raises `SystemExit` in the calls in progress: Python code that runs when the interpreter ends would abort the process."""
+    """Raises `SystemExit` in the calls in progress, because Python code that still runs when the interpreter ends would abort the
+    process."""
     try:
         from ctypes import c_ulong, py_object, pythonapi
     except ImportError:
@@ -292,29 +293,31 @@ def serve(
     certificate: str | PathLike[str] | bytes | None = None,
     key: str | PathLike[str] | bytes | None = None,
 ) -> None:
-    """Serves the records of a backend by Z39.50 and SRU, until Ctrl-C, which is raised as `KeyboardInterrupt`; SIGTERM ends the process as
-    usual. `listening` is called with `host:port` when the server accepts connections; with `port=0`, the port is a free one. In tests,
-    there is `z3950.testing.Server(backend=…)`.
+    """Serves the records of a backend over Z39.50 and SRU until Ctrl-C, which raises `KeyboardInterrupt`; SIGTERM ends the process as
+    usual. `listening` is called with `host:port` when the server accepts connections; with `port=0`, the system chooses a free port. In
+    tests, use `z3950.testing.Server(backend=…)` instead.
 
-    With `certificate` and `key`, the port is for TLS alone. Each is the path of a file in PEM, or the PEM itself: bytes, or a str with
-    `-----BEGIN` in it. The key may be in the same PEM as the certificate.
+    With `certificate` and `key`, the port accepts only TLS. Each is the path of a PEM file, or the PEM itself: bytes, or a str that
+    contains `-----BEGIN`. The key may be in the same PEM as the certificate.
 
-    A backend is an object with methods, which threads of the server call, each with a request that says who asks. They must not be `async`:
+    A backend is an object with the following members. Threads of the server call its methods, which must not be `async`. The `request`
+    describes the client and what it requests:
 
-    - `search(query, request)` returns the keys of the records found: any values, in a list, a range, a generator …; `query` has either an
-      `operator` (`and`, `or`, `not`) and two `operands`, or a `term` with its `index_name` and `attribute_values`;
-    - `record(key, request)` returns one of these records: of this package or of pymarc, MARC-in-JSON, the octets of MARC in any form, or a
-      str of XML or plain text. MARC is sent in the syntax asked for: `usmarc`, `xml`, `sutrs`, `opac` or `grs-1`;
-    - `scan(query, request)`, if there is one, returns terms of an index, or pairs of a term and a number of records;
-    - `authenticate(login)`, if there is one, returns whether a `z3950.Login` is right: `True` or `False`. Clients without a login are
-      then refused, and `request.user` is the user of each call;
-    - `databases`, if it is there, is a list of names, or a dict of names and titles. Otherwise there is one, `Default`.
+    - `search(query, request)` returns the keys of the records found: values of any type, in a list, a range, a generator …; `query` has
+      either an `operator` (`and`, `or`, `not`) and two `operands`, or a `term` with its `index_name` and `attribute_values`;
+    - `record(key, request)` returns the record with one of these keys: a record of this package or of pymarc, MARC-in-JSON, octets in any
+      form of MARC, or a str that contains XML or plain text. MARC is sent in the requested syntax: `usmarc`, `xml`, `sutrs`, `opac` or
+      `grs-1`;
+    - `scan(query, request)`, which is optional, returns terms of an index, or pairs of a term and a number of records;
+    - `authenticate(login)`, which is optional, returns whether a `z3950.Login` is valid: `True` or `False`. If a backend has this method,
+      clients without a login are refused, and `request.user` is the name of the user;
+    - `databases`, an optional attribute, is a list of names, or a dict of names and titles. Without it, there is one database, `Default`.
 
-    A `z3950.Diagnostic` that a method raises is sent to the client with its `condition` and `addinfo`. Any other exception is written to
-    the logger `z3950`, and the client is told that the server has failed.
+    If a method raises a `z3950.Diagnostic`, its `condition` and `addinfo` are sent to the client. Any other exception is logged to the
+    logger `z3950`, and the client receives a diagnostic without details.
 
-    Calls of the methods that are in progress when Python exits have five seconds to end, or until Ctrl-C; `SystemExit` is then raised in
-    them.
+    When Python exits, it waits for calls in progress for up to five seconds, or until Ctrl-C; then `SystemExit` is raised in the calls that
+    have not ended.
     """
     if certificate is None and key is not None:
         raise TypeError("key is given with certificate")

@@ -63,27 +63,28 @@ def connect(
     """Connects to a target: `host:port/database`, `ssl:host/database`, a `z39.50s:` URL, an `http:` URL of SRU, or the name of
     one of `z3950.targets()`.
 
-    `timeout` is the longest silence of the server at each step, in seconds, not a limit for all of them: a search whose records come
-    slowly may take longer (see `Connection.within`). If as many connections are open as the target allows, usually 16, it is also that of
-    the wait until one is closed. `None` is no limit.
+    `timeout` is the maximum time, in seconds, for which the server may be silent at each step. It does not limit a call as a whole: if
+    records arrive slowly, a call may take longer (see `Connection.within`). If the maximum number of connections to the target, usually 16,
+    are open, `timeout` also limits the wait until one of them is closed. `None` means no limit.
 
-    `user`, `password` and `group` are sent when the session begins; those in a URL are refused. Of records, `syntax` (`usmarc`, `xml` …)
-    and `elements` (`F`, `B`) say the form; with `holdings=True`, searches ask for the copies, where the server knows of them.
+    `user`, `password` and `group` are sent when the session begins; a user or password in a URL is refused. `syntax` (`usmarc`, `xml` …)
+    and `elements` (`F`, `B`) select the form of records; with `holdings=True`, records with information about copies are requested, if the
+    server supports them.
 
-    Say what is not in the target's profile: `charset` is the character set of records that declare another or none, `query_charset` that of
-    queries (UTF-8), `chunk` the most records in one answer. `profile` is the name of another profile to follow, or a dict with the keys
-    of one in `targets.toml`, such as `{"attributes": ["2=3"], "pause": 0.5}`.
+    The following options override the target's profile: `charset` is the character set of records, whatever they declare; `query_charset`
+    is the character set of queries, by default UTF-8; `chunk` is the maximum number of records in one answer. `profile` is the name of
+    another profile to use, or a dict with the same keys as a profile in `targets.toml`, such as `{"attributes": ["2=3"], "pause": 0.5}`.
 
-    For TLS, which a target has as `ssl:host…` or `https:`, `ca_file` has certificates in PEM to trust as well as those of the system, and
-    `certificate` and `key` are those of the client; `insecure=True` accepts any certificate. Each is the path of a file, or the PEM itself:
-    bytes, or a str with `-----BEGIN` in it. Files are read once in a process. Of another target these options are refused, because it would
-    be reached without TLS.
+    For a target with TLS, such as `ssl:host…` or an `https:` URL, `ca_file` contains certificates to trust in addition to those of the
+    system, and `certificate` and `key` are those of the client. Each is the path of a PEM file, or the PEM itself: bytes, or a str that
+    contains `-----BEGIN`. Each file is read only once per process. `insecure=True` accepts any certificate of the server. If the target
+    does not use TLS, these options are refused.
 
-    `proxy` is `http://host:port` or `socks5://host:port`, or `none`; otherwise the variables `ALL_PROXY`, `HTTPS_PROXY` and `NO_PROXY`
-    apply.
+    `proxy` is `http://host:port` or `socks5://host:port`, or `none`; by default, the environment variables `ALL_PROXY`, `HTTPS_PROXY` and
+    `NO_PROXY` apply.
 
-    `Connection.within` limits each call as a whole. A file that cannot be read is an `OSError`, such as `FileNotFoundError`, and a wrong
-    argument a `TypeError` or `ValueError`; what goes wrong with the server is a `z3950.Error`.
+    A file that cannot be read raises an `OSError` such as `FileNotFoundError`, and a wrong argument raises `TypeError` or `ValueError`.
+    Failures of the connection or the server raise a `z3950.Error`.
 
     >>> import z3950
     >>> from z3950.testing import Server
@@ -117,9 +118,9 @@ def get(
     insecure: bool = False,
     proxy: str | None = None,
 ) -> Record:
-    """The one record that a retrieval URL names, `z39.50r://host/database?docid` (RFC 2056).
+    """Returns the one record that a retrieval URL names: `z39.50r://host/database?docid` (RFC 2056).
 
-    Raises `NoMatch` if there is none, `Ambiguous` if there are several. The URL names the form of the record, as in
+    Raises `NoMatch` if there is no such record, and `Ambiguous` if there are several. The URL specifies the form of the record, as in
     `?id7;esn=F;rs=marc`, so `syntax` and `elements` are refused.
 
     >>> import z3950
@@ -158,12 +159,12 @@ def lookup(
     proxy: str | None = None,
 ) -> Iterator[Answer]:
     """Looks up identifiers such as `isbn:0141439513` and `lccn:85010105`, `jobs` at a time. The answers are in the order of the
-    identifiers; one that cannot be answered has an `error` and does not end the others. An answer is also false then, so look at its
-    `error` before you take the record for one that is not there.
+    identifiers. If a lookup fails, its answer has an `error`, and the other lookups continue. The answer is then false, as if no record had
+    been found, so check its `error` before you conclude that there is no record.
 
     Several targets are asked in turn until one has the record, or all at once with `all_targets`. With `fallback`, a search that is refused
-    or finds nothing is followed by others, with fewer attributes or in any index. With `best`, the best of several records for copy
-    cataloguing is taken, and `Answer.choice` says why.
+    or finds nothing is followed by broader searches, with fewer attributes or in any index. With `best`, the best of several records for
+    copy cataloguing is chosen, and `Answer.choice` says why.
 
     >>> import z3950
     >>> from z3950.testing import Server
@@ -227,12 +228,12 @@ def find(
     insecure: bool = False,
     proxy: str | None = None,
 ) -> Iterator[Event]:
-    """Searches at one or more targets, and yields events as they arrive: for each search that is answered, each fallback and each record.
-    The last event is `ended`. If a server does not answer, an event has the `error`, and the search continues at the other targets.
+    """Searches one or more targets, and yields events as they arrive: for each search that is answered, each fallback and each record. The
+    last event is `ended`. If a server does not answer, an event has the `error`, and the search continues at the other targets.
 
-    `what` is an identifier such as `isbn:0141439513`, or a `Query`. `fallback`, `best` (only for identifiers) and `all_targets` are
-    those of `lookup`, and `count` is the maximum number of records from each target. Leaving the loop ends the search and frees its
-    session, and so does Ctrl-C.
+    `what` is an identifier such as `isbn:0141439513`, or a `Query`. `fallback`, `best` (only for identifiers) and `all_targets` have the
+    same meaning as for `lookup`, and `count` is the maximum number of records from each target. Leaving the loop ends the search and frees
+    its session, and so does Ctrl-C.
 
     >>> import z3950
     >>> from z3950.testing import Server
@@ -260,9 +261,9 @@ def find(
 
 class Connection(Fixed):
     """A connection to a target, made by `connect`. Threads may share it. If the server has closed the session, a request that changes
-    nothing is repeated in a new one. If a session ended at a request, for instance with a `Timeout`, the next request opens another,
-    unless the server closed it for cost or security. The session of a connection that nobody uses any more is kept for the next one for a
-    minute, after which it is closed as soon as a request is made."""
+    nothing is repeated in a new session. If a request ends the session, for instance with a `Timeout`, the next request opens a new one,
+    unless the server closed the session for reasons of cost or security. When a connection is no longer used, its session is kept for one
+    minute for the next connection; after that, it is closed as soon as the program makes another request."""
 
     __slots__ = ("__weakref__", "_native", "_target")
 
@@ -276,8 +277,8 @@ class Connection(Fixed):
         return self._target
 
     def within(self, seconds: float) -> Connection:
-        """The same connection with a limit for each call as a whole, in seconds, also for the calls of its result sets. A call that takes
-        longer fails with `Timeout`; the session stays open if the answer comes soon after.
+        """Returns the same connection with a time limit for each call as a whole, in seconds, which also applies to its result sets. A call
+        that takes longer fails with `Timeout`; the session stays open if the answer arrives soon afterwards.
 
         >>> import z3950
         >>> from z3950.testing import Server
@@ -291,17 +292,17 @@ class Connection(Fixed):
         return Connection(self._native.within(as_seconds("seconds", seconds)))
 
     def search(self, query: Query | str, *, first: int = 0, facets: Iterable[str] | Mapping[str, int] = ()) -> ResultSet:
-        """Searches. A plain string is words with optional index names, as `Query.words` reads it; for PQF, CQL and CCL there are
-        `Query.pqf`, `Query.cql` and `Query.ccl`.
+        """Searches the target. A plain string contains words with optional index names, and is parsed by `Query.words`; for PQF, CQL and
+        CCL, use `Query.pqf`, `Query.cql` and `Query.ccl`.
 
-        With `first=N`, the answer to the search brings the first N records, which saves a round trip; of more than 20, or the `chunk` of
-        the target's profile, it brings as many as these. With `facets=["author", "date"]` or `{"author": 20}`, the server counts the terms
-        of these fields in the records found: see `ResultSet.facets`.
+        With `first=N`, the answer to the search includes the first N records, which saves a round trip; the maximum is the `chunk` of the
+        target's profile, by default 20. With `facets=["author", "date"]` or `{"author": 20}`, the server counts the terms of these fields
+        in the records found: see `ResultSet.facets`.
         """
         return ResultSet(self._native.search(as_query(query), as_count("first", first), as_facets(facets)).wait())
 
     def scan(self, query: Query | str, *, size: int = 20, position: int = 1) -> list[ScanTerm]:
-        """Lists terms of an index: `size` of them, with the query's term at `position`, counted from 1.
+        """Lists `size` terms of an index, with the query's term at `position`, counted from 1.
 
         >>> import z3950
         >>> from z3950.testing import Server
@@ -313,19 +314,19 @@ class Connection(Fixed):
         return terms
 
     def get(self, docid: str | bytes) -> Record:
-        """The one record with a docid."""
+        """Returns the one record with a docid."""
         record: Record = self._native.get(as_docid(docid)).wait()
         return record
 
     def lookup(self, identifier: str) -> Answer:
-        """Looks up an identifier: `isbn:`, `issn:`, `lccn:`, `oclc:`, `local:`, `docid:`, or a number whose form tells its kind. The usual
-        searches for it are tried in turn."""
+        """Looks up an identifier: `isbn:`, `issn:`, `lccn:`, `oclc:`, `local:`, `docid:`, or a number whose kind can be recognized from its
+        form. The usual searches for this kind of identifier are tried in turn."""
         answer: Answer = self._native.lookup(identifier).wait()
         return answer
 
     def update(self, records: MarcLike | Iterable[MarcLike], *, action: str = "insert") -> TaskResult:
-        """Inserts, replaces or deletes records: `action` is `insert`, `replace` or `delete`. It is sent once: after an `Unavailable` the
-        server may or may not have carried it out."""
+        """Inserts, replaces or deletes records: `action` is `insert`, `replace` or `delete`. The request is sent only once: after an
+        `Unavailable`, the server may or may not have carried it out."""
         result: TaskResult = self._native.update(action, as_records(records)).wait()
         return result
 
@@ -339,20 +340,20 @@ class Connection(Fixed):
         email: str | None = None,
     ) -> TaskResult:
         """Orders the record at an index of a result set of this connection; `name`, `phone` and `email` say whom to contact. The order is
-        sent once."""
+        sent only once."""
         found = as_hits(hits)
         position, _, _ = wanted(index, found.count)
         result: TaskResult = self._native.order(found, position, name, phone, email).wait()
         return result
 
     def explain(self, category: str = "TargetInfo") -> list[Any]:
-        """What the server says about itself: the records of a category of its Explain database, such as `TargetInfo` or `DatabaseInfo`, as
-        dicts. A server of SRU has one `Description`."""
+        """Returns what the server says about itself: the records in a category of its Explain database, such as `TargetInfo` or
+        `DatabaseInfo`, as dicts. For an SRU server, returns a list of one `Description`."""
         records: list[Any] = self._native.explain(category).wait()
         return records
 
     def close(self) -> None:
-        """Ends the session. Requests in progress fail with `Unavailable`, and result sets cannot be read after that."""
+        """Ends the session. Requests in progress fail with `Unavailable`, and the result sets of the connection can no longer be read."""
         self._native.close().wait()
 
     def __enter__(self) -> Self:
@@ -366,10 +367,11 @@ class Connection(Fixed):
 
 
 class ResultSet(Fixed):
-    """What a search found. Records are numbered from 0 and fetched as they are read.
+    """The records found by a search. They are numbered from 0 and fetched when they are read.
 
-    Iteration and `hits[:100]` fetch many records with a request. So does `hits[i]` in a loop with ascending `i`: the record after those
-    fetched last brings 20, which are kept until others are fetched or the set is sorted. A slice with a step fetches all records between.
+    Iteration and `hits[:100]` fetch many records with each request. So does `hits[i]` in a loop with ascending `i`: if the record after
+    those fetched last is read, 20 records are fetched, and kept until others are fetched or the set is sorted. A slice with a step also
+    fetches the records that it skips.
 
     >>> import z3950
     >>> from z3950.testing import Server
@@ -387,26 +389,27 @@ class ResultSet(Fixed):
 
     @property
     def is_estimate(self) -> bool:
-        """Whether the server only estimates how many records there are. Iteration gives all that there are."""
+        """Whether the number of records is only an estimate by the server. Iteration yields all records that exist."""
         return self._native.is_estimate
 
     @property
     def facets(self) -> dict[str, dict[str, int]]:
-        """For each of the facets asked for, the terms and how many of the records have them. A server may leave some out."""
+        """The requested facets: for each field, its terms with the number of records that have them. A server may omit some facets."""
         return {name: dict(terms) for name, terms in self._native.facets}
 
     @property
     def sources(self) -> list[SearchSource]:
-        """Where the records come from, if the server reports several sources, and which of these failed."""
+        """The sources that the server searched, if it reports several, including those that failed."""
         return self._native.sources
 
     @property
     def remarks(self) -> list[str]:
-        """What the server remarks on the search, in words for people."""
+        """The server's remarks about the search, as text for people."""
         return self._native.remarks
 
     def sort(self, *keys: str) -> None:
-        """Sorts the records at the server: `title`, `date:desc`, or attributes as in `1=31:desc`, the most important first."""
+        """Sorts the records at the server by keys such as `title`, `date:desc`, or attributes as in `1=31:desc`, the most important key
+        first."""
         self._native.sort(as_keys(keys)).wait()
 
     def __len__(self) -> int:
@@ -435,9 +438,9 @@ class ResultSet(Fixed):
         def records(self, errors: Literal["yield"]) -> Iterator[Record | Error]: ...
 
     def records(self, errors: Literal["raise", "skip", "yield"] = "raise") -> Iterator[Record | Error]:
-        """The records in order. An error in the place of a record, which is a `Diagnostic` or a `DamagedRecord`, is raised; the next call
-        goes on after it, but a `for` loop has ended. With `errors="skip"` such records are left out, and with `errors="yield"` the
-        exception is in the place of the record. Other errors, such as `Unavailable`, are raised in any case.
+        """Iterates over the records in order. An error in place of a record, which is a `Diagnostic` or a `DamagedRecord`, is raised: this
+        ends a `for` loop, but another call of `next` continues with the record after it. With `errors="skip"`, such records are left out;
+        with `errors="yield"`, the exception is yielded in place of the record. Other errors, such as `Unavailable`, are always raised.
 
         >>> import z3950
         >>> from z3950.testing import Server
@@ -465,10 +468,12 @@ class ResultSet(Fixed):
 
 
 class Records(Fixed):
-    """The records of a result set in order. A `Diagnostic` or `DamagedRecord` in the place of a record is raised, and the record after
-    it follows. After an `Unavailable`, such as a `Timeout`, the next call requests the records from there on again.
+    """An iterator over the records of a result set, in order. A `Diagnostic` or `DamagedRecord` in place of a record is raised, and the
+    next call continues with the record after it. After an `Unavailable`, such as a `Timeout`, the next call requests the records from that
+    position again.
 
-    One thread reads it at a time; another one gets an `Error`. Each thread can iterate over the result set by itself.
+    Only one thread can use the iterator at a time; another thread gets an `Error`. Each thread can create its own iterator over the result
+    set.
     """
 
     __slots__ = ("__weakref__", "_lock", "_native", "_pages")

@@ -1,4 +1,5 @@
-"""Types of arguments, only for annotations. They are not needed at run time, and importing `typing` takes longer than this package."""
+"""Types of arguments, only for annotations. They are not needed at run time, and importing `typing` takes longer than importing this
+package."""
 
 from __future__ import annotations
 
@@ -13,34 +14,36 @@ from ._z3950 import Query, Record
 class ConnectOptions(TypedDict, total=False):
     """Options of a connection. All are optional."""
 
-    #: Seconds to wait for the connection and for each answer, by default 30; `None` for no limit.
+    #: How long to wait for the connection and for each answer, in seconds, by default 30; `None` for no limit.
     timeout: float | None
     user: str | None
     password: str | None
     group: str | None
-    #: The record syntax to ask for, such as `usmarc`, `unimarc`, `xml`, `opac` or `sutrs`; by default MARC if the server has it.
+    #: The record syntax to request, such as `usmarc`, `unimarc`, `xml`, `opac` or `sutrs`; by default MARC, if the server supports it.
     syntax: str | None
-    #: The element set to ask for, such as `F` or `B`.
+    #: The element set to request, such as `F` or `B`.
     elements: str | None
-    #: Whether searches ask for OPAC records, which tell of copies and whether they are available. A server without them is asked as usual.
+    #: Whether to request OPAC records, which list copies and their availability. A server that does not support them is asked for its usual
+    #: records.
     holdings: bool
-    #: The character set of records, instead of what they declare, such as `marc-8` or `iso5426`.
+    #: The character set of records, such as `marc-8` or `iso5426`, which overrides the one that they declare.
     charset: str | None
     #: The character set of queries, by default UTF-8.
     query_charset: str | None
-    #: The most records in one answer.
+    #: The maximum number of records in one answer.
     chunk: int | None
-    #: A profile to follow: its name, or a dict with the keys of one in `targets.toml`.
+    #: The profile to use: the name of a profile, or a dict with the same keys as a profile in `targets.toml`.
     profile: str | Mapping[str, Any] | None
-    #: Certificates in PEM to trust as well as those of the system: the path of a file, or the PEM itself. For TLS alone, as the next three.
+    #: Certificates to trust in addition to those of the system: the path of a PEM file, or the PEM itself. This and the next three options
+    #: apply only to TLS.
     ca_file: str | PathLike[str] | bytes | None
-    #: The client's certificate in PEM, followed by its issuers: a path, or the PEM itself.
+    #: The client's certificate, followed by the certificates of its issuers: the path of a PEM file, or the PEM itself.
     certificate: str | PathLike[str] | bytes | None
-    #: The private key of the certificate, if it is not with it: a path, or the PEM itself.
+    #: The private key, if `certificate` does not contain it: the path of a PEM file, or the PEM itself.
     key: str | PathLike[str] | bytes | None
-    #: Whether any certificate of the server is accepted.
+    #: Whether to accept any certificate of the server.
     insecure: bool
-    #: A proxy such as `http://host:port` or `socks5://host:port`, or `none`; by default what the environment says.
+    #: The proxy, such as `http://host:port` or `socks5://host:port`, or `none`; by default the one set in the environment.
     proxy: str | None
 
 
@@ -60,7 +63,7 @@ Source: TypeAlias = str | PathLike[str] | bytes | bytearray | memoryview | _Read
 
 
 class Backend(Protocol):
-    """What a backend has at least: see `z3950.serve`."""
+    """The methods that every backend must have: see `z3950.serve`."""
 
     def search(self, query: Query, request: Request, /) -> Iterable[Any]:
         """Returns the keys of the records found."""

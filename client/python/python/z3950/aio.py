@@ -1,4 +1,4 @@
-"""The same for asyncio. A task that is cancelled cancels its request, and the session lives on.
+"""The asyncio version of this package. Cancelling a task cancels its request, and the session stays open.
 
 >>> import asyncio
 >>> from z3950 import aio
@@ -127,7 +127,7 @@ async def get(
     insecure: bool = False,
     proxy: str | None = None,
 ) -> Record:
-    """The one record that a retrieval URL names. See `z3950.get`."""
+    """Returns the one record that a retrieval URL names. See `z3950.get`."""
     record: Record = await _result(native.get(url, as_options(locals())))
     return record
 
@@ -208,7 +208,7 @@ async def find(
     insecure: bool = False,
     proxy: str | None = None,
 ) -> AsyncIterator[Event]:
-    """Searches at one or more targets, and yields events as they arrive. See `z3950.find`."""
+    """Searches one or more targets, and yields events as they arrive. See `z3950.find`."""
     events = begin_find(locals())
     try:
         while (event := await _result(events.next())) is not None:
@@ -252,20 +252,20 @@ class Connection(Fixed):
         return self._target
 
     def within(self, seconds: float) -> Connection:
-        """The same connection with a limit for each call as a whole. See `z3950.Connection.within`."""
+        """Returns the same connection with a time limit for each call as a whole. See `z3950.Connection.within`."""
         return Connection(self._native.within(as_seconds("seconds", seconds)))
 
     async def search(self, query: Query | str, *, first: int = 0, facets: Iterable[str] | Mapping[str, int] = ()) -> ResultSet:
-        """Searches. See `z3950.Connection.search`."""
+        """Searches the target. See `z3950.Connection.search`."""
         return ResultSet(await _result(self._native.search(as_query(query), as_count("first", first), as_facets(facets))))
 
     async def scan(self, query: Query | str, *, size: int = 20, position: int = 1) -> list[ScanTerm]:
-        """Lists an index. See `z3950.Connection.scan`."""
+        """Lists terms of an index. See `z3950.Connection.scan`."""
         terms: list[ScanTerm] = await _result(self._native.scan(as_query(query), as_count("size", size), as_count("position", position)))
         return terms
 
     async def get(self, docid: str | bytes) -> Record:
-        """The one record with a docid."""
+        """Returns the one record with a docid."""
         record: Record = await _result(self._native.get(as_docid(docid)))
         return record
 
@@ -295,7 +295,7 @@ class Connection(Fixed):
         return result
 
     async def explain(self, category: str = "TargetInfo") -> list[Any]:
-        """What the server says about itself. See `z3950.Connection.explain`."""
+        """Returns what the server says about itself. See `z3950.Connection.explain`."""
         records: list[Any] = await _result(self._native.explain(category))
         return records
 
@@ -314,7 +314,7 @@ class Connection(Fixed):
 
 
 class ResultSet(Fixed):
-    """What a search found: `len(hits)`, `await hits[0]`, `await hits[:10]`, `async for record in hits`."""
+    """The records found by a search: `len(hits)`, `await hits[0]`, `await hits[:10]`, `async for record in hits`."""
 
     __slots__ = ("__weakref__", "_native")
 
@@ -323,22 +323,22 @@ class ResultSet(Fixed):
 
     @property
     def is_estimate(self) -> bool:
-        """Whether the server only estimates how many records there are. Iteration gives all that there are."""
+        """Whether the number of records is only an estimate by the server. Iteration yields all records that exist."""
         return self._native.is_estimate
 
     @property
     def facets(self) -> dict[str, dict[str, int]]:
-        """For each of the facets asked for, the terms and how many of the records have them. A server may leave some out."""
+        """The requested facets: for each field, its terms with the number of records that have them. A server may omit some facets."""
         return {name: dict(terms) for name, terms in self._native.facets}
 
     @property
     def sources(self) -> list[SearchSource]:
-        """Where the records come from, if the server reports several sources, and which of these failed."""
+        """The sources that the server searched, if it reports several, including those that failed."""
         return self._native.sources
 
     @property
     def remarks(self) -> list[str]:
-        """What the server remarks on the search, in words for people."""
+        """The server's remarks about the search, as text for people."""
         return self._native.remarks
 
     async def sort(self, *keys: str) -> None:
@@ -375,7 +375,7 @@ class ResultSet(Fixed):
     def records(self, errors: Literal["yield"]) -> AsyncIterator[Record | Error]: ...
 
     def records(self, errors: Literal["raise", "skip", "yield"] = "raise") -> AsyncIterator[Record | Error]:
-        """The records in order, for `async for`; `errors` says what becomes of an error in the place of one. See
+        """Iterates over the records in order, with `async for`; `errors` says how to treat an error in place of a record. See
         `z3950.ResultSet.records`."""
         return Records(self._native, errors)
 
@@ -387,10 +387,11 @@ class ResultSet(Fixed):
 
 
 class Records(Fixed):
-    """The records of a result set in order. A `Diagnostic` or `DamagedRecord` in the place of a record is raised, and the record after
-    it follows. After an `Unavailable`, such as a `Timeout`, the next call requests the records from there on again.
+    """An iterator over the records of a result set, in order. A `Diagnostic` or `DamagedRecord` in place of a record is raised, and the
+    next call continues with the record after it. After an `Unavailable`, such as a `Timeout`, the next call requests the records from that
+    position again.
 
-    Tasks may share it: each gets the next record.
+    Tasks may share the iterator: each call returns the next record.
     """
 
     __slots__ = ("__weakref__", "_lock", "_native", "_pages")

@@ -1,4 +1,4 @@
-"""The fixture `z3950_server` of pytest, which is there when this package is installed.
+"""The pytest fixture `z3950_server`, which is available when this package is installed.
 
 def test_a_server_that_refuses_its_records(z3950_server):
     server = z3950_server(records=[("id7", "Emma")], faults=["on present: fail 14"])
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def z3950_server() -> Iterator[Callable[..., Server]]:
-    """Makes servers, with the arguments of `z3950.testing.Server`, and stops them after the test, the last one first."""
+    """Provides a function that starts a `z3950.testing.Server` with the given arguments. Servers are stopped after the test, the last one
+    first."""
     from .testing import Server
 
     with ExitStack() as servers:

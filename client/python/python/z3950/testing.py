@@ -1,6 +1,6 @@
-"""A server inside a test: on a free port, with the records you give it, and with faults if you like.
+"""A server for tests, on a free port, with the records that you give it and, if you like, with faults.
 
-With pytest, use the fixture `z3950_server`, which makes and stops servers.
+With pytest, use the fixture `z3950_server`, which starts and stops servers.
 """
 
 from __future__ import annotations
@@ -29,21 +29,22 @@ if TYPE_CHECKING:
 
 
 class UnfiredRule(UserWarning):
-    """A rule of a server's `faults` never struck. `pytest -W error::z3950.testing.UnfiredRule` makes it an error."""
+    """A rule in a server's `faults` never applied to a request. `pytest -W error::z3950.testing.UnfiredRule` turns this warning into an
+    error."""
 
 
 class Server(Fixed):
-    """A server on 127.0.0.1, until `stop`. Without arguments it has a small catalogue of books.
+    """A server on 127.0.0.1, which runs until `stop` is called. Without arguments, it has a small catalogue of books.
 
-    `records` are those of one database, `databases` of several, by name. `faults` are rules such as `on search nth=2: fail 2`, which is
-    about the second search of each session; `nth-of-all=2` is the second one of all sessions together.
-    `imitate` is the name of a server whose habits it has: `yaz-ztest`. `recorded` is the path of a recorded conversation that it
-    replays, or records anew from the server that the environment variable `Z3950_RECORD` names; it has no `faults` but those recorded.
-    `backend` is an object with methods that have the records, as for `z3950.serve`.
+    `records` are the records of a single database; `databases` maps the names of several databases to their records. `faults` are rules
+    such as `on search nth=2: fail 2`, which applies to the second search of each session; `nth-of-all=2` means the second search of all
+    sessions together. `imitate` is the name of a server to imitate: `yaz-ztest`. `recorded` is the path of a recorded conversation that the
+    server replays, or records again if the environment variable `Z3950_RECORD` names a server; it cannot be combined with `faults`.
+    `backend` is an object whose methods provide the records, as for `z3950.serve`.
 
-    With `certificate` and `key`, paths of files in PEM or the PEM itself, it also listens for TLS at `tls_target`; with `client_ca_file`,
-    clients need a certificate of one of these authorities. `users` are names and passwords, without which nobody is admitted; a backend
-    may check logins itself.
+    With `certificate` and `key`, which are paths of PEM files or the PEM itself, the server also accepts TLS connections at `tls_target`;
+    with `client_ca_file`, clients need a certificate from one of the authorities in it. With `users`, a dict of names and passwords,
+    clients must log in as one of these users; a backend may check logins itself instead.
 
     >>> import z3950
     >>> from z3950.testing import Server
@@ -99,23 +100,23 @@ class Server(Fixed):
 
     @property
     def target(self) -> str:
-        """Its address and its first database, for `z3950.connect`; a URL if there is a `+` in the database's name."""
+        """The address and the first database of the server, for `z3950.connect`; a URL if the database's name contains `+`."""
         # In a target, a `+` separates two databases.
         return f"z39.50s://{self._place}" if "+" in self._database else f"{self._address}/{self._database}"
 
     @property
     def tls_target(self) -> str:
-        """The same for TLS, if the server has a `certificate`."""
+        """The target with TLS, if the server has a `certificate`."""
         return f"ssl:{self._native.tls_address}/{self._database}"
 
     @property
     def url(self) -> str:
-        """The same as a `z39.50r:` URL, to which `?` and a docid can be added."""
+        """The target as a `z39.50r:` URL, to which `?` and a docid can be appended."""
         return f"z39.50r://{self._place}"
 
     @property
     def http_url(self) -> str:
-        """The same as a URL of SRU."""
+        """The target as a URL for SRU."""
         return f"http://{self._place}"
 
     @property
@@ -124,20 +125,20 @@ class Server(Fixed):
 
     @property
     def apdus(self) -> list[dict[str, Any]]:
-        """The APDUs of all sessions so far, each with `session`, `direction` (`received` or `sent`), `apdu` (the standard's
-        name) and `value`."""
+        """The APDUs of all sessions so far, each with `session`, `direction` (`received` or `sent`), `apdu` (its name in the standard) and
+        `value`."""
         return self._native.apdus
 
     def wait_for(self, apdu: str, *, timeout: float = 10) -> None:
-        """Waits until an APDU of this name has been received or sent; raises `z3950.Timeout` after `timeout` seconds."""
+        """Waits until an APDU with this name has been received or sent; raises `z3950.Timeout` after `timeout` seconds."""
         end = monotonic() + timeout
         while not self._native.wait_for(apdu):
             if monotonic() >= end:
                 raise Timeout(f"no {apdu} within {timeout:g} s")
 
     def stop(self) -> None:
-        """Stops the server. Each of its `faults` that never struck is an `UnfiredRule`, a warning, because the test has not tested what it
-        says."""
+        """Stops the server. Each rule in `faults` that never applied causes an `UnfiredRule` warning, because the test has not tested what
+        it claims to test."""
         for rule in self._native.stop():
             warn(f"the rule `{rule}` of a test server never struck", UnfiredRule, stacklevel=2)
 
@@ -148,7 +149,7 @@ class Server(Fixed):
         if kind is None:
             self.stop()
         else:
-            # An exception is more informative than a warning about rules that have not struck.
+            # An exception is more informative than a warning about rules that never applied.
             self._native.stop()
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""URLs of every scheme, and above all those of RFC 2056.
+"""Functions that parse and find URLs of any scheme, in particular those of RFC 2056.
 
 >>> from z3950 import url
 >>> found = url.parse("Z39.50R://CNIDR.org:2100/tmf?a%62c;esn=f;rs=marc")
@@ -17,7 +17,7 @@ __all__ = ["FoundUrl", "Url", "extract", "parse"]
 
 
 def parse(text: str, *, strict: bool = False) -> Url:
-    """The parts of a URL. `strict` refuses what the standards do not allow but people write, such as fragments and blanks around it.
+    """Parses a URL. `strict` refuses forms that people write but the standards do not allow, such as fragments and surrounding blanks.
 
     >>> from z3950 import url
     >>> url.parse("z39.50r://lib.example/?id7")
@@ -28,5 +28,6 @@ def parse(text: str, *, strict: bool = False) -> Url:
 
 
 def extract(text: str, *, bare: bool = True) -> list[FoundUrl]:
-    """The URLs of a text with their places: those between `<URL:` and `>`, and unless `bare` is false also others, which are guesses."""
+    """Returns the URLs in a text, with their positions: those between `<URL:` and `>` and, unless `bare` is false, also others, which are
+    guesses."""
     return native.extract(text, bare)
