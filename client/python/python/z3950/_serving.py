@@ -313,7 +313,8 @@ def serve(
       clients without a login are refused, and `request.user` is the name of the user;
     - `databases`, an optional attribute, is a list of names, or a dict of names and titles. Without it, there is one database, `Default`.
 
-    If a method raises a `z3950.Diagnostic`, its `condition` and `addinfo` are sent to the client. Any other exception is logged to the
+    If a method raises a `z3950.Diagnostic`, its `condition` and `addinfo` are sent to the client. If it raises `NotImplementedError`, the
+    client receives its text, in a search as the reason why the query is unsupported (condition 3). Any other exception is logged to the
     logger `z3950`, and the client receives a diagnostic without details.
 
     When Python exits, it waits for calls in progress for up to five seconds, or until Ctrl-C; then `SystemExit` is raised in the calls that
