@@ -68,6 +68,8 @@ struct EngineNode {
 const JSON: &str = "application/json";
 /// The number of nodes of the cluster that tests may damage.
 const NODES_TO_DAMAGE: usize = 3;
+/// The condition that all shards of all indexes are assigned, as parameters of a request for the health of a cluster.
+const GREEN: &str = "wait_for_status=green&wait_for_no_relocating_shards=true";
 /// The maximum time that nodes may take to start, on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(240);
 
@@ -304,7 +306,8 @@ impl Cluster {
     /// # Panics
     /// Panics if this takes minutes.
     pub fn wait_for_green(&self) {
-        self.wait_for_health("wait_for_status=green&wait_for_no_relocating_shards=true");
+        self.wait_for_health(GREEN, PATIENCE)
+            .expect("a green cluster");
     }
 
     /// Waits until the cluster consists of this number of nodes.
@@ -312,20 +315,26 @@ impl Cluster {
     /// # Panics
     /// Panics if this takes minutes.
     pub fn wait_for_count(&self, nodes: usize) {
-        self.wait_for_health(&format!("wait_for_nodes={nodes}"));
+        let wanted = format!("wait_for_nodes={nodes}");
+        self.wait_for_health(&wanted, PATIENCE).expect("the nodes");
     }
 
     /// Requests the health of the cluster until it meets this condition. Refused requests are repeated, because a cluster
     /// refuses them while it has no manager.
-    fn wait_for_health(&self, wanted: &str) {
+    ///
+    /// # Errors
+    /// The last answer, if the condition is not met in time.
+    fn wait_for_health(&self, wanted: &str, patience: Duration) -> Result<(), String> {
         let path = format!("/_cluster/health?{wanted}&timeout=1s");
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + patience;
         loop {
             let (status, health) = self.ask("GET", &path, "");
             if status == 200 && health["timed_out"] == false {
-                return;
+                return Ok(());
             }
-            assert!(Instant::now() < deadline, "{status} {health}");
+            if Instant::now() > deadline {
+                return Err(format!("{status} {health}"));
+            }
             // On a busy machine, a shard may fail so often that the cluster gives it up.
             self.ask("POST", "/_cluster/reroute?retry_failed=true", "");
         }
@@ -345,6 +354,32 @@ impl Cluster {
         self.kill(node);
         self.spawn(node);
         self.wait_for_nodes();
+    }
+
+    /// Starts nodes that were killed, if any, with their data, and waits until all shards of all indexes are assigned.
+    ///
+    /// OpenSearch may wait without limit until a node that has just joined says which shards it has
+    /// (`number_of_in_flight_fetch`). All nodes are restarted then.
+    ///
+    /// # Panics
+    /// Panics if this takes minutes.
+    pub fn recover(&mut self, killed: &[usize]) {
+        let all: Vec<usize> = (0..self.nodes.len()).collect();
+        let mut outcome = Ok(());
+        for nodes in [killed, &all, &all] {
+            for node in nodes {
+                self.kill(*node);
+            }
+            for node in nodes {
+                self.spawn(*node);
+            }
+            self.wait_for_nodes();
+            outcome = self.wait_for_health(GREEN, PATIENCE / 3);
+            if outcome.is_ok() {
+                break;
+            }
+        }
+        outcome.expect("a green cluster");
     }
 
     /// Adds a node without data, and waits until it has joined the cluster.

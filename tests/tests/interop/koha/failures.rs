@@ -109,14 +109,13 @@ fn a_node_that_is_killed_is_missed_or_refused() {
         assert_eq!(arrived, is_kept || !lost.contains(number), "{number}");
     }
     // The other node may leave a node out for a moment before it notices that it is running again.
-    let wait_until_whole = |cluster: &Cluster| {
-        cluster.wait_for_green();
+    let wait_until_whole = || {
         while found(&lenient) != Ok((total, false)) {
             z3950_tests::pause();
         }
     };
-    cluster.restart(1);
-    wait_until_whole(&cluster);
+    cluster.recover(&[1]);
+    wait_until_whole();
     assert_eq!(found(&strict), Ok((total, false)));
     // If a node hangs, either its shards are reported as missing or the search times out; no answer claims to be complete.
     cluster.signal(1, "STOP");
@@ -129,5 +128,6 @@ fn a_node_that_is_killed_is_missed_or_refused() {
         };
         assert!(is_told, "{outcome:?}");
     }
-    wait_until_whole(&cluster);
+    cluster.recover(&[]);
+    wait_until_whole();
 }

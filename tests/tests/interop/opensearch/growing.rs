@@ -128,8 +128,7 @@ fn audit_r_l1_scans_and_sorts_report_a_missing_part() {
     let (terms, is_told) = runtime.block_on(scanned(&database));
     assert!(terms < 301 && is_told, "{terms} {is_told}");
     assert_eq!(sorted(), Err(109));
-    cluster.restart(1);
-    cluster.wait_for_green();
+    cluster.recover(&[1]);
     assert_eq!(runtime.block_on(scanned(&database)), (301, false));
     assert_eq!(sorted(), Ok(300));
 }

@@ -181,8 +181,7 @@ fn a_node_that_is_killed_costs_at_most_its_own_records() {
         assert!(records < 300 && failed == 1, "{records} {failed}");
         assert_eq!(found(strict), Err(109));
     }
-    cluster.restart(2);
-    cluster.wait_for_green();
+    cluster.recover(&[2]);
     for database in copied.iter().chain(&single) {
         assert_eq!(found(database), Ok((300, 0)));
     }
@@ -223,7 +222,5 @@ fn audit_r_l1_a_cluster_without_a_majority_says_so() {
     ] {
         assert_ran(&home.run(arguments), code, &["no answer within 2 s"]);
     }
-    cluster.restart(1);
-    cluster.restart(2);
-    cluster.wait_for_green();
+    cluster.recover(&[1, 2]);
 }

@@ -157,5 +157,5 @@ fn a_node_is_killed_stopped_and_restarted() {
     cluster.restart(1);
     cluster.signal(2, "STOP");
     cluster.signal(2, "CONT");
-    cluster.wait_for_green();
+    cluster.recover(&[]);
 }
