@@ -1,4 +1,5 @@
-//! Records behind somebody's JSON over HTTP, which are searched there and fetched when they are presented.
+//! Serves the records of another program that answers searches with JSON over HTTP. They are searched there, and fetched when they
+//! are presented.
 
 use std::error::Error;
 use std::io::{Read as _, Write as _};

@@ -77,7 +77,7 @@ impl Guesses {
         (proved, Penalty { delay, hang_up })
     }
 
-    /// Returns whether so many answers to an address are being withheld that no further password from this address is checked.
+    /// Returns whether no further password from an address is checked, because too many answers to it are being withheld.
     pub(crate) fn is_silenced(&self, address: Option<IpAddr>, refusal_delay: Duration) -> bool {
         let longest = refusal_delay.saturating_mul(LONGEST);
         !longest.is_zero() && self.silence(address.map(network), Instant::now()) > longest

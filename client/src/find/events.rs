@@ -116,6 +116,7 @@ impl fmt::Debug for Events {
     }
 }
 
+/// Returns the sessions of all targets to the pool.
 fn let_all_go(held: &[HeldRecords]) {
     held.iter().for_each(HeldRecords::let_go);
 }
