@@ -5,7 +5,8 @@ use std::fs::{self, File, FileType};
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
-/// Reads a regular file, a device or the pipe of a shell's `<(…)`, with at most `limit` octets.
+/// Reads a regular file, a device, or the pipe of a shell's process substitution, `<(…)`. It may have at most `limit`
+/// octets.
 ///
 /// # Errors
 /// Errors from the file system, [`ErrorKind::InvalidInput`] for a folder, a named pipe or a socket, and
@@ -23,10 +24,10 @@ pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     read_all(File::open(path)?, limit)
 }
 
-/// Reads an open source with at most `limit` octets.
+/// Reads an open source to its end. It may have at most `limit` octets.
 ///
 /// # Errors
-/// Errors from the source, and [`ErrorKind::FileTooLarge`].
+/// Errors from the source, and [`ErrorKind::FileTooLarge`] for more octets than `limit`.
 pub fn read_all(source: impl Read, limit: u64) -> io::Result<Vec<u8>> {
     let mut octets = Vec::new();
     source
@@ -45,7 +46,7 @@ fn too_large(limit: u64) -> io::Error {
     )
 }
 
-/// Reads a complete file as text, with at most `limit` octets.
+/// Reads a complete file as text. The file may have at most `limit` octets.
 ///
 /// # Errors
 /// As for [`read`], and [`ErrorKind::InvalidData`] for a file that is not UTF-8.
@@ -57,7 +58,7 @@ pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
     })
 }
 
-/// Opens a regular file of any size, which therefore has an end and can be read again.
+/// Opens a regular file of any size. Unlike a device or a pipe, such a file has an end and can be read more than once.
 ///
 /// # Errors
 /// Errors from the file system, and [`ErrorKind::InvalidInput`] for anything other than a regular file.
@@ -84,8 +85,8 @@ fn is_endable(_: FileType) -> bool {
     false
 }
 
-/// Returns whether the path is a pipe that a shell has opened, so that it has a writer: `<(…)`, or the command before
-/// `|`.
+/// Returns whether the path names a file that is already open, such as the pipe of a shell's `<(…)` or `|`. Such a pipe
+/// has a writer.
 fn is_open_already(path: &Path) -> bool {
     ["/dev/fd", "/proc/self/fd", "/dev/stdin"]
         .iter()

@@ -1,7 +1,7 @@
 //! Describes the contents of a file that should contain certificates or keys in PEM (RFC 7468), for messages about
 //! wrong files.
 
-/// Returns a description of the contents as the end of a sentence: `a private key`, `nothing in PEM`.
+/// Returns a description of the contents that can end a sentence, such as `a private key` or `nothing in PEM`.
 pub fn contents(octets: &[u8]) -> String {
     let text = String::from_utf8_lossy(octets);
     let mut found: Vec<&str> = Vec::new();

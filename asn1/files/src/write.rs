@@ -6,9 +6,9 @@
 //! | [`Reserved`] | results that are written only at the end | locked until the file is written |
 //! | [`Growing`] | reports, transcripts, the output of a batch with a report | in place, continued by a later run |
 //!
-//! All three types hold a [`Lock`] on the file while they write it. Devices, pipes and standard output (`/dev/stdout`) are
-//! written directly, without draft and lock. Symbolic links are followed to their target; drafts and lock files are always
-//! newly created and never follow links.
+//! All three types hold a [`Lock`] on the file while they write it. Devices, pipes and standard output (`/dev/stdout`) are written
+//! directly, without draft and lock. Symbolic links are followed to their target, but not if a draft or a lock file is to be created in
+//! their place.
 
 mod destination;
 mod draft;
@@ -97,7 +97,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Returns a function that makes [`Error::Unwritable`] with this path, for `map_err`.
+    /// Returns a function that converts an I/O error to [`Error::Unwritable`] with this path, for use with `map_err`.
     pub fn unwritable(path: &Path) -> impl Fn(io::Error) -> Self + use<> {
         let path = path.to_owned();
         move |source| Self::Unwritable {
@@ -128,8 +128,8 @@ fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(folder(path)).map_or(Ok(()), |folder| folder.sync_all())
 }
 
-/// The state of a file. The stamp changes when the file is written or replaced, but not when its permissions change or
-/// a link to it is made.
+/// The state of a file, for detecting changes. The stamp changes when the file is written or replaced, but not when its
+/// permissions change or a link to it is created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
     length: u64,

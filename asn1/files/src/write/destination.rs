@@ -12,9 +12,9 @@ const MAX_LINKS: usize = 40;
 /// The destination of a path: a file or a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Destination {
-    /// A file, which need not exist, by its path without links.
+    /// The path of a file, with all links resolved. The file need not exist.
     File(PathBuf),
-    /// A device, a pipe, or a stream of this process, which is written directly.
+    /// The path of a device, a pipe, or a stream of this process, which is written directly.
     Stream(PathBuf),
 }
 
@@ -52,8 +52,8 @@ impl Destination {
     }
 }
 
-/// Returns whether a path names a stream of this process. If standard output is redirected to a file, output is
-/// appended to that file instead of replacing it.
+/// Returns whether a path names a stream of this process. Such a path is not resolved further: if standard output is
+/// redirected to a file, output is appended to that file instead of replacing it.
 fn is_stream(path: &Path) -> bool {
     let own = ["/dev/stdout", "/dev/stderr"];
     own.iter().any(|own| path == Path::new(own))
@@ -106,8 +106,8 @@ pub fn is_named_pipe(path: &Path) -> bool {
     }
 }
 
-/// Returns whether two paths lead to the same file, which need not exist. The paths may differ because of folders,
-/// symbolic links or hard links.
+/// Returns whether two paths lead to the same file, even if they do so through different folders, symbolic links or
+/// hard links. The file need not exist.
 pub fn same(one: &Path, other: &Path) -> bool {
     if one == other {
         return true;

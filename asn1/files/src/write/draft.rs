@@ -12,7 +12,8 @@ use super::{Error, Existing, folder, sync_folder};
 /// The maximum number of kept drafts for one file; the next draft replaces the oldest.
 const MAX_PARTS: u32 = 100;
 
-/// An unfinished file, which is newly created and is removed on drop.
+/// A newly created file that will replace another file when it is complete. It is removed on drop, unless it has
+/// replaced that file or is kept.
 #[derive(Debug)]
 pub struct Draft {
     file: File,
@@ -21,8 +22,9 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Creates a draft that is useful even if unfinished: `NAME.part`, or `NAME.part.2` and so on up to 100 if earlier
-    /// drafts exist. If there are 100 drafts, the oldest is replaced. `target` is a path without links.
+    /// Creates a draft that is useful even if it is never finished. Its name is `NAME.part`, or `NAME.part.2` and so on
+    /// up to 100 if earlier drafts exist. If there are 100 drafts, the oldest is replaced. `target` is a path without
+    /// links.
     ///
     /// # Errors
     /// Fails if the file cannot be created.
@@ -43,8 +45,9 @@ impl Draft {
         Ok(Self::of(file, path, target))
     }
 
-    /// Creates a draft that is useless unless finished: `.NAME.draft`. The caller holds the [`Lock`](super::Lock) of
-    /// the target or of its folder, so an existing draft was left by a killed process; it is removed.
+    /// Creates a draft that is useless unless it is finished. Its name is `.NAME.draft`. The caller holds the
+    /// [`Lock`](super::Lock) of the target or of its folder, so an existing draft was left by a killed process and is
+    /// removed.
     ///
     /// # Errors
     /// Fails if the file cannot be created.
@@ -77,8 +80,8 @@ impl Draft {
         &mut self.file
     }
 
-    /// Returns the draft with another file to replace, for a draft that was created before this file was known. The
-    /// file must be in the same folder as the draft.
+    /// Changes the file that the draft will replace, for a draft that was created before that file was known. The file
+    /// must be in the same folder as the draft.
     #[must_use]
     pub fn of_file(self, target: PathBuf) -> Self {
         Self { target, ..self }
@@ -93,8 +96,8 @@ impl Draft {
     /// written to the disk. Returns the open file, which is now the target.
     ///
     /// # Errors
-    /// [`Error::Exists`] for [`Existing::Refuse`], or errors from the operating system. The draft is then kept, and the
-    /// error contains its path.
+    /// [`Error::Exists`] for [`Existing::Refuse`] if the target is not empty, or errors from the operating system. If
+    /// the draft cannot replace the target, it is kept, and the error contains its path.
     pub fn persist(self, existing: Existing, sync: bool) -> Result<File, Error> {
         let Self { file, path, target } = self;
         let unwritable = Error::unwritable(&target);
@@ -128,10 +131,10 @@ impl Draft {
         Ok(file)
     }
 
-    /// Keeps the draft and returns its path.
+    /// Keeps the draft as a file of its own, and returns its path.
     ///
     /// # Errors
-    /// Fails if the draft cannot be written to the disk.
+    /// Errors from the operating system.
     pub fn keep(self) -> Result<PathBuf, Error> {
         let unwritable = Error::unwritable(&self.target);
         let path = self.path.keep();
@@ -167,7 +170,7 @@ fn hidden(target: &Path) -> PathBuf {
     folder(target).join(name)
 }
 
-/// Creates a file. Fails if the path exists, even as a symbolic link, which is not followed.
+/// Creates a file. Fails if anything exists at the path, even a symbolic link, which is not followed.
 fn new(path: &Path) -> io::Result<(File, TempPath)> {
     let mut options = File::options();
     let file = options.read(true).write(true).create_new(true).open(path)?;

@@ -16,7 +16,7 @@ pub struct Growing {
     /// The lock of the file; `None` for a stream.
     lock: Option<Lock>,
     file: Option<File>,
-    /// Whether the first octet written replaces the existing contents.
+    /// Whether the existing contents are removed when the first octet is written.
     is_replaced: bool,
 }
 
@@ -38,7 +38,8 @@ impl Growing {
         Ok(growing)
     }
 
-    /// Continues a file at its end, or creates it if it does not exist. [`Growing::cut`] sets another position.
+    /// Opens a file to continue it at its end. A file that does not exist is created when its first octet is written.
+    /// [`Growing::cut`] sets another position.
     ///
     /// # Errors
     /// [`Error::Busy`], or another reason why the path cannot be written.
@@ -102,8 +103,9 @@ impl Growing {
         Ok(self.regular())
     }
 
-    /// Copies the octets from an offset on to a new file, `NAME.part`, and returns its path. Returns `None` for a
-    /// stream and for a file that does not exist. Call [`Growing::cut`] afterwards, to set where writing continues.
+    /// Copies everything after an offset to a new file, `NAME.part`, and returns the path of the new file. Returns
+    /// `None` for a stream and for a file that does not exist. Call [`Growing::cut`] afterwards, to set where writing
+    /// continues.
     ///
     /// # Errors
     /// Errors from the operating system.
@@ -120,8 +122,8 @@ impl Growing {
         draft.keep().map(Some)
     }
 
-    /// Returns the octet before an offset; `None` for a stream, or if the file is shorter. Call [`Growing::cut`]
-    /// afterwards, to set where writing continues.
+    /// Returns the octet before an offset. Returns `None` for a stream, and for a file that has no octet there. Call
+    /// [`Growing::cut`] afterwards, to set where writing continues.
     ///
     /// # Errors
     /// Errors from the operating system.
@@ -133,8 +135,8 @@ impl Growing {
             .and_then(|octets| octets.first().copied()))
     }
 
-    /// Returns at most `most` octets from an offset on, or none for a stream. Call [`Growing::cut`] afterwards, to set
-    /// where writing continues.
+    /// Reads at most `most` octets that follow an offset; there are none in a stream. Call [`Growing::cut`] afterwards,
+    /// to set where writing continues.
     ///
     /// # Errors
     /// Errors from the operating system.
@@ -169,11 +171,11 @@ impl Growing {
         self.regular().map(File::try_clone).transpose()
     }
 
-    /// Reopens the path if the file was moved away or removed, as by a program that rotates logs. The path then leads
-    /// to another file, which is created if necessary.
+    /// Opens the path again if its file was moved or removed, for example by a program that rotates logs. Writing then
+    /// continues in the file that is now at the path, which is created if necessary.
     ///
     /// # Errors
-    /// Errors from the operating system. After an error, the old file is continued.
+    /// Errors from the operating system. After an error, writing continues in the old file.
     pub fn follow(&mut self) -> io::Result<()> {
         let (Some(lock), Some(file)) = (&self.lock, &self.file) else {
             return Ok(());
@@ -210,7 +212,8 @@ impl Growing {
         &self.path
     }
 
-    /// Creates the file now instead of when its first octet is written, for readers that follow it.
+    /// Creates the file at once, rather than when its first octet is written, so that other programs can already open
+    /// it.
     ///
     /// # Errors
     /// Errors from the operating system.

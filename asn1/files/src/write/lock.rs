@@ -1,9 +1,9 @@
 //! Locks that let only one part of one process write a file at a time.
 //!
 //! A lock on the file itself would be lost when the file is replaced by renaming, and would be impossible before the
-//! file exists. Therefore a file next to it, `.NAME.lock`, is locked, and removed when the lock is released. If the
-//! file itself exists, it is locked too, because other processes may open it by another name. Both locks end with the
-//! process, even if it is killed.
+//! file exists. Therefore the lock is held on a second file in the same folder, `.NAME.lock`, which is removed when the
+//! lock is released. If the file itself exists, it is locked too, because other processes may open it by another name.
+//! Both locks end with the process, even if the process is killed.
 
 use std::ffi::OsString;
 use std::fs::{self, File, TryLockError};
@@ -14,7 +14,8 @@ use super::destination::{Destination, is_same};
 use super::{Error, folder};
 use crate::input;
 
-/// The maximum number of attempts to lock, which fail if the lock file is removed just before it is locked.
+/// The maximum number of attempts to lock a file. An attempt fails if the lock file is removed just before it is
+/// locked.
 const TRIES: usize = 100;
 
 /// The exclusive right to write a file, until this value is dropped.
@@ -83,8 +84,8 @@ impl Lock {
         &self.target
     }
 
-    /// Takes the locked file, open for reading and writing; `None` if it does not exist yet. The file stays locked
-    /// while it is open.
+    /// Takes the locked file, which is open for reading and writing. Returns `None` if it does not exist yet. The file
+    /// stays locked while it is open.
     ///
     /// # Errors
     /// Fails if the file cannot be written or created.
@@ -122,8 +123,8 @@ impl Drop for Lock {
     }
 }
 
-/// Releases the lock of a file that is about to be closed. Closing it alone would not be enough while a child process
-/// that is just being started still shares the file.
+/// Releases the lock of a file that is about to be closed. Closing the file alone would not be enough while a child
+/// process that is just being started still shares it.
 pub(super) fn release(file: &File) {
     // A failure only means that locks are not supported.
     let _ = file.unlock();

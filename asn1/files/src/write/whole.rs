@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::destination::Destination;
 use super::{Draft, Error, Existing, Lock};
 
-/// A file that is being written. At the end it is finished, kept as `NAME.part`, or dropped without a trace.
+/// A file that is being written. In the end it is moved to its path, kept as `NAME.part`, or dropped without a trace.
 #[derive(Debug)]
 pub struct Whole(Backing);
 
@@ -31,7 +31,7 @@ impl Whole {
         Reserved::take(path, existing)?.begin()
     }
 
-    /// Truncates the octets written so far to a length in octets, after which writing continues. Does nothing for a
+    /// Truncates what has been written so far to a length in octets. Writing continues there. Does nothing for a
     /// stream.
     ///
     /// # Errors
@@ -77,7 +77,8 @@ impl Whole {
     }
 }
 
-/// The right to write a file later. Until writing begins, only the lock file exists, next to the path.
+/// An exclusive claim on a file that will be written later. Until writing begins, only the lock file exists, next to
+/// the path.
 #[derive(Debug)]
 pub struct Reserved {
     path: PathBuf,
@@ -107,7 +108,7 @@ impl Reserved {
                         path: path.to_owned(),
                     });
                 }
-                // This draft is removed at once: it only shows that the folder can be written.
+                // This draft is removed at once. It only tests whether files can be created in the folder.
                 drop(draft(&lock, path)?);
                 ReservedPlace::File(lock)
             }
@@ -160,7 +161,7 @@ pub(super) fn cut(file: &mut File, length: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Opens a stream for writing. Standard output may be redirected to a file with contents, which are kept.
+/// Opens a stream for writing. If it is standard output redirected to a file, the contents of that file are kept.
 pub(super) fn stream(path: &Path) -> Result<File, Error> {
     let file = own(path).unwrap_or_else(|| File::options().append(true).open(path));
     file.map_err(Error::unwritable(path))
