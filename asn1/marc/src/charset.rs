@@ -4,10 +4,10 @@
 //! | file | contents |
 //! |---|---|
 //! | `label` | [`Charset::by_name`]: the common names of character sets |
-//! | `choose` | [`choose()`]: detects the set by the leader, UNIMARC 100, or the octets |
-//! | `declared` | records in UTF-8 that do not say so |
+//! | `choose` | [`choose()`]: detects the set by the leader, field 100 of UNIMARC, or the octets |
+//! | `declared` | records in UTF-8 that do not declare it |
 //! | `record` | [`to_utf8`], [`to_charset`]: complete records |
-//! | `marc8`, `iso5426` | the library sets, with tables that `asn1/marc/tables/generate.py` writes |
+//! | `marc8`, `iso5426` | sets that only libraries use, with tables that `asn1/marc/tables/generate.py` writes |
 //! | `danmarc` | ISO 8859-1 with escapes, the set of danMARC2 |
 //! | `combine`, `cluster` | combining marks moved from before their character to after it, and back |
 //! | `problem` | [`Problem`]: text that could not be converted, with its offset |
@@ -52,9 +52,9 @@ pub enum Charset {
     Marc8,
     /// ISO 646 with ISO 5426, the Latin set of UNIMARC.
     Iso5426,
-    /// danMARC2 with combining marks as escape codes: ISO 8859-1, in which `@` introduces other characters.
+    /// The set of danMARC2: ISO 8859-1 with `@` as an escape character. Combining marks are written as escapes.
     Danmarc,
-    /// danMARC2 with combining marks as spacing characters. It is decoded like [`Charset::Danmarc`].
+    /// The set of danMARC2 with combining marks written as spacing characters. It is decoded like [`Charset::Danmarc`].
     Danmarc2,
     /// ISO 8859-1 in the strict sense: each octet is the character with the same number.
     Latin1,
@@ -70,12 +70,13 @@ pub enum Charset {
 pub struct Options {
     /// The character set of the octets, whatever the record declares; `None` to detect it.
     pub charset: Option<Charset>,
-    /// The normal form of decoded text. `None` means NFC for text that was not in Unicode, and no change for text in
-    /// UTF-8.
+    /// The normal form of decoded text. `None` means NFC for text that is decoded from other sets than UTF-8, and no
+    /// change for text in UTF-8.
     pub form: Option<NormalForm>,
     /// What to do with the marks around non-filing characters (U+0098, U+009C).
     pub non_sorting: NonSorting,
-    /// Whether to replace references such as `&#xXXXX;` in MARC-8 by their characters (MARC 21: lossless conversion).
+    /// Whether to replace references such as `&#xXXXX;` in MARC-8 with the characters they stand for (MARC 21: lossless
+    /// conversion).
     pub character_references: bool,
     /// The replacement for a character that the target set lacks.
     pub unencodable: Unencodable,
@@ -138,7 +139,8 @@ pub struct Decoded<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Encoded<'a> {
-    /// The octets, with replacements for characters the set lacks; borrowed if the text needs no conversion.
+    /// The octets, in which characters that the set lacks are replaced. They are borrowed if the text needs no
+    /// conversion.
     pub octets: Cow<'a, [u8]>,
     /// The characters that the set lacks, in order; empty if every character was written.
     pub problems: Vec<Problem>,
@@ -196,8 +198,8 @@ impl Charset {
         }
     }
 
-    /// Encodes text, with replacements for characters the set lacks. UTF-8 has every character, so the text is returned
-    /// unchanged.
+    /// Encodes text, and replaces characters that the set lacks. UTF-8 has every character, so the text is then
+    /// returned unchanged.
     pub fn encode_with(self, text: &str, unencodable: Unencodable) -> Encoded<'_> {
         let as_it_is = match self {
             Charset::Utf8 => true,
@@ -230,7 +232,8 @@ impl Charset {
         Encoded { octets, problems }
     }
 
-    /// Returns whether the octets are plain ASCII with the same meaning in this set, so that no conversion is needed.
+    /// Returns whether the octets are plain ASCII and have the same meaning in this set, so that no conversion is
+    /// needed.
     fn keeps(self, octets: &[u8]) -> bool {
         // `fold` does not exit early, so the compiler can vectorise the loop.
         let foreign = |found, octet: &u8| found | !octet.is_ascii() | (*octet == 0x1B);
@@ -266,8 +269,8 @@ pub fn utf8_or_latin1(octets: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// Returns the text decoded from a library character set such as MARC-8, or the octets as text if they needed no conversion;
-/// and whether the text is unnormalized.
+/// Returns the text decoded from a library character set such as MARC-8, and whether it may need to be normalized. If `decoded` is `None`,
+/// the octets are ASCII and are returned as text.
 fn library(octets: &[u8], decoded: Option<(String, bool)>) -> (Cow<'_, str>, bool) {
     match decoded {
         Some((text, unnormalised)) => (Cow::Owned(text), unnormalised),

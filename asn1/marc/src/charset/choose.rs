@@ -93,16 +93,15 @@ pub fn choose(record: &MarcRecord, named: Option<Charset>) -> Choice {
 pub(crate) struct UnimarcSets {
     /// The index of field 100 in the record.
     pub(crate) field: usize,
-    /// The offset of the sets in the body of the field, and the number of octets of 100 $a after this offset; `None`
-    /// if 100 $a ends before it.
+    /// The offset of the sets in the body of the field, and the number of octets from there to the end of 100 $a.
+    /// `None` if 100 $a ends before the sets.
     pub(crate) place: Option<(usize, usize)>,
-    /// The sets; blanks if 100 $a is too short.
+    /// The four octets that name the sets. Octets that 100 $a lacks are blanks.
     pub(crate) sets: [u8; 4],
 }
 
-/// Returns the sets declared in a UNIMARC record; `None` for any other record. The 100 $a of a UNIMARC record begins with a date,
-/// and has the sets in positions 26-29 or, in authority records (leader/06 x, y or z), in positions 13-16. Spaces at its end may
-/// be missing.
+/// Returns the sets declared in a UNIMARC record, or `None` for any other record. In UNIMARC, 100 $a begins with a date. It names the sets
+/// in positions 26-29 or, in authority records (leader/06 x, y or z), in positions 13-16. Spaces at its end may be missing.
 pub(crate) fn unimarc_sets(record: &MarcRecord) -> Option<UnimarcSets> {
     let mut fields = record.fields.iter().enumerate();
     let (index, field) = fields.find(|(_, field)| field.tag.0 == *b"100")?;
@@ -131,7 +130,7 @@ pub(crate) fn unimarc_sets(record: &MarcRecord) -> Option<UnimarcSets> {
     })
 }
 
-/// The minimum length of the 100 $a by which a bibliographic record is recognised as UNIMARC.
+/// The minimum length in octets of 100 $a in a bibliographic record that is recognised as UNIMARC.
 const SHORTEST: usize = 17;
 const BIBLIOGRAPHIC_POSITION: usize = 26;
 const AUTHORITY_POSITION: usize = 13;

@@ -29,7 +29,8 @@ pub(super) trait Repertoire {
     fn write_plain(&mut self, text: &str);
 }
 
-/// Writes text to a repertoire and returns the characters that it lacks. `set` is the name of the repertoire.
+/// Writes text in a repertoire, and returns a problem for each character that the repertoire lacks. `set` is the name
+/// of the repertoire.
 pub(super) fn write(
     text: &str,
     to: &mut impl Repertoire,
@@ -79,10 +80,10 @@ fn is_greek(character: char) -> bool {
     matches!(character, '\u{370}'..='\u{3FF}' | '\u{1F00}'..='\u{1FFF}')
 }
 
-/// Rearranges a base and its marks into characters that the repertoire has. Marks that the repertoire lacks stay in `marks`.
+/// Converts a base and its marks to a base and marks that the repertoire has. Marks that the repertoire lacks stay in `marks`.
 ///
-/// Returns `None` and leaves `marks` unchanged if the repertoire lacks the base too. At the end of the text, a no-break
-/// space may carry marks.
+/// Returns `None` and leaves `marks` unchanged if the repertoire lacks the base too. A no-break space at the end of the
+/// text may carry marks, even if the repertoire lacks it.
 fn arrange(
     base: char,
     marks: &mut Vec<char>,
@@ -108,7 +109,8 @@ fn arrange(
     Some((base, known))
 }
 
-/// Composes the base with those marks that the repertoire lacks, if the repertoire has the composed character.
+/// Composes the base with marks if the repertoire has the composed character, but lacks the base or the mark. Returns
+/// the base and the remaining marks.
 fn join(mut base: char, marks: &[char], to: &impl Repertoire) -> (char, Vec<char>) {
     let mut apart = Vec::with_capacity(marks.len());
     for mark in marks {

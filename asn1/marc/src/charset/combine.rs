@@ -16,18 +16,18 @@ pub(super) const LIGATURE: char = '\u{361}';
 /// The double mark of Unicode for a tilde over two characters.
 pub(super) const DOUBLE_TILDE: char = '\u{360}';
 
-/// The base given to marks at the end of the text, which have no character (Unicode §7.9).
+/// The base that is given to marks at the end of the text, where no character follows them (Unicode §7.9).
 pub(super) const BLANK_BASE: char = '\u{A0}';
 
 /// Builds text from characters whose combining marks come before them.
 #[derive(Debug)]
 pub(super) struct Composer {
     text: String,
-    /// The marks for the next character, in their order.
+    /// The marks of the next character, in the order in which they were added.
     waiting: Vec<char>,
     /// The left half of a double mark over the last character, and its offset in the text.
     open: Option<(char, usize)>,
-    /// Whether ligature and double tilde have the same left half (ISO 5426, 5/13).
+    /// Whether the ligature and the double tilde have the same left half (ISO 5426, 5/13).
     shared_left: bool,
     /// Whether NFC might change the text.
     unnormalised: bool,
@@ -45,7 +45,7 @@ impl Composer {
         }
     }
 
-    /// Adds a character with the pending marks.
+    /// Adds a character, and puts the pending marks after it.
     pub(super) fn base(&mut self, character: char) {
         // NFC leaves base characters below U+0340 unchanged, so only later characters may need normalisation.
         self.unnormalised |= character >= '\u{340}';
@@ -91,7 +91,7 @@ impl Composer {
         self.waiting = waiting;
     }
 
-    /// Adds ASCII, which has no marks.
+    /// Adds ASCII text. The pending marks belong to its first character.
     pub(super) fn plain(&mut self, text: &str) {
         let mut characters = text.chars();
         if !self.waiting.is_empty()
@@ -120,12 +120,12 @@ impl Composer {
         (self.text, self.unnormalised)
     }
 
-    /// Returns whether marks are waiting for their character.
+    /// Returns whether there are pending marks, whose character has not been added yet.
     pub(super) fn is_waiting(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// Returns the double mark that consists of two halves.
+    /// Returns the double mark that two halves form, or `None` if they do not belong together.
     fn double(&self, left: char, right: char) -> Option<&'static str> {
         match (left, right) {
             (LIGATURE_LEFT, LIGATURE_RIGHT) => Some("\u{361}"),

@@ -1,5 +1,5 @@
-//! Compares real records with yaz-marcdump, and converts MARC-8 to UTF-8 and back. Both tests are skipped with a message if the
-//! files or the program are missing.
+//! Compares the conversion of real records with that of yaz-marcdump, and converts MARC-8 to UTF-8 and back. Both tests are skipped with a
+//! message if the files or the program are missing.
 
 use std::path::Path;
 use std::process::Command;
@@ -13,7 +13,7 @@ use crate::corpus::{files, records};
 use crate::iso2709;
 use crate::marcline;
 
-/// Returns the character set of a file, as yaz-marcdump names it.
+/// Returns the character set of a file, by the name that yaz-marcdump uses.
 fn set_of(file: &Path) -> &'static str {
     match file.file_stem().and_then(|stem| stem.to_str()) {
         Some("loc-original-charsets") => "marc8",

@@ -1,6 +1,6 @@
-//! The character set of danMARC2 (DBC; as yaz-iconv reads and writes it): ISO 8859-1 with escapes that begin with `@`.
-//! Marks precede their character. A circumflex, for example, is `@0302` in `danmarc`, and the spacing character `^` in
-//! `danmarc2`.
+//! The character set of danMARC2 (defined by DBC; compatible with yaz-iconv): ISO 8859-1 with escapes that begin with
+//! `@`. Marks precede their character. A circumflex, for example, is `@0302` in `danmarc`, and the spacing character
+//! `^` in `danmarc2`.
 
 use unicode_normalization::char::compose;
 
@@ -29,10 +29,11 @@ const SPACING: [(char, char); 12] = [
     ('\u{2DD}', '\u{30B}'),
 ];
 
-/// The currency sign, with or without `@`.
+/// The octet of the currency sign. It stands for the same character with and without `@`.
 const CURRENCY: u8 = 0xA4;
 
-/// Escapes with one octet after `@`: the octet itself, or a letter that ISO 8859-1 lacks.
+/// The escapes with one octet after `@`, each with its character: that of the octet itself, or a letter that ISO 8859-1
+/// lacks.
 const SHORT: [(u8, char); 5] = [
     (b'@', '@'),
     (b'*', '*'),
@@ -41,7 +42,8 @@ const SHORT: [(u8, char); 5] = [
     (0xC5, '\u{A732}'),
 ];
 
-/// Escapes of `@U` and two digits: the octets of the older set that differ from ISO 8859-1.
+/// The escapes of `@U` and two hexadecimal digits, which name an octet of an older set. Only the octets that differ
+/// from ISO 8859-1 are listed.
 const OLDER: [(u8, char); 18] = [
     (0xA7, '\u{2B9}'),
     (0xAE, '\u{2BC}'),
@@ -101,7 +103,8 @@ pub(super) fn is_special(octet: &u8) -> bool {
     matches!(octet, b'@' | b'*' | b'^' | b'_' | b'`')
 }
 
-/// Returns the first character or mark, and its length in octets; `None` for an `@` that begins no escape.
+/// Reads the first character or mark, and returns it with its length in octets. Returns `None` for an `@` that does not
+/// begin an escape.
 fn read(octets: &[u8]) -> Option<(char, usize)> {
     let (&first, rest) = octets.split_first()?;
     if first != ESCAPE {
@@ -142,7 +145,7 @@ fn is_mark(character: char) -> bool {
         | '\u{20D0}'..='\u{20FF}' | '\u{FE20}'..='\u{FE2F}')
 }
 
-/// Encodes text; if `spacing` is set, marks become the spacing characters of `danmarc2`.
+/// Encodes text. If `spacing` is set, marks are written as the spacing characters of `danmarc2`.
 pub(super) fn encode(
     text: &str,
     spacing: bool,

@@ -1,5 +1,5 @@
-//! Detects records in UTF-8 that do not declare it; other programs would read them as MARC-8 or ISO 5426 (MARC 21
-//! leader/09; UNIMARC 100 $a).
+//! Detects records in UTF-8 that do not declare it. Other programs would read such records as MARC-8 or ISO 5426 (MARC
+//! 21 leader/09; UNIMARC 100 $a).
 
 use super::choose::{Reason, choose, unimarc_sets};
 use crate::MarcRecord;
@@ -12,8 +12,8 @@ pub(crate) fn declares_utf8(record: &MarcRecord) -> bool {
     }
 }
 
-/// Returns a message if fields are in UTF-8 but the record declares another set. Text in another set is hardly ever valid UTF-8;
-/// if only some fields are valid, the others must be in the declared set.
+/// Returns a message if fields are in UTF-8 but the record declares another set. Text in another set is hardly ever valid UTF-8. If only
+/// some of the fields are valid UTF-8, a message is returned only if all others are valid in the declared set.
 pub(crate) fn undeclared_utf8(record: &MarcRecord) -> Option<String> {
     if declares_utf8(record) {
         return None;

@@ -1,5 +1,5 @@
-//! The sets of the WHATWG Encoding Standard, UTF-8 and ISO 8859-1; each fault has its offset. Decoded text is in NFC,
-//! because these sets have precomposed letters.
+//! Converts UTF-8, ISO 8859-1 and the sets of the WHATWG Encoding Standard, and reports each problem with its offset.
+//! Decoded text is in NFC, because these sets have precomposed letters.
 
 use std::borrow::Cow;
 

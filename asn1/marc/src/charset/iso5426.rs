@@ -1,5 +1,5 @@
-//! ISO 5426, the Latin set of UNIMARC (ISO 5426:1983; ISO-IR 53), on top of ISO 646; marks precede their character. 0x88 and
-//! 0x89 enclose non-filing characters (ISO 6630).
+//! Converts ISO 5426, the Latin set of UNIMARC (ISO 5426:1983; ISO-IR 53), which extends ISO 646. Combining marks precede their character.
+//! The octets 0x88 and 0x89 enclose non-filing characters (ISO 6630).
 
 mod iso5426_table;
 
@@ -14,7 +14,7 @@ use super::problem::{Problem, ProblemKind};
 /// The name of the set in a [`Problem`].
 pub(super) const NAME: &str = "ISO 5426";
 
-/// Marks around non-filing characters.
+/// The octets and characters of the marks around non-filing characters.
 const CONTROLS: [(u8, char); 2] = [(0x88, '\u{98}'), (0x89, '\u{9C}')];
 
 /// Decodes one data element. Returns `None` if the text is ASCII and needs no conversion.
@@ -61,8 +61,8 @@ pub(super) fn decode(octets: &[u8], problems: &mut Vec<Problem>) -> Option<(Stri
 /// The octet that begins an escape sequence.
 pub(super) const ESCAPE: u8 = 0x1B;
 
-/// Returns the mark of ISO 6630 for an escape sequence: in seven bits, 0x88 and 0x89 are ESC H and ESC I (ISO 2022
-/// §6.4.3).
+/// Returns the mark of ISO 6630 that an escape sequence represents. In seven-bit text, ESC H and ESC I stand for 0x88
+/// and 0x89 (ISO 2022 §6.4.3).
 pub(super) fn seven_bit_control(first: u8, rest: &[u8]) -> Option<char> {
     match (first, rest.first()) {
         (ESCAPE, Some(b'H')) => Some('\u{98}'),
@@ -97,7 +97,7 @@ pub(super) struct Iso5426Encoder {
     right_half: Option<u8>,
 }
 
-/// The left half that ligature and double tilde share, followed by the right half of each.
+/// The left half of both the ligature and the double tilde. Their right halves differ.
 const LEFT_HALF: u8 = 0xDD;
 const LIGATURE_RIGHT: u8 = 0xDE;
 const TILDE_RIGHT: u8 = 0xDF;
@@ -156,7 +156,8 @@ impl Repertoire for Iso5426Encoder {
     }
 }
 
-/// The first octet of each character. Trema and umlaut share the octet of the trema.
+/// The lowest octet of each character. An umlaut is written as a trema, because ISO 5426 has both and Unicode has one
+/// character for them.
 static OCTETS: LazyLock<HashMap<char, u8>> = LazyLock::new(|| {
     let mut octets = HashMap::new();
     for octet in 0x80..=0xFF {

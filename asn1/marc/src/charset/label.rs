@@ -50,8 +50,8 @@ static OTHERS: [&Encoding; 35] = [
     EUC_KR,
 ];
 
-/// Names in the form returned by `squeeze`: those of our own sets, and short names that the Encoding Standard does not
-/// have.
+/// Further names, in the form returned by `squeeze`: those of the sets that are implemented here, and short names that
+/// the Encoding Standard lacks.
 static NAMES: &[(&str, Charset)] = &[
     ("utf8", Charset::Utf8),
     ("unicode", Charset::Utf8),
@@ -127,7 +127,7 @@ impl Charset {
     }
 }
 
-/// Returns the letters, in lower case, and digits of a name.
+/// Returns the ASCII letters and digits of a name, in lower case.
 fn squeeze(name: &str) -> String {
     let kept = name.chars().filter(char::is_ascii_alphanumeric);
     kept.map(|character| character.to_ascii_lowercase())

@@ -28,9 +28,9 @@ struct GraphicSet {
     name: &'static str,
     /// The octet that names the set in an escape sequence.
     final_octet: u8,
-    /// A bit for each code that is a combining mark.
+    /// The codes that are combining marks: bit 0 is set if the code 0x20 is a mark, and so on.
     marks: u128,
-    /// The code points of 0x20 to 0x7F, 0 for codes without a character.
+    /// The code points of the characters at 0x20 to 0x7F, with 0 for a code without a character.
     codes: [u16; 96],
 }
 
@@ -114,7 +114,7 @@ struct Decoder<'a> {
 }
 
 impl Decoder<'_> {
-    /// Reads the first character or escape sequence and returns its length in octets, at least one.
+    /// Decodes the first character or escape sequence, and returns its length in octets, which is at least 1.
     fn step(&mut self, rest: &[u8], offset: usize) -> usize {
         let Some(&first) = rest.first() else {
             return 1;
@@ -152,7 +152,7 @@ impl Decoder<'_> {
         length
     }
 
-    /// Reads a character of a working set.
+    /// Decodes a character of a working set, and returns its length in octets.
     fn graphic(&mut self, set: Option<Working>, rest: &[u8], offset: usize) -> usize {
         let Some(&first) = rest.first() else {
             return 1;
@@ -174,7 +174,8 @@ impl Decoder<'_> {
         }
     }
 
-    /// Reads a code of EACC: three octets in the same half of the code table. An invalid or truncated code is one fault.
+    /// Decodes a code of EACC, which has three octets in the same half of the code table. An invalid or truncated code is reported as one
+    /// problem.
     fn east_asian(&mut self, rest: &[u8], offset: usize) -> usize {
         let half = rest.first().copied().unwrap_or_default() & 0x80;
         let of_half = |octet: &&u8| matches!(**octet ^ half, 0x21..=0x7E);
@@ -203,7 +204,8 @@ impl Decoder<'_> {
         length
     }
 
-    /// Reads an escape sequence (technique 1: one octet, for Greek symbols, subscripts, superscripts; technique 2: ISO 2022).
+    /// Carries out an escape sequence: of technique 1, with one octet, for Greek symbols, subscripts and superscripts, or of technique 2
+    /// (ISO 2022).
     fn escape(&mut self, rest: &[u8], offset: usize) -> usize {
         if let Some(control) = seven_bit_control(ESCAPE, rest.get(1..).unwrap_or_default()) {
             self.composer.base(control);
@@ -231,7 +233,7 @@ impl Decoder<'_> {
     }
 }
 
-/// Returns the length of an escape sequence in octets, whether it changes G0, and the new set; `None` for an unknown sequence.
+/// Parses an escape sequence. Returns its length in octets, whether it changes G0, and the new set; `None` for an unknown sequence.
 fn escape_sequence(octets: &[u8]) -> Option<(usize, bool, Working)> {
     let (length, first_half, final_octet) = match octets.get(1..)? {
         [b's', ..] => (2, true, ASCII),

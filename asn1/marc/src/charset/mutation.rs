@@ -1,6 +1,6 @@
-//! Feeds many thousands of damaged texts to every decoder and encoder: none of them may panic, and offsets must stay
-//! within the text. The mutations are seeded, so that a failure can be repeated; `Z3950_MUTATIONS=N` multiplies their
-//! number.
+//! Feeds many thousands of damaged texts to every decoder and encoder. None of them may panic, and the offsets of
+//! problems must be within the text. The mutations are seeded, so that a failure can be repeated; `Z3950_MUTATIONS=N`
+//! multiplies their number.
 
 use unicode_normalization::is_nfc;
 
@@ -75,7 +75,7 @@ fn survives(charset: Charset, octets: &[u8]) {
     };
     let _ = charset.decode_with(octets, &options);
     let encoded = charset.encode_with(&text, Unencodable::Reference);
-    // Text that was read without a fault can be written, and is the same when it is read again.
+    // Text that was decoded without a problem can be encoded, and is the same when it is decoded again.
     if problems.is_empty() && matches!(charset, Charset::Marc8 | Charset::Iso5426) {
         let again = charset.decode(&encoded.octets);
         let lossy = !encoded.problems.is_empty();

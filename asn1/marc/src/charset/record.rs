@@ -40,7 +40,7 @@ impl Converted {
 pub struct FieldProblem {
     /// The tag of the field.
     pub tag: Tag,
-    /// The field among all fields of the record, counted from 1; 0 is the leader, whose tag is `LDR`.
+    /// The position of the field in the record, counted from 1. It is 0 for the leader, whose tag is `LDR`.
     pub field: usize,
     /// The problem in the field. Its offset is counted from the start of the field's original body, which begins with
     /// the indicators.
@@ -59,9 +59,9 @@ impl fmt::Display for FieldProblem {
 
 /// Converts a record to UTF-8 from the set that [`choose()`](super::choose()) finds, or that the options name.
 ///
-/// Leader position 9 becomes `a` (MARC 21), or positions 26–29 of UNIMARC 100 $a become `50` and blanks; an octet of the leader
-/// that is not a printable ASCII character becomes a blank, with a problem. In a record that is already in UTF-8, all other valid
-/// octets are kept, unless the options request a normal form.
+/// Leader position 9 becomes `a` (MARC 21), or positions 26–29 of UNIMARC 100 $a become `50` and blanks. Octets of the leader that are not
+/// printable ASCII are replaced by blanks and reported. If the record is already in UTF-8, all other valid octets are kept, unless the
+/// options request a change.
 pub fn to_utf8(record: &MarcRecord, options: &Options) -> Converted {
     let choice = choose(record, options.charset);
     let charset = choice.charset;
@@ -97,8 +97,8 @@ pub fn to_utf8(record: &MarcRecord, options: &Options) -> Converted {
     }
 }
 
-/// Returns a problem for each octet of a leader that is not a character of ISO 646, as ISO 2709 §4.3 requires; these
-/// octets are replaced by blanks.
+/// Returns a problem for each octet of a leader that is not a character of ISO 646, as ISO 2709 §4.3 requires. The
+/// caller replaces these octets with blanks.
 fn leader_problems(leader: &Leader) -> impl Iterator<Item = FieldProblem> {
     let octets = leader.0.into_iter().enumerate();
     let odd = octets.filter(|(_, octet)| !matches!(octet, b' '..=b'~'));
@@ -115,7 +115,7 @@ fn leader_problems(leader: &Leader) -> impl Iterator<Item = FieldProblem> {
     })
 }
 
-/// Replaces octets of tags that are not printable ASCII characters by question marks.
+/// Replaces octets of tags that are not printable ASCII with question marks, and returns a problem for each such tag.
 fn mend_tags(fields: &mut [Field]) -> Vec<FieldProblem> {
     let mut problems = Vec::new();
     for (index, field) in fields.iter_mut().enumerate() {
@@ -144,7 +144,7 @@ fn mend_tags(fields: &mut [Field]) -> Vec<FieldProblem> {
     problems
 }
 
-/// Converts a record to any set. Characters that the set lacks are replaced as the options say, and reported.
+/// Converts a record to any set. Characters that the set lacks are reported, and replaced according to the options.
 ///
 /// A record that is not in UTF-8 is first converted to UTF-8. The problems of both conversions are reported; the
 /// offsets of the second conversion are offsets in UTF-8. Leader position 9 becomes blank for any set except UTF-8.
@@ -168,7 +168,8 @@ pub fn to_charset(record: &MarcRecord, charset: Charset, options: &Options) -> C
     converted
 }
 
-/// Returns the fields with each data element converted; fields that are the `same` in both sets are shared.
+/// Converts each data element of the fields with `element`, except those for which `same` returns true. Fields whose
+/// whole body is the same in both sets are shared, not copied.
 fn convert(
     record: &MarcRecord,
     same: impl Fn(&[u8]) -> bool,
@@ -226,7 +227,8 @@ fn record_octets(fields: &[Field]) -> usize {
     fields.iter().map(|field| field.body.len()).sum()
 }
 
-/// Returns the subfield code before a data element if the code is ASCII; any other code is converted with the data.
+/// Returns the subfield code before a data element, or nothing if the code is not ASCII. Such a code is converted with
+/// the data.
 fn code_of(piece: &[u8], code_length: usize) -> &[u8] {
     let code = piece.get(..code_length).unwrap_or_default();
     if code.is_ascii() { code } else { &[] }

@@ -7,7 +7,7 @@ const START: &str = "&#x";
 /// The maximum number of hexadecimal digits in a reference.
 const MOST_DIGITS: usize = 6;
 
-/// Replaces every reference by its character. References to control characters, and text that only looks like a
+/// Replaces every reference with its character. References to control characters, and text that only looks like a
 /// reference, stay unchanged.
 pub(super) fn resolve(text: Cow<'_, str>) -> Cow<'_, str> {
     if !text.contains(START) {

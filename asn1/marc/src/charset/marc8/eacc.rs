@@ -19,12 +19,12 @@ const GETA: char = '\u{3013}';
 /// The length in UTF-8 of every character in the table.
 const OCTETS: usize = 3;
 
-/// Returns the length of an invalid code at the start of the octets. Up to two `plain` octets of a code are followed by
-/// a space, a control character or the end. The length is three if that keeps the following codes in step. Otherwise
-/// the code was cut short, and the space is text.
+/// Returns the length in octets of an invalid code at the start of the octets. The code begins with `plain` valid
+/// octets, at most two, which are followed by a space, a control character or the end. The length is three if the next
+/// codes are then valid. Otherwise the code was cut short, and the octet after it is text.
 pub(super) fn odd_code(octets: &[u8], plain: usize) -> usize {
     let half = octets.first().copied().unwrap_or_default() & 0x80;
-    // A run of codes ends at the next escape sequence, line end or separator, or at an octet whose high bit differs.
+    // A run of codes ends at an escape sequence, line end or separator, or at an octet whose high bit differs.
     let belongs =
         |octet: &&u8| **octet & 0x80 == half && !matches!(**octet, b'\n' | b'\r' | 0x1B..=0x1F);
     let run = octets
@@ -56,7 +56,7 @@ fn is_code(octets: &[u8]) -> bool {
     code.is_some_and(|code| character(code.map(|octet| octet & 0x7F)).is_some())
 }
 
-/// Returns the character of a code, given without high bits.
+/// Returns the character of a code. The high bits of the code must be clear.
 pub(super) fn character(code: [u8; 3]) -> Option<char> {
     let [plane, row, cell] = code;
     let code = u32::from_be_bytes([0, plane, row, cell]);
@@ -67,8 +67,8 @@ pub(super) fn character(code: [u8; 3]) -> Option<char> {
     Some(found).filter(|character| *character != FILLER)
 }
 
-/// Returns the code of a character. If it has several codes, the first code is returned (the traditional form, not its
-/// variants).
+/// Returns the code of a character. If the character has several codes, the lowest is returned, which is that of the
+/// traditional form and not of a variant.
 pub(super) fn code(character: char) -> Option<[u8; 3]> {
     let place = CODES
         .binary_search_by_key(&character, |(known, _)| *known)
@@ -79,7 +79,7 @@ pub(super) fn code(character: char) -> Option<[u8; 3]> {
     Some([plane, row, cell])
 }
 
-/// Every character with its first code, sorted by character.
+/// Every character that is written, with its lowest code, sorted by character.
 static CODES: LazyLock<Vec<(char, u32)>> = LazyLock::new(|| {
     let mut codes: Vec<_> = entries()
         .filter(|(character, code)| {

@@ -13,7 +13,7 @@ use crate::charset::combine::{BLANK_BASE, DOUBLE_TILDE, LIGATURE, LIGATURE_LEFT}
 #[derive(Debug)]
 pub(in crate::charset) struct Marc8Encoder {
     octets: Vec<u8>,
-    /// The final octets of the working sets.
+    /// The octets that name the working sets in escape sequences.
     g0: u8,
     g1: u8,
     /// The right half of a double mark, which precedes the next character.
@@ -65,7 +65,9 @@ impl Marc8Encoder {
         self.g1 = set;
     }
 
-    /// Writes a character or mark in a current working set, or switches to the first set that has it.
+    /// Writes a character or mark in a current working set if one of them has it, and otherwise in the first set that
+    /// has it, for which a working set is changed. If `symbol` is set, the set of Greek symbols is tried before other
+    /// sets.
     fn put(&mut self, character: char, symbol: bool) {
         if let Some((octet, _)) = CONTROLS.iter().find(|(_, known)| *known == character) {
             self.octets.push(*octet);
@@ -151,7 +153,7 @@ impl Repertoire for Marc8Encoder {
     }
 }
 
-/// The position of a character in a set.
+/// The code of a character in a set.
 #[derive(Debug)]
 struct CodePosition {
     set: u8,
@@ -160,7 +162,7 @@ struct CodePosition {
     mark: bool,
 }
 
-/// Every character of the one-octet sets, with its positions in order of preference.
+/// Every character of the one-octet sets, with its codes in order of preference.
 static PLACES: LazyLock<HashMap<char, Vec<CodePosition>>> = LazyLock::new(|| {
     let mut places: HashMap<char, Vec<CodePosition>> = HashMap::new();
     for set in SETS {
