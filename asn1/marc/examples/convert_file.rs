@@ -1,4 +1,4 @@
-//! Converts a file of records to another form. The form of the input is detected.
+//! Converts a file of records from one form to another. The form of the input is detected.
 //!
 //! Run it with `cargo run --example convert_file -- json books.mrc books.json`. Without arguments, it converts a record in MARCXML
 //! to MARCMaker text on standard output.

@@ -11,7 +11,7 @@ use z3950_marc::Form;
 use z3950_marc::charset::{Options, to_utf8};
 use z3950_marc::stream::{InputForm, RecordReader, RecordWriter};
 
-/// The lengths in the leader and the directory are wrong, and the umlaut of `Grün` is before its letter, as in MARC-8.
+/// A record with wrong lengths in its leader and its directory. The umlaut of `Grün` precedes its letter, as in MARC-8.
 const DAMAGED: &[u8] = b"99999nam  2200000   4500001000300000245000900003\x1Eb7\x1E10\x1FaGr\xE8un /\x1FcAnna Ott.\x1E\x1D";
 
 fn main() -> Result<(), Box<dyn Error>> {

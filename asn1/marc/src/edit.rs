@@ -1,5 +1,5 @@
-//! Edits and builds records: fields are changed, added, deleted and created from text; anything that would not be a
-//! valid field is refused.
+//! Edits and builds records: fields are changed, added, deleted and created from text. A change that would result in an
+//! invalid field is refused.
 //!
 //! ```
 //! # fn main() -> Result<(), z3950_marc::EditError> {
@@ -184,11 +184,11 @@ impl LocalTags {
 }
 
 impl MarcRecord {
-    /// Returns the first field with this tag for changes: `record.field_mut("245")?.set("a", "Emma /")?`. The fields themselves
-    /// are in [`MarcRecord::fields`].
+    /// Returns the first field with this tag, so that it can be changed: `record.field_mut("245")?.set("a", "Emma /")?`. To read fields,
+    /// use [`MarcRecord::fields`].
     ///
     /// # Errors
-    /// [`EditError::NoField`] if there is none.
+    /// [`EditError::NoField`] if the record has no such field.
     pub fn field_mut(&mut self, tag: impl AsRef<[u8]>) -> Result<FieldMut<'_>, EditError> {
         let tag = tag.as_ref();
         let place = self.fields.iter().position(|field| field.tag.0 == tag);
@@ -209,11 +209,12 @@ impl MarcRecord {
         }
     }
 
-    /// Changes each field whose tag matches, where `X` matches any character: `650`, `6XX`. Returns the number of
-    /// these fields.
+    /// Calls `edit` for each field whose tag matches a pattern such as `650` or `6XX`, where `X` matches any character.
+    /// Returns the number of these fields.
     ///
     /// # Errors
-    /// [`EditError::Tag`], and the first error of `edit`; the fields before it have already been changed.
+    /// [`EditError::Tag`] for an invalid pattern, or the first error of `edit`. The fields before the error have then
+    /// already been changed.
     pub fn edit_fields(
         &mut self,
         tags: &str,
@@ -268,13 +269,13 @@ impl MarcRecord {
         Ok(what.parse::<Deletion>()?.apply(self))
     }
 
-    /// Starts a new record, which is a MARC 21 monograph in UTF-8 unless its builder gets another leader.
+    /// Starts a new record. It is a MARC 21 monograph in UTF-8, unless the builder is given another leader.
     pub fn builder() -> RecordBuilder {
         RecordBuilder::default()
     }
 }
 
-/// Converts a record that is to contain text in UTF-8, unless it declares that it is in UTF-8.
+/// Converts a record to UTF-8 unless it already declares UTF-8, so that text in UTF-8 can be added to it.
 fn make_utf8(record: &mut MarcRecord) -> Result<(), EditError> {
     if declares_utf8(record) {
         return Ok(());
@@ -290,7 +291,7 @@ fn make_utf8(record: &mut MarcRecord) -> Result<(), EditError> {
     }
 }
 
-/// Adds a field after the last one with its tag or, if there is none, before the first one with a higher tag.
+/// Adds a field after the last field with its tag or, if there is none, before the first field with a higher tag.
 fn insert(record: &mut MarcRecord, field: Field) {
     let is_same = |other: &Field| other.tag == field.tag;
     let same = record

@@ -1,5 +1,5 @@
-//! A MARC record in a few lines, with the areas and the punctuation of ISBD (ISBD consolidated edition, areas 1 to 8).
-//! MARC 21 records contain their punctuation; in UNIMARC records, it is added for each subfield.
+//! Converts a MARC record to a few lines, with the areas and the punctuation of ISBD (ISBD consolidated edition, areas
+//! 1 to 8). MARC 21 records contain their punctuation; in UNIMARC records, it is added for each subfield.
 
 use super::labels::{
     Joint, Label, clean, effective_tag, is_placeholder, is_unimarc, label, standard_numbers,
@@ -56,7 +56,7 @@ const MARC21_AREAS: &[Label] = &[
 ];
 
 const UNIMARC_HEADING: Label = label("", "700 710 720", "abcdf", Joint::Comma);
-/// The subfields of an area, each with the punctuation before it.
+/// The codes of the subfields of an area, each with the punctuation that precedes it.
 type Punctuation = [(u8, &'static str)];
 const UNIMARC_TITLE: &Punctuation = &[
     (b'a', " ; "),
@@ -114,7 +114,8 @@ fn area(field: &Field, punctuation: &Punctuation) -> String {
     area
 }
 
-/// Joins areas on one line. Each area ends with a full stop, and dashes separate them.
+/// Joins areas on one line, with dashes between them. A full stop is added to each area that does not end with
+/// punctuation.
 fn joined(areas: &[String]) -> String {
     let mut line = String::new();
     for area in areas {

@@ -8,7 +8,7 @@ use crate::record::{Field, MarcRecord};
 use crate::standard_number::{Isbn, NumberKind, numbers};
 use crate::text::composed;
 
-/// The publication that a record describes, with the data for a citation.
+/// The data for a citation of the publication that a record describes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Citation {
@@ -107,7 +107,7 @@ impl Identifiers {
         }
     }
 
-    /// Returns the numbers of one of the [`KINDS`](Self::KINDS); none for any other kind.
+    /// Returns the numbers of a kind, which is one of the [`KINDS`](Self::KINDS). There are none of any other kind.
     pub fn of_kind(&self, kind: &str) -> &[String] {
         match kind {
             "isbn" => &self.isbn,
@@ -144,7 +144,7 @@ fn normals(kind: NumberKind, text: &str) -> Vec<String> {
 }
 
 /// Returns the numbers in a text in the form in which they are shown: valid numbers in their normal form, others as
-/// written.
+/// written. If no number is recognised, the text is returned without its qualifier.
 fn shown(kind: NumberKind, text: &str) -> Vec<String> {
     let found: Vec<String> = numbers(kind, text)
         .into_iter()
@@ -163,7 +163,8 @@ fn shown(kind: NumberKind, text: &str) -> Vec<String> {
     }
 }
 
-/// Returns the text before a qualifier or a price; empty if it has no digits, as when there is only a qualifier.
+/// Returns the text before a qualifier or a price. Returns an empty text if there is no digit before them, for example
+/// because there is only a qualifier.
 fn unqualified(text: &str) -> String {
     let number = text
         .split(['(', ':', ';'])
@@ -178,7 +179,7 @@ fn unqualified(text: &str) -> String {
     }
 }
 
-/// Returns the texts without empty ones and without duplicates.
+/// Returns the texts that are not empty, without duplicates.
 fn distinct(texts: impl Iterator<Item = String>) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for text in texts {
@@ -189,7 +190,7 @@ fn distinct(texts: impl Iterator<Item = String>) -> Vec<String> {
     all
 }
 
-/// Returns the first four consecutive digits of a date such as `c1813.` or `[1995-1998]`.
+/// Returns the first number of four digits in a date such as `c1813.` or `[1995-1998]`.
 fn year(text: &str) -> Option<u16> {
     let mut runs = text.split(|character: char| !character.is_ascii_digit());
     runs.find(|run| run.len() == 4)?.parse().ok()

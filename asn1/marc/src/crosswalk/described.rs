@@ -1,5 +1,5 @@
-//! Converts records of MODS 3 and Dublin Core to MARC 21, so that they have the same citation and the same columns as MARC
-//! records. The result is not suitable for catalogues: data that a citation does not need is left out.
+//! Converts records of MODS 3 and Dublin Core to MARC 21, so that citations and table columns can be made from them as from MARC records.
+//! The result is not suitable for catalogues: data that a citation does not need is left out.
 
 use quick_xml::escape::resolve_xml_entity;
 use quick_xml::events::{BytesStart, Event};
@@ -13,8 +13,8 @@ use crate::text::without_separators;
 const MAX_ELEMENTS: usize = 20_000;
 const MAX_DEPTH: usize = 64;
 
-/// Converts a document with a record of MODS 3 or Dublin Core (also in the forms of SRU and OAI-PMH) to MARC 21 in UTF-8; `None`
-/// if it does not contain such a record, is not well-formed, or has more than 20,000 elements.
+/// Converts a document with a record of MODS 3 or Dublin Core (also in the forms of SRU and OAI-PMH) to MARC 21 in UTF-8. Returns `None` if
+/// the document does not contain such a record, is not well-formed, has more than 20,000 elements, or nests elements more than 64 deep.
 pub fn described_in_xml(document: &[u8]) -> Option<MarcRecord> {
     let root = Element::read(std::str::from_utf8(document).ok()?)?;
     let mut description = Description::default();
@@ -34,7 +34,7 @@ pub fn described_in_xml(document: &[u8]) -> Option<MarcRecord> {
     Some(MarcRecord { leader, fields })
 }
 
-/// An element with its local name.
+/// An XML element. Its `name` is the local name.
 #[derive(Debug, Default)]
 struct Element {
     name: String,
@@ -46,7 +46,7 @@ struct Element {
 }
 
 impl Element {
-    /// Parses a document, and returns its elements in one enclosing element.
+    /// Parses a document, and returns an element without a name whose only child is the root element.
     fn read(text: &str) -> Option<Self> {
         let mut reader = Reader::from_str(text);
         reader.config_mut().allow_dangling_amp = true;
@@ -109,13 +109,13 @@ impl Element {
             .map_or("", |(_, value)| value)
     }
 
-    /// Returns the text of the element and its descendants on one line.
+    /// Returns the text directly in the element, on one line.
     fn words(&self) -> String {
         let words: Vec<&str> = self.text.split_whitespace().collect();
         plain(words.join(" "))
     }
 
-    /// Returns the first element with this name within this element.
+    /// Returns the first descendant with this name, in document order.
     fn first(&self, name: &str) -> Option<&Self> {
         self.children.iter().find_map(|child| {
             if child.name == name {
@@ -203,7 +203,8 @@ impl Description {
         }
     }
 
-    /// Reads a number of the publication; its kind is in `kind` or in the text, as in `urn:isbn:0141439513`.
+    /// Adds a number of the publication. Its kind is `kind` or, if that is empty, is recognised from the text, as in
+    /// `urn:isbn:0141439513`. `code` is the code of the subfield.
     fn identifier(&mut self, kind: &str, text: String, code: &str) {
         let (kind, text) = match kind {
             "" => {
@@ -318,7 +319,7 @@ impl Description {
             printed.chain(origin.all(name).filter(is_coded))
         });
         let date = dates.map(Element::words).find(|date| !date.is_empty());
-        // The year that MARC has in 008/07-10.
+        // MARC 21 has this year in 008/07-10.
         let mut coded = origin.all("dateIssued");
         let coded = coded.find(|date| date.attribute("encoding") == "marc");
         if let Some(year) = coded.map(Element::words).filter(|year| year.len() == 4)
@@ -410,8 +411,8 @@ fn is_creator(name: &Element) -> bool {
         || terms.any(|term| matches!(&*term, "creator" | "author" | "aut" | "cre"))
 }
 
-/// Returns the kind of a number, and the number without its kind: `isbn` for `urn:ISBN:0141439513`. The kind is empty if the text
-/// does not show it.
+/// Returns the kind of a number, and the number without its kind: `isbn` and `0141439513` for `urn:ISBN:0141439513`. The kind is empty if
+/// it cannot be recognised.
 pub(super) fn kind_of_number(text: &str) -> (&'static str, String) {
     let lower = text.to_ascii_lowercase();
     let lower = lower.strip_prefix("urn:").unwrap_or(&lower);

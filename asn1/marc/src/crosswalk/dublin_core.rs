@@ -1,5 +1,5 @@
-//! A MARC record as the fifteen elements of Dublin Core, in the XML of OAI-PMH (`oai_dc`; DCMES 1.1, OAI-PMH 2.0 §2.5). The
-//! mapping follows the MARC to Dublin Core crosswalk, in record order within each element.
+//! Converts a MARC record to the fifteen elements of Dublin Core, in the XML of OAI-PMH (`oai_dc`; DCMES 1.1, OAI-PMH 2.0 §2.5). The
+//! mapping follows the MARC to Dublin Core crosswalk; the values of an element are in record order.
 
 use std::collections::HashSet;
 
@@ -26,7 +26,7 @@ const RECORD_END: &str = "</oai_dc:dc>\n";
 /// Returns the record as an `oai_dc:dc` element that declares its namespaces, followed by a newline. The element is a
 /// document by itself, or part of a document that begins with [`COLLECTION_BEGIN`].
 ///
-/// Fields in another script (880) become separate elements. Octets that are not UTF-8 are shown as `\xNN`, and control
+/// Fields in another script (880) become separate elements. Octets that are not UTF-8 become U+FFFD, and control
 /// characters become spaces.
 pub fn to_dublin_core(record: &MarcRecord) -> String {
     let mut text = RECORD_BEGIN.to_owned();
@@ -195,7 +195,8 @@ impl Elements {
     }
 }
 
-/// Returns the coded data of a field at these positions, if it consists of letters and digits only.
+/// Returns the coded data of a field at these positions, or nothing if the data has characters other than letters and
+/// digits.
 fn coded(record: &MarcRecord, tag: &str, positions: std::ops::Range<usize>) -> String {
     let field = record.fields_by_tag(tag).next();
     let data = field.and_then(|field| field.value().or_else(|| field.subfield("a")));
@@ -254,7 +255,8 @@ fn identifiers(record: &MarcRecord, unimarc: bool) -> Vec<String> {
     identifiers
 }
 
-/// Returns the digits at the start of the text, if they may be a number of another length.
+/// Returns the digits and hyphens at the start of the text, if there are at least eight. They may be a number of the
+/// wrong length.
 fn number(text: &str) -> Option<String> {
     let digit =
         |character: &char| character.is_ascii_digit() || matches!(character, '-' | 'X' | 'x');

@@ -1,10 +1,10 @@
-//! Labels, the fields under each label, and the rules for joining subfields, for the crosswalks of MARC 21 and of
-//! UNIMARC. Fields in another script (880) count with the fields they are linked to.
+//! Labels with the fields that belong to them, and the rules for joining subfields. The crosswalks of MARC 21 and
+//! UNIMARC use them. Fields in another script (880) belong to the labels of the fields they are linked to.
 
 use crate::charset::unimarc_sets;
 use crate::record::{Field, MarcRecord, Subfield};
 
-/// A label, its fields, and the subfields to show.
+/// A label, the fields that belong to it, and the subfields to show.
 pub(crate) struct Label {
     pub(crate) name: &'static str,
     /// The tags of the fields, separated by spaces.
@@ -21,7 +21,8 @@ impl Label {
         tags.any(|known| known.starts_with(&tag))
     }
 
-    /// Returns the values under the label in record order, without empty ones; fields in another script are included.
+    /// Returns the values under the label in record order, including those of fields in another script. Empty values
+    /// are left out.
     pub(crate) fn values(&self, record: &MarcRecord) -> impl Iterator<Item = String> {
         self.fields(record).map(|(_, value)| value)
     }
@@ -138,7 +139,8 @@ pub(crate) fn effective_tag(field: &Field) -> [u8; 3] {
     linked.unwrap_or(field.tag.0)
 }
 
-/// Returns the text on one line, trimmed, without the marks around non-filing words.
+/// Returns the text on one line, trimmed, and without the marks around non-filing words. Octets that are not UTF-8
+/// become U+FFFD, and control characters become spaces.
 pub(crate) fn clean(octets: &[u8]) -> String {
     if !may_have_controls(octets)
         && let Ok(text) = std::str::from_utf8(octets)
@@ -159,8 +161,8 @@ pub(crate) fn clean(octets: &[u8]) -> String {
         .collect()
 }
 
-/// Returns whether the text is only `<>`, which some systems write if the text is in another script and only in the
-/// linked 880.
+/// Returns whether the text is only `<>` and punctuation. Some systems write this if the text exists only in another
+/// script, in the linked 880.
 pub(crate) fn is_placeholder(text: &str) -> bool {
     let is_mark = |character: char| character == ' ' || character.is_ascii_punctuation();
     text.strip_prefix("<>")
@@ -179,7 +181,7 @@ pub(crate) fn has_controls(octets: &[u8]) -> bool {
 /// begins U+0080 to U+009F.
 fn may_have_controls(octets: &[u8]) -> bool {
     let is_likely = |octet: u8| matches!(octet, 0..b' ' | 0x7F | 0xC2);
-    // Without an early exit, the loop is vectorised.
+    // `fold` does not exit early, so the compiler can vectorise the loop.
     let octets = octets.iter();
     octets.fold(false, |found, octet| found | is_likely(*octet))
 }

@@ -10,10 +10,10 @@ use crate::xmltext::{put_attribute, put_content};
 const BEGIN: &str = "<mods xmlns=\"http://www.loc.gov/mods/v3\" version=\"3.7\">\n";
 const END: &str = "</mods>\n";
 
-/// Returns the record as a `mods` element of MODS 3.7, with a newline.
+/// Returns the record as a `mods` element of MODS 3.7, followed by a newline.
 ///
-/// Fields in another script (880) become separate elements. Octets that are not UTF-8 are shown as `\xNN`, and
-/// control characters become spaces.
+/// Fields in another script (880) become separate elements. Octets that are not UTF-8 become U+FFFD, and control
+/// characters become spaces.
 pub fn to_mods(record: &MarcRecord) -> String {
     let elements = elements(record);
     let mut text = BEGIN.to_owned();
@@ -102,7 +102,7 @@ fn element(text: &mut String, name: &str, value: &str) {
     }
 }
 
-/// Writes a number with its type; the control number is written in `recordInfo`.
+/// Writes a number with its type. The control number is not written here, because `recordInfo` contains it.
 fn identifier(text: &mut String, value: &str) {
     if !(value.starts_with("urn:") || value.contains("://")) {
         return;
@@ -119,7 +119,7 @@ fn identifier(text: &mut String, value: &str) {
     text.push_str("</identifier>\n");
 }
 
-/// Writes a value within these elements, the outermost first.
+/// Writes a value within nested elements, whose names are given from the outermost to the innermost.
 fn put(text: &mut String, names: &[&str], value: &str) {
     for name in names {
         text.push_str(&format!("<{name}>"));

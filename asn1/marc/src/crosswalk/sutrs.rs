@@ -1,5 +1,5 @@
-//! A MARC record as simple unstructured text: `Label: value` lines that a person can read (Z39.50-2003 §REC.2, SUTRS).
-//! MARC 21 and UNIMARC each have a table of labels; [`is_unimarc`] decides which table applies.
+//! Converts a MARC record to simple unstructured text: `Label: value` lines that a person can read (Z39.50-2003 §REC.2,
+//! SUTRS). MARC 21 and UNIMARC each have a table of labels; [`is_unimarc`] decides which table applies.
 
 use super::labels::{Joint, Label, is_unimarc, label};
 use crate::record::{Field, MarcRecord};
@@ -32,8 +32,8 @@ pub fn labelled(record: &MarcRecord) -> impl Iterator<Item = LabelledValue<'_>> 
 /// fixed order; the fields of a label are in record order. Missing parts are left out, and a record without any of
 /// these fields is one empty line.
 ///
-/// Fields in another script (880) follow the fields they are linked to. Control characters become spaces, and octets
-/// that are not UTF-8 are shown as `\xNN`. Long lines are not folded.
+/// Fields in another script (880) have the labels of the fields they are linked to. Control characters become spaces,
+/// and octets that are not UTF-8 become U+FFFD. Long lines are not folded.
 pub fn sutrs_text(record: &MarcRecord) -> String {
     let mut text = String::new();
     for LabelledValue { label, value, .. } in labelled(record) {

@@ -72,8 +72,8 @@ impl Field {
     }
 }
 
-/// Builds a record field by field, in the order given: [`MarcRecord::builder`]. The first fault is the error of
-/// [`build`](RecordBuilder::build).
+/// A builder for a record, from [`MarcRecord::builder`]. Fields are added in the order in which they are given. If any
+/// of them is invalid, [`build`](RecordBuilder::build) fails with the first error.
 #[derive(Clone, Debug)]
 #[must_use = "a builder makes a record by `build`"]
 pub struct RecordBuilder(Result<MarcRecord, EditError>);
@@ -85,8 +85,8 @@ impl Default for RecordBuilder {
 }
 
 impl RecordBuilder {
-    /// Sets the leader, which may be given as text (`00000cam a2200000 i 4500`), like [`MarcRecord::set_leader`]. Lengths
-    /// are computed when the record is written.
+    /// Sets the leader as [`MarcRecord::set_leader`] does. It may be given as text (`00000cam a2200000 i 4500`). Lengths are computed when
+    /// the record is written.
     pub fn leader<L>(self, leader: L) -> Self
     where
         L: TryInto<Leader>,

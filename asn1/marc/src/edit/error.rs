@@ -1,4 +1,4 @@
-//! The reasons why a change of a record is refused.
+//! The reasons why a change to a record is refused.
 
 use std::convert::Infallible;
 
@@ -22,7 +22,7 @@ pub enum EditError {
     /// The text does not consist of indicators (MARC 21 Specifications for Record Structure).
     #[error("{0:?} is not a pair of indicators: each is a digit, a small letter, | or a blank")]
     Indicators(String),
-    /// The text is not a subfield code, or its length is not the one in the leader.
+    /// The text is not a subfield code, or does not have the length of codes that the leader states.
     #[error(
         "{code:?} is not a subfield code: its length is {length}, and it has no blanks or control characters"
     )]

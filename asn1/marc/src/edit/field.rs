@@ -8,7 +8,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 use super::{EditError, make_utf8};
 use crate::record::{Field, Leader, MarcRecord, SUBFIELD_DELIMITER, Tag};
 
-/// A field that is changed in its record: [`MarcRecord::field_mut`]. Dereferencing it gives the [`Field`].
+/// A field of a record that can be changed, from [`MarcRecord::field_mut`]. It dereferences to the [`Field`].
 ///
 /// Text must be UTF-8; the record is converted to UTF-8 if necessary. If an error is returned, nothing has been
 /// changed.
@@ -34,7 +34,7 @@ impl fmt::Debug for FieldMut<'_> {
 }
 
 impl<'a> FieldMut<'a> {
-    /// Returns the field at a place in the record, counted from 0.
+    /// Returns the field at a position in the record, counted from 0.
     pub(super) fn at(record: &'a mut MarcRecord, place: usize) -> Option<Self> {
         let (before, rest) = record.fields.split_at_mut_checked(place)?;
         let (field, after) = rest.split_first_mut()?;
@@ -46,7 +46,7 @@ impl<'a> FieldMut<'a> {
         })
     }
 
-    /// Replaces the data of the first subfield with this code; if there is none, adds the subfield at the end.
+    /// Replaces the data of the first subfield with this code. If there is no such subfield, adds one at the end.
     ///
     /// # Errors
     /// [`EditError`] for a control field, a wrong code, a control character, and a record that cannot hold the text.
@@ -90,8 +90,8 @@ impl<'a> FieldMut<'a> {
     /// Removes all subfields with this code. Returns whether any subfield was removed.
     ///
     /// # Errors
-    /// [`EditError::NoSubfield`] if the field has no other subfield ([`MarcRecord::remove`] removes such fields), and
-    /// [`EditError::ControlField`], [`EditError::BareText`] and [`EditError::Code`].
+    /// [`EditError::NoSubfield`] if no other subfield would be left ([`MarcRecord::remove`] removes such fields),
+    /// [`EditError::ControlField`], [`EditError::BareText`], and [`EditError::Code`].
     pub fn remove(&mut self, code: &str) -> Result<bool, EditError> {
         self.check_subfield(code, "")?;
         let mut body = self.head(0);
@@ -133,8 +133,8 @@ impl<'a> FieldMut<'a> {
         Ok(self)
     }
 
-    /// Sets the indicators; a space means a blank: `set_indicators("1 ")`. There must be two, or as many as the field
-    /// has.
+    /// Sets the indicators, in which a space is a blank: `set_indicators("1 ")`. There must be two, or as many as the
+    /// field has.
     ///
     /// # Errors
     /// [`EditError::Indicators`], and [`EditError::ControlField`].
@@ -169,7 +169,7 @@ impl<'a> FieldMut<'a> {
         Ok(())
     }
 
-    /// Checks that a subfield can be added to the others.
+    /// Checks the code and the text of a subfield, and that the field can have subfields.
     fn check_subfield(&self, code: &str, text: &str) -> Result<(), EditError> {
         self.check_data()?;
         check_code(code, self.leader.code_length())?;
@@ -246,7 +246,7 @@ fn put(body: &mut BytesMut, code: &[u8], data: &[u8]) {
     body.put_slice(data);
 }
 
-/// Checks `count` indicators.
+/// Checks that the text consists of `count` indicators.
 pub(super) fn check_indicators(indicators: &str, count: usize) -> Result<(), EditError> {
     let is_one = |octet: u8| {
         octet.is_ascii_digit() || octet.is_ascii_lowercase() || matches!(octet, b' ' | b'|')
@@ -273,8 +273,8 @@ fn check_code(code: &str, length: usize) -> Result<(), EditError> {
     Ok(())
 }
 
-/// Checks the text of a subfield, or of a control field. The control characters of Latin-1 are allowed, because they are marks in
-/// records, such as those around non-filing words.
+/// Checks the text of a subfield, or of a control field. The control characters of Latin-1 are allowed, because records use some of them as
+/// marks, for example around non-filing words.
 pub(super) fn check_text(tag: Tag, code: Option<&str>, text: &str) -> Result<(), EditError> {
     match text.chars().find(char::is_ascii_control) {
         None => Ok(()),

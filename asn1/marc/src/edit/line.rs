@@ -70,7 +70,7 @@ fn read_field(text: &str) -> Result<Field, &'static str> {
     Ok(Field::data(tag, indicators, subfields))
 }
 
-/// Splits text after its tag.
+/// Splits text into its tag and the rest.
 fn split_tag(text: &str) -> Option<(Tag, &str)> {
     let (tag, rest) = text.split_at_checked(3)?;
     Some((Tag::try_from(tag).ok()?, rest))
@@ -99,7 +99,7 @@ fn indicators(head: &str) -> Result<[u8; 2], &'static str> {
     }))
 }
 
-/// Parses subfields; the text must begin with the first one.
+/// Parses subfields. The text must begin with the first subfield.
 fn subfields(data: &str) -> Result<Vec<(String, String)>, &'static str> {
     let mut subfields: Vec<(String, String)> = Vec::new();
     for part in data.split('$').skip(1) {
