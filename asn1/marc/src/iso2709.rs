@@ -39,7 +39,7 @@ pub enum Iso2709Error {
         /// The number of octets given.
         octets: usize,
     },
-    /// No octet 0x1E, which ends the directory and the fields, follows the leader.
+    /// There is no octet 0x1E after the leader. This octet ends the directory and each field.
     #[error("no field terminator after the leader")]
     NoFieldTerminator,
     /// The strict reader found a fault, which [`parse`] would repair in this way.
@@ -139,8 +139,9 @@ pub fn is_whole(octets: &[u8]) -> bool {
         && leader.base_address() > Some(Leader::LENGTH + 1)
 }
 
-/// Writes a record: the leader with recomputed record length and base address, the numbers of indicators and code characters of
-/// the fields (positions 10 and 11) and the usual entry map (`4500`), the directory, and the unchanged fields.
+/// Writes a record: its leader, a new directory, and the unchanged fields. In the leader, the record length and the base address are
+/// recomputed, positions 10 and 11 are set to the numbers of indicators and code characters of the fields, and the entry map is the usual
+/// one (`4500`).
 ///
 /// # Errors
 /// Fails if the record has a field of more than [`MAX_FIELD`] octets, has more than [`MAX_RECORD`] octets, or contains a
@@ -151,7 +152,7 @@ pub fn encode(record: &MarcRecord) -> Result<Vec<u8>, Iso2709Error> {
     Ok(octets)
 }
 
-/// Appends the record as written by [`encode`], or nothing if it fails.
+/// Appends the record in the form of [`encode`]. If this fails, nothing is appended.
 pub(super) fn append(record: &MarcRecord, out: &mut Vec<u8>) -> Result<(), Iso2709Error> {
     let base = Leader::LENGTH + record.fields.len() * ENTRY_LENGTH + 1;
     let body: usize = record.fields.iter().map(|field| field.body.len() + 1).sum();
@@ -207,7 +208,8 @@ fn count_terminators(octets: &[u8]) -> usize {
 /// The length of a directory entry in octets: three for the tag, four digits for the length, five digits for the start.
 const ENTRY_LENGTH: usize = 12;
 
-/// Checks that a record with the given total length can be written; the text of its fields is checked when it is written.
+/// Checks that a record with the given total length can be written. Separators in the bodies of its fields are found only when these are
+/// written.
 fn check(record: &MarcRecord, length: usize) -> Result<(), Iso2709Error> {
     if record.leader.0.iter().copied().any(is_separator) {
         return Err(separator("the leader"));
@@ -299,8 +301,8 @@ fn damaged_fields(
     Ok(directory.fields(content, repairs))
 }
 
-/// Returns the end of the content of a damaged record: its terminator, the next record, or the last octet. Notes a wrong
-/// length.
+/// Returns the length of a damaged record without its terminator. The record ends at its terminator, at the next record, or at the last
+/// octet. Adds repairs for a missing terminator, a wrong length and trailing octets.
 fn content_end(octets: &[u8], leader: &Leader, repairs: &mut Vec<Repair>) -> usize {
     let stated = leader.record_length();
     let length = split::record_length(octets, true).unwrap_or(octets.len());

@@ -1,5 +1,5 @@
-//! Adapts the leader to a written form: some positions describe the form, not the record (ISO 2709 §4.3; the MARC 21
-//! slim schema).
+//! Adapts the leader to the form in which a record is written. Some positions describe the form, not the record (ISO
+//! 2709 §4.3; the MARC 21 slim schema).
 
 use crate::record::{Field, Leader, MarcRecord, SUBFIELD_DELIMITER, position};
 
@@ -49,8 +49,8 @@ pub(crate) fn of_slim(record: &MarcRecord) -> Leader {
     leader
 }
 
-/// Returns the record with a blank in place of each indicator that is not ASCII, which would count as several (ISO 2709 §4.5.2),
-/// and a message for each field with such an indicator. Returns `None` if there is no such field.
+/// Replaces each indicator that is not ASCII with a blank, because its octets would count as several indicators (ISO 2709 §4.5.2). Returns
+/// the record, and a message for each field with such an indicator. Returns `None` if there is no such field.
 pub(crate) fn with_ascii_indicators(record: &MarcRecord) -> Option<(MarcRecord, Vec<String>)> {
     let is_odd = |field: &Field| {
         // Nearly every field has two indicators in ASCII.
@@ -101,7 +101,8 @@ pub(crate) fn restructured(found: &Leader, written: &Leader) -> Option<String> {
     })
 }
 
-/// Returns a message about the first leader position whose value the schema does not allow; `None` if there is none.
+/// Returns a message about the first leader position that is written differently because the schema of MARCXML does not
+/// allow its value; `None` if there is none.
 pub(crate) fn recoded(found: &Leader, written: &Leader) -> Option<String> {
     let positions = [5, 6, 7, 8, 9, 17, 18, 19];
     let is_changed = |position: &usize| found.octet(*position) != written.octet(*position);
@@ -117,7 +118,7 @@ fn part(leader: &Leader, from: usize, to: usize) -> String {
     octets.escape_ascii().to_string()
 }
 
-/// Replaces a record length or a base address that is not a number.
+/// Replaces a record length or a base address that is not a number with zeros.
 fn lengths(leader: &mut Leader) {
     for range in [0..5, 12..17] {
         let number = leader.0.get_mut(range).unwrap_or_default();
@@ -136,7 +137,7 @@ fn map(leader: &mut Leader) {
     }
 }
 
-/// Returns the number of indicators of all data fields as a digit; the usual number if they differ.
+/// Returns the number of indicators of the data fields as a digit, or the usual number if the fields differ.
 fn indicators(record: &MarcRecord) -> u8 {
     let mut fields = record.fields.iter();
     // Nearly every record has a field with two indicators, so this quick check is usually enough.

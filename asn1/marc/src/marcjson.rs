@@ -32,7 +32,7 @@ pub fn to_value(record: &MarcRecord) -> Value {
     serde_json::to_value(record).unwrap_or_default()
 }
 
-/// MARC-in-JSON, as [`to_json`] writes it.
+/// Serializes a record as MARC-in-JSON, as [`to_json`] does.
 impl Serialize for MarcRecord {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let code_length = self.leader.code_length();
@@ -47,8 +47,9 @@ impl Serialize for MarcRecord {
     }
 }
 
-/// MARC-in-JSON, as [`from_json`] reads it: `serde_json::from_str`, `from_reader`, or within a larger value. Errors name the
-/// place in the record, as in `fields[2].245.subfields is not an array`. The format must be self-describing, as JSON is.
+/// Deserializes a record from MARC-in-JSON, as [`from_json`] does: with `serde_json::from_str` or `from_reader`, or as part of a larger
+/// value. Errors name the place in the record, as in `fields[2].245.subfields is not an array`. The format must be self-describing, as JSON
+/// is.
 impl<'de> Deserialize<'de> for MarcRecord {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let json = Json::deserialize(deserializer)?;
@@ -63,7 +64,7 @@ pub enum MarcJsonError {
     /// The text is not JSON.
     #[error("not JSON")]
     Json(#[from] serde_json::Error),
-    /// The JSON is not a record; the path names the place of the fault.
+    /// The JSON is not a record.
     #[error("{path} is not {expected}")]
     Shape {
         /// The place of the fault, as in `fields[2].245.subfields`.
@@ -140,7 +141,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Notes a fault by which data is lost, or returns it as an error.
+    /// Adds a remark on a fault that loses data. If reading is strict, returns the fault as an error instead.
     fn loss(&mut self, fault: MarcJsonError) -> Result<(), MarcJsonError> {
         let Some(remarks) = &mut self.remarks else {
             return Err(fault);
@@ -175,7 +176,7 @@ impl Reading<'_> {
                 }
             }
         }
-        // Other JSON may also have an array with that name.
+        // An array with the name `fields` does not show that JSON is a record, because other JSON may have one too.
         if written.is_none() && fields.is_empty() {
             return Err(shape("leader", "a string of 24 octets"));
         }
@@ -324,7 +325,7 @@ impl Reading<'_> {
     }
 }
 
-/// Octets as a string.
+/// Octets that are written as a JSON string.
 struct Text<'a>(&'a [u8]);
 
 impl Serialize for Text<'_> {

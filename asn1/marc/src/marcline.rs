@@ -40,8 +40,8 @@ pub fn write_lines(record: &MarcRecord, out: &mut impl Write) -> io::Result<()> 
         .try_for_each(|field| write_field(field, code_length, out))
 }
 
-/// Returns a note for each field whose text the form cannot hold: text with a line end, or with a part that would be
-/// read as the beginning of a subfield, such as ` $5 `.
+/// Returns a note for each field whose text the form cannot represent: text with a line end, or with a part that would
+/// be read as the beginning of a subfield, such as ` $5 `.
 pub(crate) fn ambiguous(record: &MarcRecord) -> Vec<String> {
     let code_length = record.leader.code_length();
     let is_line_end = |octet: &u8| matches!(octet, b'\n' | b'\r');
@@ -107,7 +107,7 @@ pub fn from_lines(
     Ok(record)
 }
 
-/// Parses lines; codes have this length or, by default, the length in the leader.
+/// Parses the lines of one record. Subfield codes have the given length or, by default, the length in the leader.
 fn read_lines(
     lines: &[u8],
     first_line: usize,
@@ -194,8 +194,8 @@ pub(super) fn begins_display(line: &[u8]) -> bool {
     display::leader(line).is_some()
 }
 
-/// Returns whether a line can only be the first of a record: a leader with both of its lengths, or preceded by its
-/// name.
+/// Returns whether a line can only be the first of a record: a leader that has both a record length and a base address,
+/// or is preceded by its name.
 pub(super) fn begins_record(line: &[u8]) -> bool {
     let line = line.trim_ascii_end();
     begins_display(line)
@@ -205,7 +205,7 @@ pub(super) fn begins_record(line: &[u8]) -> bool {
         }
 }
 
-/// Returns the offset at which the leader of another record begins on the same line, if one does.
+/// Returns the offset of the leader of another record on the same line, if there is one.
 pub(super) fn joined_record(line: &[u8]) -> Option<usize> {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -226,8 +226,8 @@ pub(super) fn is_remark(line: &[u8]) -> bool {
     (line.starts_with(b"(") || line.starts_with(b"<!--")) && !is_odd_leader(line)
 }
 
-/// Returns whether a line is a leader although it begins like a remark: its other numbers are in the places that they
-/// have in a leader.
+/// Returns whether a line that begins like a remark is a leader: it has the length of a leader, and a base address in
+/// the right place.
 fn is_odd_leader(line: &[u8]) -> bool {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let line = line.strip_suffix(b"\r").unwrap_or(line);

@@ -22,7 +22,7 @@ pub struct MrkError {
     pub reason: String,
 }
 
-/// Reads all records of text, with LF or CRLF as line ends.
+/// Parses all records in a text whose line ends are LF or CRLF.
 ///
 /// Blank lines end a record; before a record, lines that begin with `#` are comments. A backslash represents a space
 /// in the leader, in control fields and in indicators. A mnemonic such as `{eacute}` becomes a character in UTF-8; a
@@ -144,7 +144,7 @@ pub(super) fn begins_record(line: &[u8]) -> bool {
     line.starts_with(b"=LDR ") || line.starts_with(b"=000 ")
 }
 
-/// Returns the offset at which the leader of another record begins on the same line, if one does.
+/// Returns the offset of the leader of another record on the same line, if there is one.
 pub(super) fn joined_record(line: &[u8]) -> Option<usize> {
     const MARK: &[u8] = b"=LDR  ";
     let line = line.trim_ascii_end();
@@ -235,7 +235,7 @@ fn tag_and_content(line: &str) -> Result<(&str, Tag, &str), String> {
     Ok((name, Tag(tag), content))
 }
 
-/// Returns whether the tag names the leader: MARCMaker writes `LDR`, older programs `000`.
+/// Returns whether the tag is that of the leader: MARCMaker writes `LDR`, and older programs write `000`.
 fn names_leader(tag: &str) -> bool {
     matches!(tag, "LDR" | "000")
 }

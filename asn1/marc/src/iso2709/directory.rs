@@ -59,7 +59,7 @@ pub(super) fn long_entries(content: &Bytes) -> Option<Vec<Field>> {
     (is_long && is_whole).then_some(fields)
 }
 
-/// The usual entry map, and the maps that result if a number has more digits than there is room for.
+/// The usual entry map, and the maps that result if lengths or starts are written with more digits than usual.
 const LONG_MAPS: [EntryMap; 6] = [
     EntryMap::USUAL,
     EntryMap::of_digits(5, 5),
@@ -74,8 +74,8 @@ pub(super) fn is_sound(content: &[u8], leader: &Leader) -> bool {
     walk(content, leader, |_, _, _| {}).is_some()
 }
 
-/// Follows a valid directory: calls `field` with the number of entries, and the tag and range of each field. Returns `None` if
-/// the directory is not valid, which may be found only after some fields.
+/// Follows a valid directory: calls `field` with the number of entries, and the tag and range of each field. Returns `None` if the
+/// directory is not valid; `field` may then already have been called for some fields.
 fn walk(
     content: &[u8],
     leader: &Leader,
@@ -157,8 +157,8 @@ impl Directory {
     /// Finds the entries and the first field in `content` (the record without its terminator). Returns `None` if no 0x1E
     /// follows the leader.
     ///
-    /// The first 0x1E ends the directory if the octets before it read as entries. Otherwise, either entries are damaged
-    /// or this 0x1E belongs to a field, and the stated base address and the entries decide between these cases.
+    /// The first 0x1E ends the directory if the octets before it can be read as entries. Otherwise, either entries are
+    /// damaged or this 0x1E belongs to a field, and the stated base address and the entries decide between these cases.
     pub(super) fn read(content: &[u8], leader: &Leader, repairs: &mut Vec<Repair>) -> Option<Self> {
         let behind = content.get(Leader::LENGTH..)?;
         let region = behind.get(..position(behind, FIELD_TERMINATOR)?)?;
@@ -197,9 +197,9 @@ impl Directory {
         found.map(field).collect()
     }
 
-    /// Matches entries with the fields between terminators in three steps. First come entries that name one field
-    /// exactly, then consecutive entries that share a stretch because the terminators within it are missing. The
-    /// remaining entries get the remaining fields in order.
+    /// Matches entries with the fields between terminators in three steps. Entries that name one field exactly are
+    /// matched first, and then consecutive entries that share a stretch because the terminators within it are missing.
+    /// The remaining entries get the remaining fields in order.
     fn recover(&mut self, content: &[u8], repairs: &mut Vec<Repair>) {
         let mut stretches = Stretch::all(content, self.base);
         for entry in &mut self.entries {
@@ -216,8 +216,8 @@ impl Directory {
         self.assign(stretches, repairs);
     }
 
-    /// Divides each stretch that consecutive entries together name exactly, because its inner terminators were
-    /// overwritten.
+    /// Divides each stretch that several consecutive entries together name exactly. The terminators within such a
+    /// stretch were overwritten.
     fn carve(&mut self, stretches: &mut [Stretch], repairs: &mut Vec<Repair>) {
         let mut rest = self.entries.as_mut_slice();
         while let Some(first) = rest.first() {
@@ -246,8 +246,8 @@ impl Directory {
         }
     }
 
-    /// Gives the remaining stretches to the remaining entries, in order. If there are more stretches than entries or
-    /// the reverse, empty ones are dropped first.
+    /// Gives the remaining stretches to the remaining entries, in order. If there are too many entries, empty entries
+    /// are dropped first; if there are too many stretches, empty stretches are dropped first.
     fn assign(&mut self, stretches: Vec<Stretch>, repairs: &mut Vec<Repair>) {
         let mut free: Vec<_> = stretches
             .into_iter()
@@ -306,7 +306,7 @@ impl EntryMap {
         }
     }
 
-    /// Returns the map stated in the leader, if it gives digits to lengths or starts.
+    /// Returns the map stated in the leader, if it gives at least one digit each to lengths and starts.
     fn stated(leader: &Leader) -> Option<Self> {
         let digit = |position| number(&[leader.octet(position)]);
         Some(EntryMap {
@@ -316,8 +316,8 @@ impl EntryMap {
         })
     }
 
-    /// Returns the stated map. Returns the usual map if the stated map is not plausible, or if only the usual map
-    /// explains the `area` octets of the fields.
+    /// Returns the stated map. If the stated map is not plausible, or if only the usual map explains the `area` octets
+    /// of the fields, adds a repair and returns the usual map.
     fn choose(leader: &Leader, region: &[u8], area: usize, repairs: &mut Vec<Repair>) -> Self {
         let usual = EntryMap::USUAL;
         EntryMap::stated(leader)
@@ -328,7 +328,7 @@ impl EntryMap {
             })
     }
 
-    /// Returns the length of one entry in octets, which is at least 3, for the tag.
+    /// Returns the length of one entry in octets. It is at least 3, the length of the tag.
     fn entry(self) -> usize {
         TAG_LENGTH + self.length_digits + self.start_digits + self.implementation
     }
@@ -375,7 +375,8 @@ impl EntryMap {
         })
     }
 
-    /// Reads one entry at `offset` from the start of the record; the entry has no range if its numbers are malformed.
+    /// Reads one entry, which begins at `offset` in the record. If its numbers are malformed, the entry has no stated
+    /// range.
     fn read(self, octets: &[u8], base: usize, offset: usize) -> Option<DirectoryEntry> {
         let (tag, numbers) = octets.split_first_chunk()?;
         let (length, numbers) = numbers.split_at_checked(self.length_digits)?;
@@ -408,7 +409,8 @@ fn extent<'a>(
     if map.reads(region) {
         return whole;
     }
-    // Without a terminator, there are as many entries as fit before the stated base address, or as many as can be read.
+    // Without a terminator, the directory has as many entries as fit before the stated base address, or as many as can
+    // be read.
     let room = stated.and_then(|base| base.checked_sub(Leader::LENGTH + 1));
     let announced = room
         .and_then(|room| region.get(..room))
@@ -449,15 +451,15 @@ struct DirectoryEntry {
     tag: Tag,
     /// The offset of the entry itself in the record.
     offset: usize,
-    /// The octets of the field according to the entry, terminator included, from the start of the record.
+    /// The range of the field in the record according to the entry, including the terminator.
     stated: Option<Range<usize>>,
     found: bool,
-    /// The octets of the field without its terminator; valid only after the field has been found.
+    /// The range of the field in the record, without its terminator. It is valid only after the field has been found.
     place: Range<usize>,
 }
 
 impl DirectoryEntry {
-    /// Marks the entry as found: its stated octets are correct, and the last of them is the terminator.
+    /// Marks the entry as found at its stated range, whose last octet is the terminator.
     fn settle(&mut self, stated: Range<usize>) {
         self.found = true;
         self.place = stated.start..stated.end.saturating_sub(1);
@@ -476,7 +478,7 @@ struct Stretch {
 }
 
 impl Stretch {
-    /// Returns the stretches from `base` on, in order. Octets after the last terminator are a stretch too.
+    /// Returns the stretches after the offset `base`, in order. Octets after the last terminator are a stretch too.
     fn all(content: &[u8], base: usize) -> Vec<Stretch> {
         let area = content.get(base..).unwrap_or_default();
         let mut stretches = Vec::new();

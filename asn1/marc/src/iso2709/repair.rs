@@ -26,7 +26,7 @@ pub enum RepairKind {
         /// The number of octets up to and including the terminator.
         actual: usize,
     },
-    /// The record does not end with 0x1D; the octets are read to their end.
+    /// The record does not end with 0x1D; all octets up to the next record or the end are read.
     #[error("no record terminator")]
     RecordTerminatorMissing,
     /// Octets other than line ends follow the record. They are ignored.
@@ -35,7 +35,8 @@ pub enum RepairKind {
         /// The number of octets after the record.
         count: usize,
     },
-    /// A digit of the leader that describes the layout is not a digit or is not plausible; the usual value is assumed.
+    /// A leader position that describes the layout does not have a digit, or has an implausible one; the usual value is
+    /// assumed.
     #[error("leader position {position} is not usable")]
     LeaderDigit {
         /// The position in the leader, from 0.
@@ -52,8 +53,8 @@ pub enum RepairKind {
     /// The directory does not end with 0x1E; its end is the end of its last readable entry.
     #[error("no field terminator after the directory")]
     DirectoryTerminatorMissing,
-    /// Entries of the directory have more than 12 octets, because the numbers of long fields have more digits than there is room
-    /// for; they agree, and are followed.
+    /// Directory entries have more than 12 octets, because their numbers have more digits than usual for long fields. The entries are
+    /// consistent with the fields, and are used.
     #[error("directory entries of more than 12 octets")]
     LongEntries,
     /// The directory ends within an entry, which is left out.
@@ -89,8 +90,8 @@ pub enum RepairKind {
 }
 
 impl RepairKind {
-    /// Returns whether data is lost: octets are missing, or were left out because their field is unknown. Every other
-    /// repair keeps all octets of all fields: it recomputes numbers, or gives a field the tag of a remaining entry.
+    /// Returns whether data is lost: octets are missing, or were left out because their field is unknown. All other
+    /// repairs keep every octet of every field: they recompute numbers, or give a field the tag of a remaining entry.
     pub fn is_loss(&self) -> bool {
         match self {
             Self::RecordTerminatorMissing
@@ -109,7 +110,7 @@ impl RepairKind {
     }
 
     /// Returns whether fields were guessed: tags were given to the fields in order, or a field ends without a
-    /// terminator. If octets are missing within a record, such a repair may be the only sign of it.
+    /// terminator. If octets are missing within a record, such a repair may be the only sign of the loss.
     pub fn is_guess(&self) -> bool {
         matches!(
             self,
@@ -125,7 +126,7 @@ impl RepairKind {
     }
 }
 
-/// A number stated in the leader, as shown in messages before the correct number.
+/// A number stated in the leader, displayed as the part of a message before the correct number.
 struct Stated(Option<usize>);
 
 impl std::fmt::Display for Stated {

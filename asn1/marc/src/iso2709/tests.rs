@@ -132,8 +132,8 @@ fn wrong_lengths_and_addresses() {
     );
 }
 
-/// Reads a record with these subfields, whose leader states this length of codes, and returns the subfields of the
-/// second field and the repairs.
+/// Reads a record with these subfields, whose leader states this length of codes. Returns the codes of the second
+/// field, and the repairs.
 fn codes(position_11: &str, subfields: &str) -> (Vec<String>, Vec<String>) {
     let mut record = MarcRecord {
         leader: Leader::default(),
@@ -373,7 +373,7 @@ fn omitted_octets_are_a_loss_and_others_a_guess() {
                  pg1342\x1E10\x1FaEmma /\x1FcAusten.\x1E\x1D";
     for (octets, is_loss, is_guess) in [
         (whole.to_owned(), false, false),
-        // The record is still read exactly if a length or a digit of the leader is wrong.
+        // If a length or a digit of the leader is wrong, the record is still read exactly.
         (whole.replacen("00077", "00066", 1), false, false),
         (whole.replacen("00049", "00094", 1), false, false),
         (whole.replacen("4500", "45x0", 1), false, false),

@@ -1,6 +1,6 @@
-//! JSON that preserves its source: an object keeps all its members in order, even if several have the same name (RFC
-//! 8259 §4). A map would keep only one of several members with the same name, so a subfield repeated within one object
-//! would be lost.
+//! JSON values that preserve their source: an object keeps all its members in order, even if several have the same name
+//! (RFC 8259 §4). A map would keep only one of several members with the same name, so a subfield repeated within one
+//! object would be lost.
 
 use std::fmt;
 

@@ -1,6 +1,6 @@
-//! MARC in the form in which catalogues show it to people, who copy it from there: `LEADER`, `LDR` or `000` before the leader,
-//! then a tag on each line, indicators with `_` or `#` for a blank, and subfields after `|a`, `‡a` or `$a`, the first often
-//! without `|a`.
+//! Reads MARC in the form in which catalogues display it, for records that people copy from there: `LEADER`, `LDR` or `000` before the
+//! leader, then a tag on each line, indicators with `_` or `#` for a blank, and subfields after `|a`, `‡a` or `$a`, the first often without
+//! `|a`.
 
 use bytes::{BufMut, BytesMut};
 
@@ -17,7 +17,7 @@ pub(super) fn leader(line: &[u8]) -> Option<Vec<u8>> {
     is_leader.then(|| aligned(&text).unwrap_or(text))
 }
 
-/// The length of the shortest leader in which consecutive blanks are shown as one.
+/// The minimum length of a leader in which consecutive blanks are shown as one blank.
 const SHORTEST: usize = Leader::LENGTH - 6;
 
 /// Returns the leader with its parts in the correct positions: `22` and the base address at 10, `4500` at 20.

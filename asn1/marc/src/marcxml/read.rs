@@ -1,5 +1,5 @@
-//! Reads a `record` element: the reader is lenient where a person would understand the meaning, but requires
-//! well-formed XML.
+//! Reads a `record` element. The reader accepts anything whose meaning is clear to a person, but requires well-formed
+//! XML.
 
 use bytes::{BufMut, Bytes, BytesMut};
 use quick_xml::XmlVersion;
@@ -39,7 +39,7 @@ pub enum MarcXmlError {
     /// The text has no `record` element.
     #[error("no record element")]
     NoRecord,
-    /// Something other than the record is in the text; only from [`only_from_xml`].
+    /// The text contains something besides the record. Only [`only_from_xml`] returns this error.
     #[error("a single record is expected, and there is something else next to it (octet {offset})")]
     NotAlone {
         /// The offset of the additional text or element.
@@ -106,8 +106,8 @@ pub fn from_xml(text: &str) -> Result<XmlRecord, MarcXmlError> {
     }
 }
 
-/// Reads a record as [`from_xml`] does, but from text that contains only elements around the record, such as
-/// `collection`.
+/// Reads a record as [`from_xml`] does, but fails if the text contains anything other than the record and the elements
+/// around it, such as `collection`.
 ///
 /// # Errors
 /// [`MarcXmlError`] as from [`from_xml`], for text that is not well-formed up to its end, and for another record, element or text
@@ -333,9 +333,9 @@ impl Builder {
         false
     }
 
-    /// Gives the text of a first subfield with an empty code a blank as its code, because another subfield follows, and the
-    /// text would be read as indicators. If the field already has the maximum number of indicators, the text cannot be read
-    /// as one and is not changed.
+    /// Puts a delimiter and a blank code before the text of a first subfield with an empty code, because another subfield follows, and the
+    /// text would otherwise be read as indicators. If the field already has the maximum number of indicators, the text cannot be read as
+    /// one and is not changed.
     fn separate_bare_text(&mut self) {
         let place = self.bare.take();
         if let Some(place) = place.filter(|place| *place < INDICATORS.len()) {
@@ -401,8 +401,8 @@ impl Builder {
         tag
     }
 
-    /// Notes an attribute with more characters than ISO 2709 has room for; the additional characters would be read as
-    /// something else.
+    /// Adds a remark on an attribute with more characters than ISO 2709 allows. The additional characters would be read
+    /// as something else.
     fn check_length(&mut self, what: &str, value: &str, limit: usize) {
         let length = value.chars().count();
         if length > limit {

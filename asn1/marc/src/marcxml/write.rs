@@ -1,4 +1,5 @@
-//! A record as a `record` element of MARC 21 slim or MarcXchange: one line for each field, the text unchanged.
+//! Writes a record as a `record` element of MARC 21 slim or MarcXchange, with one line for each field or subfield. Text
+//! is not changed.
 
 use super::{INDICATORS, XmlText};
 use crate::crosswalk::is_unimarc;
@@ -32,8 +33,8 @@ pub fn to_xml_in_collection(record: &MarcRecord) -> XmlText {
     element(record, "<record>", Dialect::Slim)
 }
 
-/// Writes one record in MarcXchange, for use after [`EXCHANGE_BEGIN`]: with all indicators and the type of the record,
-/// and with its format if the record shows it.
+/// Writes one record in MarcXchange, for use after [`EXCHANGE_BEGIN`]. It has all indicators and the type of the
+/// record, and the format of the record if this can be recognised.
 pub fn to_exchange_in_collection(record: &MarcRecord) -> XmlText {
     let format = match (is_unimarc(record), has_marc21_008(record)) {
         (true, _) => " format=\"UNIMARC\"",
@@ -114,7 +115,7 @@ struct Writer {
     text: String,
     notes: Vec<String>,
     is_loss: bool,
-    /// Whether an indicator outside the schema has been noted.
+    /// Whether there already is a note on an indicator that the schema does not allow.
     is_odd: bool,
     /// The position after the control fields, which must precede the data fields in both schemas.
     controls_end: usize,
@@ -192,8 +193,8 @@ impl Writer {
         self.text.push_str("  </datafield>\n");
     }
 
-    /// Notes an indicator that the schema of MARC 21 slim does not allow, such as the fill character. It is kept, because
-    /// programs read it anyway.
+    /// Adds a note on the first indicator that the schema of MARC 21 slim does not allow, such as the fill character. The indicator is
+    /// kept, because programs read it anyway.
     fn note_indicator(&mut self, octets: &[u8]) {
         let is_known = |octet: &u8| matches!(octet, b'0'..=b'9' | b'a'..=b'z' | b' ');
         if self.dialect == Dialect::Slim && !self.is_odd && !octets.iter().all(is_known) {

@@ -52,7 +52,7 @@ pub(super) enum Blanks {
     AsTheyAre,
 }
 
-/// Appends the octets of text with mnemonics.
+/// Replaces the mnemonics in text, and appends the result to `octets`.
 pub(super) fn read(text: &str, blanks: Blanks, octets: &mut Vec<u8>) {
     let mut run = Marc8Run {
         octets,
@@ -119,7 +119,8 @@ fn mnemonic(text: &str) -> Option<(Mnemonic, &str)> {
     Some((meaning, after.strip_prefix('}')?))
 }
 
-/// Octets to which text is added. The octets from `start` on are in MARC-8 until the run ends.
+/// The octets of the text read so far. If `start` is set, the octets after that offset are a run of MARC-8, which is
+/// converted when it ends.
 struct Marc8Run<'a> {
     octets: &'a mut Vec<u8>,
     start: Option<usize>,
