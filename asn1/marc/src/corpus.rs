@@ -10,7 +10,7 @@ use super::charset::{Options, to_utf8};
 use super::crosswalk::sutrs::sutrs_text;
 use super::{MarcRecord, iso2709, marcjson, marcline, mrk};
 
-/// Returns the files of the corpus. Prints a message and returns none if the folder is missing.
+/// Returns the paths of the test files. If their folder is missing, prints a message and returns no paths.
 pub(crate) fn files() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/marc");
     let Ok(entries) = std::fs::read_dir(folder) else {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::record::{MarcRecord, Tag};
 
-/// The maximum number of different fields and subfields that are counted separately, because damaged files may have
-/// any tags and codes.
+/// The maximum number of different fields and subfields that are counted separately. The limit is needed because
+/// damaged files may have any tags and codes.
 pub const MAX_KINDS: usize = 20_000;
 
 /// The counts of fields and subfields.
@@ -29,7 +29,7 @@ pub struct Count {
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     count: Count,
-    /// The number of the last record that has it.
+    /// The number of the last record that has the field or subfield, counted from 1.
     last: u64,
 }
 
@@ -66,12 +66,13 @@ impl FieldCounts {
         self.records
     }
 
-    /// Returns the number of fields and subfields that are not counted separately because there are more than [`MAX_KINDS`] kinds.
+    /// Returns the number of fields and subfields that are not counted separately because they exceed the limit of [`MAX_KINDS`].
     pub fn others(&self) -> u64 {
         self.others
     }
 
-    /// Returns each tag with an empty code, followed by the tag with each of its subfield codes, in order.
+    /// Returns the counts in the order of tags. A tag with an empty code is the field itself; it is followed by the tag
+    /// with each of its subfield codes.
     pub fn iter(&self) -> impl Iterator<Item = (Tag, &[u8], Count)> {
         let kinds = self.kinds.iter();
         kinds.map(|((tag, code), seen)| (*tag, &**code, seen.count))

@@ -1,12 +1,13 @@
-//! Structural faults of a record: characters, leader positions, lengths, indicators and subfields. The contents of fields are
-//! not checked.
+//! Finds structural faults of a record: in characters, leader positions, lengths, indicators and subfields. The contents of fields are not
+//! checked.
 
 use crate::charset::{Converted, Reason};
 use crate::crosswalk::is_unimarc;
 use crate::iso2709;
 use crate::record::{Field, MarcRecord};
 
-/// Returns messages about the faults of a record: `found` is the record as read, `converted` the same record in UTF-8.
+/// Returns a message about each fault of a record. `found` is the record as it was read, and `converted` is the same
+/// record in UTF-8.
 pub fn faults(found: &MarcRecord, converted: &Converted) -> Vec<String> {
     let mut faults: Vec<String> = converted.problems.iter().map(ToString::to_string).collect();
     let coding = found.leader.character_coding();
@@ -23,8 +24,8 @@ pub fn faults(found: &MarcRecord, converted: &Converted) -> Vec<String> {
     faults
 }
 
-/// Returns a message for each leader position (10 and 11) that does not fit any field: the number of indicators or the
-/// length of subfield codes (ISO 2709 §4.3).
+/// Returns a message about leader position 10 (the number of indicators) and position 11 (the length of subfield
+/// codes), if its value does not fit any field (ISO 2709 §4.3).
 fn layout(record: &MarcRecord) -> impl Iterator<Item = String> {
     let data = || {
         let fields = record.fields.iter();

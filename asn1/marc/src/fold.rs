@@ -1,5 +1,5 @@
-//! Folds text for comparing titles and names: converts it to lower case, and removes diacritics and punctuation (Unicode Standard
-//! Annex #15 for the decomposition).
+//! Folds text for comparing titles and names: converts it to lower case, and removes diacritics and punctuation (the decomposition is that
+//! of Unicode Standard Annex #15).
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
@@ -71,7 +71,7 @@ impl Words {
         self.is_divided = true;
     }
 
-    /// Adds a character that is not a letter: the end of a word, or a sign at its end.
+    /// Adds a character that is not a letter. The character ends the word, or belongs to it as a sign at its end.
     fn other(&mut self, character: char, is_followed: bool) {
         let sign = match character {
             '+' => '+',
@@ -89,7 +89,7 @@ impl Words {
         }
     }
 
-    /// Begins a word, if the last one has ended.
+    /// Adds a space if the last word has ended, but not between ideographs.
     fn divide(&mut self, is_ideograph: bool) {
         let is_divided = std::mem::take(&mut self.is_divided);
         // The voicing marks of kana are not letters, but belong to the word.

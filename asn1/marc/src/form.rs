@@ -14,19 +14,19 @@ use super::{layout, marcjson, marcline, marcxml, mrk};
 pub enum Form {
     /// ISO 2709, with recomputed lengths.
     Marc,
-    /// MARCXML, records in a collection.
+    /// MARCXML, with the records in a collection.
     MarcXml,
-    /// MarcXchange (ISO 25577), records in a collection.
+    /// MarcXchange (ISO 25577), with the records in a collection.
     MarcXchange,
     /// MARC-in-JSON, one object per line.
     Json,
-    /// MARCMaker text, records separated by blank lines.
+    /// MARCMaker text, with blank lines between records.
     Mrk,
-    /// Lines as YAZ prints them, records separated by blank lines.
+    /// Lines as YAZ prints them, with blank lines between records.
     Line,
     /// Dublin Core, in the XML of OAI-PMH.
     DublinCore,
-    /// A few lines in the style of ISBD, records separated by blank lines.
+    /// A few lines in the style of ISBD, with blank lines between records.
     Brief,
 }
 
@@ -116,7 +116,7 @@ impl Form {
     /// whose values differ because the form requires it.
     ///
     /// # Errors
-    /// [`WriteError`], which only [`Form::Marc`] returns; nothing is appended in that case.
+    /// [`WriteError`], which only [`Form::Marc`] returns. Nothing is appended in that case.
     pub fn write(self, record: &MarcRecord, out: &mut Vec<u8>) -> Result<Remarks, WriteError> {
         let Some((record, changed)) = layout::with_ascii_indicators(record) else {
             return self.write_sound(record, out);

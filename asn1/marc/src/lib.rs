@@ -3,7 +3,8 @@
 //!
 //! # Modules
 //!
-//! Octets are not changed, and octets that are not UTF-8 are shown as `\xNN`; [`charset`] converts records to UTF-8.
+//! Records hold octets, which are read and written unchanged. [`text_lossless`] shows octets that are not UTF-8 as
+//! `\xNN`, and [`charset`] converts records to UTF-8.
 //!
 //! | module | contents |
 //! |---|---|
@@ -17,19 +18,19 @@
 //! | `remarks` | [`Remarks`]: the repairs and omissions of a lenient reader |
 //! | `form` | [`Form`]: records written to one document, in any form |
 //! | [`charset`] | MARC-8, ISO 5426 and the other character sets of records and queries |
-//! | [`crosswalk`] | a record as ISBD lines, Dublin Core, MODS, a citation or labelled lines |
+//! | [`crosswalk`] | records as ISBD lines, Dublin Core, MODS, citations or labelled lines |
 //! | [`table`] | records as rows of CSV and TSV |
 //! | [`select`] | parts of records, and conditions on them |
 //! | [`edit`] | editing and building records |
 //! | [`order`], [`counts`] | sorting records, counting fields |
 //! | [`standard_number`] | ISBN, ISSN, LCCN and OCLC numbers: their check digits and normal forms |
 //! | [`fold`] | text folded for comparing titles and names |
-//! | [`text`], [`xmltext`] | octets as text without loss, and in XML |
+//! | [`text`], [`xmltext`] | octets shown as text without loss, and written in XML |
 //!
 //! # Stability
 //!
 //! Documented items keep to Semantic Versioning. Types marked `#[non_exhaustive]` gain fields and variants in minor
-//! versions: make options with `default()` or `new` and set their fields, and end each `match` with a wildcard arm.
+//! versions: create options with `default()` or `new` and set their fields, and end each `match` with a wildcard arm.
 //! Semantic Versioning does not cover what `Debug` prints and the wording of messages. `bytes` 1, `serde` 1,
 //! `serde_json` 1 and `encoding_rs` 0.8 are part of the interface. The minimum version of Rust is 1.90, as in the
 //! manifest; raising it takes a minor version.

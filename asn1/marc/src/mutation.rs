@@ -1,4 +1,4 @@
-//! Feeds hundreds of thousands of damaged records to every reader and writer: none of them may panic, and all data that
+//! Feeds hundreds of thousands of damaged records to every reader and writer. None of them may panic, and all data that
 //! was read must be kept. The mutations are seeded, so that a failure can be repeated; `Z3950_MUTATIONS=N` multiplies
 //! their number.
 
@@ -102,7 +102,8 @@ const TELLING: &[u8] = &[
     0x1D, 0x1E, 0x1F, b'0', b'9', b' ', b'a', 0, 0x80, 0xC3, 0xFF, b'\n', b'\\', b'$', b'{',
 ];
 
-/// Damages a record at one place: half of the time in the leader or directory, where damage has the greatest effect.
+/// Damages a record at one place. Half of the time, the place is in the leader or directory, where damage has the
+/// greatest effect.
 fn mutate(random: &mut Random, octets: &mut Vec<u8>) {
     let reach = if random.below(2) == 0 {
         24 + 12 * 8

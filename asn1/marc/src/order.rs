@@ -13,9 +13,9 @@ use crate::table::{Content, RowOrigin, TableRow, content};
 /// Keys for sorting records, the most important first. Each key is the name of a column of a table; `-` before it means
 /// descending order.
 ///
-/// Records are compared by the first value of each key. Text is compared by characters. Case, diacritics, punctuation
-/// and non-filing words, which an indicator or non-filing marks show, are ignored. Numbers are compared by value, and
-/// sort before text. Records without a value come last in ascending and in descending order.
+/// Records are compared by the first value of each key. Text is compared character by character. Case, diacritics and
+/// punctuation are ignored, as are non-filing words, which an indicator or non-filing marks show. Numbers are compared
+/// by value, and sort before text. Records without a value come last, in ascending and in descending order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SortKeys(Vec<SortKey>);
 
@@ -78,7 +78,8 @@ impl fmt::Display for SortKeys {
 }
 
 impl SortKeys {
-    /// Returns octets that compare in the sort order of the records. The record must be in UTF-8.
+    /// Returns octets by which records can be sorted: the octets of two records compare in the order of the records.
+    /// The record must be in UTF-8.
     pub fn of(&self, record: &MarcRecord) -> Vec<u8> {
         let filed = filed(record);
         let mut row = TableRow::new(&filed, RowOrigin::default());
@@ -129,7 +130,7 @@ fn put(value: &str, is_descending: bool, octets: &mut Vec<u8>) {
     }
 }
 
-/// Returns text in lower case without diacritics; punctuation becomes spaces, with only one between words.
+/// Returns text in lower case without diacritics. Punctuation becomes spaces, with a single space between words.
 fn folded(value: &str) -> String {
     let letters = value
         .nfkd()
@@ -175,8 +176,8 @@ fn filed(record: &MarcRecord) -> MarcRecord {
     }
 }
 
-/// Returns the field without the non-filing characters at the beginning of its first `$a`. An indicator has the number
-/// of these characters.
+/// Returns the field without the non-filing characters at the beginning of its first `$a`. An indicator of the field
+/// states their number.
 fn filed_field(field: Field) -> Field {
     let row = NON_FILING.iter().find(|(tag, _)| **tag == field.tag.0);
     let count = row.and_then(|(_, place)| field.indicators().get(*place).copied());

@@ -21,8 +21,9 @@ pub const SUBFIELD_DELIMITER: u8 = 0x1F;
 /// Every value of this type is valid; [`super::iso2709::encode`] decides whether it fits ISO 2709.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MarcRecord {
-    /// The first 24 octets of the record. Record length and base address are those of the source, even if they are
-    /// wrong; a code length that contradicts the subfields has been replaced by the usual length.
+    /// The first 24 octets of the record. In a record that was read, the record length and base address are those of
+    /// the source, even if they are wrong; a code length that contradicts the subfields has been replaced by the usual
+    /// length.
     pub leader: Leader,
     /// The fields, in the order of the directory.
     pub fields: Vec<Field>,
@@ -42,7 +43,7 @@ impl MarcRecord {
         self.fields_by_tag(tag).next()
     }
 
-    /// Returns the trimmed value of the first field 001, with which a docid search compares its term.
+    /// Returns the trimmed value of the first field 001. A search for a docid compares its term with this value.
     pub fn control_number(&self) -> Option<&[u8]> {
         Some(self.field("001")?.body.trim_ascii())
     }
@@ -77,7 +78,7 @@ impl MarcRecord {
     }
 }
 
-/// At most one in this many subfield codes may be damaged.
+/// The fields contradict a code length if more than one in this many subfield codes does not fit it.
 const ODD_CODES: usize = 10;
 
 /// Returns whether the octets look like a code of several characters. A one-character code followed by its text rarely
@@ -122,8 +123,8 @@ impl Leader {
         }
     }
 
-    /// Resets the code length to 1 if all codes that a form names explicitly, such as an attribute of MARCXML, have one character.
-    /// `longest` is the number of characters in the longest of them. Returns whether it was reset.
+    /// Resets the code length to 1 if a form that gives codes explicitly, as in attributes of MARCXML, has only codes of one character.
+    /// `longest` is the number of characters in the longest code. Returns whether the code length was reset.
     pub(super) fn fit_codes(&mut self, longest: usize) -> bool {
         let is_wrong = longest == 1 && self.code_length() > 1;
         if is_wrong {
@@ -148,7 +149,7 @@ impl Leader {
             && of(20..22, u8::is_ascii_digit)
     }
 
-    /// Makes a leader of these octets, padded with spaces or truncated to 24 octets.
+    /// Creates a leader from these octets, padded with spaces or truncated to 24 octets.
     pub fn padded(octets: &[u8]) -> Self {
         let mut leader = [b' '; Self::LENGTH];
         for (position, octet) in leader.iter_mut().zip(octets) {
@@ -157,7 +158,7 @@ impl Leader {
         Leader(leader)
     }
 
-    /// Returns the leader with a blank in place of each octet that is not a printable ASCII character.
+    /// Replaces each octet that is not a printable ASCII character with a blank.
     pub(super) fn printable(self) -> Self {
         Leader(self.0.map(|octet| {
             if matches!(octet, b' '..=b'~') {
@@ -304,8 +305,8 @@ impl Field {
         self.subfields_with(1)
     }
 
-    /// Returns the subfields in order, with codes of [`Leader::code_length`] characters, for the rare formats with
-    /// longer codes.
+    /// Returns the subfields in order, with codes of `code_length` characters, which is usually
+    /// [`Leader::code_length`]. Only a few rare formats have codes of more than one character.
     pub fn subfields_with(&self, code_length: usize) -> Subfields<'_> {
         Subfields {
             rest: self.parts().1,

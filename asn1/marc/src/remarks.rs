@@ -1,5 +1,5 @@
-//! Remarks on a record, about data that was repaired or skipped and data that the written form cannot hold. They also
-//! say whether data was lost.
+//! Remarks on a record, about data that was repaired or skipped and data that the written form cannot hold. [`Remarks`]
+//! also records whether data was lost.
 
 use super::record::RECORD_TERMINATOR;
 

@@ -48,7 +48,7 @@ enum Part {
 pub struct TagPattern([Option<u8>; 3]);
 
 impl From<Tag> for TagPattern {
-    /// Treats an `X` in the tag, in either case, as any character.
+    /// Converts a tag to a pattern. An `X` in it, in either case, matches any character.
     fn from(tag: Tag) -> Self {
         Self(tag.0.map(|octet| match octet {
             b'X' | b'x' => None,
@@ -164,7 +164,7 @@ impl Place {
         fields.any(|field| codes.is_empty() || has_code(field))
     }
 
-    /// Returns the values of this part, without empty ones, as a table shows them.
+    /// Returns the values of this part, as a table shows them. Empty values are left out.
     pub fn values(&self, record: &MarcRecord) -> Vec<String> {
         let mut row = TableRow::new(record, RowOrigin::default());
         match &self.part {

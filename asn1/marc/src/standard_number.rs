@@ -55,7 +55,7 @@ impl Isbn {
         }
     }
 
-    /// Returns the ten-digit form; `None` for numbers with another prefix than 978, which have no such form.
+    /// Returns the ten-digit form. Returns `None` for a number with a prefix other than 978, which has no such form.
     pub fn ten(&self) -> Option<String> {
         let (prefix, number) = self.digits.split_at_checked(3)?;
         (prefix == BOOKLAND).then(|| {
@@ -172,7 +172,7 @@ pub fn oclc_number(text: &str) -> Option<&str> {
     (all_digits(digits) && !significant.is_empty()).then_some(significant)
 }
 
-/// Returns the text after `begin`, which is compared without regard to case; `None` if the text begins otherwise.
+/// Returns the text after `begin`, or `None` if the text does not begin with it. Case is ignored.
 fn without_begin<'t>(text: &'t str, begin: &str) -> Option<&'t str> {
     let (own, rest) = text.split_at_checked(begin.len())?;
     own.eq_ignore_ascii_case(begin).then_some(rest)
@@ -183,7 +183,7 @@ fn all_digits(text: &str) -> bool {
 }
 
 /// Returns whether a character is allowed between digits: hyphens and spaces of all kinds, and the invisible marks that
-/// are in copied text.
+/// copied text may contain.
 fn is_ignored(character: char) -> bool {
     matches!(
         character,
@@ -192,7 +192,7 @@ fn is_ignored(character: char) -> bool {
     )
 }
 
-/// Returns the digits of a number written with hyphens and spaces; X at the end is ten. Returns `None` for any other
+/// Returns the digits of a number written with hyphens and spaces; an X counts as ten. Returns `None` for any other
 /// characters, or for more than `most` digits.
 fn check_digits(text: &str, most: usize) -> Option<Vec<u8>> {
     let mut digits = Vec::with_capacity(most);

@@ -41,8 +41,8 @@ use super::{iso2709, marcjson, marcline, mrk};
 pub enum InputForm {
     /// ISO 2709.
     Marc,
-    /// MARCXML, with or without a collection, also within SRU answers (with either packing) and OAI-PMH answers, whose notices
-    /// of deleted records are skipped.
+    /// MARCXML, with or without a collection. It may be within answers of SRU (with either packing) or of OAI-PMH, whose notices of deleted
+    /// records are skipped.
     MarcXml,
     /// MARC-in-JSON: an array of objects, or a sequence of objects with or without line ends between them.
     Json,
@@ -214,7 +214,7 @@ impl<R: Read> Iterator for RecordReader<R> {
     }
 }
 
-/// The input, with the splitter for its form.
+/// The splitter for the form of the input.
 #[derive(Debug)]
 enum Cut {
     Marc(MarcCutter),
@@ -244,7 +244,7 @@ impl Cut {
     }
 }
 
-/// Returns whether this is not a record but the notice of a deleted one (OAI-PMH).
+/// Returns whether the octets are a notice that a record was deleted (OAI-PMH), and not a record.
 fn is_deletion(form: InputForm, raw: &RawRecord) -> bool {
     form == InputForm::MarcXml
         && raw.damage.is_none()

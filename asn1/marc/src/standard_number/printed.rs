@@ -36,7 +36,7 @@ pub struct PrintedNumber<'t> {
 const MAX_NUMBERS: usize = 20;
 const MAX_OCTETS: usize = 4096;
 
-/// Returns the valid numbers of a kind in a text, in order and without duplicates; if there are none, the first
+/// Returns the valid numbers of a kind in a text, in order and without duplicates. If there are none, returns the first
 /// number with a wrong check digit.
 ///
 /// Labels, qualifiers, prices and marks around a number are skipped. Of a long text, only the beginning is read.
@@ -95,7 +95,8 @@ fn ean(text: &str) -> Option<String> {
     sum.is_multiple_of(10).then_some(whole)
 }
 
-/// Returns the numbers with a check digit that have one of these lengths; at each position, the longest is taken.
+/// Returns the valid numbers that have one of these lengths; at each position, the longest number is taken. If there
+/// are none, returns the first number with a wrong check digit.
 fn checked<'t>(
     text: &'t str,
     lengths: &[usize],
@@ -156,8 +157,8 @@ fn checked<'t>(
 /// The maximum number of groups of digits in a number: 978-0-306-40615-7 with spaces has five.
 const MAX_GROUPS: usize = 6;
 
-/// Returns the longest parts of a text that only have characters of numbers, unless they continue a word that is not
-/// a label.
+/// Returns the runs of characters in a text that may be parts of numbers. If a run continues a word that is not a
+/// label, its first group is left out.
 fn runs(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = 0;
     std::iter::from_fn(move || {
@@ -190,7 +191,7 @@ fn is_label(text: &str) -> bool {
     })
 }
 
-/// Returns the groups of a run, which are separated by spaces, as positions.
+/// Returns the start and end offsets of the groups in a run, which are separated by spaces.
 fn groups(run: &str) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     let mut start = None;

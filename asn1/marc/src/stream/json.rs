@@ -88,7 +88,8 @@ impl JsonCutter {
         }
     }
 
-    /// Returns the report on misplaced brackets and commas, because records between them may be missing.
+    /// Returns a report on the first misplaced bracket or comma, unless the damage has already been reported. Records
+    /// around it may be missing.
     fn out_of_place(&mut self) -> Option<RawRecord> {
         let (offset, octet) = self.stray.take()?;
         let kind = match octet {
@@ -121,7 +122,7 @@ fn pass_junk<R: Read>(window: &mut Window<R>) -> io::Result<()> {
     }
 }
 
-/// A search for the end of an object, which can be resumed when more octets have arrived.
+/// A search for the end of an object. It can be resumed when more octets have arrived.
 #[derive(Default)]
 struct ObjectScan {
     index: usize,

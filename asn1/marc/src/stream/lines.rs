@@ -80,8 +80,8 @@ impl LineCutter {
         }))
     }
 
-    /// Returns whether a new sequence of fields begins with the line at `next`. This is so after the leader of another
-    /// record, but not after text that looks like a leader. `tag` is the tag of the previous line, or `None` for a
+    /// Returns whether the line at `next` begins a new sequence of fields. It does so after the leader of another
+    /// record, but not after text that only looks like a leader. `tag` is the tag of the previous line, or `None` for a
     /// leader.
     fn restarts<R: Read>(
         &self,

@@ -1,5 +1,5 @@
 //! Feeds documents with hundreds of thousands of damaged records to the readers of MARCXML, MARC-in-JSON, MARCMaker
-//! text and lines: none of them may panic, and the sound records at the beginning and end of each document must be
+//! text and lines. None of them may panic, and the sound records at the beginning and end of each document must be
 //! found. The mutations are seeded; `Z3950_MUTATIONS=N` multiplies their number.
 
 use super::*;
@@ -68,7 +68,8 @@ fn survives(input: InputForm, output: Form, samples: &[Vec<u8>], random: &mut Ra
         .iter()
         .any(|opening| super::window::find(mutated, opening).is_some())
     {
-        // The guard is the last item, or the last but one if an unclosed record is reported at the end of the document.
+        // The guard is the last record found, or the last but one if an unclosed record is reported at the end of the
+        // document.
         assert!(
             found.iter().rev().take(2).any(is_guard),
             "{}",

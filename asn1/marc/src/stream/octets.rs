@@ -9,9 +9,10 @@ use bytes::{Bytes, BytesMut};
 use crate::record::MarcRecord;
 use crate::remarks::Remarks;
 
-/// The character for octet 0 of a text that is not UTF-8; the characters after it represent the octets from 0x80 up.
+/// The code point of the character that represents octet 0. Octets from 0x80 up, which are not UTF-8, are represented
+/// by the characters at this code point plus their value.
 const BASE: u32 = 0x10_FF00;
-/// The octets with which all of these characters begin in UTF-8.
+/// The octets with which each of these characters begins in UTF-8.
 const BEGIN: [u8; 2] = [0xF4, 0x8F];
 
 /// Returns the text of a record, and whether it has characters that represent octets.
@@ -30,7 +31,7 @@ pub(super) fn text<'a>(octets: &'a Bytes, remarks: &mut Remarks) -> (Cow<'a, str
     (text.into(), true)
 }
 
-/// Returns the record with the octets in place of the characters that represent them.
+/// Replaces each character that represents an octet with that octet.
 pub(super) fn restored(mut record: MarcRecord, has_octets: bool) -> MarcRecord {
     if has_octets {
         for field in &mut record.fields {
