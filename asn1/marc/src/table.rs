@@ -96,7 +96,7 @@ pub struct RowOrigin<'a> {
 }
 
 impl<'a> From<Option<&'a str>> for RowOrigin<'a> {
-    /// Makes an origin with only a source.
+    /// Creates an origin that has only a source.
     fn from(source: Option<&'a str>) -> Self {
         Self {
             source,
@@ -265,8 +265,7 @@ impl Table {
         }
     }
 
-    /// Returns the same table, but with one row for each copy if the flag is set. A record without known copies still
-    /// has one row.
+    /// Sets whether each copy has a row of its own. A record without known copies still has one row.
     #[must_use]
     pub fn with_row_per_copy(self, has_row_per_copy: bool) -> Self {
         Self {
@@ -275,7 +274,7 @@ impl Table {
         }
     }
 
-    /// Returns whether any column is data about copies.
+    /// Returns whether the rows depend on copies: a column has data about copies, or each copy has its own row.
     pub fn has_copies(&self) -> bool {
         let mut contents = self.columns.iter().map(|column| &column.content);
         self.has_row_per_copy || contents.any(|content| matches!(content, Content::OfCopies(_)))
@@ -352,8 +351,8 @@ impl TableForm {
     }
 }
 
-/// Returns the text of a cell in which spreadsheet programs show the given text: with an apostrophe before a formula, and as the text
-/// of a formula (`="0141439513"`) where they would show another number or a date.
+/// Returns the cell to write so that spreadsheet programs show the given text. An apostrophe is put before text that they would take for a
+/// formula. Text that they would show as a different number or as a date is written as the text of a formula (`="0141439513"`).
 pub fn for_spreadsheets(cell: &str) -> Cow<'_, str> {
     if cell.starts_with(FORMULA) && cell != NO_VALUE {
         Cow::Owned(format!("'{cell}"))
@@ -379,9 +378,9 @@ pub fn from_spreadsheet(cell: &str) -> &str {
     }
 }
 
-/// Returns whether a spreadsheet program would show the cell as a different number or as a date. This is so if the cell
-/// consists of digits and of characters that occur in numbers and dates. Numbers without leading zeros and with at most
-/// [`MAX_DIGITS`] digits, such as years, are not changed by these programs.
+/// Returns whether a spreadsheet program would show the cell as a different number or as a date. This is the case if
+/// the cell consists of digits and of characters that occur in numbers and dates. Numbers without leading zeros and
+/// with at most [`MAX_DIGITS`] digits, such as years, are not changed by these programs.
 fn is_changed(cell: &str) -> bool {
     let is_number = cell.bytes().all(|octet| octet.is_ascii_digit());
     let is_mark = |octet: u8| b"-/.:, eE+%".contains(&octet);

@@ -21,7 +21,7 @@ pub fn text_lossless(octets: &[u8]) -> Cow<'_, str> {
 /// Returns the text with a replacement for each separator of ISO 2709 (U+001D to U+001F). ISO 2709 cannot hold them as text,
 /// although they are plain characters in forms with another structure. Returns `None` if there are no separators.
 pub(crate) fn without_separators(text: &str, stand_in: &str) -> Option<String> {
-    // Without an early exit, the loop is vectorised.
+    // `fold` does not exit early, so the compiler can vectorise the loop.
     let found = text
         .bytes()
         .fold(false, |found, octet| found | is_separator(octet));
@@ -36,7 +36,7 @@ pub(crate) fn is_separator(octet: u8) -> bool {
     matches!(octet, 0x1D..=0x1F)
 }
 
-/// The reader's remark about replaced separators.
+/// The remark of a reader that has replaced separators.
 pub(crate) const SEPARATORS: &str =
     "separators of ISO 2709 (U+001D to U+001F) in the text replaced";
 

@@ -3,10 +3,10 @@
 
 use std::borrow::Cow;
 
-/// Appends octets as element content; returns `true` if a character had to be replaced.
+/// Appends octets as element content. Returns `true` if characters that XML 1.0 cannot hold, or octets that are not UTF-8, were replaced by
+/// U+FFFD.
 ///
-/// U+FFFD also replaces octets that are not UTF-8. A carriage return is written as a reference, because readers convert it
-/// to a line feed.
+/// A carriage return is written as a reference, because readers convert it to a line feed.
 pub fn put_content(out: &mut String, octets: &[u8]) -> bool {
     put(out, octets, |character| match character {
         '<' => Some("&lt;"),
@@ -17,7 +17,8 @@ pub fn put_content(out: &mut String, octets: &[u8]) -> bool {
     })
 }
 
-/// Appends octets to an attribute value in double quotes; returns `true` if a character had to be replaced.
+/// Appends octets to an attribute value in double quotes. Returns `true` if anything was replaced, as [`put_content`]
+/// does.
 pub fn put_attribute(out: &mut String, octets: &[u8]) -> bool {
     put(out, octets, |character| match character {
         '<' => Some("&lt;"),

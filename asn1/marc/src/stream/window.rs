@@ -53,7 +53,7 @@ impl<R: Read> Window<R> {
         &self.held
     }
 
-    /// Returns the octets in memory, from an index on.
+    /// Returns the octets in memory, starting at an index.
     pub(super) fn from(&self, index: usize) -> &[u8] {
         self.held.get(index..).unwrap_or_default()
     }
@@ -114,13 +114,14 @@ impl<R: Read> Window<R> {
         self.decode(0);
     }
 
-    /// Converts each CR that is not followed by LF to LF, including those in memory.
+    /// Converts each CR that is not followed by LF to LF, both in memory and in the rest of the input.
     pub(super) fn replace_carriage_returns(&mut self) {
         self.replaces_carriage_returns = true;
         self.end_lines(0);
     }
 
-    /// Returns the index of the needle at or after `from`, reading more octets up to a limit.
+    /// Returns the index of the first `needle` at or after `from`, and reads more octets if necessary. The search ends
+    /// when `limit` octets are in memory.
     pub(super) fn find(
         &mut self,
         from: usize,
@@ -148,7 +149,7 @@ impl<R: Read> Window<R> {
         Ok((end > from).then_some(end))
     }
 
-    /// Replaces the CRs in memory from an index on, if enabled.
+    /// Replaces the CRs in memory, starting at an index, if this is enabled.
     fn end_lines(&mut self, from: usize) {
         if !self.replaces_carriage_returns {
             return;
@@ -166,7 +167,7 @@ impl<R: Read> Window<R> {
         }
     }
 
-    /// Decodes the octets in memory from an index on.
+    /// Decodes the octets in memory, starting at an index, if the input is not in UTF-8.
     fn decode(&mut self, from: usize) {
         if let Some(decoder) = &mut self.decoder {
             let octets = self.held.split_off(from.min(self.held.len()));

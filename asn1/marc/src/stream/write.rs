@@ -45,7 +45,7 @@ impl<W: Write> RecordWriter<W> {
     /// Writes one record. Returns remarks as [`Form::write`] does.
     ///
     /// # Errors
-    /// [`RecordWriterError`]; after an error of the output, the document is damaged.
+    /// [`RecordWriterError`]. After an error of the output, the document is damaged.
     pub fn write(&mut self, record: &MarcRecord) -> Result<Remarks, RecordWriterError> {
         let before = if self.is_begun {
             self.form.between()
@@ -60,7 +60,7 @@ impl<W: Write> RecordWriter<W> {
         Ok(remarks)
     }
 
-    /// Writes the end of the document, even if it does not have records, and returns the flushed output.
+    /// Writes the end of the document, even if no records have been written, and returns the flushed output.
     ///
     /// # Errors
     /// The errors of the output.

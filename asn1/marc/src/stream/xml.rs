@@ -123,7 +123,8 @@ impl XmlCutter {
     }
 }
 
-/// The state outside records, between wrapper elements of any name, their text, and remains of damaged records.
+/// The state of the splitter outside records, where there are wrapper elements of any name, their text, and remains of
+/// damaged records.
 #[derive(Debug, Default)]
 struct Outside {
     /// The range of the remains of damaged records since the last record, as offsets in the input.
@@ -168,7 +169,7 @@ impl Outside {
         }
     }
 
-    /// Records a tag outside records: the tag of a wrapper element, or a part of a damaged record.
+    /// Notes a tag outside records: the tag of a wrapper element, or a part of a damaged record.
     fn markup<R: Read>(&mut self, markup: &Markup, window: &Window<R>) {
         let is_answer = matches!(markup.name, "searchRetrieveResponse" | "OAI-PMH");
         if is_answer || markup.name == "collection" {
@@ -218,8 +219,8 @@ impl Outside {
         self.documents > 0 || self.wrappers > 0
     }
 
-    /// Records the beginning of a record at `offset`. If it is `within` another record that has this many open
-    /// elements, the outer record is only a wrapper.
+    /// Notes that a record begins at `offset`. If `within` is set, another record with this number of open elements
+    /// surrounds it, so the outer record is only a wrapper.
     fn record(&mut self, offset: u64, within: Option<usize>) {
         self.reported = false;
         if let Some(open) = within {
@@ -229,7 +230,7 @@ impl Outside {
         }
     }
 
-    /// Records that the octets in a range of the window, which begins at `offset`, are remains of a damaged record.
+    /// Notes that the octets in a range of the window, which begins at `offset`, are remains of a damaged record.
     fn remains(&mut self, offset: u64, place: Range<usize>) {
         let at = |index: usize| offset.saturating_add(u64::try_from(index).unwrap_or(u64::MAX));
         let start = self
@@ -239,7 +240,7 @@ impl Outside {
         self.remains = Some(start..at(place.end));
     }
 
-    /// Returns the report on a document that is not closed at the end of the input, because records may be missing.
+    /// Returns a report if a document is not closed at the end of the input, because records may be missing.
     fn unclosed(&mut self, offset: u64) -> Option<RawRecord> {
         let is_open = std::mem::take(&mut self.documents) > 0;
         let is_wrapped = std::mem::take(&mut self.wrappers) > 0;
@@ -257,7 +258,7 @@ impl Outside {
         Some(RawRecord::damage(offset, damage))
     }
 
-    /// Returns the report on the remains of damaged records since the last record.
+    /// Returns a report if there are remains of damaged records after the last record.
     fn gap(&mut self) -> Option<RawRecord> {
         if let Some(offset) = self.unclosed.take() {
             return Some(RawRecord::damage(offset, UNCLOSED));
@@ -455,7 +456,7 @@ fn is_cut(tag: &[u8]) -> bool {
     !local.is_empty() && b"record".starts_with(local)
 }
 
-/// Returns the local name of an element; `inside` is its tag from the name on.
+/// Returns the local name of an element. `inside` is its tag without the characters before the name.
 fn local_name(inside: &[u8]) -> &[u8] {
     let is_end = |octet: &u8| octet.is_ascii_whitespace() || matches!(octet, b'/' | b'>');
     let name = inside.split(is_end).next().unwrap_or_default();

@@ -35,7 +35,7 @@ impl TableRow<'_> {
         composed(self.values(content).join(SEPARATOR))
     }
 
-    /// Returns the values of a column, without empty ones.
+    /// Returns the values of a column that are not empty.
     pub(crate) fn values(&mut self, content: &Content) -> Vec<String> {
         let mut values = match content {
             Content::Named(name) => self.named(name),

@@ -13,7 +13,7 @@ use crate::table::{from_spreadsheet, without_formula};
 use crate::text::{SEPARATORS, without_separators};
 
 impl Headings {
-    /// Returns the record of a row; `None` if the row is empty.
+    /// Builds the record of a row, and adds remarks on data that is lost. Returns `None` if the row is empty.
     pub fn record(&self, cells: &[Vec<u8>], remarks: &mut Remarks) -> Option<MarcRecord> {
         RowRecord::new(self, remarks).record(cells)
     }
@@ -37,7 +37,8 @@ struct Draft {
     /// The field's number among the fields with the same tag.
     number: usize,
     subfields: Vec<(u8, String)>,
-    /// Whether named columns added to the field; the order of these in the table does not matter.
+    /// Whether a named column, such as `title`, added to the field. The subfields are then sorted by code, because the
+    /// order of named columns in the table does not matter.
     is_named: bool,
 }
 
@@ -296,7 +297,8 @@ impl<'a> RowRecord<'a> {
         }
     }
 
-    /// Writes the first language to 008, and all languages to 041 if there are several or 008 does not have room.
+    /// Writes the first language to 008. Writes all languages to 041 if there are several, or if 008 already has a
+    /// language.
     fn put_languages(&mut self, tag: Tag, values: &[String]) {
         let code_of = |value: &String| {
             if language::is_code(value) {
@@ -328,7 +330,8 @@ impl<'a> RowRecord<'a> {
         }
     }
 
-    /// Writes codes to the positions of 008 that have none. Returns whether 008 has the codes now.
+    /// Writes codes to their positions in 008, unless any of these already has a code. Returns whether the codes were
+    /// written.
     fn put_codes(&mut self, codes: &[(usize, &str)]) -> bool {
         let length = length_of(FIXED).unwrap_or(0);
         let field = self
@@ -409,7 +412,7 @@ fn length_of(tag: Tag) -> Option<usize> {
         .map(|(_, length)| *length)
 }
 
-/// Splits a name from the dates after it: `Austen, Jane, 1775-1817`.
+/// Splits a name and the dates after it: `Austen, Jane, 1775-1817`.
 fn split_dates(value: &str) -> (String, Option<String>) {
     let is_dates = |text: &str| {
         let is_mark = |octet: u8| octet.is_ascii_digit() || matches!(octet, b'-' | b'?');
@@ -448,7 +451,8 @@ fn is_inverted(draft: &Draft) -> bool {
     name.is_some_and(|(_, name)| name.trim_end_matches(',').contains(','))
 }
 
-/// Returns the usual indicators of a MARC 21 field whose contents do not suggest others.
+/// Returns the usual indicators of a field of MARC 21. Some of them depend on the form of a name, or on whether the
+/// record has a main entry.
 fn of_marc21(draft: &Draft, has_main: bool) -> &'static str {
     match &draft.tag.0 {
         b"100" | b"700" | b"800" if is_inverted(draft) => "1 ",

@@ -134,8 +134,8 @@ const NAMES: &[(&[&str], Kind, &[u8; 3], u8)] = &[
 ];
 
 impl Headings {
-    /// Parses the first row of a table. `map` assigns places to columns whose headings are not suitable: it has the heading or
-    /// the number of a column, and the heading to use instead; an empty heading leaves the column out.
+    /// Parses the first row of a table. `map` replaces headings that are not suitable. Each of its pairs consists of the heading or the
+    /// number (from 1) of a column, and the heading to use instead. An empty heading leaves the column out.
     ///
     /// # Errors
     /// [`HeadingError`] if a column does not have a place, or two columns have the same place and it occurs only once
@@ -195,9 +195,9 @@ impl Headings {
         }
     }
 
-    /// Removes the apostrophe before text that would be a formula, as
-    /// [`TableForm::Spreadsheet`](crate::table::TableForm::Spreadsheet) writes it. Text written as a formula, such as
-    /// `="0141439513"`, is recognized in any table.
+    /// Sets whether the table was written for spreadsheet programs. If so, the apostrophe is removed before text that
+    /// would be a formula, as [`TableForm::Spreadsheet`](crate::table::TableForm::Spreadsheet) writes it. Text written
+    /// as a formula, such as `="0141439513"`, is recognized in any table.
     #[must_use]
     pub fn of_spreadsheet(self, is_spreadsheet: bool) -> Self {
         Self {
@@ -239,7 +239,7 @@ fn column_of(names: &[String], column: &str) -> Option<usize> {
     })
 }
 
-/// Returns the place for a heading; `None` if it does not have one.
+/// Returns the place that a heading names; `None` if it does not name one.
 fn place(heading: &str) -> Option<Place> {
     if heading.is_empty() {
         return Some(Place::Unnamed);
@@ -268,7 +268,7 @@ fn place(heading: &str) -> Option<Place> {
             Some(Place::Positions(tag, first, last)).filter(|_| last < MAX_CONTROL)
         }
         Content::Positions(..) => None,
-        // Columns that do not come from a record: sources, inputs, and the state of copies.
+        // These columns do not come from a record: sources, inputs, and the state of copies.
         Content::Named(_) | Content::OfCopies(_) => Some(Place::LeftOut),
         Content::Field(tag, codes) if tag.is_control() => {
             codes.is_empty().then_some(Place::Control(tag))
@@ -285,8 +285,8 @@ fn place(heading: &str) -> Option<Place> {
 /// The maximum length of a control field that is composed from positions.
 const MAX_CONTROL: usize = 1000;
 
-/// Leaves out each named column whose subfield is also in a column with a tag, and each column with several subfields whose first
-/// one is also in another column. Returns the headings of all columns that are left out.
+/// Leaves out columns whose values are also in another column: a named column if a column with a tag has the same subfield, and a column
+/// with several subfields if an earlier column has the first of them. Returns the headings of all columns that are left out.
 fn leave_out(columns: &mut [Column]) -> Vec<String> {
     let tagged: HashSet<(Tag, u8)> = columns
         .iter()

@@ -247,7 +247,7 @@ fn twice(columns: &str, form: TableForm) -> (String, String) {
     (text(first), text(second))
 }
 
-/// Returns the cells of a row with commas.
+/// Splits a row of comma-separated values into its cells.
 fn cells(row: &str) -> Vec<Vec<u8>> {
     let mut cells = vec![String::new()];
     let mut is_quoted = false;
