@@ -24,7 +24,7 @@ pub fn encode(apdu: &Apdu) -> Result<Vec<u8>, EncodeError> {
     Ok(octets)
 }
 
-/// Appends the octets of an APDU as encoded by [`encode`]. The octets of records are copied only once.
+/// Appends an APDU as encoded by [`encode`]. The octets of its records are copied only once.
 ///
 /// # Errors
 /// As for [`encode`]. After an error, nothing is appended.

@@ -1,4 +1,4 @@
-//! APDUs as JSON and as text, with the standard's names. Rarely used elements are left out.
+//! Converts APDUs to JSON and to text, with the standard's names. Rarely used elements are left out.
 
 mod text;
 
@@ -35,7 +35,7 @@ fn put(object: &mut Map<String, Value>, name: &'static str, element: &impl ToJso
     }
 }
 
-/// Makes an object with the given fields of a value, followed by additional members.
+/// Creates an object with the given fields of a value, followed by additional members.
 macro_rules! object {
     ($($value:ident: $($field:ident),*)? $(; $name:literal: $element:expr)*) => {{
         let mut object = Map::new();
@@ -152,7 +152,7 @@ fn described<E>(external: &External, value: Result<impl Describe, E>) -> Value {
 /// The text that replaces a secret.
 const REDACTED: &str = "<redacted>";
 
-/// An element as JSON; null if it is absent.
+/// An element that can be converted to JSON. An absent element is converted to null.
 trait ToJson {
     fn to_json(&self) -> Value;
 }
@@ -319,7 +319,7 @@ to_json! {
     };
 }
 
-/// Returns an object with a value for each database, by its name.
+/// Returns an object that has a member for each database, with the name of the database.
 fn by_database<'a>(values: impl Iterator<Item = (&'a DatabaseName, Value)>) -> Value {
     let named = values.map(|(name, value)| (name.0.to_string_lossy().into_owned(), value));
     Value::Object(named.collect())

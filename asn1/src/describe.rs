@@ -1,5 +1,5 @@
-//! The elements of ASN.1 values, by the standard's names: the basis of the text, JSON and XML written by
-//! [`record`](crate::record).
+//! Descriptions of ASN.1 values, whose elements have the standard's names. The text, JSON and XML written by
+//! [`record`](crate::record) are based on them.
 
 use std::borrow::Cow;
 
@@ -20,7 +20,8 @@ pub enum Value {
     Flag(bool),
     /// INTEGER.
     Number(i64),
-    /// A string; octets that are not UTF-8 are shown as `\xNN`.
+    /// A string. If its octets are not UTF-8, they are read as ISO 8859-1 in a VisibleString, and replaced by U+FFFD in
+    /// other strings.
     Text(String),
     /// OCTET STRING.
     Octets(Bytes),
@@ -39,7 +40,7 @@ pub trait Describe {
 }
 
 impl Value {
-    /// Makes a group of elements. Their Rust names are converted to those of the standard (`call_number` becomes
+    /// Creates a group of elements. Their Rust names are converted to those of the standard (`call_number` becomes
     /// `callNumber`).
     pub(crate) fn group(elements: Vec<(&'static str, Value)>) -> Self {
         let present = elements
@@ -49,7 +50,7 @@ impl Value {
         Self::Group(present.collect())
     }
 
-    /// Octets as text; U+FFFD replaces those that are not UTF-8.
+    /// Creates a text from octets. U+FFFD replaces those that are not UTF-8.
     pub(crate) fn text(octets: &[u8]) -> Self {
         Self::Text(String::from_utf8_lossy(octets).into_owned())
     }
@@ -131,7 +132,7 @@ macro_rules! redacted {
 }
 pub(crate) use redacted;
 
-/// Implements `Describe` for types written as `TYPE: value => DESCRIPTION`.
+/// Implements `Describe` for a type, which is written as `TYPE: value => DESCRIPTION`.
 macro_rules! describe {
     ($type:ty: $value:ident => $description:expr) => {
         impl $crate::describe::Describe for $type {

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-/// A frame that is not an APDU, detected before decoding.
+/// An error in a frame that is not a valid APDU, detected before the frame is decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{}", located(*kind, *offset))]
 #[non_exhaustive]
@@ -71,7 +71,7 @@ impl std::error::Error for DecodeError {}
 #[error("{apdu} cannot be encoded: {reason}")]
 #[non_exhaustive]
 pub struct EncodeError {
-    /// The standard's name of the APDU.
+    /// The standard's name of the APDU, or `value` if a single value was to be encoded.
     pub apdu: &'static str,
     /// The reason why the value cannot be encoded.
     pub reason: String,

@@ -8,8 +8,8 @@
 //! |---|---|
 //! | [`diag1`] | diagnosticFormat diag-1: diagnostics with structured details |
 //! | [`search_result1`] | userInfo format SearchResult-1: counts for the parts of a query |
-//! | [`sources`] | the results of a search at each of its sources, in both of these formats |
-//! | [`user_info1`] | userInfo-1: OtherInformation where only an EXTERNAL is allowed |
+//! | [`sources`] | the results of a search at each of its sources, in diag-1 and SearchResult-1 |
+//! | [`user_info1`] | userInfo-1: OtherInformation in places where only an EXTERNAL is allowed |
 //! | [`charset_negotiation`] | negotiation of character set and language, versions 2 and 3 |
 //! | [`espec1`] | element specification eSpec-1 |
 //! | [`resource_report1`], [`resource_report2`] | the cost of an operation |

@@ -4,10 +4,11 @@
 //! - [`apdu`]: the 25 APDUs, with a type for each and the standard's names;
 //! - [`concurrency`]: decides which requests may run concurrently;
 //! - [`codec`]: encodes and decodes APDUs, finds the end of an APDU in a stream, and lists BER values for people;
-//! - [`decoded`]: APDUs as JSON and as text;
+//! - [`decoded`]: converts APDUs to JSON and to text;
 //! - [`oid`], [`bib1`]: object identifiers, Bib-1 attributes and diagnostics by name;
-//! - [`query`]: text forms of the query of a search;
-//! - [`record`]: the records in an APDU; MARC records are in `z3950-marc`, and [`marc`] re-exports what signatures need of it;
+//! - [`query`]: the query of a search as text, in several languages;
+//! - [`record`]: the records in an APDU. MARC records are in `z3950-marc`, and [`marc`] re-exports the types that signatures of this
+//!   package use;
 //! - [`sru`]: the requests and responses of SRU, which offers the same services over HTTP; the HTTP itself is left to
 //!   the caller;
 //! - [`via`]: the servers that a request has passed through;
@@ -25,12 +26,11 @@
 //! # Stability
 //!
 //! Documented items keep to Semantic Versioning. Types marked `#[non_exhaustive]` gain fields and variants in minor
-//! versions: make options with `default()` or `new` and set their fields, and end each `match` with a wildcard arm.
-//! The types of ASN.1, in [`apdu`], [`es`], [`format`](mod@format) and [`record`], are exhaustive: they mirror a
-//! fixed standard. Semantic Versioning does not cover what `Debug` prints, the wording of messages, and the fact that
-//! types implement traits of `rasn`; use [`codec`] to encode and decode. `bytes` 1, `serde_json` 1 and `tokio-util`
-//! 0.7 are part of the interface. The minimum version of Rust is 1.90, as in the manifest; raising it takes a minor
-//! version.
+//! versions: create options with `default()` or `new` and set their fields, and end each `match` with a wildcard arm.
+//! The types of ASN.1, in [`apdu`], [`es`], [`format`](mod@format) and [`record`], are exhaustive: they mirror a fixed
+//! standard. Semantic Versioning does not cover what `Debug` prints, the wording of messages, and the fact that types
+//! implement traits of `rasn`; use [`codec`] to encode and decode. `bytes` 1, `serde_json` 1 and `tokio-util` 0.7 are
+//! part of the interface. The minimum version of Rust is 1.90, as in the manifest; raising it takes a minor version.
 
 // Nothing that a peer sends may cause a panic; `.clippy.toml` exempts tests from these lints.
 #![deny(

@@ -1,11 +1,11 @@
-//! What signatures of this package need of `z3950-marc`: a MARC record, its character set, and the types that their methods take and
-//! return. Programs that read and write MARC in its other forms depend on `z3950-marc`.
+//! The types of `z3950-marc` that signatures of this package use: a MARC record, its character set, and the types that their methods take
+//! and return. Programs that read and write MARC in other forms depend on `z3950-marc`.
 
 pub use z3950_marc::{
     EditError, Field, FieldMut, Leader, MarcRecord, RecordBuilder, Subfield, Subfields, Tag,
 };
 
-/// The character set of a record, and what its methods return.
+/// Character sets of records, and the types that their methods take and return.
 pub mod charset {
     pub use z3950_marc::charset::{
         Charset, Decoded, Encoded, FieldProblem, NonSorting, NormalForm, Options, Problem,
@@ -18,7 +18,7 @@ pub mod edit {
     pub use z3950_marc::edit::{DeletionError, FieldError};
 }
 
-/// Places in a record, and the error of one that cannot be read.
+/// Places in a record, and the error for text that does not name a place.
 pub mod select {
     pub use z3950_marc::select::{Place, SelectError};
 }

@@ -35,7 +35,7 @@ impl Oid {
         oid
     }
 
-    /// Makes an identifier from its contents octets, for constants.
+    /// Creates an identifier from its contents octets, for constants.
     #[expect(
         clippy::indexing_slicing,
         reason = "it stops the compilation of a constant"
@@ -53,7 +53,8 @@ impl Oid {
         }
     }
 
-    /// Makes an identifier from its arcs; `None` if X.660 does not allow the arcs or the identifier is too long.
+    /// Creates an identifier from its arcs. Returns `None` if X.660 does not allow the arcs or the identifier is too
+    /// long.
     pub fn from_arcs(arcs: &[u32]) -> Option<Self> {
         let (&first, &second, rest) = match arcs {
             [first, second, rest @ ..] => (first, second, rest),
@@ -85,8 +86,7 @@ impl Oid {
             .map(|(name, _)| *name)
     }
 
-    /// Returns the identifier with a registered name; case is ignored. If several identifiers have the same name
-    /// (`xml`), the usual one is returned.
+    /// Returns the identifier with a registered name; case is ignored.
     pub fn by_name(name: &str) -> Option<Self> {
         NAMES
             .iter()
@@ -94,7 +94,7 @@ impl Oid {
             .map(|(_, oid)| *oid)
     }
 
-    /// Returns the registered record syntaxes, each with its name, without duplicates.
+    /// Returns the registered record syntaxes, each with its name.
     pub fn record_syntaxes() -> impl Iterator<Item = (&'static str, Self)> {
         Self::registered(5)
     }
@@ -145,8 +145,8 @@ impl Oid {
         Some(self)
     }
 
-    /// Makes an identifier from contents octets. There must be at least one and at most [`Oid::MAX_OCTETS`] octets, and
-    /// the last octet must end an arc.
+    /// Creates an identifier from contents octets. There must be at least one and at most [`Oid::MAX_OCTETS`] octets,
+    /// and the last octet must end an arc.
     fn from_contents(contents: &[u8]) -> Option<Self> {
         let last = contents.last()?;
         let mut octets = [0; Self::MAX_OCTETS];
@@ -249,7 +249,7 @@ const RECORD_SYNTAX_ALIASES: [(&str, Oid); 4] = [
     ("grs1", GRS_1),
 ];
 
-/// The APDUs of ISO 10161, 1.0.10161.2.1, used for an ILL-Request in an order.
+/// The syntax of the APDUs of ISO 10161, 1.0.10161.2.1, used for an ILL-Request in an order.
 pub const ILL: Oid = Oid::of(&[0x28, 0xcf, 0x31, 2, 1]);
 
 macro_rules! registered {

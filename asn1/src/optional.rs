@@ -1,5 +1,5 @@
-//! Two kinds of SEQUENCE elements that the macros for productions cannot express: an OPTIONAL CHOICE without a tag
-//! (Z39.50-2003 §4.1, `records Records OPTIONAL`), and elements that later versions of the standard may append.
+//! Types for two kinds of SEQUENCE elements that the macros for productions cannot express: an OPTIONAL CHOICE without
+//! a tag (Z39.50-2003 §4.1, `records Records OPTIONAL`), and elements that later versions of the standard may append.
 
 use std::ops::{Deref, DerefMut};
 

@@ -1,8 +1,8 @@
 //! The macros that declare ASN.1 productions as Rust types: the elements of a SEQUENCE or CHOICE with their tags, and
 //! their encoding in BER by `rasn`.
 //!
-//! The derives of `rasn` generate several times as much code for each type, most of it for other encoding rules. With
-//! some 350 types, a user's first build of this crate would take a quarter longer with them.
+//! The derives of `rasn` would generate several times as much code for each type, most of it for other encoding rules.
+//! With some 350 types, they would make a user's first build of this crate a quarter longer.
 mod elements;
 
 pub(crate) use self::elements::*;
@@ -181,7 +181,7 @@ macro_rules! production {
 }
 pub(crate) use production;
 
-/// Implements BER for a type with its own tag, or with the tag given after the type.
+/// Implements BER for a type. The type has the tag in brackets or, if the brackets are empty, the tag after them.
 macro_rules! ber {
     (
         $name:ident: [$($tag:tt)*] $usual:expr,

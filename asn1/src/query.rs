@@ -43,7 +43,8 @@ pub struct QueryError {
 }
 
 impl QueryError {
-    /// Returns the message with the position of the fault as people count it, in characters from 1.
+    /// Returns the message with the position of the fault in characters, counted from 1, which people understand better
+    /// than an offset in octets.
     pub fn described(&self, text: &str) -> String {
         let before = text.get(..self.offset).unwrap_or(text).chars().count();
         let suggestion = self.kind.suggestion();
@@ -78,7 +79,7 @@ impl QueryError {
     }
 }
 
-/// The maximum number of characters shown on each side of the fault.
+/// The maximum number of characters shown before the fault. At most twice as many are shown in total.
 const MAX_SHOWN: usize = 80;
 
 /// The error for a part of a query that a language cannot express.
@@ -90,7 +91,7 @@ pub struct UnsupportedQuery(String);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum QueryErrorKind {
-    /// The text ends where a term, an operand or an argument is expected; this is its name.
+    /// The text ends where a term, an operand or an argument is expected. The value names what is missing.
     #[error("{0} is missing")]
     Missing(&'static str),
     /// There is text after a complete query.
@@ -129,7 +130,7 @@ pub enum QueryErrorKind {
     /// A quote is opened, but not closed.
     #[error("a quote is not closed")]
     UnclosedQuote,
-    /// The query is nested deeper than this limit for queries that can be sent.
+    /// The operators are nested deeper than this limit. A query that is nested deeper cannot be sent.
     #[error("operators nested more than {0} deep")]
     TooDeep(usize),
     /// The text is longer than this limit, in octets.

@@ -58,12 +58,12 @@ productions! {
         other_info: Option<OtherInformation>,
     }
 
-    /// Whether duplicates were detected.
+    /// Whether the server carried out the detection of duplicates.
     pub integer DuplicateDetectionStatus { SUCCESS = 0 "success", FAILURE = 1 "failure" }
 }
 
 impl DuplicateDetectionRequest {
-    /// Keeps one record of each group of duplicates in a result set, by the server's criteria.
+    /// Creates a request to keep only one record of each group of duplicates in a result set, by the server's criteria.
     pub fn in_place(result_set: impl Into<InternationalString>) -> Self {
         let name = result_set.into();
         Self {

@@ -123,7 +123,7 @@ pub(crate) use external_values;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExternalError {
-    /// The syntax of the EXTERNAL is another syntax, or is missing.
+    /// The EXTERNAL has a different syntax, or does not name its syntax.
     #[error("no value of syntax {expected:?}")]
     Syntax {
         /// The expected syntax.

@@ -1,4 +1,5 @@
-//! Requests with the usual values of the standard (Z39.50-2003 §3.2), in which a program sets only what differs.
+//! Constructors of requests with the usual values of the standard (Z39.50-2003 §3.2). A program sets only the fields
+//! that are to differ.
 
 use super::{
     AttributesPlusTerm, DatabaseName, DeleteFunction, DeleteResultSetRequest, InitializeRequest,
@@ -71,8 +72,8 @@ impl SearchRequest {
 }
 
 impl PresentRequest {
-    /// Creates a request for `count` records of the result set `default`, from the 1-based position `start` on
-    /// (§3.2.3.1). The server chooses their form.
+    /// Creates a request for `count` records of the result set `default`, starting at the 1-based position `start`
+    /// (§3.2.3.1). The server chooses the form of the records.
     pub fn new(start: i64, count: i64) -> Self {
         Self {
             result_set_id: ResultSetId(DEFAULT.into()),

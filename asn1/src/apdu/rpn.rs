@@ -82,7 +82,7 @@ impl RpnStructure {
         })
     }
 
-    /// Returns mutable operands from left to right.
+    /// Returns mutable references to the operands from left to right.
     pub fn operands_mut(&mut self) -> impl Iterator<Item = &mut Operand> {
         let mut rest = vec![self];
         std::iter::from_fn(move || {
@@ -95,7 +95,7 @@ impl RpnStructure {
         })
     }
 
-    /// Returns mutable terms with their attributes from left to right.
+    /// Returns mutable references to the terms with their attributes from left to right.
     pub fn terms_mut(&mut self) -> impl Iterator<Item = &mut AttributesPlusTerm> {
         self.operands_mut().filter_map(|operand| match operand {
             Operand::AttributesPlusTerm(term) => Some(term),
@@ -166,7 +166,7 @@ impl Decode for RpnStructure {
     }
 }
 
-/// An `rpnRpnOp` whose end has not been reached yet.
+/// An `rpnRpnOp` that has not been read to its end.
 struct OpenOperator {
     end: Option<usize>,
     rpn1: Option<RpnStructure>,

@@ -21,7 +21,7 @@ pub(super) struct Encoder<'a> {
     marks: Vec<Mark<'a>>,
     /// The number of octets that all marks insert.
     inserted: usize,
-    /// The octet strings that the caller has lent and that have not been encoded yet.
+    /// The octet strings that are borrowed from the caller and have not been encoded yet.
     lent: std::iter::Peekable<std::vec::IntoIter<&'a [u8]>>,
 }
 
@@ -46,16 +46,16 @@ struct OpenValue {
     inserted: usize,
 }
 
-/// The size in octets that most APDUs do not exceed, not counting their records.
+/// The size in octets that most APDUs do not exceed, excluding their records.
 const USUAL_SIZE: usize = 256;
-/// The number of constructed values that most APDUs do not exceed, not counting their records.
+/// The number of constructed values that most APDUs do not exceed, excluding their records.
 const USUAL_MARKS: usize = 8;
 /// The largest length or tag number that fits into one octet.
 const SHORT: usize = 127;
 
 impl<'a> Encoder<'a> {
-    /// Creates an encoder for a value that contains the octet strings `lent`, in this order. An octet string that is
-    /// encoded out of this order is copied like any other octets.
+    /// Creates an encoder for a value that contains the borrowed octet strings `lent`, in this order. An octet string
+    /// that is encoded out of this order is copied like any other octets.
     pub(super) fn new(lent: Vec<&'a [u8]>) -> Self {
         Self {
             octets: Vec::with_capacity(USUAL_SIZE),
@@ -180,7 +180,8 @@ fn significant(octets: &[u8]) -> &[u8] {
     octets.get(zeros..).unwrap_or_default()
 }
 
-/// Implements the encoding of types that Z39.50 does not use, or that this crate encodes as OCTET STRINGs.
+/// Implements the methods for types that Z39.50 does not use, or that this crate encodes as OCTET STRINGs. The methods
+/// always fail.
 macro_rules! unused {
     ($($name:ident $([$($parameters:tt)*])? ($($argument:ty),*);)*) => {$(
         fn $name $(<$($parameters)*>)? (&mut self, tag: Tag, $(_: $argument,)* _: Identifier) -> Result<(), EncodeError> {

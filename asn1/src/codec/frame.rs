@@ -1,4 +1,5 @@
-//! Finds the end of an APDU in a stream of octets from tags and lengths (X.690 §8.1), without decoding.
+//! Finds the end of an APDU in a stream of octets by the tags and lengths of its values (X.690 §8.1), without decoding
+//! it.
 
 #[cfg(feature = "codec")]
 use bytes::{Bytes, BytesMut};
@@ -98,7 +99,7 @@ impl Header {
     }
 }
 
-/// Finds the end of an APDU in a growing buffer, reading each header only once.
+/// A scanner that finds the end of an APDU in a growing buffer. It reads each header only once.
 ///
 /// A value of definite length is skipped without looking at its contents, so only open values of indefinite length have
 /// to be counted.
@@ -122,8 +123,8 @@ impl Scanner {
 
     /// Returns the length in octets of the APDU at the start of `input`; `Ok(None)` if it is incomplete.
     ///
-    /// After an incomplete APDU, call it again with the same octets followed by more octets. Call [`Scanner::reset`]
-    /// before another APDU.
+    /// After an incomplete APDU, call this method again with the same octets followed by more octets. Call
+    /// [`Scanner::reset`] before another APDU.
     ///
     /// # Errors
     /// A [`FrameError`], as soon as the header at fault has arrived.
@@ -217,7 +218,7 @@ impl ApduCodec {
         }
     }
 
-    /// Changes the size limit; the new limit also applies to an APDU that is partly read.
+    /// Changes the size limit. The new limit also applies to an APDU of which a part has already been read.
     pub fn set_max_apdu_size(&mut self, max_apdu_size: usize) {
         self.scanner.max_apdu_size = max_apdu_size;
     }

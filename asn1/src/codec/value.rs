@@ -1,5 +1,5 @@
-//! Encodes and decodes single values in BER (X.690 §8), such as the contents of an EXTERNAL, and translates rasn's
-//! decode errors to the standard's names.
+//! Encodes and decodes single values in BER (X.690 §8), such as the contents of an EXTERNAL, and converts the decoding
+//! errors of rasn, so that they have the standard's names.
 
 use rasn::error::{BerDecodeErrorKind, CodecDecodeError, DecodeErrorKind};
 use rasn::types::Tag;
@@ -50,7 +50,8 @@ pub fn encode_value<T: BerValue>(value: &T) -> Result<Vec<u8>, EncodeError> {
     })
 }
 
-/// Encodes a value that contains the octet strings `lent` and appends its octets; see [`Encoder`].
+/// Encodes a value that contains the borrowed octet strings `lent`, and appends the result to `output`; see
+/// [`Encoder`].
 pub(super) fn write<T: rasn::Encode>(
     value: &T,
     lent: Vec<&[u8]>,
@@ -68,7 +69,7 @@ pub(super) fn write<T: rasn::Encode>(
 /// levels.
 pub(crate) const TOO_DEEP: &str = "query nested deeper than 1000 operators";
 
-/// A fault found by rasn: the path of fields to it, in Rust's spelling, and the reason.
+/// A fault found by rasn: the path of fields to it, by their Rust names, and the reason.
 pub(super) struct Fault {
     pub(super) path: Vec<&'static str>,
     pub(super) reason: String,
@@ -135,7 +136,7 @@ impl Fault {
     }
 }
 
-/// Returns the name of a field without its type, since rasn names both, as in `SearchRequest.query`.
+/// Returns the name of a field without the name of its type; rasn gives both, as in `SearchRequest.query`.
 pub(super) fn bare(field: &'static str) -> &'static str {
     field.rsplit('.').next().unwrap_or(field)
 }

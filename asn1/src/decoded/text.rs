@@ -1,4 +1,5 @@
-//! APDUs as text, with one element per line, such as `preferredMessageSize: 1048576`; nested elements are indented.
+//! Converts APDUs to text with one element per line, such as `preferredMessageSize: 1048576`. Nested elements are
+//! indented.
 
 use std::fmt::Write;
 
@@ -38,7 +39,7 @@ fn put(value: &Value, indent: usize, text: &mut String) {
     }
 }
 
-/// Adds a value after its name or dash; the value is on the same line if it fits there.
+/// Adds a value after its name or dash. A scalar, or a list of scalars, is on the same line.
 fn put_value(value: &Value, indent: usize, text: &mut String) {
     let is_nested = |value: &Value| value.is_object() || value.is_array();
     match value {

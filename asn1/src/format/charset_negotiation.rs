@@ -200,8 +200,8 @@ macro_rules! named_sets {
 named_sets!(ProposedCharSet, SelectedCharSet);
 
 impl OriginProposal {
-    /// Creates a proposal of sets and languages by name, best first; an empty list is left out. `records_too` asks for
-    /// records in the selected set.
+    /// Creates a proposal of sets and languages by name, best first; an empty list is left out. If `records_too` is
+    /// set, the client also wants records in the selected set.
     pub fn named(char_sets: &[&str], languages: &[&str], records_too: bool) -> Self {
         let sets = char_sets
             .iter()

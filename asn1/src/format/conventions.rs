@@ -47,7 +47,7 @@ impl Convention {
             })
     }
 
-    /// Sets the text of this kind, replacing existing units of this kind.
+    /// Adds a unit of this kind with the text. It replaces existing units of this kind.
     pub fn put(self, information: &mut OtherInformation, text: impl Into<InternationalString>) {
         let stays = |unit: &OtherInformationUnit| {
             !unit

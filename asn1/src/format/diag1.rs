@@ -216,7 +216,7 @@ impl DiagnosticFormat {
         }])
     }
 
-    /// Returns whether a diagnostic is not in the default form.
+    /// Returns whether any of the diagnostics is not in the default form.
     pub fn has_explicit(&self) -> bool {
         let mut units = self.0.iter();
         units.any(|unit| matches!(unit.diagnostic, Some(Diagnostic::ExplicitDiagnostic(_))))

@@ -48,8 +48,8 @@ impl FacetField {
         }
     }
 
-    /// Creates a request for at most `limit` terms of the field with a Use attribute, from the 1-based position `start`
-    /// on. The terms are requested in alphabetical order if `by_term` is set, and otherwise by descending count.
+    /// Creates a request for at most `limit` terms of the field with a Use attribute, starting at the 1-based position
+    /// `start`. The terms are requested in alphabetical order if `by_term` is set, and otherwise by descending count.
     pub fn of_use(use_value: i64, limit: i64, start: i64, by_term: bool) -> Self {
         let attributes = [
             (FIELD, use_value),

@@ -52,7 +52,7 @@ described! {
 }
 
 impl SubqueryReport {
-    /// Returns a report on a term of the query, which found this number of records.
+    /// Creates a report on a term of the query that was found in `count` records.
     pub fn of_term(term: Term, count: i64) -> Self {
         Self {
             subquery_expression: Some(QueryExpression::Term(TermExpression {

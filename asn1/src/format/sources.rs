@@ -35,14 +35,16 @@ pub struct SearchSources {
 
 impl SearchSource {
     /// Returns a message that says why the source did not answer: `union@closed: cannot connect: connection refused`,
-    /// `union@town: the server has no such search field (Use attribute) (114) 9999`. Returns `None` if it did answer.
+    /// `union@town: the server has no such search field (Use attribute) (114) 9999`. Returns `None` if the source
+    /// answered.
     pub fn failed(&self) -> Option<String> {
         let failure = self.failure.as_ref()?;
         Some(format!("{}: {}", self.name, reason(failure)))
     }
 }
 
-/// Returns the message for a failure. For an unavailable database, this is only the addinfo.
+/// Returns the message for a failure. For an unavailable database, the message is only the addinfo, unless that is
+/// empty.
 pub fn reason(failure: &DefaultDiagFormat) -> String {
     let addinfo = failure.addinfo.to_string_lossy();
     if failure.condition == Condition::DATABASE_UNAVAILABLE.0 && !addinfo.is_empty() {
@@ -161,8 +163,8 @@ impl SearchSources {
         self.failures().next().is_some()
     }
 
-    /// Adds the sources of a second search for the same records, made in a different way. A source counts as failed
-    /// only if it failed in both searches.
+    /// Adds the sources of a second search, which searched for the same records in a different way. A source counts as
+    /// failed only if it failed in both searches.
     pub fn join(&mut self, later: Self) {
         for source in later.sources {
             let mut known = self.sources.iter_mut();

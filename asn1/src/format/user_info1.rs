@@ -13,8 +13,8 @@ described! {
 }
 
 impl UserInfo1 {
-    /// Returns a diagnostic in the form used in an InitializeResponse: userInfo-1 that contains diag-1 with the default
-    /// form.
+    /// Returns a diagnostic in the form used in an InitializeResponse: a userInfo-1 with a diag-1 that contains the
+    /// diagnostic in its default form.
     ///
     /// # Errors
     /// Fails if BER cannot encode the value.

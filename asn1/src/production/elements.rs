@@ -60,7 +60,7 @@ pub(crate) fn encode_sequence<'e, T: Sequence, E: Encoder<'e>>(
     encode_contents(encoder, tag, &|encoder| value.encode_elements(encoder))
 }
 
-/// Encodes the contents of a SEQUENCE. Like [`decode_contents`], it is compiled only once.
+/// Encodes the contents of a SEQUENCE. Like [`decode_contents`], this function is compiled only once.
 fn encode_contents<'b, 'e, E: Encoder<'e>>(
     encoder: &'b mut E,
     tag: Tag,

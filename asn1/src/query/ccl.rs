@@ -1,5 +1,5 @@
-//! CCL, the Common Command Language (ISO 8777), in YAZ's dialect. It is parsed with a bib file that defines its
-//! qualifiers, and printed if it can express the query.
+//! CCL, the Common Command Language (ISO 8777), in YAZ's dialect. A bib file defines the qualifiers with which queries
+//! are parsed. RPN queries are printed as CCL if the qualifiers can express them.
 //!
 //! ```
 //! use z3950_asn1::query::ccl::{self, Bib};

@@ -125,7 +125,7 @@ impl Sign {
     }
 }
 
-/// Two parts with an operator between them. All operators have the same rank and are applied from left to right.
+/// Two parts with an operator between them. All operators have equal precedence and are applied from left to right.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Boolean {
     /// The operator between the parts.

@@ -1,4 +1,4 @@
-//! The bib file, which defines the qualifiers of CCL queries, because ISO 8777 leaves them to the system. It has YAZ's
+//! The bib file, which defines the qualifiers of CCL queries, because ISO 8777 does not define any. It has YAZ's
 //! format, with a line for each qualifier, alias or directive.
 
 use super::super::{number, sets};
@@ -304,7 +304,7 @@ impl<'a> BibLine<'a> {
         }
     }
 
-    /// Consumes a `,` or `=`, and returns it.
+    /// Consumes and returns a `,` or `=`, if one of them comes next.
     fn sign(&mut self) -> Option<char> {
         let rest = self.rest.trim_start_matches(is_blank);
         let sign = rest

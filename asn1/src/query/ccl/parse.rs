@@ -1,5 +1,5 @@
-//! Translates CCL queries (ISO 8777) to RPN with YAZ's grammar. Operators have the same rank and are applied from left
-//! to right. In `QUALIFIERS RELATION TERMS`, the terms may be a query in parentheses that inherits the qualifiers.
+//! Translates CCL queries (ISO 8777) to RPN with YAZ's grammar. Operators have equal precedence and are applied from
+//! left to right. In `QUALIFIERS RELATION TERMS`, the terms may be a query in parentheses that inherits the qualifiers.
 
 use std::rc::Rc;
 
@@ -325,7 +325,7 @@ impl<'b> Parser<'_, 'b> {
         Ok(near(distance, ordered, relation, KnownProximityUnit::WORD))
     }
 
-    /// Returns a tree of both operands with the operator, or only the right operand if there is no left one.
+    /// Combines both operands with the operator, or returns the right operand if there is no left operand.
     pub(super) fn joined(
         &self,
         left: Option<(Tree, Operator)>,

@@ -120,7 +120,7 @@ impl<'b> Parser<'_, 'b> {
         Ok(tree.map(|(tree, _)| tree))
     }
 
-    /// Returns the offset of a dash in a word that is neither within quotes nor after a backslash.
+    /// Returns the offset of the first dash in a word. A dash within quotes or after a backslash is skipped.
     fn dash(&self, word: &Token) -> Option<usize> {
         let mut quoted = false;
         let mut octets = word.text(self.query).bytes().enumerate();

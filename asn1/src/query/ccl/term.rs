@@ -28,11 +28,11 @@ struct Grouping {
 /// The way to express truncation and masks.
 #[derive(Clone, Copy)]
 enum Style {
-    /// By the truncation attribute, which allows truncation only at the ends of the term.
+    /// The truncation attribute, which allows truncation only at the ends of the term.
     Ends,
-    /// By a regular expression (truncation 102).
+    /// A regular expression (truncation 102).
     Regex,
-    /// By symbols within the term (truncation 104).
+    /// Symbols within the term (truncation 104).
     Mask,
 }
 
