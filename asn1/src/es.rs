@@ -1,9 +1,9 @@
 //! Extended services: the parameters and the task package of each service, with a file for each service (Z39.50-2003
 //! §3.2.9, Appendix EXT; record syntax ESTaskPackage of Appendix REC).
 //!
-//! Each service has one type with two alternatives. The client sends an `EsRequest`. It consists of a part that the
-//! task package keeps and a part that it does not keep. The server answers with a `TaskPackage`, which consists of the
-//! kept part and the server's own part.
+//! Each service has one type with two alternatives. The client sends an `EsRequest`, which consists of a part that the
+//! task package keeps and a part that the package does not keep. The server answers with a `TaskPackage`, which
+//! consists of the kept part and the server's own part.
 #![allow(
     missing_docs,
     reason = "fields and variants are the standard's; a type's doc names its part"

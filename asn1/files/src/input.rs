@@ -5,8 +5,8 @@ use std::fs::{self, File, FileType};
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
-/// Reads a regular file, a device, or the pipe of a shell's process substitution, `<(…)`. It may have at most `limit`
-/// octets.
+/// Reads a regular file, a device, or the pipe of a shell's process substitution, `<(…)`. The input may have at most
+/// `limit` octets.
 ///
 /// # Errors
 /// Errors from the file system, [`ErrorKind::InvalidInput`] for a folder, a named pipe or a socket, and
@@ -24,7 +24,7 @@ pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     read_all(File::open(path)?, limit)
 }
 
-/// Reads an open source to its end. It may have at most `limit` octets.
+/// Reads an open source to its end. The source may have at most `limit` octets.
 ///
 /// # Errors
 /// Errors from the source, and [`ErrorKind::FileTooLarge`] for more octets than `limit`.

@@ -1,8 +1,9 @@
-//! Moments in Coordinated Universal Time, with date and time of day, in the formats of ASN.1 and RFC 3339.
+//! Moments in Coordinated Universal Time, as a date and a time of day, and as text in the form of a GeneralizedTime of
+//! ASN.1.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// A moment as a date of the Gregorian calendar and a time of day, from 1970 on.
+/// A moment as a date of the Gregorian calendar and a time of day. The earliest is the beginning of 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Moment {
     /// The year, 1970 or later.
@@ -56,8 +57,8 @@ impl From<SystemTime> for Moment {
 }
 
 impl Moment {
-    /// Converts the moment to a system time; `None` if the moment is not a valid date and time in the years 1970 to
-    /// 9999.
+    /// Converts the moment to a system time. Returns `None` if a value is out of its range, or the year is after 9999.
+    /// A day after the end of its month counts as a day of the next month.
     pub fn time(self) -> Option<SystemTime> {
         let is_one = (1970..=9999).contains(&self.year)
             && (1..=12).contains(&self.month)

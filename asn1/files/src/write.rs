@@ -7,8 +7,8 @@
 //! | [`Growing`] | reports, transcripts, the output of a batch with a report | in place, continued by a later run |
 //!
 //! All three types hold a [`Lock`] on the file while they write it. Devices, pipes and standard output (`/dev/stdout`) are written
-//! directly, without draft and lock. Symbolic links are followed to their target, but not if a draft or a lock file is to be created in
-//! their place.
+//! directly, without draft and lock. A symbolic link to a file is followed to its target. A symbolic link at the path of a draft or a lock
+//! file is never followed.
 
 mod destination;
 mod draft;

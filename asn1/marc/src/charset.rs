@@ -68,9 +68,9 @@ pub enum Charset {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Options {
-    /// The character set of the octets, whatever the record declares; `None` to detect it.
+    /// The character set of the octets, even if the record declares another set. `None` means that the set is detected.
     pub charset: Option<Charset>,
-    /// The normal form of decoded text. `None` means NFC for text that is decoded from other sets than UTF-8, and no
+    /// The normal form of decoded text. `None` means NFC for text that is decoded from sets other than UTF-8, and no
     /// change for text in UTF-8.
     pub form: Option<NormalForm>,
     /// What to do with the marks around non-filing characters (U+0098, U+009C).
@@ -198,7 +198,7 @@ impl Charset {
         }
     }
 
-    /// Encodes text, and replaces characters that the set lacks. UTF-8 has every character, so the text is then
+    /// Encodes text, and replaces characters that the set lacks. For UTF-8, which has every character, the text is
     /// returned unchanged.
     pub fn encode_with(self, text: &str, unencodable: Unencodable) -> Encoded<'_> {
         let as_it_is = match self {

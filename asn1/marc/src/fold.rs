@@ -1,5 +1,5 @@
-//! Folds text for comparing titles and names: converts it to lower case, and removes diacritics and punctuation (the decomposition is that
-//! of Unicode Standard Annex #15).
+//! Folds text for comparing titles and names: converts it to lower case, and removes diacritics and punctuation. Characters are decomposed
+//! as in Unicode Standard Annex #15.
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;

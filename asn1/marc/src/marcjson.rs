@@ -90,9 +90,9 @@ pub fn from_json(text: &str) -> Result<MarcRecord, MarcJsonError> {
     of_json(serde_json::from_str(text)?)
 }
 
-/// Parses a record like [`from_json`], but repairs the faults that it refuses, with remarks: a leader of another length is
-/// padded or truncated, a missing leader becomes the default one, an indicator that is not one character and an empty code
-/// become blanks, and malformed fields and subfields are left out. Separators of ISO 2709 in text are replaced, with a remark.
+/// Parses a record like [`from_json`], but repairs faults that [`from_json`] refuses, with remarks: a leader that is not 24 octets long is
+/// padded or truncated, a missing leader becomes the default one, an indicator that is not one character and an empty code become blanks,
+/// and malformed fields and subfields are left out. Separators of ISO 2709 in text are replaced, with a remark.
 ///
 /// # Errors
 /// [`MarcJsonError`] for text that is not JSON, has no array of fields, or has neither a leader nor a field.

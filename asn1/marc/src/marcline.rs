@@ -82,10 +82,10 @@ pub struct LineError {
 
 /// Reads the lines of one record. `first_line` is the number of the first line, for remarks and errors.
 ///
-/// The form is ambiguous: a space, `$`, a code and a space begin a subfield, even if a price such as `$5` was meant. Lines that
-/// are not fields are skipped, and a leader of another length than 24 is padded with blanks or truncated, each with a remark. All
-/// of these are losses, and so are a separator of ISO 2709 within text and a missing leader. After a leader preceded by `LEADER`,
-/// `LDR` or `000`, fields are read in the form in which catalogues show them: `245 10 |a Emma / |c Jane Austen.`
+/// The form is ambiguous: a space, `$`, a code and a space begin a subfield, even if a price such as `$5` was meant. Lines that are not
+/// fields are skipped, and a leader that is not 24 octets long is padded with blanks or truncated, each with a remark. All of these are
+/// losses, and so are a separator of ISO 2709 within text and a missing leader. After a leader preceded by `LEADER`, `LDR` or `000`, fields
+/// are read in the form in which catalogues show them: `245 10 |a Emma / |c Jane Austen.`
 ///
 /// # Errors
 /// [`LineError`], if no line can be read.

@@ -64,9 +64,9 @@ pub fn parse_all(text: &str) -> Result<Vec<MarcRecord>, MrkError> {
     Ok(records)
 }
 
-/// Parses one record like [`parse_all`], but skips lines that cannot be parsed, each with a remark; a leader of another length
-/// than 24 is padded with blanks or truncated, and U+FFFD replaces separators of ISO 2709 in text. All of these are losses, and
-/// so is a missing leader. The first line of the text has the number `first_line`.
+/// Parses one record like [`parse_all`], but skips lines that cannot be parsed, each with a remark. A leader that is not 24 octets long is
+/// padded with blanks or truncated, and U+FFFD replaces separators of ISO 2709 in text. All of these are losses, and so is a missing
+/// leader. The first line of the text has the number `first_line`.
 ///
 /// # Errors
 /// [`MrkError`] for the first line, if none of the lines can be parsed.

@@ -305,8 +305,8 @@ impl Field {
         self.subfields_with(1)
     }
 
-    /// Returns the subfields in order, with codes of `code_length` characters, which is usually
-    /// [`Leader::code_length`]. Only a few rare formats have codes of more than one character.
+    /// Returns the subfields in order, with codes of `code_length` characters; this is usually [`Leader::code_length`].
+    /// Only a few rare formats have codes of more than one character.
     pub fn subfields_with(&self, code_length: usize) -> Subfields<'_> {
         Subfields {
             rest: self.parts().1,
@@ -321,7 +321,7 @@ impl Field {
             .map(|subfield| subfield.data)
     }
 
-    /// Returns the data of the first subfield with this code for people to read, with `\xNN` for octets that are not UTF-8.
+    /// Returns the data of the first subfield with this code as text, in which octets that are not UTF-8 are shown as `\xNN`.
     pub fn text(&self, code: impl AsRef<[u8]>) -> Option<Cow<'_, str>> {
         self.subfield(code).map(text_lossless)
     }

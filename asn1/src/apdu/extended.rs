@@ -61,8 +61,7 @@ described! {
 }
 
 impl ExtendedServicesRequest {
-    /// Creates a request for an unnamed task package. The server is asked to answer after the task is done, if it
-    /// can.
+    /// Creates a request for an unnamed task package. It asks the server to answer after the task is done, if possible.
     pub fn create(package_type: Oid, parameters: Option<External>) -> Self {
         Self {
             reference_id: None,

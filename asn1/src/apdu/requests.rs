@@ -1,5 +1,5 @@
 //! Constructors of requests with the usual values of the standard (Z39.50-2003 §3.2). A program sets only the fields
-//! that are to differ.
+//! for which it needs other values.
 
 use super::{
     AttributesPlusTerm, DatabaseName, DeleteFunction, DeleteResultSetRequest, InitializeRequest,

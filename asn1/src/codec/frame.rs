@@ -32,7 +32,7 @@ pub enum Length {
 
 /// The bit that marks a value as constructed.
 pub const CONSTRUCTED: u8 = 0x20;
-/// The class and form of a constructed value with a context tag; every APDU has them.
+/// The class and form bits of a constructed value with a context tag. Every APDU begins with them.
 pub const CONTEXT_CONSTRUCTED: u8 = 0xa0;
 /// The maximum number of octets in a tag number after the first octet.
 const MAX_TAG_OCTETS: usize = 4;

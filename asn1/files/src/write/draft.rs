@@ -9,7 +9,7 @@ use tempfile::TempPath;
 
 use super::{Error, Existing, folder, sync_folder};
 
-/// The maximum number of kept drafts for one file; the next draft replaces the oldest.
+/// The maximum number of kept drafts of a file. A further draft replaces the oldest.
 const MAX_PARTS: u32 = 100;
 
 /// A newly created file that will replace another file when it is complete. It is removed on drop, unless it has
@@ -131,7 +131,7 @@ impl Draft {
         Ok(file)
     }
 
-    /// Keeps the draft as a file of its own, and returns its path.
+    /// Keeps the draft instead of removing it, and returns its path.
     ///
     /// # Errors
     /// Errors from the operating system.

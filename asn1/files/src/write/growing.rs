@@ -39,7 +39,7 @@ impl Growing {
     }
 
     /// Opens a file to continue it at its end. A file that does not exist is created when its first octet is written.
-    /// [`Growing::cut`] sets another position.
+    /// Call [`Growing::cut`] to continue at another position.
     ///
     /// # Errors
     /// [`Error::Busy`], or another reason why the path cannot be written.
@@ -135,8 +135,8 @@ impl Growing {
             .and_then(|octets| octets.first().copied()))
     }
 
-    /// Reads at most `most` octets that follow an offset; there are none in a stream. Call [`Growing::cut`] afterwards,
-    /// to set where writing continues.
+    /// Reads at most `most` octets that follow an offset, or none from a stream. Call [`Growing::cut`] afterwards, to
+    /// set where writing continues.
     ///
     /// # Errors
     /// Errors from the operating system.

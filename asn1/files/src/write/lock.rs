@@ -176,7 +176,7 @@ fn beside(target: &Path) -> io::Result<Option<(File, PathBuf)>> {
     )))
 }
 
-/// Opens an existing lock file, to which nothing is ever written.
+/// Opens an existing lock file. Lock files are always empty.
 fn existing(path: &Path) -> io::Result<File> {
     if !fs::symlink_metadata(path)?.is_file() {
         let words = format!("{} is not a lock file; remove it", path.display());

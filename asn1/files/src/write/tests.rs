@@ -383,7 +383,7 @@ fn audit_a8_a_change_by_others_is_seen() {
     fs::write(&path, "longer").expect("written");
     let second = stamp();
     assert_ne!(first, second);
-    // The file is replaced by a new file of the same length and age, as editors do.
+    // Editors replace a file with a new file, here with one of the same length and age.
     let modified = path.metadata().and_then(|data| data.modified());
     let new = folder.join("new");
     fs::write(&new, "LONGER").expect("written");

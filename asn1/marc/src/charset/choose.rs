@@ -100,8 +100,8 @@ pub(crate) struct UnimarcSets {
     pub(crate) sets: [u8; 4],
 }
 
-/// Returns the sets declared in a UNIMARC record, or `None` for any other record. In UNIMARC, 100 $a begins with a date. It names the sets
-/// in positions 26-29 or, in authority records (leader/06 x, y or z), in positions 13-16. Spaces at its end may be missing.
+/// Returns the sets declared in a UNIMARC record, or `None` for any other record. In UNIMARC, 100 $a begins with a date. The sets are in
+/// its positions 26-29 or, in authority records (leader/06 x, y or z), in positions 13-16. Spaces at the end of 100 $a may be missing.
 pub(crate) fn unimarc_sets(record: &MarcRecord) -> Option<UnimarcSets> {
     let mut fields = record.fields.iter().enumerate();
     let (index, field) = fields.find(|(_, field)| field.tag.0 == *b"100")?;

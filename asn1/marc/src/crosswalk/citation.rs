@@ -107,7 +107,8 @@ impl Identifiers {
         }
     }
 
-    /// Returns the numbers of a kind, which is one of the [`KINDS`](Self::KINDS). There are none of any other kind.
+    /// Returns the numbers of a kind, which is one of the [`KINDS`](Self::KINDS). Returns an empty slice for any other
+    /// kind.
     pub fn of_kind(&self, kind: &str) -> &[String] {
         match kind {
             "isbn" => &self.isbn,

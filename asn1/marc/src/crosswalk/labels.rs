@@ -15,7 +15,7 @@ pub(crate) struct Label {
 }
 
 impl Label {
-    /// Returns whether fields of this tag belong to the label.
+    /// Returns whether fields with this tag belong to the label.
     pub(crate) fn has(&self, tag: [u8; 3]) -> bool {
         let mut tags = self.tags.as_bytes().chunks(tag.len() + 1);
         tags.any(|known| known.starts_with(&tag))

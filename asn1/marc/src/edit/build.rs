@@ -72,8 +72,8 @@ impl Field {
     }
 }
 
-/// A builder for a record, from [`MarcRecord::builder`]. Fields are added in the order in which they are given. If any
-/// of them is invalid, [`build`](RecordBuilder::build) fails with the first error.
+/// A builder for a record, created by [`MarcRecord::builder`]. Fields are added in the order in which they are given.
+/// If any of them is invalid, [`build`](RecordBuilder::build) fails with the first error.
 #[derive(Clone, Debug)]
 #[must_use = "a builder makes a record by `build`"]
 pub struct RecordBuilder(Result<MarcRecord, EditError>);

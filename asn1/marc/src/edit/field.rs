@@ -8,7 +8,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 use super::{EditError, make_utf8};
 use crate::record::{Field, Leader, MarcRecord, SUBFIELD_DELIMITER, Tag};
 
-/// A field of a record that can be changed, from [`MarcRecord::field_mut`]. It dereferences to the [`Field`].
+/// A field of a record that can be changed, returned by [`MarcRecord::field_mut`]. It dereferences to the [`Field`].
 ///
 /// Text must be UTF-8; the record is converted to UTF-8 if necessary. If an error is returned, nothing has been
 /// changed.

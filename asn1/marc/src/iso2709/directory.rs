@@ -8,8 +8,9 @@ use bytes::Bytes;
 use super::repair::{Repair, RepairKind};
 use crate::record::{FIELD_TERMINATOR, Field, Leader, RECORD_TERMINATOR, Tag, number, position};
 
-/// Returns the fields of `content` (the record without its terminator) if leader and directory are correct: the
-/// entries, in order, cover all octets from the stated base address on, and each entry names one terminated field.
+/// Returns the fields of `content` (the record without its terminator) if the leader and the directory are correct.
+/// This is the case if the entries, in order, cover all octets after the stated base address, and each entry names one
+/// terminated field.
 pub(super) fn sound_fields(content: &Bytes, leader: &Leader) -> Option<Vec<Field>> {
     let mut fields = Vec::new();
     walk(content, leader, |count, tag, place| {

@@ -50,7 +50,7 @@ pub enum RepairKind {
         /// The offset of the first field.
         actual: usize,
     },
-    /// The directory does not end with 0x1E; its end is the end of its last readable entry.
+    /// The directory does not end with 0x1E. It is taken to end after its last readable entry.
     #[error("no field terminator after the directory")]
     DirectoryTerminatorMissing,
     /// Directory entries have more than 12 octets, because their numbers have more digits than usual for long fields. The entries are
@@ -75,7 +75,7 @@ pub enum RepairKind {
         /// The tag of the entry.
         tag: Tag,
     },
-    /// A field does not end with 0x1E; its end is taken from the directory or from the end of the record.
+    /// A field does not end with 0x1E. Its end is taken from the directory or from the end of the record.
     #[error("no field terminator after field {tag}")]
     FieldTerminatorMissing {
         /// The tag of the field.

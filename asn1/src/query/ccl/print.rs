@@ -242,7 +242,7 @@ fn texts(term: &str, truncation: Option<i64>, bib: &Bib) -> Vec<String> {
     texts
 }
 
-/// Returns the term with its masks replaced by the masks of CCL, and with other special characters escaped.
+/// Converts the masks of a term to those of CCL, and escapes other special characters.
 fn unmasked(term: &str, any: &str, one: &str, bib: &Bib) -> Option<String> {
     let mut text = String::new();
     let mut rest = term;

@@ -79,7 +79,7 @@ pub(super) fn code(character: char) -> Option<[u8; 3]> {
     Some([plane, row, cell])
 }
 
-/// Every character that is written, with its lowest code, sorted by character.
+/// Every character that can be written, with its lowest code, sorted by character.
 static CODES: LazyLock<Vec<(char, u32)>> = LazyLock::new(|| {
     let mut codes: Vec<_> = entries()
         .filter(|(character, code)| {

@@ -65,9 +65,8 @@ impl Marc8Encoder {
         self.g1 = set;
     }
 
-    /// Writes a character or mark in a current working set if one of them has it, and otherwise in the first set that
-    /// has it, for which a working set is changed. If `symbol` is set, the set of Greek symbols is tried before other
-    /// sets.
+    /// Writes a character or mark. If neither working set has it, one of them is replaced by the first set that has it.
+    /// If `symbol` is set, the set of Greek symbols is tried before the other sets.
     fn put(&mut self, character: char, symbol: bool) {
         if let Some((octet, _)) = CONTROLS.iter().find(|(_, known)| *known == character) {
             self.octets.push(*octet);

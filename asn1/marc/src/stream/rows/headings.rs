@@ -51,12 +51,12 @@ pub(super) enum Kind {
     Plain,
     /// The text after a colon becomes `$b`.
     Title,
-    /// The first value is the main entry, the others are added entries; dates become `$d`.
+    /// The first value becomes the main entry, and the others become added entries. Dates become `$d`.
     Author,
     Contributor,
     /// The value also becomes the first date in 008.
     Date,
-    /// The value becomes the language in 008; all values become one 041.
+    /// The first value becomes the language in 008. If there are several values, all of them become one 041.
     Language,
     /// The value becomes the type in the leader, or a genre.
     Type,
@@ -195,8 +195,8 @@ impl Headings {
         }
     }
 
-    /// Sets whether the table was written for spreadsheet programs. If so, the apostrophe is removed before text that
-    /// would be a formula, as [`TableForm::Spreadsheet`](crate::table::TableForm::Spreadsheet) writes it. Text written
+    /// Sets whether the table was written for spreadsheet programs. If so, an apostrophe before text that would be a
+    /// formula is removed, as written by [`TableForm::Spreadsheet`](crate::table::TableForm::Spreadsheet). Text written
     /// as a formula, such as `="0141439513"`, is recognized in any table.
     #[must_use]
     pub fn of_spreadsheet(self, is_spreadsheet: bool) -> Self {
