@@ -1,5 +1,5 @@
 //! Explains a query in English (Z39.50-2003 §3.7, §ATR.1): as a tree with named attributes, or as a sentence. Neither
-//! can be parsed.
+//! form can be parsed.
 
 use std::convert::Infallible;
 use std::fmt::Write;

@@ -47,9 +47,9 @@ impl Language {
         Some((language, rest.trim_start()))
     }
 
-    /// Returns the language of text that a person typed, and the text without its prefix. The prefix names the
-    /// language. Without a prefix, the language is PQF if the text begins with `@`; CQL if it can be parsed as CQL and
-    /// an index with a relation occurs in it, as in `dc.title=war`; and words with index names if not.
+    /// Returns the language of text that a person typed, and the text without its prefix. A prefix such as `ccl:` names
+    /// the language. Text without a prefix is PQF if it begins with `@`. It is CQL if it can be parsed as CQL and
+    /// contains an index followed by a relation, as in `dc.title=war`. Any other text is words with index names.
     pub fn of_typed(text: &str) -> (Self, &str) {
         Self::prefixed(text).unwrap_or_else(|| {
             if text.trim_ascii_start().starts_with('@') {
@@ -66,8 +66,8 @@ impl Language {
 /// The relations of CQL that are words and not symbols (CQL 1.2).
 const WORD_RELATIONS: [&str; 7] = ["any", "all", "exact", "adj", "within", "encloses", "scr"];
 
-/// Returns whether an index with a relation occurs outside of quotes: `ti=war`, `dc.title = war`, `dc.title any war`.
-/// Other words with an equals sign are not indexes: `e=mc2`.
+/// Returns whether an index followed by a relation occurs outside quotes, as in `ti=war`, `dc.title = war` or
+/// `dc.title any war`. In `e=mc2`, the word before the equals sign is not the name of an index.
 fn has_cql_clause(text: &str) -> bool {
     let is_part = |name: &str| {
         name.starts_with(char::is_alphabetic) && name.chars().all(char::is_alphanumeric)
@@ -91,8 +91,8 @@ fn has_cql_clause(text: &str) -> bool {
     })
 }
 
-/// Parses queries in every language and prints them in CCL and CQL, with the tables for these two languages. The
-/// built-in tables are parsed only if a query needs them.
+/// The tables of indexes and qualifiers with which queries are parsed in every language, and printed in CCL and CQL.
+/// The built-in tables are parsed only if a query needs them.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Dialects {

@@ -1,5 +1,5 @@
-//! Splits PQF into words, which are separated by spaces, may be quoted with `"…"` or `{…}`, and may have escapes with
-//! `\`. As in YAZ, tabs and line ends do not separate words.
+//! Splits PQF into words, which are separated by spaces, may be quoted with `"…"` or `{…}`, and may contain escapes
+//! that begin with `\`. As in YAZ, tabs and line ends do not separate words.
 
 use super::{QueryError, QueryErrorKind};
 
@@ -13,8 +13,9 @@ pub(super) struct Token<'a> {
 }
 
 impl Token<'_> {
-    /// Returns the octets of the word with escapes replaced: `\xHH` and `\OOO` give an octet by its number, `\t \n \r
-    /// \f` are control characters, and `\` before any other character makes it literal.
+    /// Returns the octets of the word with escapes replaced: `\xHH` and `\OOO` stand for the octet with that
+    /// hexadecimal or octal number, `\t \n \r \f` are control characters, and `\` before any other character makes it
+    /// literal.
     pub(super) fn unescaped(&self) -> Result<Vec<u8>, QueryError> {
         self.unescaped_from(0)
     }

@@ -116,8 +116,8 @@ impl Names {
         self
     }
 
-    /// Returns the attributes for an index name; case is ignored. They are Use, and structure if the table has it, in
-    /// the order in which they are sent.
+    /// Returns the attributes for an index name; case is ignored. These are a Use attribute and, if the index has one
+    /// in the table, a structure attribute, in the order in which they are sent.
     ///
     /// # Errors
     /// If the name is unknown, the error is the most similar known name, if there is one.
@@ -147,7 +147,7 @@ impl Names {
         Ok(attributes)
     }
 
-    /// Returns the full name of an index with this name or abbreviation.
+    /// Returns the full name of the index that has this name or abbreviation.
     fn full_name<'a>(&self, name: &'a str) -> &'a str {
         let is_own = self.own.contains_key(name);
         let mut table = TABLE.iter().filter(|_| !is_own);
@@ -173,16 +173,17 @@ impl Names {
 /// Parses words that must all occur, with optional index names: `ti:"pride and prejudice" au:austen`.
 ///
 /// A name before a colon is the index of the word, quoted phrase or group in parentheses after it; case is ignored. The
-/// default index is anywhere (Use 1016). `AND`, `OR` and `NOT` in capitals are operators, evaluated from left to right
-/// like adjacent words; in lower case they are words, as in `war and peace`. Between quotes, `\` escapes a quote or a
-/// backslash.
+/// default index is `any` (Use 1016). `AND`, `OR` and `NOT` in capitals are operators; they and adjacent words are
+/// evaluated from left to right. In lower case they are words, as in `war and peace`. Between quotes, `\` escapes a
+/// quote or a backslash.
 ///
-/// In the index `year` or `date`, `1850-1860` is a range of years, as are `1850-` and `-1860`. They use the Bib-1
+/// In the index `year` or `date`, `1850-1860` is a range of years, as are `1850-` and `-1860`. Ranges use the Bib-1
 /// relations 4 (at least) and 2 (at most). A range can also be written with `–` or `..`, and `185?` and `18??` are a
 /// decade and a century. Between quotes, such text is a term.
 ///
-/// `year:>1900` compares, by the Bib-1 relations 1 (`<`), 2 (`<=`), 4 (`>=`), 5 (`>`) and 6 (`<>`). Other indexes take
-/// comparisons too, which some servers refuse. The colon may be left out, as in `year>1900`.
+/// `year:>1900` is a comparison, which uses the Bib-1 relations 1 (`<`), 2 (`<=`), 4 (`>=`), 5 (`>`) and 6 (`<>`).
+/// Comparisons are also allowed in other indexes, but some servers refuse them. The colon may be left out, as in
+/// `year>1900`.
 ///
 /// `libr*` finds words that begin with `libr`, `*ology` words that end with `ology`, and `*port*` words that contain
 /// `port` (Bib-1 type 5, which some servers refuse). Between quotes, an asterisk is part of the term.
@@ -352,7 +353,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Parses the name of an index before `<` or `>`, if they come next, and returns the attributes of the name. Only the
-    /// name of an index of years may be followed by spaces, because other names are also words.
+    /// name of an index of years may be followed by spaces, because other names may be ordinary words.
     fn compared_name(&mut self) -> Option<Vec<AttributeElement>> {
         let rest = self.rest();
         let (name, after) = rest.split_at_checked(rest.find(|one| !is_of_name(one))?)?;
@@ -369,8 +370,8 @@ impl<'a> Reader<'a> {
         Some(attributes)
     }
 
-    /// Parses a relation symbol, if it comes next, and returns its value of the Relation attribute. An index with a
-    /// structure attribute (docid) contains identifiers, so its terms have no relation.
+    /// Parses a relation symbol, if it comes next, and returns the corresponding value of the Relation attribute. An
+    /// index with a structure attribute (docid) contains identifiers, so its terms are not compared.
     fn relation(&mut self, attributes: &[AttributeElement]) -> Option<i64> {
         let mut types = attributes.iter().map(|one| one.attribute_type);
         if types.any(|kind| kind == STRUCTURE) {
@@ -383,7 +384,7 @@ impl<'a> Reader<'a> {
         Some(*value)
     }
 
-    /// Parses the term after a relation symbol, which begins at `at`.
+    /// Parses the term after a relation symbol. The symbol begins at the offset `at`.
     fn comparison(
         &mut self,
         mut attributes: Vec<AttributeElement>,

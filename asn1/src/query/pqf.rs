@@ -24,13 +24,14 @@ impl FromStr for RpnQuery {
 /// The maximum number of attributes of a single term.
 pub const MAX_ATTRIBUTES: usize = 512;
 
-/// The maximum size of all attributes in octets. Attributes that apply to several terms count once for each term.
+/// The maximum total size of the attributes of a query, in octets. Attributes that apply to several terms count once
+/// for each term.
 pub const MAX_SPREAD: usize = 1 << 22;
 
 /// Parses a query in PQF. Its attribute set is Bib-1 unless `@attrset` names another set.
 ///
-/// An attribute applies to every operand after it in its branch. When it is sent, the nearest attribute comes first,
-/// and an outer attribute of the same type is left out. `@term` applies to all terms after it. `@1=4` is short for
+/// An attribute applies to every operand after it in its branch. An operand is sent with the nearest attribute
+/// first, and without outer attributes of the same type. `@term` applies to all terms after it. `@1=4` is short for
 /// `@attr 1=4`.
 ///
 /// # Errors

@@ -146,7 +146,7 @@ fn only_name(complex: &ComplexAttribute) -> Option<&[u8]> {
     .filter(|name| !name.is_empty())
 }
 
-/// Returns the alternatives of a value, separated by `|`, in a form for people.
+/// Returns a value in human-readable form: a number, or the alternatives separated by `|`.
 fn for_people(value: &AttributeValue) -> Vec<u8> {
     let complex = match value {
         AttributeValue::Numeric(value) => return value.to_string().into_bytes(),

@@ -4,7 +4,7 @@
 use super::suggest::nearest;
 use crate::oid::{self, Oid};
 
-/// Further names of registered sets, and the names of sets that were registered later.
+/// Other names of the sets in [`crate::oid`], and the names of sets that were registered later.
 const FURTHER_NAMES: &[(&str, Oid)] = &[
     ("GILS-attset", oid::GILS),
     ("STAS-attset", oid::STAS),
@@ -24,7 +24,8 @@ fn known() -> impl Iterator<Item = (&'static str, Oid)> {
     Oid::registered(3).chain(FURTHER_NAMES.iter().copied())
 }
 
-/// Returns the attribute set with a name, or with an identifier in dotted form; `None` if the name is unknown.
+/// Returns the attribute set with the given name, or with the given object identifier in dotted form; `None` if the
+/// text is neither.
 ///
 /// As in YAZ, case and hyphens are ignored: `bib1` is Bib-1.
 pub fn attribute_set(text: &str) -> Option<Oid> {
@@ -50,7 +51,7 @@ pub(super) fn suggestion(text: &str) -> String {
         .map_or_else(String::new, |name| format!("; did you mean {name}?"))
 }
 
-/// Returns the name of an attribute set, if it has one that [`attribute_set`] accepts.
+/// Returns the name of an attribute set, if it has a name that [`attribute_set`] accepts.
 pub fn attribute_set_name(set: &Oid) -> Option<&'static str> {
     known()
         .find(|(_, known)| known == set)

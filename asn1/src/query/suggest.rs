@@ -10,8 +10,9 @@ const MAX_LENGTH: usize = 64;
 ///
 /// A candidate is similar if at most a third of the word's letters (but at least one letter) have to be changed, removed, added
 /// or swapped with their neighbour. If there is none, the shortest candidate that begins with the word is returned, for a word of
-/// at least two letters. The last resort is the shortest candidate from which the word results by leaving out letters, for a word
-/// of at least three letters: `ttl` for `title`. Without the feature `suggest`, only candidates of the last two kinds are found.
+/// at least two letters. As a last resort, for a word of at least three letters, the shortest candidate that contains its letters
+/// in order is returned, such as `title` for `ttl`. Without the feature `suggest`, only candidates of the last two kinds are
+/// found.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let length = word.chars().take(MAX_LENGTH + 1).count();
     if !(1..=MAX_LENGTH).contains(&length) {
@@ -49,7 +50,7 @@ fn osa_distance(_: &str, _: &str) -> usize {
     usize::MAX
 }
 
-/// Returns whether a word results from another word by leaving out letters after the first letter.
+/// Returns whether `word` can be made from `other` by leaving out letters after the first letter.
 fn is_contraction(word: &str, other: &str) -> bool {
     let mut letters = other.chars();
     word.chars().next() == other.chars().next()

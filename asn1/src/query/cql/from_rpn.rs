@@ -1,6 +1,6 @@
-//! Translates an RPN query to CQL, if CQL and the properties can express it. Each clause is checked with [`to_rpn`]: it
-//! must produce every attribute of the operand, and either the same term or, for a pattern, a term that matches the
-//! same words.
+//! Translates an RPN query to CQL, if CQL and the properties can express it. As a check, each clause is translated back
+//! with [`to_rpn`]: the result must have every attribute of the operand, and either the same term or, for a pattern, a
+//! term that matches the same words.
 
 mod masks;
 
@@ -25,9 +25,9 @@ use crate::query::UnsupportedQuery;
 /// Translates an RPN query to CQL.
 ///
 /// The query may lack attributes that the properties add to every clause, such as `always` or the relation for `=`.
-/// Numeric and character string terms become text, which is parsed to general terms. Patterns of truncation 102 and 104
-/// become masks, which may be parsed to another truncation. A Use attribute with a name that is not in the properties
-/// becomes the index with that name.
+/// Numeric and character string terms become text, which [`to_rpn`] translates to general terms. Patterns with
+/// truncation 102 or 104 become masks, which [`to_rpn`] may translate to a different truncation. A Use attribute with a
+/// name that is not in the properties becomes the index with that name.
 ///
 /// # Errors
 /// [`UnsupportedQuery`], with the part that CQL cannot express.
@@ -385,7 +385,8 @@ impl Speaker<'_> {
         wanted.position(|attribute| attribute.attribute_type == first)
     }
 
-    /// Returns the possible spellings of the term: plain, with masks, and with the anchors for its attributes.
+    /// Returns the possible spellings of the term: plain, with masks, and with the anchors that express the operand's
+    /// position attributes.
     fn forms(&self) -> Vec<String> {
         let plain = escaped(&self.term);
         let mut masked = vec![self.masks.clone().unwrap_or_else(|| plain.clone())];

@@ -1,5 +1,5 @@
-//! Splits CQL into words and symbols (CQL 1.2 §BNF). Words are separated by white space and by `( ) = < > /`, may be
-//! quoted with `"…"`, and have `\` before literal characters.
+//! Splits CQL into words and symbols (CQL 1.2 §BNF). Words are separated by white space and by `( ) = < > /`. They may
+//! be quoted with `"…"`, and a `\` in a word makes the next character literal.
 
 use super::{BooleanOperator, Sign, Word};
 use crate::query::{QueryError, QueryErrorKind};
@@ -49,7 +49,8 @@ impl CqlToken {
             || ["all", "any", "adj"].iter().any(|name| self.is(name))
     }
 
-    /// Returns whether the token is another relation of the context set `cql`, which YAZ takes for a term.
+    /// Returns whether the token is a relation of the context set `cql` that YAZ treats as a term: `exact`, `within`,
+    /// `encloses` or `scr`.
     pub(super) fn is_rare_relation(&self) -> bool {
         ["exact", "within", "encloses", "scr"]
             .iter()
@@ -202,8 +203,8 @@ fn quoted(body: &str, offset: usize) -> Result<(CqlToken, usize), QueryError> {
     Err(QueryErrorKind::UnclosedQuote.at(offset))
 }
 
-/// Returns an unquoted word, with quotes in it escaped, and its length in octets. The word extends to white space or a
-/// symbol.
+/// Returns an unquoted word, in which quotes are escaped, and its length in octets. The word extends to white space or
+/// a symbol.
 fn plain(rest: &str, offset: usize) -> Result<(CqlToken, usize), QueryError> {
     let mut text = String::new();
     let mut length = rest.len();

@@ -20,7 +20,8 @@ pub const MAX_MODIFIERS: usize = 16;
 /// Parses a CQL query of version 1.1 or 1.2.
 ///
 /// Index, relation and modifiers of `title = (war or peace)` apply to everything in the parentheses. `exact`, `within`,
-/// `encloses` and `scr` are relations if they are between a word and something to compare it with; YAZ takes them for terms.
+/// `encloses` and `scr` are relations if they stand between a word and a term, group or modifier; YAZ always treats them as
+/// terms.
 ///
 /// # Errors
 /// [`QueryError`], with the fault and its offset.
@@ -46,7 +47,7 @@ pub fn parse(text: &str) -> Result<Cql, QueryError> {
 
 /// The complete text or a group in parentheses, as far as it has been read.
 struct OpenGroup {
-    /// The index and relation of clauses that have none of their own.
+    /// The index and relation that apply to clauses written without any.
     inherited: Option<Arc<Relation>>,
     prefixes: Vec<(Option<Word>, Word)>,
     /// The tree before the next operator, and its depth.
@@ -217,7 +218,7 @@ fn clause(lexer: &mut Lexer<'_>, relation: Option<Arc<Relation>>) -> Result<Clau
     })
 }
 
-/// Returns the relation of a term that has no index and relation.
+/// Returns the default index and relation, for a term that is written without them.
 fn unwritten_relation(offset: usize) -> Relation {
     let word = |text: &str| Word {
         text: text.to_owned(),

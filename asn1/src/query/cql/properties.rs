@@ -46,7 +46,8 @@ pub struct PropertyAttribute {
 }
 
 impl PropertyAttribute {
-    /// Returns the attribute for a name. It is numeric if its value consists of digits only.
+    /// Returns the attribute, with `*` in its value replaced by `name`. The value is numeric if it then consists of
+    /// digits only.
     pub(super) fn element(&self, name: &str) -> AttributeElement {
         let value = self.value.replace('*', name);
         let attribute_value = match number(&value) {
@@ -120,8 +121,8 @@ impl Properties {
         }
     }
 
-    /// Returns the attributes of the property with a name, in the order of the file. The result is empty for a property
-    /// without attributes, and `None` for an unknown name.
+    /// Returns the attributes of the property with the given name, in the order of the file. The result is empty for a
+    /// property without attributes, and `None` for an unknown name.
     pub fn attributes(&self, name: &str) -> Option<&[PropertyAttribute]> {
         let at = *self.by_name.get(&name.to_ascii_lowercase())?;
         Some(&self.entries.get(at)?.attributes)
@@ -133,12 +134,12 @@ impl Properties {
             .or_else(|| self.attributes(&format!("{category}.*")))
     }
 
-    /// Returns the identifier of the context set with a prefix.
+    /// Returns the URI of the context set with the given prefix.
     pub fn set(&self, prefix: &str) -> Option<&str> {
         self.uri(Some(prefix))
     }
 
-    /// Returns the URI for a prefix, or for names without a prefix.
+    /// Returns the URI of the context set with the given prefix, or of the default context set if `prefix` is `None`.
     pub(super) fn uri(&self, prefix: Option<&str>) -> Option<&str> {
         let name = prefix.map_or("set".to_owned(), |prefix| {
             format!("set.{}", prefix.to_ascii_lowercase())
@@ -189,7 +190,7 @@ enum PropertyToken<'a> {
     Quote,
 }
 
-/// Returns the words and equals signs of a line; its comment is left out.
+/// Returns the words, equals signs and quotes of a line, without its comment.
 fn tokens(line: &str) -> impl Iterator<Item = PropertyToken<'_>> {
     let mut rest = line.split('#').next().unwrap_or_default();
     std::iter::from_fn(move || {

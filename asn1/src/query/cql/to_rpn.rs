@@ -1,5 +1,5 @@
-//! Translates CQL to an RPN query with the properties, as YAZ does: the query has the same attributes in the same
-//! order, and the same terms (Z39.50-2003 §3.7), with masks of ANSI Z39.58 if necessary.
+//! Uses the properties to translate CQL to the same RPN query as YAZ: one with the same attributes in the same order,
+//! and the same terms (Z39.50-2003 §3.7), with masks of ANSI Z39.58 if necessary.
 
 use super::{
     Boolean, Clause, Cql, Modifier, Node, PrefixMap, Properties, PropertyAttribute, Relation, Sign,
@@ -201,8 +201,8 @@ impl<'a> Translator<'a> {
         Ok(attributes)
     }
 
-    /// Returns an empty list of attributes if the properties have no entry in the category and no context sets, and the
-    /// name is the usual one; otherwise returns `None`.
+    /// Returns an empty list of attributes if `is_usual` is true and the properties have neither an entry in the
+    /// category nor any context set; otherwise returns `None`.
     fn none_of(&self, category: &str, is_usual: bool) -> Option<&'a [PropertyAttribute]> {
         let properties = self.properties;
         let mut known = properties.names(category).chain(properties.names("set"));
@@ -369,8 +369,8 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// Returns the context set of a prefix, or of names without a prefix. The nearest prefix map applies, or the
-    /// properties if there is no such map.
+    /// Returns the URI of the context set for a prefix, or for names without a prefix. It is taken from the nearest
+    /// prefix map that applies, or else from the properties.
     fn uri(&self, prefix: Option<&str>) -> Option<&'a str> {
         let map = self
             .maps

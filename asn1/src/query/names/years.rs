@@ -8,8 +8,8 @@ pub(super) fn is_of_years(attributes: &[AttributeElement]) -> bool {
     attributes.contains(&AttributeElement::numeric(USE, USE_DATE_OF_PUBLICATION))
 }
 
-/// Returns the first and last year of `1850-1860`, `1850-` or `-1860` (also written with `–` or `..`), or of `18??`. A
-/// missing end is an empty text.
+/// Returns the first and last year of `1850-1860`, `1850-` or `-1860` (also written with `–` or `..`), or of `18??`.
+/// An open end is returned as an empty string.
 pub(super) fn years(term: &str) -> Option<(String, String)> {
     if term.len() == 4 && term.ends_with('?') {
         let (first, last) = (term.replace('?', "0"), term.replace('?', "9"));

@@ -20,7 +20,7 @@ impl Pattern {
         }
     }
 
-    /// Makes a term whose masks are left to the server.
+    /// Makes a term whose masks are sent unchanged, for the server to interpret.
     pub(super) fn cql(text: &str) -> Self {
         Self {
             truncation: Some("cql"),
@@ -28,8 +28,8 @@ impl Pattern {
         }
     }
 
-    /// Makes a term with its anchors and masks. `has` returns whether the properties have an attribute for the
-    /// truncation `left`, `right` or `both`.
+    /// Makes a term with its anchors and masks. `has` returns whether the properties define the truncation `left`,
+    /// `right` or `both`.
     pub(super) fn masked(text: &str, has: impl Fn(&str) -> bool) -> Self {
         let mut signs = signs(text);
         let first = |signs: &[Sign], sign| signs.first() == Some(&sign);
