@@ -6,7 +6,7 @@
 //! | `retrieved` | [`RetrievedRecord`]: the contents of an EXTERNAL, by its record syntax |
 //! | [`opac`], [`grs1`], [`summary`], [`explain`] | the record syntaxes defined in ASN.1: types, text, JSON, XML |
 //! | [`holdings`] | copies and their availability, from OPAC and MARC records |
-//! | `write`, `embedded` | write the values that [`describe`](crate::describe) returns, and a record within another record |
+//! | `write`, `embedded` | the output of values that [`describe`](crate::describe) returns, and of a record within another record |
 
 mod embedded;
 pub mod explain;

@@ -1,6 +1,6 @@
 //! A record within another record, such as the bibliographic record in an OPAC record (Z39.50-2003 Appendix REC.3).
-//! MARC, SUTRS and XML are shown as usual. Of any other syntax, only the octets are shown, so that nesting ends after
-//! one level.
+//! MARC, SUTRS and XML are shown as usual. The octets of any other syntax are not interpreted, so records are nested at
+//! most one level deep.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -13,8 +13,8 @@ use z3950_marc::{MarcRecord, iso2709, marcjson, marcline, marcxml};
 use super::retrieved::RetrievedRecord;
 use crate::apdu::External;
 
-/// Returns the record as lines. For any syntax other than MARC, SUTRS and XML, the line has the syntax and the number
-/// of octets.
+/// Returns the record as lines. For any syntax other than MARC, SUTRS and XML, the text is one line that states the
+/// syntax and the number of octets.
 pub(super) fn text(external: &External) -> String {
     let octets = RetrievedRecord::octets_of(external);
     match RetrievedRecord::of(external) {

@@ -16,8 +16,8 @@ use crate::optional::OptionalChoice;
 use crate::production::productions;
 use crate::types::{GeneralizedTime, InternationalString, OctetString};
 
-/// The maximum depth of nested elements. An element of the record itself is at depth 1. A record with deeper elements
-/// is not decoded.
+/// The maximum depth of nested elements. The elements at the top level are at depth 1. Decoding a record with deeper
+/// elements fails.
 ///
 /// The decoder of rasn allows 128 nested values, and each level of elements takes five of them.
 pub const MAX_DEPTH: usize = 25;
@@ -102,7 +102,7 @@ described! {
     /// Order: the order of an element's subelements.
     pub struct Order {
         [1] ascending: bool,
-        /// The order, with the values of `elementOrdering` in tagSet-M.
+        /// The kind of order, which is a value of `elementOrdering` in tagSet-M.
         [2] order: i64,
     }
 

@@ -16,11 +16,11 @@ use super::retrieved::RetrievedRecord;
 use crate::apdu::External;
 use crate::types::InternationalString;
 
-/// The maximum number of octets of text in the holdings of one record; further holdings are left out. The data of a
+/// The maximum size in memory of the holdings of one record, in octets; further holdings are left out. The data of a
 /// location is repeated in each of its items, so without this limit a small record could become very large.
 const MAX_OCTETS: usize = 16 << 20;
 
-/// A copy held by a library: an item, or a location whose items are unknown. Each text in it is one line.
+/// A copy held by a library: an item, or a location whose items are unknown. Each text is a single line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Holding {
@@ -56,8 +56,8 @@ pub struct Holding {
     pub note: Option<String>,
 }
 
-/// Returns the holdings of an OPAC record. If it has none, returns the holdings in its bibliographic record. Its MARC
-/// records are read in `charset`; if this is `None`, in the character set that they declare.
+/// Returns the holdings of an OPAC record. If it has none, returns the holdings in its bibliographic record. The MARC
+/// records in it are decoded from `charset` or, if this is `None`, from the character set that they declare.
 pub fn of_opac(record: &OpacRecord, charset: Option<Charset>) -> Vec<Holding> {
     let holdings = record.holdings_data.iter().flatten();
     let found = bounded(holdings.flat_map(|holding| {
@@ -158,8 +158,8 @@ impl Holding {
         }
     }
 
-    /// Returns the holding with the data of an item at this location. If it is the only item and does not name its
-    /// volume, it gets the volumes of the location.
+    /// Returns the holding with the data of an item at this location. If the item is the only one at the location and
+    /// does not name its volume, it gets the volumes of the location.
     fn with_item(self, item: &CircRecord, is_only: bool) -> Self {
         let of_note = || CircStatus::of(self.note.as_deref()?).due;
         let due = text(&item.availability_date).or_else(of_note);
@@ -233,7 +233,7 @@ fn of_data(data: &HoldingsAndCircData) -> impl Iterator<Item = Holding> {
     alone.into_iter().chain(items)
 }
 
-/// Returns the holdings in a holdings record of an OPAC record, which is MARC or text.
+/// Returns the holdings in a holdings record within an OPAC record. The holdings record is MARC or text.
 fn of_record(external: &External, charset: Option<Charset>) -> Vec<Holding> {
     match RetrievedRecord::of(external) {
         RetrievedRecord::Sutrs(words) => vec![Holding {

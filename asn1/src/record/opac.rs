@@ -22,7 +22,8 @@ described! {
         [2] holdings_data: Option<Vec<HoldingsRecord>>,
     }
 
-    /// HoldingsRecord: a MARC holdings record, or the elements of one together with the circulation data of its items.
+    /// HoldingsRecord: either a MARC holdings record, or the elements of such a record with the circulation data of
+    /// its items.
     pub enum HoldingsRecord {
         [1] MarcHoldingsRecord(Box<External>),
         [2] HoldingsAndCirc(Box<HoldingsAndCircData>),

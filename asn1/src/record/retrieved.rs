@@ -75,8 +75,8 @@ impl RetrievedRecord {
         }
     }
 
-    /// Returns the octets of a record as sent by the server: the text of a SUTRS record, and the BER encoding of any
-    /// other single value.
+    /// Returns the octets of a record as sent by the server. For a single ASN.1 value, these are the text of a SUTRS
+    /// record, or the BER encoding of any other record.
     pub fn octets_of(external: &External) -> Bytes {
         match &external.encoding {
             ExternalEncoding::OctetAligned(octets) => octets.to_bytes(),
@@ -92,8 +92,8 @@ impl RetrievedRecord {
         }
     }
 
-    /// Returns the octets of the record: the text of a SUTRS record, and the BER encoding of any other single value.
-    /// Decoded values are encoded again.
+    /// Returns the octets of the record. A decoded value is encoded again in BER, except that SUTRS gives the octets
+    /// of the text.
     pub fn octets(&self) -> Bytes {
         match self {
             Self::Marc(octets) | Self::Xml(octets) => octets.clone(),

@@ -41,7 +41,8 @@ impl Value {
         out
     }
 
-    /// Adds the value with its label. A value without a name is added to the enclosing list or record.
+    /// Appends the value with its label. The elements of a group without a name are written at the level of the
+    /// group itself.
     fn put_text(&self, name: &str, indent: usize, out: &mut String) {
         match self {
             Self::Nothing => {}
@@ -142,7 +143,7 @@ fn octets_line(octets: &[u8]) -> String {
     }
 }
 
-/// Returns a label for people, such as `Call number` for `callNumber`. Consecutive capitals are kept.
+/// Returns a human-readable label, such as `Call number` for `callNumber`. Consecutive capitals are kept.
 fn label(name: &str) -> String {
     let mut label = String::with_capacity(name.len() + 4);
     let mut before = ' ';

@@ -73,7 +73,7 @@ described! {
         [3] n_sap: InternationalString,
     }
 
-    /// An address of a kind that has no type of its own.
+    /// An address of any other kind.
     pub struct OtherAddress {
         [0] r#type: InternationalString,
         [1] address: InternationalString,

@@ -122,7 +122,7 @@ described! {
         [2] sort_keys: Option<Vec<SortKeyDetails>>,
     }
 
-    /// SortKeyDetails: a sort key, and the names that it has in requests.
+    /// SortKeyDetails: a sort key, and how a request specifies it.
     #[derive(Default)]
     pub struct SortKeyDetails {
         [0] description: Option<HumanString>,
@@ -153,7 +153,7 @@ described! {
         [6] instructions: Option<External>,
     }
 
-    /// The purpose of instructions.
+    /// The purpose of the processing instructions.
     pub integer ProcessingContext {
         ACCESS = 0 "access", SEARCH = 1 "search", RETRIEVAL = 2 "retrieval",
         RECORD_PRESENTATION = 3 "record-presentation", RECORD_HANDLING = 4 "record-handling",

@@ -216,7 +216,7 @@ described! {
         [12] es_asn: Option<InternationalString>,
     }
 
-    /// Whether the server can answer after the task is done.
+    /// Whether the server can wait until the task is complete before it responds.
     pub integer WaitSupport {
         WAIT_SUPPORTED = 1 "waitSupported", WAIT_ALWAYS = 2 "waitAlways", WAIT_NOT_SUPPORTED = 3 "waitNotSupported",
         DEPENDS = 4 "depends", NOT_SAYING = 5 "notSaying",

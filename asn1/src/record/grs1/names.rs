@@ -21,7 +21,7 @@ pub fn tag_name(tag_type: Option<i64>, tag: &StringOrNumeric) -> Option<&str> {
     }
 }
 
-/// Returns the number of the element of tagSet-G with a name.
+/// Returns the number of the tagSet-G element with the given name.
 pub(super) fn number_in_tag_set_g(name: &str) -> Option<i64> {
     G.iter()
         .find(|(_, known)| *known == name)

@@ -30,8 +30,8 @@ impl GenericRecord {
         self.0.describe().to_json()
     }
 
-    /// Returns an XML document `grs1`, followed by a newline. Its elements are like `<element type="2" value="1"
-    /// name="title">War and peace</element>`.
+    /// Returns an XML document `grs1`, followed by a newline. An element is written as in
+    /// `<element type="2" value="1" name="title">War and peace</element>`.
     pub fn to_xml(&self) -> String {
         let mut out = String::from("<grs1>\n");
         put_elements_xml(&self.0, INDENT, &mut out);
@@ -94,8 +94,8 @@ fn put_notes(element: &TaggedElement, indent: usize, out: &mut String) {
     }
 }
 
-/// Returns a property as text, such as `bodyPartType 1: text/html`. Classes of sets other than Variant-1 are shown by
-/// number.
+/// Returns a property of a variant as text, such as `bodyPartType 1: text/html`. Classes of sets other than Variant-1
+/// are shown by number.
 fn triple_text(variant: &Variant, triple: &Triple) -> String {
     let class = class_name(variant, triple)
         .map_or_else(|| format!("class {}", triple.class), str::to_owned);

@@ -2,7 +2,7 @@
 
 use super::Holding;
 
-/// The maximum width of a column. A longer cell does not widen it.
+/// The maximum width of a column in characters. A longer cell is not truncated, but does not widen the column.
 pub(super) const WIDEST: usize = 60;
 
 type Column = (&'static str, fn(&Holding) -> Option<String>);
@@ -110,7 +110,7 @@ fn yes_or_no(flag: bool) -> String {
     if flag { "yes" } else { "no" }.to_owned()
 }
 
-/// Returns the number of holds, or only whether there are any if the number is unknown.
+/// Returns the number of holds, or `yes` if there are holds but their number is unknown.
 fn holds(holding: &Holding) -> Option<String> {
     let number = holding.holds.map(|holds| holds.to_string());
     number.or(holding.on_hold.filter(|is_held| *is_held).map(yes_or_no))

@@ -16,9 +16,9 @@ impl OpacRecord {
     /// `record`.
     ///
     /// Fields after an 852 belong to it, and fields before the first 852 belong to the first holding. Without any 852,
-    /// all fields are one holding. An item (876 to 878) that has the barcode of an 852 belongs to that 852. A holding
-    /// has circulation data if each of its items has a status in known words. A record without holdings fields has no
-    /// holdings.
+    /// all holdings fields form one holding. An item (876 to 878) that has the barcode of an 852 belongs to that 852.
+    /// A holding has circulation data if each of its items has a status in known words. A record without holdings
+    /// fields has no holdings.
     pub fn of_marc(bibliographic: External, record: &MarcRecord) -> Self {
         let holdings = MarcHolding::all(record).map(|holding| {
             let items = holding.items.iter().map(MarcItem::circulation);
@@ -246,7 +246,7 @@ fn joined(field: &Field, codes: &str, between: &str) -> Vec<u8> {
     parts.join(between.as_bytes())
 }
 
-/// Returns the subfields with one of the codes that are not empty.
+/// Returns the subfields that have one of the codes and are not empty.
 fn wanted<'f>(field: &'f Field, codes: &str) -> impl Iterator<Item = Subfield<'f>> {
     field.subfields().filter(|subfield| match subfield.code {
         [code] => codes.as_bytes().contains(code) && !subfield.data.is_empty(),
@@ -263,7 +263,7 @@ fn captions<'f>(fields: &[&'f Field]) -> Captions<'f> {
     all.map(|field| (pair(field), *field)).collect()
 }
 
-/// Returns the key that is the same for a field with captions and the fields with their values.
+/// Returns the key that a field with captions shares with the fields that contain the corresponding values.
 fn pair(field: &Field) -> (u8, Option<&[u8]>) {
     let digit = field.tag.as_ref().last();
     (digit.copied().unwrap_or_default(), link(field))
