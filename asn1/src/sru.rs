@@ -8,7 +8,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `request` | [`Request`] and its operations, from and to parameters |
-//! | `response` | [`Response`]: written by the schemas, read in any form that servers send |
+//! | `response` | [`Response`]: written according to the schemas, read in any form that servers send |
 //! | `soap` | the envelope around requests and responses, and faults |
 //! | `facets`, `scan`, `sort` | the text forms of `facetLimit`, `scanClause` and `sortKeys` |
 //! | [`zeerex`] | a server's description of itself, which is the record of an explain response |
@@ -24,9 +24,9 @@
 //! record.
 //!
 //! Writing is exact: it uses the prefixes `zs:`, `diag:` and `fr:`, which clients look for, and the order of the
-//! schemas. Reading is tolerant: it compares local names without prefixes and namespaces, and skips unknown elements
-//! of a response. Because a peer may be hostile, document types and entities are refused, and [`SruLimits`] bounds
-//! everything else.
+//! schemas. Reading is tolerant: it compares only local names, without prefixes and namespaces, and skips unknown
+//! elements of a response. Because a peer may be hostile, document types and entities are refused, and [`SruLimits`]
+//! bounds everything else.
 
 mod diagnostic;
 mod external;
@@ -66,7 +66,7 @@ pub use self::sort::{
 pub use self::sound::{XmlElement, root_of, with_sound_xml};
 pub use self::xml::XmlError;
 
-/// The beginning of every XML document.
+/// The XML declaration at the beginning of every document.
 const DECLARATION: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
 
 /// The version of Record Update, which is the same with every version of SRU.
@@ -106,7 +106,8 @@ impl Version {
     }
 }
 
-/// The embedding of a record's XML: `recordPacking` in 1.1 and 1.2, `recordXMLEscaping` in 2.0.
+/// The way in which a record's XML is embedded in a response: `recordPacking` in 1.1 and 1.2, `recordXMLEscaping` in
+/// 2.0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Packing {
     /// As XML elements.

@@ -1,5 +1,5 @@
-//! The servers that a request has passed through, by which a loop can be detected. They are sent at the end of
-//! implementationVersion in Init (Z39.50-2003 §3.2.1.1.6), and in the header Via of HTTP (RFC 9110 §7.6.3).
+//! The servers that a request has passed through, which make it possible to detect a loop. They are sent at the end
+//! of implementationVersion in Init (Z39.50-2003 §3.2.1.1.6), and in the header Via of HTTP (RFC 9110 §7.6.3).
 
 use std::fmt;
 
@@ -60,7 +60,7 @@ impl Via {
         self.number > Self::MAX
     }
 
-    /// Returns the servers named in an implementationVersion, which may be none.
+    /// Returns the servers named in an implementationVersion. There may be none.
     pub fn of_version(version: Option<&InternationalString>) -> Self {
         let version = version.map(InternationalString::to_string_lossy);
         let version = version.as_deref().unwrap_or_default();

@@ -59,7 +59,7 @@ fn has(data: &[u8], name: &[u8]) -> bool {
     memchr::memmem::find(begin, name).is_some()
 }
 
-/// The number of octets in which the element that identifies the schema must begin.
+/// The number of octets at the start of a record within which the element that identifies its schema must occur.
 const BEGIN: usize = 2048;
 
 #[cfg(test)]

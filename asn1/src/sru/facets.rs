@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{SruCondition, SruDiagnostic};
 
-/// The maximum number of indexes that are accepted.
+/// The maximum number of indexes that are accepted in one `facetLimit`.
 pub const MAX_FACETS: usize = 64;
 
 /// The number of terms to return as facets, in general and for each named index.

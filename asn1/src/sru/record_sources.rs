@@ -1,6 +1,6 @@
-//! The databases that contain a record, if it is merged from several records: in the `extraRecordData` of SRU, and in
-//! the otherInfo of Z39.50 responses. This project defines the elements, because neither standard has elements for this
-//! purpose.
+//! The databases that contain a record that was merged from several records. They are sent in the `extraRecordData` of
+//! SRU and in the otherInfo of Z39.50 responses. This project defines the elements, because neither standard has
+//! elements for this purpose.
 //!
 //! ```xml
 //! <sources xmlns="urn:x-z3950d:source" record="3">

@@ -113,7 +113,7 @@ pub struct SearchRetrieve {
     pub start_record: Option<u64>,
     /// The maximum number of records to return.
     pub maximum_records: Option<u64>,
-    /// The embedding of records in the response.
+    /// The way in which records are embedded in the response.
     pub packing: Option<Packing>,
     /// Whether the server may arrange the parts of a record as it likes (`recordPacking=unpacked`); only in 2.0.
     pub unpacked: Option<bool>,
@@ -216,7 +216,7 @@ impl ScanRequest {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ExplainRequest {
-    /// The embedding of the description in the response.
+    /// The way in which the description is embedded in the response.
     pub packing: Option<Packing>,
 }
 

@@ -83,7 +83,7 @@ pub struct SearchRetrieveResponse {
     pub diagnostics: Vec<SruDiagnostic>,
     /// Additional XML of the server: elements with their namespace declarations.
     pub extra: Bytes,
-    /// The precision of `number_of_records`, such as `exact` or an identifier that ends in it; only in 2.0.
+    /// The precision of `number_of_records`, such as `exact` or an identifier that ends in this word; only in 2.0.
     pub result_count_precision: Option<String>,
     /// Terms that occur in the records found, with their counts; only in 2.0.
     pub facets: Vec<SruFacet>,

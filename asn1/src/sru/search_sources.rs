@@ -39,7 +39,7 @@ impl SearchRetrieveResponse {
 }
 
 impl SruRecord {
-    /// Returns the name of the database in the extra data.
+    /// Returns the name of the database from which the record comes, if the extra data contains it.
     pub fn database(&self, limits: &SruLimits) -> Option<String> {
         if self.extra.is_empty() {
             return None;

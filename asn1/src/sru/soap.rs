@@ -10,7 +10,7 @@ use super::{DECLARATION, Response};
 pub struct SoapFault {
     /// The code, which may have a prefix: `Client` if the request is wrong, `Server` if it may succeed later.
     pub code: String,
-    /// The reason, for people.
+    /// The reason as a human-readable message.
     pub reason: String,
     /// Further details. The text may be empty.
     pub detail: String,

@@ -15,7 +15,7 @@ pub struct SruSortKey {
     pub schema: String,
     /// Whether to sort in descending order.
     pub descending: bool,
-    /// Whether upper and lower case letters are different.
+    /// Whether upper and lower case letters are distinguished.
     pub case_sensitive: bool,
     /// The treatment of records without the key, if it is specified.
     pub missing: Option<MissingValue>,
@@ -87,7 +87,8 @@ pub fn parse_sort_keys(text: &str) -> Result<Vec<SruSortKey>, SruDiagnostic> {
     Ok(keys)
 }
 
-/// Writes sort keys. Parts with default values are left out at the end of a key.
+/// Returns the keys in the form of `sortKeys`. Parts with default values are left empty, or left out at the end of a
+/// key.
 pub fn sort_keys_to_text(keys: &[SruSortKey]) -> String {
     let keys = keys.iter().map(|key| {
         let flag = |is: bool, default: bool| match (is == default, is) {

@@ -143,7 +143,8 @@ fn sound_opac(external: External) -> Result<External, XmlError> {
     }
 }
 
-/// Checks a record in an OPAC record. An OPAC record there is not checked, because no program reads it.
+/// Checks a record within an OPAC record. If it is itself an OPAC record, it is not checked, because no program reads
+/// it.
 fn sound_inside(external: External) -> Result<External, XmlError> {
     match external.direct_reference {
         Some(oid::XML | oid::APPLICATION_XML) => sound_element(external),

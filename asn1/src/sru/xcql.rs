@@ -27,7 +27,7 @@ pub(super) fn put_query(to: &mut Writer<'_>, query: &str) {
     }
 }
 
-/// Appends the clause of a scan as `xScanClause`, unless it is not valid.
+/// Appends the clause of a scan as `xScanClause`, if it is valid.
 pub(super) fn put_scan_clause(to: &mut Writer<'_>, clause: &str) {
     if let Ok(query) = parse(clause)
         && let Node::Clause(clause) = &query.query

@@ -63,22 +63,22 @@ pub enum XmlError {
         /// The beginning of the element's text.
         value: String,
     },
-    /// The document ends before its root element.
+    /// The document ends before its root element does.
     #[error("the document ends within an element")]
     Unfinished,
     /// The document does not contain an XML element.
     #[error("the document has no element")]
     NoElement,
-    /// The document is an HTML page for people, such as an error message of a proxy.
+    /// The document is an HTML page, such as the error page of a proxy.
     #[error("an HTML page instead of XML{}", titled(title))]
     Html {
         /// The title of the page. The text may be empty.
         title: String,
     },
-    /// The document is XML, but not an element of SRU.
+    /// The document is XML, but contains an element where SRU does not allow it.
     #[error("an element {name:?}, which SRU does not have there")]
     Element {
-        /// The name of the document's root element.
+        /// The name of the element.
         name: String,
     },
 }

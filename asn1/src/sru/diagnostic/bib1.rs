@@ -42,14 +42,15 @@ impl SruDiagnostic {
     }
 }
 
-/// Returns the SRU condition in the first of [`PAIRS`] that has the Bib-1 condition.
+/// Returns the SRU condition in the first row of [`PAIRS`] that has the Bib-1 condition.
 fn of_bib1(condition: Condition) -> Option<SruCondition> {
     let mut rows = PAIRS.iter();
     rows.find(|(bib1, _)| i64::from(*bib1) == condition.0)
         .map(|(_, sru)| SruCondition(*sru))
 }
 
-/// Returns the Bib-1 condition for an SRU condition: from [`BACK`], or from the first of [`PAIRS`] that has it.
+/// Returns the Bib-1 condition for an SRU condition: from [`BACK`], or from the first row of [`PAIRS`] that has the SRU
+/// condition.
 fn to_bib1(condition: SruCondition) -> Option<Condition> {
     let mut rows = BACK.iter().map(|(sru, bib1)| (bib1, sru));
     let exception = rows.find(|(_, sru)| **sru == condition.0);

@@ -1,4 +1,4 @@
-//! Writes a request as XML elements: in SOAP, and as the echo in a response.
+//! Writes a request as XML elements, either in SOAP or as the echo in a response.
 
 use super::{FacetParameters, Request, SruOperation};
 use crate::sru::xcql;
@@ -76,7 +76,7 @@ impl Request {
 }
 
 impl FacetParameters {
-    /// Joins the facet parameters to one text: for example, `facetLimit=10&facetSort=recordCount`.
+    /// Joins the facet parameters into one string: for example, `facetLimit=10&facetSort=recordCount`.
     fn joined(&self) -> String {
         let given = self.fields().into_iter();
         let given = given.filter_map(|(name, value)| Some(format!("{name}={}", value?)));
@@ -84,7 +84,8 @@ impl FacetParameters {
     }
 }
 
-/// Returns the SOAP element for a parameter. YAZ uses other names in SOAP than in URLs for queries in PQF.
+/// Returns the name of the SOAP element for a parameter. For queries in PQF, YAZ's names in SOAP differ from those in
+/// URLs.
 fn element_name(parameter: &str) -> &str {
     match parameter {
         "x-pquery" => "pQuery",

@@ -25,7 +25,7 @@ pub(super) enum Undecodable {
     Control,
 }
 
-/// Decodes escapes, and `+` to a space.
+/// Replaces `%` escapes with the octets that they encode, and `+` with a space.
 pub(super) fn decode(text: &[u8]) -> Result<String, Undecodable> {
     let mut octets = Vec::with_capacity(text.len());
     let mut rest = text.iter();
@@ -52,7 +52,7 @@ pub(super) fn decode(text: &[u8]) -> Result<String, Undecodable> {
     }
 }
 
-/// Appends text, with escapes for all characters that are not unreserved (RFC 3986 §2.3).
+/// Appends text in which all characters except the unreserved ones (RFC 3986 §2.3) are escaped.
 pub(super) fn encode(out: &mut String, text: &str) {
     for octet in text.bytes() {
         match octet {
@@ -70,7 +70,7 @@ pub(super) fn encode(out: &mut String, text: &str) {
     }
 }
 
-/// Encodes names and values and joins them to a query string.
+/// Encodes names and values and joins them into a query string.
 pub(super) fn join<'a>(fields: impl IntoIterator<Item = (Cow<'a, str>, Cow<'a, str>)>) -> String {
     let mut text = String::new();
     for (name, value) in fields {

@@ -163,7 +163,7 @@ impl<'a> Fields<'a> {
         value.unwrap_or_default()
     }
 
-    /// Takes the version. For a SOAP request without one, the version is `of_namespace`.
+    /// Takes the version. For a SOAP request without a version, the version is `of_namespace`.
     pub(in crate::sru) fn version(&mut self, of_namespace: Option<Version>) -> Version {
         let named = self.take("version");
         let version = match (&named, of_namespace) {
@@ -233,7 +233,8 @@ impl<'a> Fields<'a> {
         read
     }
 
-    /// Takes the parameters that all operations have. All remaining parameters are unknown.
+    /// Takes the parameters common to all operations. A remaining parameter is an extra parameter if its name begins
+    /// with `x-`, and unknown otherwise.
     fn finish(mut self, operation: SruOperation) -> Result<Request, Refusal> {
         let mut request = Request::new(self.version, operation);
         request.stylesheet = self.take("stylesheet");

@@ -34,8 +34,8 @@ impl Request {
     /// Parses a request in SOAP. A request without an envelope is also accepted.
     ///
     /// # Errors
-    /// [`SoapRequestError`] for text that is not well-formed XML, for XML that is not one request, and for requests that
-    /// [`Request::from_parameters`] would refuse.
+    /// [`SoapRequestError`] for text that is not well-formed XML, for XML that is not exactly one request, and for
+    /// requests that [`Request::from_parameters`] would refuse.
     pub fn from_soap(
         octets: impl Into<Bytes>,
         limits: &SruLimits,
@@ -138,7 +138,7 @@ fn element(operation: &SruOperation, version: Version) -> (&'static str, &'stati
 }
 
 impl Fields<'_> {
-    /// Adds the children of the current element, by their names as parameters.
+    /// Adds the children of the current element as parameters with the same names.
     pub(in crate::sru) fn read_elements(
         &mut self,
         xml: &mut XmlReader<'_>,

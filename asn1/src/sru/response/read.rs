@@ -29,8 +29,8 @@ impl Response {
     /// Parses a response, with or without a SOAP envelope.
     ///
     /// Missing elements are `None` or empty, and unknown elements are skipped. An `explain` or `diagnostics` element
-    /// alone is also accepted. A response may contain both diagnostics and records. An `&` that begins no reference is
-    /// text; in a record it is escaped, and [`SruRecord::escaped`] counts it.
+    /// alone is also accepted. A response may contain both diagnostics and records. An `&` that does not begin a
+    /// reference is treated as text. In a record, it is escaped and counted in [`SruRecord::escaped`].
     ///
     /// # Errors
     /// [`ResponseError`] if the document is not a response, is cut off, or exceeds `limits`.
@@ -251,7 +251,7 @@ fn records(xml: &mut XmlReader<'_>, records: &mut Vec<SruRecord>) -> Result<(), 
     Ok(())
 }
 
-/// Reads a record. Its data decides whether it is escaped, because the stated packing may be wrong.
+/// Reads a record. The packing is inferred from the record's data, because the stated packing may be wrong.
 fn record(xml: &mut XmlReader<'_>) -> Result<SruRecord, XmlError> {
     let (mut record, _) = record_and_count(xml)?;
     if record.data.starts_with(b"<") {

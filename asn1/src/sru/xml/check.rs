@@ -1,6 +1,6 @@
 //! Checks whether a document is well-formed (XML 1.0 §2.1) and all its namespaces are declared (Namespaces in XML 1.0). Requests
-//! must be well-formed, because an update with a missing part would look like a success. Records in a response must be
-//! well-formed, because they could otherwise close the elements of the response.
+//! must be well-formed, because an update that arrives incomplete would otherwise be reported as a success. Records in a
+//! response must be well-formed, because they could otherwise close the elements of the response.
 
 use std::ops::Range;
 
@@ -23,7 +23,7 @@ pub(in crate::sru) struct CheckedDocument {
     pub(in crate::sru) name: String,
 }
 
-/// Checks a document without a document type, within the limits on its elements.
+/// Checks that a document is well-formed, has no document type, and does not exceed the limits on elements.
 ///
 /// # Errors
 /// [`XmlError`] for the first fault in the document.
@@ -84,7 +84,7 @@ pub(in crate::sru) fn check_well_formed(
     }
 }
 
-/// Returns the namespace and the name, without a prefix, of an element, from its start tag.
+/// Parses the start tag of an element, and returns the namespace of the element and its name without a prefix.
 pub(in crate::sru) fn root(element: &[u8]) -> Option<(String, String)> {
     let mut reader = Reader::from_str(std::str::from_utf8(element).ok()?);
     let (Event::Start(start) | Event::Empty(start)) = reader.read_event().ok()? else {

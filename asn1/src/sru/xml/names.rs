@@ -27,15 +27,16 @@ fn is_of_uri(character: char) -> bool {
         )
 }
 
-/// The maximum number of namespaces that are declared at the same time, because each prefix is searched for among
-/// them.
+/// The maximum number of namespaces in scope at a time. It is limited because each prefix is looked up by a linear
+/// search.
 const MAX_NAMESPACES: usize = 64;
 
 const XML: &str = "http://www.w3.org/XML/1998/namespace";
 const XMLNS: &str = "http://www.w3.org/2000/xmlns/";
 
 impl NamespaceScope {
-    /// Adds the namespace if this attribute of an element at this depth declares one (§3).
+    /// Adds the namespace that an attribute declares, if it declares one (§3). `depth` is the depth of the
+    /// attribute's element.
     ///
     /// # Errors
     /// Fails with a description of the fault if the declaration is not valid.

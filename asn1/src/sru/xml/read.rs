@@ -108,14 +108,14 @@ impl<'a> XmlReader<'a> {
         }
     }
 
-    /// Creates a reader that takes an `&` which begins no reference as text, as servers send it.
+    /// Creates a reader that treats an `&` that does not begin a reference as text, because some servers send it.
     pub(in crate::sru) fn tolerant(octets: &'a Bytes, limits: &'a SruLimits) -> Self {
         let mut tolerant = Self::new(octets, limits);
         tolerant.reader.config_mut().allow_dangling_amp = true;
         tolerant
     }
 
-    /// Starts the root element and returns it.
+    /// Reads the start tag of the root element and returns it.
     pub(in crate::sru) fn root(&mut self) -> Result<BytesStart<'a>, XmlError> {
         let root = match self.child() {
             Err(XmlError::Unfinished) if self.elements == 0 => Err(XmlError::NoElement),
@@ -128,9 +128,9 @@ impl<'a> XmlReader<'a> {
         }
     }
 
-    /// Starts the next child of the current element and returns it; `None` at the end of the current element. A child
-    /// has to be finished before the next child is started, either by one of the other functions or by reading its
-    /// children.
+    /// Reads the start tag of the next child of the current element and returns it; `None` at the end of the current
+    /// element. The child has to be read to its end before the next child is requested, either with one of the other
+    /// functions or by reading its children.
     pub(in crate::sru) fn child(&mut self) -> Result<Option<BytesStart<'a>>, XmlError> {
         // Drop the declarations of elements that have ended.
         let depth = self.depth;
@@ -151,7 +151,7 @@ impl<'a> XmlReader<'a> {
         }
     }
 
-    /// Returns the text of the current element, including the text of its children, trimmed, and finishes the element.
+    /// Reads the current element to its end, and returns its text, trimmed. The text of its children is included.
     pub(in crate::sru) fn text(&mut self) -> Result<String, XmlError> {
         let mut text = String::new();
         let end = self.depth;
@@ -212,8 +212,8 @@ impl<'a> XmlReader<'a> {
         Ok(())
     }
 
-    /// Returns the content of the current element as a separate document. The first element in it gets declarations of
-    /// the namespaces that it uses and that are declared in elements around it.
+    /// Returns the content of the current element as a separate document. If it uses namespaces that are declared in
+    /// enclosing elements, their declarations are added to its first element.
     pub(in crate::sru) fn content(&mut self) -> Result<ElementContent, XmlError> {
         let end = self.depth;
         let begin = self.position();
@@ -256,7 +256,7 @@ impl<'a> XmlReader<'a> {
         self.limits
     }
 
-    /// Returns the offset of the last started element.
+    /// Returns the offset of the start tag that was read last.
     pub(in crate::sru) fn element_start(&self) -> usize {
         self.element_start
     }
@@ -267,7 +267,7 @@ impl<'a> XmlReader<'a> {
         position.unwrap_or(usize::MAX).min(self.octets.len())
     }
 
-    /// Returns the namespace of a started element, as written.
+    /// Returns the namespace of an element whose start tag was read last, as written.
     pub(in crate::sru) fn namespace(&self, start: &BytesStart<'_>) -> &str {
         let name = start.name();
         let name: &str = name.as_ref();

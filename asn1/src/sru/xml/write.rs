@@ -45,7 +45,7 @@ fn is_plain(octet: u8) -> bool {
     octet >= b' ' && !matches!(octet, b'<' | b'>' | b'&' | b'"' | 0xEF)
 }
 
-/// A writer of elements that have a prefix.
+/// A writer of elements whose names have the same prefix.
 pub(in crate::sru) struct Writer<'a> {
     pub(in crate::sru) out: &'a mut Vec<u8>,
     /// The prefix of the elements, including the colon, such as `zs:`.
@@ -53,7 +53,7 @@ pub(in crate::sru) struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Returns a writer to the same document with another prefix.
+    /// Returns a writer to the same document with a different prefix.
     pub(in crate::sru) fn with(&mut self, prefix: &'static str) -> Writer<'_> {
         Writer {
             out: self.out,
