@@ -1,6 +1,6 @@
 //! Completions that the program itself computes. The completion script of a shell runs the program with the words of
-//! the line, and the program prints the words that are possible at the cursor. It reads the user's files, but does not
-//! use the network.
+//! the line, and the program prints the words that are possible at the cursor. To compute them, the program reads the
+//! user's files, but does not use the network.
 
 mod bash;
 
@@ -29,7 +29,7 @@ const INDEX: &str = "_CLAP_COMPLETE_INDEX";
 const SEPARATOR: &str = "_CLAP_IFS";
 
 impl Program {
-    /// Returns the script by which a shell asks this program for completions.
+    /// Returns the script with which a shell requests completions from this program.
     ///
     /// # Errors
     /// Fails if the shell is unknown.

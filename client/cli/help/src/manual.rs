@@ -122,7 +122,8 @@ impl Program {
         pages
     }
 
-    /// Returns the page that these words name: of a command, of a topic, or of the program if there are no words.
+    /// Returns the page that the first word names, which is a command or a topic, or the page of the program if there
+    /// are no words.
     fn manual_page(&self, words: &[String]) -> Result<String, ManualError> {
         let command = self.built();
         let Some(first) = words.first() else {

@@ -133,8 +133,8 @@ impl Program {
         page.text
     }
 
-    /// Returns the short help page, which `-h` prints. Arguments and examples use the lines that remain below the usual
-    /// options.
+    /// Returns the short help page, which `-h` prints. Arguments and examples are included if the usual options leave
+    /// enough lines for them.
     fn brief(&self, mut page: Page, command: &Command, path: &str, usage: &str) -> String {
         let mut head = page.empty();
         if let Some(about) = command.get_about() {
@@ -171,7 +171,8 @@ impl Program {
         let mut examples = page.examples(&self.examples_below(path), room);
         if count(&examples) + count(&positionals.text) > room {
             let room = room.saturating_sub(count(&positionals.text));
-            // An example explains more than the list of arguments, so examples are kept if there is room for them.
+            // An example explains more than the list of arguments, so the list is left out if there is no room for
+            // both.
             if room > 2 {
                 examples = page.examples(&self.examples_below(path), room);
             } else {

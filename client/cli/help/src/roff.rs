@@ -54,7 +54,8 @@ impl Roff {
         }
     }
 
-    /// Adds paragraphs. Empty lines in `text` separate them. The first one continues the current paragraph.
+    /// Adds paragraphs. They are separated by empty lines in `text`, and by the request `between` on the page. The
+    /// first one continues the current paragraph.
     pub(crate) fn paragraphs(&mut self, text: &str, between: &str) {
         for (index, paragraph) in text.split("\n\n").enumerate() {
             if index > 0 {

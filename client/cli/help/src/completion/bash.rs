@@ -44,7 +44,7 @@ impl Line {
     }
 
     /// Removes quotes and backslashes from the last word, which is at the cursor. `is_joined` is whether bash has
-    /// split it.
+    /// split this word.
     fn stop(&mut self, is_joined: bool) {
         self.index = self.words.len().saturating_sub(1);
         let Some(typed) = self.words.last().and_then(|word| word.to_str()) else {
