@@ -11,7 +11,7 @@ use crate::answer::MAX_INPUT;
 pub(crate) enum InputColumn {
     /// The column with this name in the first row.
     Name(String),
-    /// The column with this 1-based number. The first row also contains an input.
+    /// The column with this 1-based number. The first row may also contain an input.
     Number(usize),
 }
 
@@ -129,7 +129,8 @@ impl<R: BufRead> ColumnReader<R> {
         }
     }
 
-    /// Reads the next row that is not blank, and counts the blank rows before it, including rows of separators only.
+    /// Reads the next row that is not blank, and counts the blank rows before it. A row that consists only of
+    /// separators is blank.
     fn next_row(&mut self) -> io::Result<Option<ColumnCell>> {
         loop {
             self.blank += self.rows.skip_blank_lines()?;
@@ -217,7 +218,7 @@ impl<R: BufRead> ColumnReader<R> {
     }
 }
 
-/// Appends octets to a cell, but at most until its length is `most` octets.
+/// Appends octets to a cell, up to a total length of `most` octets.
 fn push(cell: &mut Vec<u8>, octets: &[u8], most: usize) {
     let room = most.saturating_sub(cell.len()).min(octets.len());
     cell.extend_from_slice(octets.get(..room).unwrap_or_default());

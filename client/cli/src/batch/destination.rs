@@ -140,8 +140,8 @@ impl Destination {
         }
     }
 
-    /// Inserts again the records of the last answer taken from `later`. Returns the length of the file; `None` for a
-    /// folder.
+    /// Inserts the records of the answer that was last taken from `later` into the output again. Returns the length of
+    /// the file; `None` for a folder.
     pub(super) fn put_back(
         &mut self,
         later: &mut LaterAnswers,

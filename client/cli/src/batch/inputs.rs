@@ -15,8 +15,8 @@ use crate::answer::{Ask, MAX_INPUT, NameRecord, Origin};
 use crate::console::input::bounded_line;
 use crate::console::output::Failure;
 
-/// Returns why a file that begins with these octets cannot contain inputs, for example because it is binary; `None` if
-/// it can.
+/// Returns the reason why a file that begins with these octets cannot contain inputs, for example that it is binary;
+/// `None` if it can.
 pub(crate) fn refusal(begin: &[u8]) -> Option<&'static str> {
     let begin = begin.get(..PEEKED).unwrap_or(begin);
     if is_workbook(begin) {
@@ -238,7 +238,7 @@ impl Inputs {
 }
 
 impl Iterator for Inputs {
-    /// The input as an ask to the first target.
+    /// An ask that consists of the next input and the first target.
     type Item = Result<Ask, Failure>;
 
     fn next(&mut self) -> Option<Self::Item> {

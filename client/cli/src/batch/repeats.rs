@@ -13,10 +13,10 @@ use crate::answer::{Answer, Ask, KeyOf};
 use crate::console::exit::Exit;
 use crate::console::output::Failure;
 
-/// The maximum number of inputs that are remembered. Inputs after these are processed even if they repeat another one.
+/// The maximum number of inputs that are remembered. Later inputs are not remembered, so their repeats are processed.
 ///
 /// Each input takes about 100 octets: the hash of its key and its position here, and its outcome and the control
-/// numbers of its records in [`EarlierAnswers`], once for each target that is asked separately. All inputs together
+/// numbers of its records in [`EarlierAnswers`], once for each target that is searched separately. All inputs together
 /// take about 100 MB.
 const MOST: u64 = 1_000_000;
 
@@ -32,7 +32,8 @@ pub(super) struct Repeats<I> {
 }
 
 impl<I> Repeats<I> {
-    /// Marks the inputs by their keys; if `key_of` is `None`, no input is marked.
+    /// Creates an iterator that marks inputs with the same key as an earlier input; if `key_of` is `None`, no input is
+    /// marked.
     pub(super) fn of(inputs: I, key_of: Option<KeyOf>) -> Self {
         Self {
             inputs,
@@ -72,7 +73,7 @@ impl<I: Iterator<Item = Result<Ask, Failure>>> Iterator for Repeats<I> {
     }
 }
 
-/// The answers to the inputs so far, with which repeats are answered.
+/// The answers to the inputs so far, which are also the answers to their repeats.
 #[derive(Debug, Default)]
 pub(crate) struct EarlierAnswers {
     /// The answers at each target, in the order of the inputs; `None` if the run has no repeats.
@@ -101,7 +102,8 @@ struct EarlierAnswer {
 type NameIndex = u16;
 
 impl EarlierAnswers {
-    /// Remembers the answers of a run at these targets if `is_wanted` is true.
+    /// Creates an empty list for the answers of a run at this number of targets. If `is_wanted` is false, no answers
+    /// are remembered.
     pub(super) fn new(targets: usize, is_wanted: bool) -> Self {
         Self {
             answers: is_wanted.then(Vec::new),

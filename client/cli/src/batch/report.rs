@@ -193,7 +193,7 @@ impl Report {
         }
     }
 
-    /// Inserts again the answers of an earlier run, up to the ask with this number.
+    /// Inserts the answers of an earlier run again, up to but not including the ask with this number.
     pub(super) fn put_back(
         &mut self,
         end: u64,
@@ -215,12 +215,13 @@ impl Report {
         Ok(())
     }
 
-    /// Returns whether answers of an earlier run remain that may have to be inserted again.
+    /// Returns whether the report has answers of an earlier run that may have to be inserted again.
     pub(super) fn has_later(&self) -> bool {
         self.later.is_some()
     }
 
-    /// Returns the file, unless it has already been passed to the thread that syncs it, which needs it only once.
+    /// Returns the file for the thread that syncs it; `None` after the first call, because the thread needs the file
+    /// only once.
     pub(super) fn unnoted(&mut self) -> Result<Option<Arc<File>>, Failure> {
         if self.is_noted {
             return Ok(None);
@@ -247,7 +248,7 @@ impl Report {
     }
 }
 
-/// The names of targets and inputs in a report.
+/// The settings that determine how targets and inputs are named in a report.
 #[derive(Debug)]
 pub(super) struct AskNames {
     pub(super) targets: Vec<String>,

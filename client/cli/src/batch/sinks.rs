@@ -396,7 +396,8 @@ fn of_another_run(folder: &Path) -> Option<PathBuf> {
     })
 }
 
-/// Returns a hyphen and those characters of an input that are safe in file names.
+/// Returns a hyphen and the beginning of the input, in which characters that are not safe in file names are replaced
+/// with hyphens.
 fn slug(input: &str) -> String {
     let mut slug = String::new();
     for character in input.chars() {

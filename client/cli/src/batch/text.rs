@@ -15,7 +15,7 @@ pub(super) fn from_utf16(input: impl BufRead + Send + 'static) -> Box<dyn BufRea
     Box::new(utf16_reader(input))
 }
 
-/// Returns a reader of the text in UTF-8.
+/// Returns a reader that converts the text to UTF-8.
 pub(super) fn utf16_reader<R: BufRead>(input: R) -> impl BufRead {
     BufReader::new(Utf16Reader {
         input,

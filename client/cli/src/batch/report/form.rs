@@ -3,7 +3,7 @@
 //!
 //! | column | holds |
 //! |---|---|
-//! | `position`, `target`, `input` | the 1-based number of the input; the target; the input (`\xNN` for other octets) |
+//! | `position`, `target`, `input` | the 1-based number of the input; the target; the input (`\xNN` for octets that are not text) |
 //! | `outcome`, `exit` | a word of `OutcomeName` such as `no match`; the exit code for this input alone |
 //! | `hits`, `step` | the number of matching records; the search that found them |
 //! | `input_record`, `record` | the control numbers (001) of the record that is the input, and of those delivered |
@@ -154,8 +154,8 @@ impl ReportForm {
         }
     }
 
-    /// Returns a report line, without its line end, in which the length of the output is replaced by `length`; `None`
-    /// if it is not a report line.
+    /// Returns a report line in which the length of the output is replaced by `length`; `None` if `line` is not a
+    /// report line. The result has a line end, but `line` does not.
     pub(super) fn with_length(self, line: &str, length: u64) -> Option<String> {
         match self {
             Self::Table => {

@@ -25,7 +25,7 @@ pub(crate) struct LaterLines {
     pub(crate) asks: Vec<Ask>,
 }
 
-/// A copy of later lines and their records, to be inserted again.
+/// A copy of [`LaterLines`] and their records, which are inserted again one by one.
 pub(crate) struct LaterAnswers {
     lines: BufReader<File>,
     form: ReportForm,

@@ -17,7 +17,7 @@ use crate::console::output::Failure;
 /// The maximum length of a report line in octets. The program never writes a longer line.
 pub(super) const MAX_LINE: u64 = 1 << 20;
 
-/// How much of an interrupted batch is complete.
+/// The part of an interrupted batch that is complete.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Resumed {
     /// The number of answers in the report.
@@ -256,8 +256,8 @@ pub(crate) fn resume(
     }
 }
 
-/// Returns whether the target in a report is the target of the ask, or contains it in a list of targets such as `a or
-/// b`.
+/// Returns whether the target in a report is the target of the ask or, if that is a list of targets such as `a or b`,
+/// one of the targets in the list.
 fn is_of(form: ReportForm, reported: &str, asked: &str) -> bool {
     let mut each = asked.split(OR);
     form.shows(reported, asked) || each.any(|one| form.shows(reported, one))

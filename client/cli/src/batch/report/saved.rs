@@ -1,4 +1,4 @@
-//! Restores reports that were saved by a spreadsheet program: with semicolons or other line ends, without the byte
+//! Restores reports that were saved by a spreadsheet program: with semicolons or different line ends, without the byte
 //! order mark, and with plain texts in place of formulas. They are rewritten in their original form, so that a run can
 //! continue them.
 

@@ -356,7 +356,7 @@ impl<'a> BatchState<'a> {
     }
 }
 
-/// Returns whether an answer with this outcome may lack further records.
+/// Returns whether an answer with this outcome may have ended before all of its records were delivered.
 fn breaks_off(outcome: OutcomeName) -> bool {
     use OutcomeName as Of;
     // A reconnection repeats the search, so even a refused search can end an answer early.
