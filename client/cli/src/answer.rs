@@ -102,7 +102,7 @@ impl fmt::Display for Ask {
 pub(crate) struct Piece {
     /// The messages for standard error.
     pub(crate) words: Vec<Words>,
-    /// The heading to write before the octets on a terminal, if the octets are a record in a format for people.
+    /// The heading to write before the octets on a terminal, if the octets are a record in a human-readable format.
     pub(crate) heading: Option<String>,
     /// Data for the output. It may be empty.
     pub(crate) octets: Vec<u8>,
@@ -146,7 +146,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// Returns the answer with another outcome, and with the exit code for that outcome.
+    /// Returns the answer with the given outcome and its exit code.
     pub(crate) fn ended(mut self, outcome: OutcomeName) -> Self {
         self.ending.outcome = outcome;
         self.exit = outcome.into();
@@ -159,7 +159,7 @@ impl Answer {
         self
     }
 
-    /// Returns the answer with another message.
+    /// Returns the answer with the given message.
     pub(crate) fn saying(self, message: impl Into<String>) -> Self {
         Self {
             message: Some(message.into()),
@@ -228,7 +228,7 @@ pub(crate) async fn refuse(ask: &Ask, words: String, recipient: &mut Recipient) 
     answer
 }
 
-/// Answers an ask with `work`, or with an error if its input is too long.
+/// Answers an ask with `work`. An input that is too long or empty is answered with an error.
 async fn answer(
     work: &impl AsyncFn(&Ask, &mut Recipient) -> Answer,
     ask: &Ask,
@@ -239,7 +239,7 @@ async fn answer(
         return refuse(ask, words, recipient).await;
     }
     if ask.repeats.is_some() {
-        // When it is this input's turn, the batch already has the answer to the earlier equal input.
+        // By the time this answer is delivered, the batch has the answer to the earlier input, and uses that instead.
         return Answer::default();
     }
     if ask.input.is_empty() && ask.origin.is_some() {
@@ -263,7 +263,7 @@ pub(crate) struct Writing {
 }
 
 impl Writing {
-    /// Writes a record, or the reason why the format cannot represent it. `answer` is the answer so far, and `envelope`
+    /// Formats a record, or reports why the format cannot represent it. `answer` is the answer so far, and `envelope`
     /// creates its JSON object. Messages begin with `subject`.
     pub(crate) fn record(
         &self,
@@ -303,8 +303,8 @@ impl Writing {
         (piece, answer)
     }
 
-    /// Writes a record sent by a server, or the diagnostic in its place. The record syntax may differ from the
-    /// requested one. Messages in the answer refer to the record by `which`.
+    /// Formats a record sent by a server, or the diagnostic in its place. The record syntax may differ from the
+    /// requested one. Messages in the answer refer to the record as `which`.
     pub(crate) fn slot(
         &self,
         answer: Answer,
@@ -353,8 +353,8 @@ impl Writing {
         (piece, answer)
     }
 
-    /// Adds a line with the target before a record in a format for people, if it is written to a file or a pipe.
-    /// Programs that read such records skip this line.
+    /// Adds a line with the target before a record in a human-readable format, if the record is written to a file or a
+    /// pipe. Programs that read such records skip this line.
     pub(crate) fn head(&self, piece: &mut Piece, is_written: bool) {
         let is_read = piece.is_record && !self.json && self.style.format().is_to_read();
         let is_seen = !is_written && io::stdout().is_terminal();
@@ -368,7 +368,7 @@ impl Writing {
         }
     }
 
-    /// Writes an answer without a record, as a message after `subject` or as a JSON object.
+    /// Formats an answer without a record, as a message after `subject` or as a JSON object.
     pub(crate) fn end(
         &self,
         answer: Answer,
@@ -380,7 +380,7 @@ impl Writing {
         self.end_with(answer, envelope, words)
     }
 
-    /// Writes an answer like [`end`](Self::end), but with another message.
+    /// Formats an answer like [`end`](Self::end), but with the message `words`.
     pub(crate) fn end_with(
         &self,
         answer: Answer,

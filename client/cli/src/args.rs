@@ -202,7 +202,7 @@ const ALONE: [Definition; 4] = [
     }),
 ];
 
-/// Returns the error message for a word in the place of a command: a target, or a misspelt command.
+/// Returns the error for a word that is in the place of a command, but is a target or a misspelt command.
 fn no_command(error: &clap::Error, arguments: &[OsString]) -> Option<clap::Error> {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
         return None;

@@ -20,7 +20,7 @@ use super::{Answer, Piece};
 use crate::console::output::{Failure, Output};
 use crate::render::syntax;
 
-/// The version of the objects. It changes when a key is removed or gets another meaning.
+/// The version of the objects. It changes when a key is removed or the meaning of a key changes.
 const VERSION: u8 = 2;
 /// The keys that are in every answer of a server.
 const KEYS: [&str; 14] = [
@@ -64,7 +64,7 @@ impl Envelope {
             .with("databases", databases)
     }
 
-    /// Returns the object with another value for a key.
+    /// Returns the object with a key set to the given value.
     pub(crate) fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.keys.insert(key.to_owned(), value.into());
         self

@@ -12,7 +12,7 @@ use crate::console::output::{Failure, Output};
 use crate::console::pages::Pages;
 use crate::render::{Document, Format, Style, shown};
 
-/// The function with which a command answers its inputs, and the inputs.
+/// The inputs of a command, and the function that answers them.
 pub(crate) struct Job<W> {
     /// The function that answers an ask. Before it sends more records than [`Recipient::room`] allows, it waits for
     /// [`Recipient::ready_for`]; while it waits, it must not hold resources that another ask may need. It returns

@@ -1,5 +1,5 @@
-//! Processes asks in parallel, and delivers their pieces in the order of the asks. The number of jobs, and the number
-//! of answers held until the earlier ones are complete, are limited.
+//! Processes asks in parallel, and delivers their pieces in the order of the asks. An ask is an input together with a
+//! target. The number of jobs is limited, and so is the number of answers held until the earlier ones are complete.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,13 +13,14 @@ use tokio::time::Instant;
 use super::{Answer, Ask, Piece, answer};
 use crate::console::output::Failure;
 
-/// The number of asks that may be completed before it is their turn, in addition to the asks in progress.
+/// The number of completed asks that may wait until the pieces of earlier asks have been delivered, in addition to the
+/// asks in progress.
 const AHEAD: usize = 64;
 
-/// The number of records that an ask may hold before it is its turn.
+/// The number of records that an ask may send before the pieces of all earlier asks have been delivered.
 const HELD: u64 = 32;
 
-/// The number of events that an ask may hold: its records, a few pieces before and after them, and the answer.
+/// The capacity of an ask's channel in events: the records held, a few pieces before and after them, and the answer.
 const ROOM: usize = HELD as usize + 8;
 
 /// An event that an ask sends to its recipient.
@@ -30,7 +31,7 @@ pub(crate) enum AskEvent {
     Answer(Box<Answer>, Duration),
 }
 
-/// Receives the pieces of an ask, and holds them until it is the ask's turn.
+/// Receives the pieces of an ask, and holds them until the pieces of all earlier asks have been delivered.
 pub(crate) struct Recipient {
     events: mpsc::Sender<AskEvent>,
     number: u64,
@@ -39,8 +40,8 @@ pub(crate) struct Recipient {
 }
 
 impl Recipient {
-    /// Returns the number of records that may be sent now: a few before it is the ask's turn, and any number from then
-    /// on.
+    /// Returns the number of records that may be sent now. It is unlimited once the pieces of this ask are being
+    /// delivered.
     pub(crate) fn room(&self) -> u64 {
         if *self.turn.borrow() >= self.number {
             u64::MAX
@@ -73,8 +74,7 @@ impl Recipient {
 /// Processes all asks, at most `jobs` at the same time, and passes their events to `take` in the order of the asks.
 ///
 /// # Errors
-/// An error of `take` ends the run immediately. An error while inputs are read is returned after the asks before it are
-/// complete.
+/// An error of `take` ends the run immediately. An error of `asks` is returned after the asks before it are complete.
 pub(crate) async fn run(
     mut asks: impl Stream<Item = Result<Ask, Failure>> + Unpin,
     jobs: usize,
@@ -121,7 +121,7 @@ pub(crate) async fn run(
     }
 }
 
-/// Returns the next event of the ask whose turn it is.
+/// Returns the next event of the first ask that is not complete.
 async fn next(
     front: Option<&mut (Arc<Ask>, mpsc::Receiver<AskEvent>)>,
 ) -> Option<(Arc<Ask>, AskEvent)> {
@@ -239,7 +239,7 @@ mod tests {
             ("1 1\n1 0\n1 2\n1 1\n", 2, &[1, 0, 2, 1], 2, 2),
             // The asks after a slow ask do not wait for the slow ask.
             ("9 1\n1 1\n1 1\n1 1\n", 2, &[1, 1, 1, 1], 2, 9),
-            // An ask with many records waits for its turn without blocking other asks.
+            // An ask with many records waits until the earlier asks are complete, without blocking other asks.
             ("2 1\n1 100\n1 100\n", 3, &[1, 100, 100], 1, 4),
             ("2 32\n1 32\n1 32\n", 3, &[32, 32, 32], 3, 2),
         ] {

@@ -29,8 +29,8 @@ pub(super) fn rename(arguments: &mut Vec<OsString>) {
     arguments.splice(1..2, std::iter::once(command.into()).chain(value));
 }
 
-/// Moves the options before the name of a command after the name. If there is another word in place of the name, it is
-/// moved to the front as well, so that the error is about this word and not about the options.
+/// Moves options that precede the name of a command after the name. If there is another word in place of the name,
+/// that word is moved to the front, so that the error is about this word and not about the options.
 pub(super) fn settle(arguments: &mut Vec<OsString>) {
     let Some(path) = path(arguments) else {
         if let Some(place) = command(arguments, 1) {
@@ -82,8 +82,8 @@ fn command(arguments: &[OsString], from: usize) -> Option<usize> {
     }
 }
 
-/// Returns whether the next argument is the value of an option; `None` if none of the commands that connect has this
-/// option.
+/// Returns whether this option takes the next argument as its value; `None` if none of the commands that connect has
+/// this option.
 fn takes_value(argument: &str) -> Option<bool> {
     let Some(long) = argument.strip_prefix("--") else {
         let mut letters = argument.chars().skip(1).peekable();

@@ -1,5 +1,5 @@
-//! The manual pages on topics: formats of records, and queries. Texts that the help of several options would repeat are
-//! here.
+//! The manual pages on topics: formats of records, and queries. They contain the texts that the help of several options
+//! would otherwise repeat.
 
 use clap::{Arg, CommandFactory, ValueEnum};
 use z3950_asn1::bib1::attributes::use_name;
