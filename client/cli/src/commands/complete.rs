@@ -86,7 +86,7 @@ pub(crate) fn syntax() -> ArgValueCandidates {
     })
 }
 
-/// Completes the name of a kind of identifiers.
+/// Completes the name of a kind of identifier.
 pub(crate) fn identifier_kind() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
         Kind::ALL

@@ -18,7 +18,7 @@ use crate::render::{counted, shown};
 /// What to show.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// Uses the links of the type `sru` as the databases of an SRU server.
+    /// The database to describe, given as the path of its URL, instead of the target's.
     #[arg(long = "database", value_name = "PATH")]
     databases: Vec<String>,
 

@@ -47,9 +47,9 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// Shows the facets and parts that the server returned. They are shown as lines of data if no records follow
-    /// (`alone`), as notes if records follow, or as an object if `json` is set. If nothing was found, the parts are
-    /// shown even if they were not requested.
+    /// Formats the facets and parts that the server returned: as lines of data if no records follow (`alone`), as notes
+    /// if records follow, or as an object if `json` is set. If nothing was found, the parts are shown even if they were
+    /// not requested.
     pub(crate) fn shown(
         &self,
         place: &NamedTarget,

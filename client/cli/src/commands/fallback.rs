@@ -81,7 +81,7 @@ pub(crate) fn complete(arguments: &mut [OsString]) {
     }
 }
 
-/// Returns the message for a failed attempt of a search, lookup or retrieval that another attempt follows.
+/// Returns the message for a failed attempt at a search, lookup or retrieval that is followed by another attempt.
 pub(crate) fn again_as(subject: &str, reason: &str, step: &str) -> String {
     format!("{subject}: {reason}; asked again: {step}")
 }

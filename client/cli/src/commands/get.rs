@@ -1,5 +1,5 @@
-//! `z3950 get`: retrieves the records of retrieval URLs, each with the steps from the connection to the record (RFC
-//! 2056 §4).
+//! `z3950 get`: retrieves the records that URLs name, each in the steps of RFC 2056 §4, from the connection to the
+//! record.
 
 use std::ffi::OsString;
 
@@ -266,7 +266,7 @@ impl Retriever {
         }
     }
 
-    /// Writes the reason why a record was not retrieved.
+    /// Formats the reason why a record was not retrieved.
     fn failed(
         &self,
         url: &Z3950Url,
@@ -292,7 +292,7 @@ impl Retriever {
         self.writing.end_with(answer, || envelope(url, plan), words)
     }
 
-    /// Writes the retrieved record, and returns the answer.
+    /// Formats the retrieved record, and returns it with the answer.
     fn delivered(
         &self,
         url: &Z3950Url,

@@ -183,8 +183,8 @@ impl Fetch<'_> {
         Ok(gopher::retrieve(url, options, &server).await)
     }
 
-    /// Returns the URL with the search term or the answers to the form added. The form is fetched first (RFC 1738
-    /// §3.4.5).
+    /// Returns the URL with the search term or the answers to its form added. A form is first fetched from the server
+    /// (RFC 1738 §3.4.5).
     async fn completed(
         &self,
         url: &GopherUrl,

@@ -1,4 +1,4 @@
-//! `z3950 lookup`: finds records by identifier, and reports the form in which the identifier was found, and the field.
+//! `z3950 lookup`: finds records by identifier, and reports in which form and in which field the identifier was found.
 
 mod answers;
 mod print;
@@ -188,7 +188,7 @@ pub(crate) async fn run(arguments: &Lookup, output: &mut Output) -> Result<Exit,
         places.push(reach.place(target, &wanted.asked.databases, output)?);
     }
     let mut answers = LookupAnswers::new(wanted, &reach, places, &style)?;
-    // One ask goes to several targets if they are asked in turn, or if the best of all records is to be chosen.
+    // One ask goes to several targets if they are searched in turn, or if the best of all records is to be chosen.
     answers.is_joint = answers.places.len() > 1 && (!arguments.all_targets || wanted.best);
     answers.wanted.all_targets = arguments.all_targets;
     answers.keep.clone_from(&arguments.keep);
@@ -208,8 +208,8 @@ pub(crate) async fn run(arguments: &Lookup, output: &mut Output) -> Result<Exit,
     exit
 }
 
-/// Returns whether a word in the position of an identifier looks like a target: it is the name of a profile, or
-/// consists of a host or port and a database.
+/// Returns whether a word in the position of an identifier looks like a target: it is the name of a profile, or a host
+/// with a port or a database.
 fn is_another_target(reach: &TargetClient, word: &str) -> bool {
     let host = word.split('/').next().unwrap_or_default();
     let (host, port) = host.split_once(':').unwrap_or((host, ""));

@@ -197,7 +197,7 @@ impl Attempts<'_> {
         self.result(&trial.name(), &trial.title(), result)
     }
 
-    /// Writes a result with the name for JSON, or the title for people.
+    /// Writes a result with its name if the output is JSON, or with its title otherwise.
     fn result(
         &mut self,
         name: &str,
@@ -271,7 +271,7 @@ impl Attempts<'_> {
 /// The width of the column of titles.
 const TITLE: usize = 46;
 
-/// Returns whether a session is still open, after the task has read what the server has sent.
+/// Returns whether a session is still open. Its task is first given time to read what the server has sent.
 async fn is_open(session: &Session) -> bool {
     // The session's task notices the end of the connection, but needs time to run.
     timeout(Duration::from_millis(1), session.ended())

@@ -249,8 +249,8 @@ impl fmt::Display for AskedQuery {
 
 /// A query, and the keys for sorting its result.
 pub(crate) struct SortedQuery {
-    /// The query. The error is the reason why it is not a query of type 1: it is CQL with indexes that only its server
-    /// knows.
+    /// The query. If it is CQL with indexes that only its server knows, the error is the reason why it is not a query
+    /// of type 1.
     pub(crate) query: Result<RpnQuery, String>,
     /// The query as typed, for SRU servers; `None` if it is not in CQL.
     pub(crate) cql: Option<String>,
@@ -260,7 +260,7 @@ pub(crate) struct SortedQuery {
     pub(crate) remark: Option<String>,
 }
 
-/// A parser of queries. If no language is set, queries that begin with `@` are PQF, and all others are words.
+/// A parser of queries. If no language is set, [`Language::of_typed`] determines the language of each query.
 pub(crate) struct QueryReader {
     dialects: Dialects,
     lang: Option<Language>,

@@ -112,7 +112,7 @@ impl Service for Arguments {
 }
 
 impl Arguments {
-    /// Lists terms. If a result set is given by `set`, only its records are counted.
+    /// Requests the terms. If the query `set` is given, only the records that match it are counted.
     async fn scan(
         &self,
         start: &AskedQuery,

@@ -152,8 +152,8 @@ impl TargetClient {
         }
     }
 
-    /// Writes a record of a result set, or the diagnostic in its place. Messages begin with `subject`, and refer to the
-    /// record by `which`.
+    /// Formats a record of a result set, or the diagnostic in its place. Messages begin with `subject`, and refer to
+    /// the record as `which`.
     pub(crate) fn write(
         &self,
         writing: &Writing,

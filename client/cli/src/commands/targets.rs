@@ -121,7 +121,8 @@ fn list(arguments: &List, output: &mut Output) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// Returns whether all words, which are in lower case, occur in the parts of a profile that the list shows.
+/// Returns whether all words, which are in lower case, occur in the name, host, databases, title or note of a
+/// profile.
 fn has_all(words: &[String], name: &str, entry: &ProfileEntry) -> bool {
     let profile = &entry.profile;
     let texts = [profile.title.as_deref(), profile.note.as_deref()];

@@ -85,7 +85,7 @@ pub(crate) fn show(
     result: &TaskResult,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
-    // The task may be done although its update failed (Z39.50-2003 §3.2.9.1).
+    // A task may have the status "done" although its update failed (Z39.50-2003 §3.2.9.1).
     let status = match updated(result).map(|part| part.update_status) {
         Some(UpdateStatus::FAILURE) => OperationStatus::FAILURE,
         _ => result.status,
@@ -144,7 +144,7 @@ pub(crate) fn json(result: &TaskResult) -> Value {
     })
 }
 
-/// Returns lines for people that describe the result.
+/// Returns human-readable lines that describe the result.
 fn lines(result: &TaskResult) -> Vec<String> {
     let mut lines = vec![format!("task: {}", result.status)];
     match result.package() {

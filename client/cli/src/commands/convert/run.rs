@@ -192,7 +192,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Reports the number of records that lost data, or reports that the requested range is empty.
+    /// Prints the notes and warnings at the end of a run, such as the number of records that lost data.
     fn count(&self) {
         let (read, incomplete, left_out) = (self.read, self.incomplete, self.left_out);
         let skipped = self.arguments.first.skipped();

@@ -42,7 +42,7 @@ pub(super) struct LookupAnswers {
 struct LookupAt<'a> {
     notes: Vec<String>,
     found: Option<(Arc<Found>, Subject<'a>)>,
-    /// The largest number of records that a search by title found, if none of them was of the publication.
+    /// The largest number of records that a search by title found, if none of them describes the publication.
     unlike: Option<u64>,
     /// The records and diagnostics, with their positions.
     records: Vec<(u64, ResultRecord)>,

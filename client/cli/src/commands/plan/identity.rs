@@ -101,7 +101,7 @@ impl PlannedIdentity {
         }
     }
 
-    /// Returns the parts of the line that describes the identity to people.
+    /// Returns the parts of the human-readable line that describes the identity.
     pub(super) fn words(&self) -> Vec<String> {
         let mut words = Vec::new();
         words.push(match (&self.user, self.form) {

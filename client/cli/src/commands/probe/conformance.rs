@@ -178,7 +178,7 @@ struct Judgement<'a> {
     arguments: &'a Probe,
     place: &'a NamedTarget,
     deadline: Option<tokio::time::Instant>,
-    /// Whether reports will be written. If they will, the judgement continues even if findings cannot be printed.
+    /// Whether reports will be written. If so, the judgement continues even if findings cannot be printed.
     has_reports: bool,
     /// The reason why findings could not be printed.
     unprinted: Option<Failure>,

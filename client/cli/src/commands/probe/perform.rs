@@ -1,5 +1,5 @@
-//! Tries each feature with the smallest request that shows whether it works. It changes nothing that other users can
-//! see.
+//! Tries each feature with the smallest request that shows whether it works. The trials change nothing that other
+//! users can see.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -78,7 +78,7 @@ pub(super) struct Attempts<'a> {
     pub(super) noticed: Arc<Noticed>,
 }
 
-/// The number of requests of each kind that the server has sent.
+/// The numbers of access challenges and resource reports that the server has sent.
 #[derive(Default)]
 pub(super) struct Noticed {
     pub(super) challenges: AtomicU64,
@@ -110,7 +110,8 @@ impl From<Unanswered> for NoResult {
 pub(super) type Tried = Result<String, NoResult>;
 
 impl Attempts<'_> {
-    /// Opens a session that answers requests of the server: operations are continued, but no credentials are given.
+    /// Opens a session that answers the server's requests for access control and resource control. Operations are
+    /// continued, but no credentials are given.
     pub(super) async fn session(&self) -> Result<Session, Unanswered> {
         self.reach
             .session_with(self.place, |options| self.listen(options))
@@ -392,7 +393,7 @@ impl Trial {
         )
     }
 
-    /// Returns the beginning of the line for people, which names attributes in words.
+    /// Returns the title of the trial in text output, which names attributes in words.
     pub(super) fn title(&self) -> String {
         let use_title = || name(USE, USE_TITLE).unwrap_or_default();
         match self {

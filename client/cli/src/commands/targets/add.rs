@@ -242,7 +242,7 @@ async fn checked(arguments: &Add, section: &str, output: &mut Output) -> Result<
     try_out(&reach, &place, output).await
 }
 
-/// Returns a client, and the target for the address, without a profile.
+/// Returns a client, and the target that has the given address.
 async fn reached(arguments: &Add, output: &Output) -> Result<(TargetClient, NamedTarget), Failure> {
     let mut connection = arguments.connection.clone();
     // The file may not exist yet, because it is about to be created.

@@ -93,7 +93,7 @@ pub(super) fn without(text: &str, name: &str) -> Option<String> {
     (removed.is_some() && left.is_none() && expected == found).then(|| format!("{mark}{kept}"))
 }
 
-/// Returns the table of profiles, which is added if the file has none; `None` if the key is not a table.
+/// Returns the table of profiles, which is added if the file has none; `None` if the key `targets` is not a table.
 fn profiles_of(file: &mut Table) -> Option<&mut Table> {
     let targets = file.entry(TARGETS).or_insert_with(|| Table::new().into());
     targets.as_table_mut()

@@ -54,7 +54,7 @@ fn by_index(key: &str, indexes: &Map<String, Value>, rows: &mut Vec<(String, Str
     }
 }
 
-/// Returns the name of the index with a Use value.
+/// Returns the name of the index with the given Use value.
 pub(super) fn index_name(value: i64) -> Option<&'static str> {
     let named = TABLE.iter().find(|index| index.use_value == value);
     let oclc = (value == OCLC_NUMBER).then_some("oclc");
