@@ -11,7 +11,7 @@ use z3950_marc::charset::utf8_or_latin1;
 
 use crate::production::{ber, productions};
 
-/// OCTET STRING: any octets, which are shared when cloned.
+/// OCTET STRING: any octets. Clones share the same octets.
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
 pub struct OctetString(Bytes);
 

@@ -18,7 +18,7 @@ const MAX_INDENTED: usize = 32;
 /// Returns the query as a tree: an operator or operand on each line, with operands indented below their operator. A
 /// term is followed by its attributes in the order in which they are sent, as in `"war" Use=4 title`.
 ///
-/// Lines are separated by line ends; there is none after the last line.
+/// Lines are separated by newlines; there is none after the last line.
 pub fn tree(query: &RpnQuery) -> String {
     let mut lines = Vec::new();
     if query.attribute_set != BIB_1 {
@@ -125,7 +125,7 @@ fn result_set_in_words(name: &ResultSetId) -> String {
     format!("result set {}", quoted(name.0.as_bytes()))
 }
 
-/// Returns the attribute as `Use=4 title`, or as `GILS 1=4` if the names of its set are not known.
+/// Returns the attribute as text, such as `Use=4 title`, or `GILS 1=4` if it belongs to a set other than Bib-1.
 fn attribute_in_words(attribute: &AttributeElement, default_set: Oid) -> String {
     let set = attribute.attribute_set.unwrap_or(default_set);
     let attribute_type = attribute.attribute_type;

@@ -26,7 +26,7 @@ pub struct IndexName {
     pub use_value: i64,
     /// The Bib-1 structure of the index's terms, if servers need it.
     pub structure: Option<i64>,
-    /// A query in the index.
+    /// An example of a query in the index.
     pub example: &'static str,
 }
 

@@ -2,10 +2,10 @@
 //! different query.
 //!
 //! PQF cannot express some parts of a query, which are printed in a form that the parser refuses. These are terms of an
-//! external type or with a unit, a result set restricted by attributes, negative numbers of attributes and proximity,
-//! attribute values that are empty or have alternatives or a semantic action, and two attributes of one type on a term.
-//! An attribute of the default set before an attribute that names another set is printed with the name of the default
-//! set, which means the same.
+//! external type or with a unit, a result set restricted by attributes, negative numbers in attributes and proximity
+//! operators, attribute values that are empty or have alternatives or a semantic action, and two attributes of one type
+//! on a term. An attribute of the default set before an attribute that names another set is printed with the name of
+//! the default set, which means the same.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -41,7 +41,7 @@ impl Display for RpnQuery {
     }
 }
 
-/// Prints the operator as in PQF.
+/// Prints the operator in PQF.
 impl Display for Operator {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let proximity = match self {

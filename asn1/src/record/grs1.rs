@@ -1,4 +1,5 @@
-//! The GRS-1 record syntax (Z39.50-2003 Appendix REC.5): a tree of tagged elements, with the names of the standard.
+//! The GRS-1 record syntax (Z39.50-2003 Appendix REC.5): a tree of tagged elements. Types and fields have the names
+//! of the standard.
 #![allow(
     missing_docs,
     reason = "fields and variants are the standard's; a type's doc names its part"

@@ -40,7 +40,7 @@ pub struct Holding {
     pub copy: Option<String>,
     /// The number of the item, such as its barcode (852 or 876 $p).
     pub item_id: Option<String>,
-    /// Whether the item can be borrowed now, if the record shows this.
+    /// Whether the item can be borrowed now, if the record states this.
     pub available: Option<bool>,
     /// The date on which the item is due back, as written by the server.
     pub due: Option<String>,

@@ -1,5 +1,5 @@
 //! Converts SRU records to Z39.50 records. MARCXML and MarcXchange become ISO 2709, OPAC XML becomes the OPAC record
-//! syntax, and other schemas have the record syntax XML (Z39.50-2003 Appendix REC).
+//! syntax, and records in other schemas get the record syntax XML (Z39.50-2003 Appendix REC).
 
 use bytes::Bytes;
 

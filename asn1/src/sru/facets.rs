@@ -17,7 +17,7 @@ pub struct FacetLimit {
 }
 
 impl FacetLimit {
-    /// Parses the parameter; in a part, the number may come before or after the index.
+    /// Parses the parameter. In each part, the number may come before or after the index.
     ///
     /// # Errors
     /// A diagnostic for a part without a number, or for more than [`MAX_FACETS`] parts.

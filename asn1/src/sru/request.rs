@@ -58,7 +58,7 @@ impl Request {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(clippy::large_enum_variant, reason = "most requests are searches")]
 pub enum SruOperation {
-    /// A search that returns the first records.
+    /// A search that also retrieves records.
     SearchRetrieve(SearchRetrieve),
     /// A request for terms of an index.
     Scan(ScanRequest),

@@ -81,7 +81,7 @@ pub struct SearchRetrieveResponse {
     pub echo: Option<Box<Request>>,
     /// The diagnostics that concern the complete request.
     pub diagnostics: Vec<SruDiagnostic>,
-    /// Additional XML of the server: elements with their namespace declarations.
+    /// Additional XML from the server: elements with their namespace declarations.
     pub extra: Bytes,
     /// The precision of `number_of_records`, such as `exact` or an identifier that ends in this word; only in 2.0.
     pub result_count_precision: Option<String>,
@@ -123,7 +123,7 @@ impl SearchRetrieveResponse {
 pub struct SruRecord {
     /// The identifier of the record's schema.
     pub schema: String,
-    /// The embedding of the record in the response.
+    /// The way in which the record is embedded in the response.
     pub packing: Packing,
     /// The record as XML, which is not escaped for either packing.
     ///
@@ -133,12 +133,12 @@ pub struct SruRecord {
     pub position: Option<u64>,
     /// The identifier of the record. The schemas of 1.2 and 2.0 do not have this element, but servers send it.
     pub identifier: Option<String>,
-    /// Additional XML of the server.
+    /// Additional XML from the server.
     pub extra: Bytes,
     /// A diagnostic in place of the record's data (surrogate diagnostic).
     pub diagnostic: Option<SruDiagnostic>,
-    /// The number of occurrences of `&` without a reference, as in `AT&T`, that were escaped in the data when the
-    /// record was read.
+    /// The number of `&` characters that did not begin a reference, as in `AT&T`, and were escaped in the data when
+    /// the record was read.
     pub escaped: usize,
 }
 
@@ -213,7 +213,7 @@ pub struct ScanResponse {
     pub echo: Option<Box<Request>>,
     /// The diagnostics that concern the complete request.
     pub diagnostics: Vec<SruDiagnostic>,
-    /// Additional XML of the server.
+    /// Additional XML from the server.
     pub extra: Bytes,
 }
 
@@ -238,9 +238,9 @@ pub struct SruTerm {
     pub number_of_records: Option<u64>,
     /// The term in the form used for display, if it is different.
     pub display_term: Option<String>,
-    /// Whether the term is at an end of the index.
+    /// The position of the term in the index, if the server states it.
     pub where_in_list: Option<WhereInList>,
-    /// Additional XML of the server.
+    /// Additional XML from the server.
     pub extra: Bytes,
 }
 
@@ -301,7 +301,7 @@ pub struct ExplainResponse {
     pub echo: Option<Box<Request>>,
     /// The diagnostics that concern the complete request.
     pub diagnostics: Vec<SruDiagnostic>,
-    /// Additional XML of the server.
+    /// Additional XML from the server.
     pub extra: Bytes,
 }
 
@@ -335,7 +335,7 @@ pub struct UpdateResponse {
     pub record: Option<SruRecord>,
     /// The diagnostics of the request.
     pub diagnostics: Vec<SruDiagnostic>,
-    /// Additional XML of the server.
+    /// Additional XML from the server.
     pub extra: Bytes,
 }
 

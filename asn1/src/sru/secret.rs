@@ -1,5 +1,5 @@
-//! Recognizes parameters that contain secrets: a password, the token of SRU's extension for authentication
-//! (`info:srw/extension/2/auth-1.0`), and the names that programs use for the keys of their users.
+//! Recognizes parameters that contain secrets, such as a password, the token of SRU's extension for authentication
+//! (`info:srw/extension/2/auth-1.0`), or a user's API key.
 
 /// Parts of the names of parameters that contain secrets, in lower case and reduced to letters and digits.
 const PARTS: [&str; 12] = [

@@ -17,7 +17,7 @@ pub struct SoapFault {
 }
 
 impl SoapFault {
-    /// Creates a fault for a request that is wrong.
+    /// Creates a fault for a request that is invalid.
     pub fn client(reason: impl Into<String>) -> Self {
         Self::new("SOAP:Client", reason)
     }

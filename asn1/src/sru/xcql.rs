@@ -6,8 +6,8 @@ use crate::query::cql::{Clause, Modifier, Node, Word, parse};
 
 const XCQL: (&str, &str) = ("xcql", "http://www.loc.gov/zing/cql/xcql/");
 
-/// The maximum depth of operators that are written. Readers limit the depth of elements, and each operator takes two
-/// levels.
+/// The maximum depth of nested operators that are written. Readers limit the depth of elements, and each operator
+/// takes two levels.
 const DEEPEST: usize = 40;
 
 /// Appends the query as `xQuery`, unless it is too deep or not CQL.

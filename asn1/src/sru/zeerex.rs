@@ -28,7 +28,7 @@ pub struct ZeeRex {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ZeeRexServer {
-    /// The protocol: `SRU`, `SRW/U`, `Z39.50`.
+    /// The protocol: `SRU`, `SRW/U` or `Z39.50`.
     pub protocol: String,
     /// The highest version of the protocol.
     pub version: String,

@@ -174,7 +174,7 @@ fn in_one_set(attributes: &[AttributeElement], default_set: Oid) -> Vec<Attribut
 const REGEXP: i64 = 102;
 const Z3958: i64 = 104;
 
-/// The search for a clause that expresses an operand.
+/// The state of the search for a clause that expresses an operand.
 #[derive(Clone)]
 struct Speaker<'a> {
     properties: Cow<'a, Properties>,

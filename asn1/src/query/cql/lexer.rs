@@ -122,7 +122,7 @@ impl<'a> Lexer<'a> {
         Ok(first.map(|(token, _)| token))
     }
 
-    /// Consumes a word, quoted or not; in errors, it is called `what`.
+    /// Consumes a word, quoted or not. `what` is its name in error messages.
     pub(super) fn word(&mut self, what: &'static str) -> Result<Word, QueryError> {
         match self.peek() {
             Some(CqlToken::Word { word, .. }) => {

@@ -1,5 +1,5 @@
-//! Types that several Explain records use: dates, texts for people, addresses, attribute combinations (Z39.50-2003
-//! Appendix REC.1, subsidiary definitions).
+//! Types that several Explain records use: dates, human-readable texts, addresses, attribute combinations
+//! (Z39.50-2003 Appendix REC.1, subsidiary definitions).
 
 use crate::apdu::{DatabaseName, OtherInformation, StringOrNumeric};
 use crate::describe::{Describe, Value, described};
@@ -104,7 +104,7 @@ described! {
 pub type LanguageCode = InternationalString;
 
 impl Describe for HumanString {
-    /// Describes text without a language by the text only.
+    /// Describes a text without a language as the text alone.
     fn describe(&self) -> Value {
         let texts = self.0.iter().map(|one| match one.language {
             None => one.text.describe(),

@@ -1,4 +1,4 @@
-//! Writes holdings as a table for people.
+//! Formats holdings as a human-readable table.
 
 use super::Holding;
 

@@ -17,7 +17,7 @@ impl OpacRecord {
     ///
     /// Fields after an 852 belong to it, and fields before the first 852 belong to the first holding. Without any 852,
     /// all holdings fields form one holding. An item (876 to 878) that has the barcode of an 852 belongs to that 852.
-    /// A holding has circulation data if each of its items has a status in known words. A record without holdings
+    /// A holding has circulation data only if the status of each of its items is recognised. A record without holdings
     /// fields has no holdings.
     pub fn of_marc(bibliographic: External, record: &MarcRecord) -> Self {
         let holdings = MarcHolding::all(record).map(|holding| {
@@ -74,7 +74,7 @@ impl MarcHolding {
 }
 
 impl MarcItem {
-    /// Returns the item as an element of an OPAC record; `None` if the words of its status are unknown.
+    /// Returns the item as an element of an OPAC record; `None` if its status is not recognised.
     fn circulation(&self) -> Option<CircRecord> {
         let status = CircStatus::of(&self.status.as_ref()?.to_string_lossy());
         Some(CircRecord {

@@ -2,7 +2,7 @@
 //! available, when it is due back, and how many readers are waiting for it. Neither Z39.50-2003 nor MARC 21 defines the
 //! words of a status.
 
-/// The meaning of a status. Unknown words are ignored.
+/// The interpretation of a status. A value that the status does not state is `None`.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::record) struct CircStatus {
     pub(in crate::record) available: Option<bool>,

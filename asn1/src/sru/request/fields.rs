@@ -106,7 +106,7 @@ impl<'a> Put<'a, '_> {
         self.text(name, packing.map(Packing::as_str));
     }
 
-    /// Adds a query, in the parameter for its language and the version.
+    /// Adds a query. The name of its parameter depends on the query language and the version of the request.
     fn query(&mut self, query_type: &'a QueryType, names: [&'static str; 2], query: &'a str) {
         let [name, in_pqf] = names;
         match query_type {

@@ -1,4 +1,4 @@
-//! Reads responses from XML as servers send it. Any prefixes and namespaces, any order of elements, and missing or
+//! Reads responses in the XML that servers send. Any prefixes and namespaces, any order of elements, and missing or
 //! additional elements are accepted.
 
 use bytes::Bytes;
@@ -17,7 +17,7 @@ use crate::sru::{Packing, Request, SoapFault, SruDiagnostic, SruLimits, Version}
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ResponseError {
-    /// The document is not a response.
+    /// The document is not a valid response, or exceeds a limit.
     #[error(transparent)]
     Xml(#[from] XmlError),
     /// The server could not read the request in SOAP, and sent a fault.
@@ -69,7 +69,7 @@ impl Response {
     }
 }
 
-/// Returns the element in the body of the current element, which is an envelope.
+/// Returns the first element in the body of an envelope. The envelope is the current element.
 pub(in crate::sru) fn body<'a>(
     xml: &mut XmlReader<'a>,
 ) -> Result<quick_xml::events::BytesStart<'a>, XmlError> {
@@ -310,7 +310,8 @@ fn surrogate(record: &SruRecord, limits: &SruLimits) -> Option<SruDiagnostic> {
 /// The maximum offset of the element that identifies a surrogate diagnostic, in octets.
 const MAX_TAG: usize = 64;
 
-/// Reads diagnostics. Perl's SRU::Response leaves out the element around each diagnostic, which is accepted.
+/// Reads diagnostics. Diagnostics without an enclosing `diagnostic` element are also accepted, because Perl's
+/// SRU::Response sends them.
 fn diagnostics(xml: &mut XmlReader<'_>) -> Result<Vec<SruDiagnostic>, XmlError> {
     let mut diagnostics: Vec<SruDiagnostic> = Vec::new();
     while let Some(start) = xml.child()? {
@@ -393,7 +394,7 @@ fn echo(xml: &mut XmlReader<'_>, name: &str, version: Version) -> Result<Box<Req
     }
 }
 
-/// Returns the additional XML of the server, or its text if it has no elements.
+/// Returns the additional XML from the server, or its text if it has no elements.
 pub(in crate::sru) fn markup(xml: &mut XmlReader<'_>) -> Result<Bytes, XmlError> {
     match xml.content()? {
         ElementContent::Markup(markup) => Ok(markup),

@@ -158,7 +158,7 @@ fn requests_are_bounded() {
     }
 }
 
-/// The beginning of an envelope as programs send it.
+/// An envelope with an update request, as programs send it.
 const ENVELOPE: &str = "<S:Envelope xmlns:S=\"http://schemas.xmlsoap.org/soap/envelope/\"><S:Body><updateRequest>\
     <action>info:srw/action/1/delete</action><recordIdentifier>7</recordIdentifier></updateRequest></S:Body></S:Envelope>";
 

@@ -81,7 +81,7 @@ pub(in crate::sru) enum ElementContent {
     Text(String),
 }
 
-/// Reads elements from a document in the form returned by [`document`].
+/// A reader of the elements of a document in the form returned by [`document`].
 pub(in crate::sru) struct XmlReader<'a> {
     reader: Reader<&'a [u8]>,
     octets: &'a Bytes,
@@ -267,7 +267,7 @@ impl<'a> XmlReader<'a> {
         position.unwrap_or(usize::MAX).min(self.octets.len())
     }
 
-    /// Returns the namespace of an element whose start tag was read last, as written.
+    /// Returns the namespace, as written, of the element whose start tag was read last.
     pub(in crate::sru) fn namespace(&self, start: &BytesStart<'_>) -> &str {
         let name = start.name();
         let name: &str = name.as_ref();

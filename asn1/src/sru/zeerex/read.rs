@@ -211,7 +211,7 @@ fn map(xml: &mut XmlReader<'_>, maps: &mut Vec<ZeeRexMap>) -> Result<(), XmlErro
             _ => xml.skip()?,
         }
     }
-    // Some servers describe indexes without a name or a value by empty elements.
+    // Some servers send empty elements for indexes that have no name or value.
     maps.retain(|map| !matches!(map, ZeeRexMap::Name { name, .. } if name.is_empty()));
     attributes.retain(|attribute| !attribute.value.is_empty());
     if !attributes.is_empty() {
