@@ -1,4 +1,4 @@
-//! Help pages, manual pages and completions of a program, all made from the definition of its command line.
+//! Help pages, manual pages and completions of a program, all generated from the definition of its command line.
 //!
 //! [`Program`] contains what is not part of that definition: examples, and the sections of manual pages about the
 //! environment and files.
@@ -53,7 +53,7 @@ pub struct Manual {
     pub files: &'static [Entry],
     /// Related pages, such as `yaz-client(1)`. The text of each entry is ignored.
     pub see_also: &'static [Entry],
-    /// The texts that replace the help of options on a topic page, by the identifier of the option.
+    /// The texts that replace the help of options that a topic page describes, by the identifier of the option.
     pub elsewhere: &'static [(&'static str, &'static str)],
     /// The manual pages about topics.
     pub topics: &'static [Topic],

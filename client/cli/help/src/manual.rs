@@ -194,7 +194,7 @@ impl Program {
         page.into_text()
     }
 
-    /// Returns the page of a command. Each subcommand has its own subsection in the section on options.
+    /// Returns the page of a command. Each subcommand has its own subsection in the section on commands.
     fn command_page(&self, name: &str, command: &Command) -> String {
         let title = format!("{}-{name}", self.name);
         let about = plain(command.get_about());

@@ -19,9 +19,9 @@ pub const BRIEF_LINES: usize = 25;
 const BRIEF_EXAMPLES: usize = 5;
 /// The column in which the descriptions of options begin.
 const COLUMN: usize = 30;
-/// The column in which the descriptions of options begin in `-h`, unless they begin further left.
+/// The rightmost column in which the descriptions of options may begin in `-h`.
 const BRIEF_COLUMN: usize = 33;
-/// The column in which the descriptions of commands begin.
+/// The leftmost column in which the descriptions of commands may begin.
 const NAMES: usize = 15;
 /// The heading for options that do not define one.
 const OPTIONS: &str = "Options";
@@ -37,8 +37,9 @@ pub fn width() -> usize {
 }
 
 impl Program {
-    /// Returns what clap would print if the arguments ask for help or, if `is_missing` is set, lack a command: a help
-    /// page or an error. Pages are wrapped at `width` columns.
+    /// Returns the help page or the error that clap prints for these arguments; `None` if they are valid. If
+    /// `is_missing` is set, because a command is missing, the help page is the short one. Pages are wrapped at `width`
+    /// columns.
     pub fn answer(
         &self,
         arguments: &[OsString],
@@ -50,7 +51,7 @@ impl Program {
         command.try_get_matches_from(arguments).err()
     }
 
-    /// Replaces the help pages of a command and its subcommands by the pages of this module.
+    /// Replaces the help pages of a command and its subcommands with the pages of this module.
     fn with_pages(&self, command: Command, path: &str, is_brief: bool, width: usize) -> Command {
         let page = self.page(&mut command.clone(), path, is_brief, width);
         let with_page = |subcommand: Command| {

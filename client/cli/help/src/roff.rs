@@ -47,7 +47,7 @@ impl Roff {
         let _ = writeln!(self.0, ".SS \"{}\"", escaped(title));
     }
 
-    /// Adds words, which are filled and adjusted to the line width.
+    /// Adds words, which the formatter wraps at the width of the page.
     pub(crate) fn words(&mut self, words: &str) {
         for line in wrapped(&escaped(words), WIDTH) {
             self.line(&line);

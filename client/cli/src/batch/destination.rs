@@ -97,7 +97,7 @@ impl Destination {
         }
     }
 
-    /// Returns whether a record may end at this offset of the file. If not, the report belongs to another output.
+    /// Returns whether a record may end at this offset of the file. If not, the report belongs to a different output.
     pub(super) fn may_end_record(&self, length: u64) -> bool {
         let last = match self {
             Self::Growing { sink, .. } => sink.style.last_octet(),

@@ -24,8 +24,8 @@ const MOST: u64 = 1_000_000;
 pub(super) struct Repeats<I> {
     inputs: I,
     key_of: Option<KeyOf>,
-    /// The position of the first input with a key. Two 64-bit keyed hashes represent the key, so that no inputs can be
-    /// chosen to collide.
+    /// The position of the first input with each key. A key is represented by two 64-bit keyed hashes, so that nobody
+    /// can choose inputs that collide.
     first: HashMap<[u64; 2], u64>,
     hashers: [RandomState; 2],
     most: u64,

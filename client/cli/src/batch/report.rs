@@ -115,7 +115,7 @@ impl Report {
     /// Determines how much of an earlier run's report is complete.
     ///
     /// # Errors
-    /// Fails if the report contains other inputs or belongs to another output.
+    /// Fails if the report contains different inputs or belongs to a different output.
     fn read(
         &mut self,
         arguments: &Batch,

@@ -63,12 +63,12 @@ pub(crate) fn sort_key() -> ArgValueCompleter {
     })
 }
 
-/// Completes a field of facets: the name of an index.
+/// Completes the field of a facet, which is the name of an index.
 pub(crate) fn facet_field() -> ArgValueCompleter {
     ArgValueCompleter::new(|typed: &OsStr| indexes(typed, ""))
 }
 
-/// Completes the name of a database of a target on the line.
+/// Completes the name of a database of the targets on the line.
 pub(crate) fn database() -> ArgValueCompleter {
     ArgValueCompleter::new(|typed: &OsStr| Line::of_process().databases(typed))
 }

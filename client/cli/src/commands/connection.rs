@@ -276,7 +276,8 @@ pub(super) fn of_tls(options: &Network) -> Vec<&'static str> {
     given.map(|(name, _)| name).collect()
 }
 
-/// Returns the error for a certificate file, with the option that names the file.
+/// Returns the error for certificate files that cannot be used. If the private key is missing, the message names the
+/// option for it.
 fn unusable(options: &Network, error: &TlsError) -> Failure {
     let words = chain(error);
     Failure::Usage(match error {

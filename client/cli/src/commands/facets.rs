@@ -25,7 +25,7 @@ use crate::render::{query, shown, term};
 
 /// The default number of terms requested for a field.
 const TERMS: i64 = 10;
-/// The attribute type for the field, whose value is a Use attribute in this module.
+/// The attribute type for the field. In this module, its value is the number of a Use attribute.
 const FIELD: i64 = 1;
 /// The attribute type for the maximum number of terms.
 const LIMIT: i64 = 3;

@@ -122,7 +122,7 @@ pub(crate) async fn run(arguments: &Get, output: &mut Output) -> Result<Exit, Fa
     } else {
         print(arguments, &client, job, output).await?
     };
-    // If a signal arrives, the sessions are left without waiting for them to close.
+    // If a signal arrives, the program does not wait for the sessions to close.
     Interrupt.or_end(client.close_all()).await;
     Ok(exit)
 }
@@ -163,7 +163,7 @@ async fn print<W: AsyncFn(&Ask, &mut Recipient) -> Answer>(
     Ok(exit)
 }
 
-/// The work of `get`: retrieves the records of URLs.
+/// The implementation of `get`, which retrieves the records that URLs name.
 struct Retriever {
     client: Client,
     mode: Mode,

@@ -167,7 +167,7 @@ pub(crate) async fn run(arguments: &Lookup, output: &mut Output) -> Result<Exit,
     let (targets, identifiers) = arguments.split()?;
     let records = &wanted.asked.records;
     let style = records.style_in(batch.format(records.format())?)?;
-    // Wrong options are refused before a password command runs.
+    // Invalid options are rejected before a password command runs.
     wanted.preferences()?;
     if arguments.keep.is_some() && style.format() == Format::Raw {
         let words = "--keep changes records, which --format raw writes as the server sent them";
@@ -203,7 +203,7 @@ pub(crate) async fn run(arguments: &Lookup, output: &mut Output) -> Result<Exit,
     };
     job.jobs = batch.jobs(usual);
     let exit = run_all(batch, job, output).await;
-    // If a signal arrives, the sessions are left without waiting for them to close.
+    // If a signal arrives, the program does not wait for the sessions to close.
     Interrupt.or_end(reach.close()).await;
     exit
 }
@@ -230,7 +230,7 @@ fn kind(text: &str) -> Result<Kind, String> {
     found.ok_or_else(|| format!("must be {}", Kind::ALL.map(Kind::name).join(", ")))
 }
 
-/// Parses a language, and returns its MARC code.
+/// Checks that the text is a MARC language code, and returns the code in lower case.
 fn language(text: &str) -> Result<String, String> {
     match (language::is_code(text), language::code_of(text)) {
         (true, _) => Ok(text.to_ascii_lowercase()),

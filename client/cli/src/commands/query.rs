@@ -322,8 +322,8 @@ pub(crate) fn read_sorted(
     })
 }
 
-/// Parses a query in the given language, or in the language indicated by its prefix or its first characters. Also
-/// returns a note on its interpretation.
+/// Parses a query in the given language or, if none is given, in the language that [`Language::of_typed`] determines.
+/// Also returns a note on its interpretation.
 pub(crate) fn read(
     dialects: &Dialects,
     lang: Option<Language>,

@@ -159,7 +159,7 @@ pub(crate) async fn run(arguments: &Search, output: &mut Output) -> Result<Exit,
     let mut job = job(answers, query, style);
     job.jobs = batch.jobs(job.targets.len());
     let ran = run_all(batch, job, output).await;
-    // If a signal arrives, the sessions are left without waiting for them to close.
+    // If a signal arrives, the program does not wait for the sessions to close.
     Interrupt.or_end(reach.close()).await;
     Ok(exit.and(ran?))
 }

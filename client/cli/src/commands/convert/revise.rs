@@ -1,4 +1,4 @@
-//! The changes to each record before it is written: selects records, and deletes and adds fields.
+//! Selects records, and deletes and adds fields before a record is written.
 
 use z3950_marc::{EditError, MarcRecord};
 

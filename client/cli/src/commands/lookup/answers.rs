@@ -17,7 +17,7 @@ use crate::commands::target::{NamedTarget, TargetClient};
 use crate::console::output::{Failure, Words};
 use crate::render::{LocalFields, Style, counted, matching};
 
-/// The work of `lookup`: looks up identifiers at targets.
+/// The implementation of `lookup`, which looks up identifiers at targets.
 pub(super) struct LookupAnswers {
     pub(super) reach: TargetClient,
     pub(super) places: Vec<NamedTarget>,
@@ -172,7 +172,7 @@ impl LookupAnswers {
         })
     }
 
-    /// Handles what happened at a target, and returns the records found there; `None` if there are none.
+    /// Processes the result of a lookup at a target, and returns the records found there; `None` if there are none.
     async fn take<'a>(
         &self,
         ask: &'a Ask,

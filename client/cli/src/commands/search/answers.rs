@@ -18,7 +18,7 @@ use crate::console::output::{Failure, Words};
 use crate::console::report::unsorted;
 use crate::render::{Style, matching};
 
-/// The work of `search`: answers queries at targets.
+/// The implementation of `search`, which answers queries at targets.
 pub(super) struct QueryAnswers {
     reach: TargetClient,
     pub(super) places: Vec<NamedTarget>,
