@@ -1,5 +1,5 @@
 //! Translates an RPN query to CQL, if CQL and the properties can express it. As a check, each clause is translated back
-//! with [`to_rpn`]: the result must have every attribute of the operand, and either the same term or, for a pattern, a
+//! with [`to_rpn()`]: the result must have every attribute of the operand, and either the same term or, for a pattern, a
 //! term that matches the same words.
 
 mod masks;
@@ -25,8 +25,8 @@ use crate::query::UnsupportedQuery;
 /// Translates an RPN query to CQL.
 ///
 /// The query may lack attributes that the properties add to every clause, such as `always` or the relation for `=`.
-/// Numeric and character string terms become text, which [`to_rpn`] translates to general terms. Patterns with
-/// truncation 102 or 104 become masks, which [`to_rpn`] may translate to a different truncation. A Use attribute with a
+/// Numeric and character string terms become text, which [`to_rpn()`] translates back to general terms. Patterns with
+/// truncation 102 or 104 become masks, which may be translated back to a different truncation. A Use attribute with a
 /// name that is not in the properties becomes the index with that name.
 ///
 /// # Errors
