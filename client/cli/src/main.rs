@@ -45,7 +45,7 @@ fn main() -> ExitCode {
     run(std::env::args_os()).into()
 }
 
-/// Runs the program with the arguments of the process, whose first argument is the name of the program.
+/// Runs the program with these arguments, the first of which is the name of the program.
 fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     let cli = match Cli::read(arguments) {
         Ok(cli) => cli,
@@ -116,8 +116,8 @@ fn execute(cli: &Cli, output: &mut Output) -> Result<Exit, Failure> {
     }
 }
 
-/// Runs a command that uses the network in the current thread, because starting other threads would take as long as a
-/// request.
+/// Runs a command that uses the network. All its work is done in the current thread, because starting other threads
+/// would take about as long as a request.
 // This function is not inlined, because otherwise `execute` would reserve stack space for the futures of all commands.
 #[inline(never)]
 fn connecting<W>(command: impl FnOnce() -> W) -> Result<Exit, Failure>
@@ -134,7 +134,7 @@ fn threaded(command: impl FnOnce(&Runtime) -> Result<Exit, Failure>) -> Result<E
     on(Builder::new_multi_thread().worker_threads(2), command)
 }
 
-/// How long background tasks may take to end.
+/// How long to wait for background tasks when the program ends.
 const SHUTDOWN: Duration = Duration::from_millis(100);
 
 fn on(

@@ -193,7 +193,8 @@ const PARTS: [&str; 7] = [
     "canonical",
 ];
 
-/// Writes the result of `show` for each URL: text, or an object with `keys` if `show` is called with `true`.
+/// Writes the result of `show` for each URL, and reports malformed URLs. With `--json`, `show` is called with `true`,
+/// and the answer for a malformed URL has these `keys`.
 fn each(
     urls: &[OsString],
     reading: &UrlReading,
@@ -227,15 +228,15 @@ fn refuse(
     Ok(Exit::Usage)
 }
 
-/// The keys for a fault, which follow the keys of the command.
+/// The keys that describe an error in a JSON answer. They follow the keys of the command.
 const FAULT: [&str; 3] = ["error", "offset", "message"];
 
-/// Creates an answer with the keys of the command, whose values are null at first.
+/// Creates a JSON answer with the keys of the command and those of [`FAULT`]. All values are null at first.
 fn answer(keys: &[&str]) -> Envelope {
     Envelope::blank(keys.iter().chain(&FAULT))
 }
 
-/// Creates an answer for a malformed URL.
+/// Creates the JSON answer for a malformed URL.
 fn refusal(error: &UrlError, keys: &[&str]) -> Envelope {
     answer(keys)
         .with("error", error.kind().name())
@@ -287,7 +288,7 @@ fn item(value: &Value) -> String {
     }
 }
 
-/// Returns the object of `url parse --json`.
+/// Returns the JSON object that `url parse --json` prints for a Z39.50 URL.
 pub(crate) fn parts(url: &Z3950Url) -> Value {
     let text = |octets: &Octets| octets.to_string();
     json!({
@@ -320,7 +321,7 @@ fn named_syntax(name: &Octets) -> Value {
     }
 }
 
-/// Returns text, or with `json` an object that contains it under a key.
+/// Returns `text` unchanged or, if `json` is set, a JSON object that contains it under `key`.
 fn single(key: &str, text: String, json: bool) -> String {
     if json {
         answer(&[key]).with(key, text).to_string()

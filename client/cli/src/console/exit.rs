@@ -6,14 +6,14 @@ use z3950::retrieve::OutcomeName;
 
 use crate::render::Rendered;
 
-/// How a command ended. The number is the exit code of the process.
+/// The result of a command. The number of each variant is the exit code of the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 #[repr(u8)]
 pub enum Exit {
     /// The command succeeded.
     #[default]
     Delivered = 0,
-    /// An error of the program or of its machine, such as a full disk.
+    /// An error in the program or on its machine, such as a full disk.
     Unexpected = 1,
     /// Wrong usage, a malformed URL, or a URL that cannot be retrieved.
     Usage = 2,
@@ -23,9 +23,9 @@ pub enum Exit {
     Ambiguous = 4,
     /// The server refused the request: a diagnostic, a rejected Init, or access control.
     Refused = 5,
-    /// The connection failed, the answer was late, or the protocol was violated.
+    /// The connection failed, the response did not arrive in time, or the protocol was violated.
     Transport = 6,
-    /// The port is below 1024 and not 210, and `--allow-reserved-port` is not given.
+    /// The port is below 1024 but is not 210, and `--allow-reserved-port` is not given.
     PortRefused = 7,
     /// A part of a record was lost, or a check found faults.
     FaultsFound = 8,
@@ -66,7 +66,7 @@ impl Exit {
         matches!(self, Self::Interrupted | Self::Terminated | Self::HungUp)
     }
 
-    /// Returns the exit code of a command that writes a record, depending on whether the record lost data.
+    /// Returns the exit code of a command that wrote this record, which depends on whether data of the record was lost.
     pub(crate) fn of_record(record: &Rendered) -> Self {
         match (record.is_loss, &record.failure) {
             (true, _) => Self::FaultsFound,

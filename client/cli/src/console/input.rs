@@ -1,4 +1,4 @@
-//! Reads input files: lines of any octets with a limited length. A signal interrupts reading.
+//! Reads input files, whole or line by line. The length of a line is limited, and a signal can interrupt reading.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -51,8 +51,8 @@ pub(crate) fn hexadecimal(input: &[u8]) -> Option<Vec<u8>> {
     hex::octets(&digits.map(|octet| char::from(*octet)).collect::<String>())
 }
 
-/// Opens a file, or standard input for `-`. Returns its name for messages, and a reader. If `is_watched` is set, a
-/// signal makes reads fail.
+/// Opens a file, or standard input for `-`. Returns its name for messages, and a reader of its contents. If
+/// `is_watched` is set, a signal makes reads fail.
 pub(crate) fn open(path: &Path, is_watched: bool) -> Result<(String, Box<dyn Read>), Failure> {
     let is_standard = path == Path::new(STANDARD);
     let name = if is_standard {
@@ -69,8 +69,8 @@ pub(crate) fn open(path: &Path, is_watched: bool) -> Result<(String, Box<dyn Rea
     Ok((name, input))
 }
 
-/// Opens a file, or standard input for `-`. If it is not a regular file, reading may block indefinitely, so a signal
-/// makes the read fail.
+/// Opens a file, or standard input for `-`, so that reads fail once a signal has arrived. Anything other than a regular
+/// file is read in a separate thread, because reading it may block indefinitely.
 pub(crate) fn watched(path: &Path) -> io::Result<Box<dyn Read>> {
     if path == Path::new(STANDARD) {
         return Watched::start(|| Ok(io::stdin()));

@@ -12,7 +12,8 @@ use crate::console::exit::Exit;
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Interrupt;
 
-/// Turns off the terminal's echo of Ctrl-C while it exists, because the echo would shift a line that must be erased.
+/// A guard that turns off the terminal's echo of Ctrl-C until it is dropped. The echo would shift a line that is to be
+/// erased.
 pub(crate) struct Unechoed(());
 
 #[cfg(unix)]
@@ -28,7 +29,8 @@ mod echo {
 
     pub(super) fn stop() {
         let mut before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
-        // A program in the background would be stopped for changing the terminal, so it leaves the terminal unchanged.
+        // The system would stop a background program that changes the terminal's modes, so such a program leaves them
+        // unchanged.
         if tcgetpgrp(io::stdin()) != Ok(getpgrp()) {
             return;
         }
@@ -99,7 +101,8 @@ impl Interrupt {
             .unwrap_or_else(|Stopped(exit)| Ok(exit))
     }
 
-    /// Runs the last work of a command, unless a new signal interrupts it.
+    /// Runs the final work of a command. A signal that arrives meanwhile interrupts it; but if a signal arrived
+    /// earlier, the work is completed.
     pub(crate) async fn or_end(self, work: impl Future<Output = ()>) {
         match self.arrived() {
             Some(_) => work.await,
@@ -289,7 +292,7 @@ impl Signals {
     }
 }
 
-/// Returns whether a signal was ignored when the program was started; `None` if the system does not provide this.
+/// Returns whether a signal was ignored when the program was started; `None` if the system does not say.
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> Option<bool> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;

@@ -40,7 +40,7 @@ pub(crate) enum Failure {
     /// Standard output cannot be written.
     #[error("cannot write to standard output: {0}")]
     Write(io::Error),
-    /// An input file that cannot be read.
+    /// An input file cannot be read.
     #[error("cannot read {path}: {error}")]
     Input { path: String, error: String },
     /// Options conflict with each other, or cannot be applied.
@@ -100,11 +100,11 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// A message for a person.
+/// A message for the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Words {
     Note(String),
-    /// A warning, although the command succeeded.
+    /// A warning about a command that succeeded.
     Warning(String),
     Error(String),
 }
@@ -218,8 +218,8 @@ impl Output {
         self.gathered.is_some()
     }
 
-    /// Makes a new document a continuation of the gathered document. A table with other columns still begins with its
-    /// own header.
+    /// If all records are gathered in one document, makes `document` a continuation of it. A table whose columns differ
+    /// still begins with its own header.
     pub(crate) fn join(&self, document: &mut Document) {
         if let Some(gathered) = &self.gathered
             && gathered.begins_like(document)
@@ -323,8 +323,8 @@ impl Output {
 /// The maximum number of messages of one kind that are printed. A damaged file may have a fault in every octet.
 const MOST_MESSAGES: u64 = 20;
 
-/// Messages that may occur any number of times for an input. The first messages of each kind are printed; further ones
-/// are counted, and are logged with `-v`.
+/// A counter of messages that may occur any number of times for one input. The first messages of each kind are printed;
+/// further ones are counted, and are logged with `-v`.
 #[derive(Debug, Default)]
 pub(crate) struct FewMessages {
     notes: u64,

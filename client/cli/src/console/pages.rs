@@ -19,8 +19,8 @@ pub(crate) enum GoOn {
 }
 
 impl GoOn {
-    /// Returns the choice for pressed keys; `None` if they are not a choice, but for example the beginning of a
-    /// command. The complete word of a choice, followed by Enter, is also accepted.
+    /// Returns the choice that the pressed keys stand for, or `None` for other keys, such as the beginning of a
+    /// command. A complete word (`all` or `quit`) is also accepted.
     pub(crate) fn by_keys(keys: &[u8]) -> Option<Self> {
         match keys {
             b" " | b"\r" | b"\n" | b"\r\n" => return Some(Self::Page),
@@ -44,13 +44,13 @@ pub(crate) trait PageReader: Send + Sync {
     fn goes_on<'a>(&'a self, last: &'a str) -> BoxFuture<'a, GoOn>;
 }
 
-/// The screen that a command fills. If it is `None`, all data is written at once.
+/// The pages in which a command writes its data. Without a screen, all data is written at once.
 pub(crate) struct Pages(Option<Screen>);
 
 struct Screen {
     reader: Arc<dyn PageReader>,
     columns: usize,
-    /// The number of rows for data. The terminal has one additional row, for the question.
+    /// The number of rows for data. One more row of the terminal is reserved for the question.
     rows: usize,
     used: usize,
     /// The description of the end of the last page, for the question.
@@ -118,8 +118,8 @@ impl Pages {
 }
 
 impl Screen {
-    /// Returns the number of octets in the lines that fit on the remaining part of the screen. A line that is taller
-    /// than the screen gets a separate screen.
+    /// Returns the number of octets in the lines that fit on the remaining part of the screen. A line that needs more
+    /// rows than the screen has is written to a screen of its own.
     fn fitting(&mut self, octets: &[u8]) -> usize {
         fitting(octets, self.columns, self.rows, &mut self.used)
     }

@@ -3,7 +3,8 @@
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether a user name was given without a password. If the server refuses the user, the message then contains advice.
+/// Whether a user name was given without a password. If so, and the server refuses the user, the error message contains
+/// advice.
 static IS_MISSING: AtomicBool = AtomicBool::new(false);
 
 /// Returns whether a user name was given without a password.
@@ -11,7 +12,7 @@ pub(crate) fn is_missing() -> bool {
     IS_MISSING.load(Ordering::Relaxed)
 }
 
-/// Asks for the password of a user. Returns `None` without a terminal, or if nothing is entered.
+/// Asks for the password of a user. Returns `None` if there is no terminal, or if nothing is entered.
 ///
 /// # Errors
 /// Fails if the terminal cannot be used, or if the password is not UTF-8 or too long.

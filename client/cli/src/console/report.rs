@@ -13,7 +13,7 @@ use z3950_asn1::error::FrameErrorKind;
 use crate::console::exit::Exit;
 use crate::console::password;
 
-/// Returns an error with all its causes, on one line, and its exit code.
+/// Returns the exit code for an error, and a one-line message that contains all its causes and any advice.
 pub(crate) fn explain(error: &Error) -> (Exit, String) {
     let name = error.code();
     let words = match (error, name) {
@@ -36,8 +36,8 @@ pub(crate) fn explain(error: &Error) -> (Exit, String) {
     (name.into(), words)
 }
 
-/// If the error means that the server does not offer Sort, returns the message that the result cannot be sorted; `None`
-/// for other errors.
+/// If the error means that the server does not offer Sort, returns a message that the result is not sorted. Returns
+/// `None` for other errors.
 pub(crate) fn unsorted(error: &Error) -> Option<String> {
     let is_lack = error.is_not_offered();
     is_lack.then(|| "the server does not offer sort: the records are in its own order".to_owned())
@@ -123,7 +123,7 @@ fn lost(phase: Phase, cause: &Cause) -> Option<&'static str> {
     })
 }
 
-/// The first octets of TLS records that contain an alert or a handshake. No APDU begins with one of them.
+/// The first octets of TLS records that contain an alert or a handshake. No APDU begins with either octet.
 const TLS: [u8; 2] = [0x15, 0x16];
 
 /// Returns advice about a server that violates the protocol. If this happens at Init, the server may use another

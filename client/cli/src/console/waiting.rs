@@ -20,7 +20,7 @@ const TICK: Duration = Duration::from_millis(100);
 /// The maximum number of updates of the line per second.
 const REFRESHES: u8 = 20;
 
-/// The waiting line; `None` if standard error is not a terminal. All clones share the same line.
+/// The waiting line; `None` if it is not wanted or the terminal cannot show it. All clones share the same line.
 #[derive(Clone)]
 pub(crate) struct WaitingLine(Option<Rc<LineState>>);
 
@@ -33,7 +33,7 @@ struct LineState {
     held: Cell<u32>,
     /// Whether data on the terminal ended in the middle of a line, which the waiting line would overwrite.
     is_within_line: Cell<bool>,
-    /// The current activity to show in the line; `None` for waiting for a server.
+    /// The current activity, to be shown in the line; `None` while the program waits for a server.
     doing: RefCell<Option<String>>,
 }
 
@@ -111,7 +111,7 @@ impl WaitingLine {
 }
 
 impl LineState {
-    /// Returns the time until the next check whether to show the line.
+    /// Returns the time until the line is next updated or, if it is not shown, until the next check whether to show it.
     fn next(&self) -> Duration {
         if self.bar.borrow().is_some() || self.doing.borrow().is_some() {
             TICK
@@ -167,7 +167,7 @@ impl Drop for Erased<'_> {
     }
 }
 
-/// A guard that hides the line while it exists.
+/// A guard that hides the line until it is dropped.
 pub(crate) struct Held(WaitingLine);
 
 impl Drop for Held {

@@ -34,7 +34,7 @@ impl Updater<'_> {
         Ok(Some(exit))
     }
 
-    /// Writes what would be sent for each record, with warnings about structural faults.
+    /// Reports, for each record, what would be sent, and warns about structural faults.
     pub(super) fn tell_of_trial(&mut self, records: &[UpdateRecord]) -> Result<Exit, Failure> {
         self.tally.tried += records.len();
         for record in records {

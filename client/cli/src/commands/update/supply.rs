@@ -1,4 +1,4 @@
-//! Supplies the records of an update one at a time, as octets to send, from files in any format.
+//! Reads the records of an update from files in any format, one at a time, and encodes them for sending.
 
 use std::collections::VecDeque;
 use std::io::Read;
@@ -24,11 +24,11 @@ use crate::render::shown;
 
 /// A record to be sent to the server.
 pub(super) struct UpdateRecord {
-    /// The origin of the record: a file and the record's number in it, or `--id`.
+    /// The origin of the record: the name of a file and the record's number in this file, or `--id`.
     pub(super) origin: String,
     /// The 1-based number of the record among all records.
     pub(super) number: u64,
-    /// The identifier of the record for messages, if it is known.
+    /// The identifier of the record, if known, for use in messages.
     pub(super) name: Option<String>,
     /// The identifier to send with the record; `None` to send none.
     pub(super) id: Option<RecordId>,
@@ -136,7 +136,7 @@ impl<'a> UpdateSource<'a> {
         }
     }
 
-    /// Creates the entry for a record that is to be deleted by its identifier. Its contents are a placeholder.
+    /// Creates the entry for a record that is to be deleted by its identifier, with a placeholder for its contents.
     fn named(&mut self, id: RecordId) -> Next {
         let record = External::octet_aligned(XML, &b"<record/>"[..]);
         self.supplied("--id".to_owned(), Some(id), None, record)

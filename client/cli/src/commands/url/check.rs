@@ -125,8 +125,8 @@ impl Finding {
     }
 }
 
-/// The result of following a locator. RFC 1736 §3 distinguishes an invalid locator (`gone`) from an unreachable server
-/// (`unavailable`). A server that refuses the request is neither.
+/// The result of fetching the resource that a locator names. RFC 1736 §3 distinguishes an invalid locator (`gone`) from
+/// an unreachable server (`unavailable`). A server that refuses the request is neither.
 struct Followed {
     status: &'static str,
     detail: String,
@@ -180,8 +180,8 @@ impl Follower {
         })
     }
 
-    /// Follows a locator. Returns `None` if it cannot be followed: its scheme is not supported, it opens a session, or
-    /// it is a search without a term.
+    /// Fetches the resource that a locator names. Returns `None` if it cannot be fetched because its scheme is not
+    /// supported, it opens a session, or it is a search without a term.
     async fn follow(&self, locator: &Locator) -> Option<Followed> {
         match locator.url() {
             Url::Z3950(url) if url.kind() == Kind::Retrieval => {
@@ -230,7 +230,8 @@ fn report(finding: &Finding, arguments: &Arguments, output: &mut Output) -> Resu
     Ok(exit)
 }
 
-/// Returns the object of `--json`. Its `status` and `detail` are null if the URL was not followed.
+/// Returns the JSON object that `--json` prints for a finding. Its `status` and `detail` are null if the URL was not
+/// followed.
 fn object(finding: &Finding) -> Envelope {
     let (locator, error) = match &finding.read {
         Ok(locator) => (Some(locator), None),

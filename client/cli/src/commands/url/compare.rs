@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
     reading: UrlReading,
 }
 
-/// The keys of `--json`.
+/// The command's keys in the object that `--json` prints.
 const KEYS: [&str; 3] = ["same", "canonical", "in"];
 
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {

@@ -177,7 +177,7 @@ impl Listing<'_> {
         messages.end(self.output);
     }
 
-    /// Warns if passwords were written, and returns the exit code. It is called after the last URL.
+    /// Warns if passwords were written, and returns the exit code. Must be called after the last URL.
     fn end(self) -> Exit {
         match self.passwords {
             0 => {}
@@ -264,8 +264,8 @@ impl Listing<'_> {
         Ok(())
     }
 
-    /// Writes a line for a URL, with start and end offset, the URL, and remarks, separated by tabs; or writes an
-    /// object.
+    /// Writes one URL. With `--json`, writes an object; otherwise writes a line with the start and end offsets, the URL
+    /// and remarks, separated by tabs.
     fn found(&mut self, found: &FoundUrl, place: &str, more: Value) -> Result<(), Failure> {
         let (url, range) = (&found.url, &found.range);
         let has_password = generic::redact(url) != *url;

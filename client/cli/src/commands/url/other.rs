@@ -1,10 +1,10 @@
-//! The objects of `z3950 url parse` for schemes other than Z39.50.
+//! The JSON objects that `z3950 url parse` prints for schemes other than Z39.50.
 
 use serde_json::{Value, json};
 use z3950::url::{Caution, Locator, NewsUrl, Octets, UriKind, Url, Userinfo, WaisTarget};
 
-/// Returns the object for a URL. Its keys are `scheme`, `kind`, `host` and `port`, then the keys of the scheme, which
-/// are always present, and finally `fragment`, `warnings` and `canonical`. A password is shown as `***`.
+/// Returns the JSON object for a URL. Its keys are `scheme`, `kind`, `host` and `port`, then the keys of the scheme,
+/// which are always present, and finally `fragment`, `warnings` and `canonical`. A password is shown as `***`.
 pub(super) fn object(locator: &Locator) -> Value {
     let kind = match locator.kind() {
         UriKind::Name => "name",

@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
     showing: Redaction,
 }
 
-/// The keys of `--json`.
+/// The command's keys in the object that `--json` prints.
 const KEYS: [&str; 2] = ["uri", "in"];
 
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {
