@@ -58,7 +58,7 @@ use crate::tape::Tape;
 /// The maximum depth of files that run each other with `source`.
 const MAX_DEPTH: usize = 8;
 
-/// The maximum time to wait for the request to stop an operation to be sent.
+/// The maximum time for sending the request that stops an operation.
 const LONGEST_TRIGGER: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Args)]
@@ -126,8 +126,8 @@ pub(crate) struct Introduction {
     pub(crate) error: Option<String>,
 }
 
-/// Opens the session of a URL, and writes what `introduce` returns for the open session. If input and output are a
-/// terminal, it then reads commands. The user's `.z3950rc` is not run, so that all users see the same.
+/// Opens the session of a URL, and writes what `introduce` returns for the open session. If standard input and output
+/// are terminals, then reads commands. The user's `.z3950rc` is not run, so that all users see the same output.
 pub(crate) fn open_introduced(
     (client, tape): (Client, Tape),
     url: &str,
@@ -161,7 +161,7 @@ pub(crate) fn open_introduced(
     of_commands
 }
 
-/// Returns whether a user sees what is printed and can type commands.
+/// Returns whether standard input and output are terminals, so that a user can type commands and see the results.
 pub(crate) fn is_at_terminal(output: &Output) -> bool {
     io::stdin().is_terminal() && output.is_terminal()
 }
@@ -212,7 +212,7 @@ impl Input {
         }
     }
 
-    /// Runs work, and meanwhile answers questions of servers. A signal interrupts the work.
+    /// Runs work, and meanwhile puts the questions of servers to the user. A signal interrupts the work.
     async fn attend<T>(
         &mut self,
         waiting: &WaitingLine,
@@ -221,7 +221,7 @@ impl Input {
         let mut work = pin!(waiting.during(Interrupt.or(work)));
         loop {
             tokio::select! {
-                // A signal ends the work before another question is asked.
+                // A signal ends the work before the next question is asked.
                 biased;
                 result = &mut work => return result,
                 Some(question) = self.questions.recv() => match &mut self.source {
@@ -295,7 +295,8 @@ fn kept_together(text: &str) -> String {
 /// Opens the target given on the command line, if there is one, and runs all commands. With `--stop-on-error`, a failed
 /// command ends the run.
 ///
-/// A script ends with the most serious exit code of its commands; a terminal session always ends with success.
+/// A script ends with the most serious exit code of its commands. At a terminal, the exit code means success, unless a
+/// signal or `--stop-on-error` ended the run.
 fn run(
     state: &mut Prompt,
     mut input: Input,

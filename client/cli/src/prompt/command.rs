@@ -30,7 +30,7 @@ impl Refusal {
         Self::Because(Exit::Usage, reason.to_string())
     }
 
-    /// Creates the refusal for invalid input whose reason is an error with all its causes.
+    /// Creates the refusal for invalid input. The reason consists of the error's message and those of all its causes.
     pub(super) fn caused(error: impl std::error::Error) -> Self {
         Self::wrong(chain(&error))
     }
@@ -80,12 +80,12 @@ pub(super) fn words(text: &str) -> Vec<String> {
     parsed(text).into_iter().map(|word| word.meant).collect()
 }
 
-/// Parses a number or another value, and refuses malformed text.
+/// Parses a value such as a number. Malformed text is reported as wrong usage.
 pub(super) fn number<T: FromStr>(text: &str) -> Result<T, Refusal> {
     text.parse().map_err(|_| Refusal::Usage)
 }
 
-/// Parses a number, or returns the default for an empty text.
+/// Parses a value such as a number. Returns the default if the text is empty.
 pub(super) fn number_or<T: FromStr>(text: &str, default: T) -> Result<T, Refusal> {
     match text {
         "" => Ok(default),
@@ -93,7 +93,7 @@ pub(super) fn number_or<T: FromStr>(text: &str, default: T) -> Result<T, Refusal
     }
 }
 
-/// Removes single quotes around text, because a shell would remove them.
+/// Removes single quotes around text, as a shell would.
 pub(super) fn unquoted(text: &str) -> &str {
     let inner = text
         .strip_prefix('\'')
@@ -101,7 +101,7 @@ pub(super) fn unquoted(text: &str) -> &str {
     inner.filter(|inner| !inner.contains('\'')).unwrap_or(text)
 }
 
-/// The options with a single letter. Other words with a single hyphen may belong to a query.
+/// The options that consist of a hyphen and one letter. Any other word with a single hyphen may belong to a query.
 const SHORT_OPTIONS: [&str; 2] = ["-f", "-n"];
 
 /// A word of a line.

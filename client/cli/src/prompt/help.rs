@@ -1,5 +1,5 @@
-//! The commands `help` and `settings`: help on all commands, on one command with its examples, and on the syntax of
-//! queries; and the list of settings.
+//! The commands `help` and `settings`. `help` describes all commands, one command with its examples, or the syntax of
+//! queries; `settings` lists the settings.
 
 use z3950_asn1::query::nearest;
 
@@ -95,7 +95,7 @@ const PROXIMITY: &str = "\
 /// The width of the column of names in the list of commands.
 const NAME: usize = 20;
 
-/// Returns the text. If it is written to a terminal, lines are broken at spaces.
+/// Returns the text. If it is to be shown on a terminal, its lines are broken at spaces to fit the screen.
 fn on_screen(text: &str, indent: usize, output: &Output) -> String {
     match output.screen() {
         Some((columns, _)) => wrapped(text, columns, indent),
@@ -179,7 +179,7 @@ impl Prompt {
         }
     }
 
-    /// Shows all settings, or runs the command for a single setting.
+    /// Shows all settings or, if `text` names a setting, runs its command with the rest of the text.
     pub(super) fn list_all(&mut self, text: &str, output: &mut Output) -> CommandResult {
         if let Some(name) = text.split_whitespace().next() {
             let value = text.get(name.len()..).unwrap_or_default().trim();

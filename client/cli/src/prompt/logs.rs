@@ -43,7 +43,7 @@ impl Prompt {
         Ok(Exit::Delivered)
     }
 
-    /// Changes the file of a log. An empty path ends the log.
+    /// Changes the file to which a log is written. An empty path ends the log.
     pub(super) fn log_to(
         &mut self,
         path: &str,
@@ -64,7 +64,7 @@ impl Prompt {
         Ok(())
     }
 
-    /// Replaces a table for parsing queries by the table in a file.
+    /// Replaces a table for parsing queries with the table in a file.
     pub(super) fn read_tables(
         &mut self,
         path: &str,

@@ -34,12 +34,12 @@ use z3950::error::chain;
 /// The maximum number of sessions that are open at the same time.
 const MAX_SESSIONS: usize = 64;
 
-/// The maximum number of requests that may be sent ahead of their answers, if `set_auto_wait` is off.
+/// The maximum number of requests that may be waiting for their responses at the same time, if `set_auto_wait` is off.
 const PIPELINED: usize = 8;
 
 impl Prompt {
-    /// Opens a session with a target in YAZ's notation, a profile, or a URL. If the URL has a docid, also makes its
-    /// search. If the text is empty, opens the last target again.
+    /// Opens a session with a target that is given in YAZ's notation, as the name of a profile, or as a URL. If a URL
+    /// contains a docid, also searches for it. If the text is empty, opens the last target again.
     pub(super) async fn open(&mut self, text: &[u8], output: &mut Output) -> CommandResult {
         let again = self.last_target.clone().unwrap_or_default();
         let text = match text.trim_ascii() {
@@ -106,8 +106,8 @@ impl Prompt {
         init.map_err(Refusal::wrong)
     }
 
-    /// Returns the route to a target: through the Z39.50 proxy in the settings, with the credentials in the settings or
-    /// the profile.
+    /// Returns the information for connecting to a target: through the Z39.50 proxy in the settings, if there is one,
+    /// and with the credentials in the settings or the profile.
     async fn way(
         &self,
         url: Option<String>,
@@ -179,8 +179,8 @@ impl Prompt {
         options
     }
 
-    /// Opens a session by URL. The record of a retrieval URL becomes the first result set. An open session with the
-    /// same server and the same Init request is reused.
+    /// Opens the session for a URL. The record of a retrieval URL becomes the first result set. An open session with
+    /// the same server and the same Init request is reused.
     async fn open_url(&mut self, text: &[u8], output: &mut Output) -> CommandResult {
         let url = Z3950Url::parse(text, self.mode);
         let url = url.map_err(|error| Refusal::wrong(format!("{}: {error}", named(text))))?;
@@ -341,8 +341,8 @@ impl Prompt {
         Ok(())
     }
 
-    /// Sets the options for SRU servers, or shows the options of the current server. If the current session is with an
-    /// SRU server, it is opened again with the new options.
+    /// Sets the options for SRU servers or, without arguments, shows those for the current server. If the current
+    /// session is with an SRU server, it is reopened with the new options.
     pub(super) async fn sru(&mut self, text: &str, output: &mut Output) -> CommandResult {
         let words: Vec<&str> = text.split_whitespace().collect();
         let (method, version) = match words.as_slice() {

@@ -1,5 +1,5 @@
-//! The query language of `find`: the language set by `querytype` or by a prefix such as `cql:`; without either, it is
-//! PQF if the query begins with `@`, and otherwise words.
+//! The query language of `find`. It is set by `querytype` or by a prefix such as `cql:`. Without either, a query that
+//! begins with `@` is parsed as PQF, and any other query as words.
 
 use z3950::service::search::type_104;
 use z3950_asn1::apdu::{Query, SortKeySpec};
@@ -7,7 +7,7 @@ use z3950_asn1::query::{Dialects, Language};
 
 use crate::commands;
 
-/// How `find` treats its text. The names are the same as for `querytype` in yaz-client.
+/// How `find` interprets its text. The names are the same as for `querytype` in yaz-client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum QueryType {
     /// The text is PQF if it begins with `@`, and otherwise words.
@@ -37,7 +37,7 @@ const NAMES: &[(&str, QueryType)] = &[
 ];
 
 impl QueryType {
-    /// Returns the type with a name; case is ignored.
+    /// Returns the type with this name, ignoring case.
     pub(super) fn by_name(name: &str) -> Option<Self> {
         let found = NAMES
             .iter()
@@ -61,14 +61,14 @@ impl QueryType {
         found.map_or("auto", |(name, _)| name)
     }
 
-    /// Returns all names, for a message.
+    /// Returns a list of all names for a message.
     pub(super) fn names() -> String {
         let names: Vec<&str> = NAMES.iter().map(|(name, _)| *name).collect();
         names.join(", ")
     }
 }
 
-/// A query, the keys for sorting its result, and a note on its interpretation.
+/// A query, the keys by which to sort its result, and an optional note on how the query was interpreted.
 pub(super) type ReadQuery = (Query, Vec<SortKeySpec>, Option<String>);
 
 /// Parses a query. A prefix (`pqf:`, `ccl:`, `cql:`, `names:`) overrides the type. CQL for an SRU server is kept as typed.

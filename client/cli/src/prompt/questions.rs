@@ -72,7 +72,8 @@ impl Handler<ResourceQuestion, Decision> for Prompter {
     }
 }
 
-/// Answers the questions of servers in a script, in which no user can be asked, and prints a message about this.
+/// Answers the questions of servers in a script, where no user can be asked. Every operation is continued, and a
+/// warning about this is logged.
 pub(crate) struct ScriptPrompter;
 
 impl Handler<ResourceQuestion, Decision> for ScriptPrompter {

@@ -122,7 +122,7 @@ impl Prompt {
 
     /// Returns a pager for the records of a range.
     fn pager(&self, range: &RecordRange) -> Result<Pager, Refusal> {
-        // If the size of the set is unknown, a range with an end is assumed to have all its records.
+        // If the size of the set is unknown, all records of a range with an end are assumed to exist.
         let end = range.start.saturating_add(range.count);
         let last = (end < u64::MAX).then(|| end.saturating_sub(1));
         let hits = self.hits(range).or(last);
@@ -148,12 +148,13 @@ impl Prompt {
         }
     }
 
-    /// Returns the options for requesting the records of a result set, or of the current one.
+    /// Returns the options for requesting the records of the named result set or, if `set` is `None`, of the current
+    /// one.
     pub(super) fn pager_options(&self, set: Option<&str>) -> Result<PagerOptions, Refusal> {
         let settings = &self.settings;
         let mut options = self.here()?.resolved.pager_options(&self.form());
         options.takes_refusals = false;
-        // Records are shown in the element set of the settings, or not at all.
+        // No other element sets are tried: records are shown in the element set of the settings, or not at all.
         options.element_sets.clear();
         let (syntaxes, element_set) = (self.record_syntaxes(), self.element_set());
         let is_choice = syntaxes.len() > 1;

@@ -1,4 +1,4 @@
-//! The commands `find`, `delete` and `sort` for complete result sets (Z39.50-2003 §3.2.2, §3.2.4, §3.2.7).
+//! The commands `find`, `delete` and `sort`, which apply to whole result sets (Z39.50-2003 §3.2.2, §3.2.4, §3.2.7).
 
 use futures_util::StreamExt;
 use z3950::SortKey;
@@ -34,7 +34,7 @@ impl Prompt {
         Ok(exit)
     }
 
-    /// Prepares a search with the current settings. Returns a function that makes the request in a session.
+    /// Prepares a search with the current settings. Returns a function that creates the request in a session.
     pub(super) fn search(
         &mut self,
         text: &str,
@@ -55,7 +55,8 @@ impl Prompt {
         let mut options = self.search_options()?;
         let mut form = self.pager_options(Some(DEFAULT_RESULT_SET))?;
         form.takes_refusals = true;
-        // Some servers refuse a search because of its record syntax, so the only alternative is to name no syntax.
+        // Some servers refuse a search because of its record syntax, so the search is repeated at most once, without a
+        // syntax.
         form.alternatives.retain(Option::is_none);
         // Sorting changes which records come first, so if the result is to be sorted, no records are requested with the search.
         if keys.is_empty() && lists_titles {
@@ -90,8 +91,8 @@ impl Prompt {
                     warning = Some(unsorted(&error).ok_or(error)?);
                 }
                 let found = pager.found().clone();
-                // If a record cannot be read, the stream ends with an error. It is dropped here, because it occurs again when the
-                // next records are requested.
+                // If a record cannot be read, the stream ends with an error. The error is dropped here, because it occurs again
+                // when the next records are requested.
                 let records = pager.stream_range(1, pager.received_with_search());
                 let records: Vec<ResultRecord> = records
                     .filter_map(async |record| record.ok())
@@ -362,7 +363,7 @@ fn sort_key(key: &str, flags: &str) -> Result<SortKeySpec, Refusal> {
     })
 }
 
-/// Prints the diagnostics in a response that contains a result nevertheless.
+/// Prints the diagnostics in a response as a warning, because the response contains a result too.
 pub(super) fn say_diagnostics(diagnostics: &Diagnostics, output: &Output) {
     if !diagnostics.is_empty() {
         output.warning(&diagnostics.to_string());

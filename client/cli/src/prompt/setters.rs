@@ -74,7 +74,7 @@ impl Prompt {
     }
 
     /// Sets the format in which records are shown. In a script whose output is not a terminal, the records of all
-    /// commands are written as one document, unless the format is for people.
+    /// commands are written as one document, unless the format is meant for people to read.
     pub(super) fn write_as(&mut self, format: Format, output: &mut Output) -> Result<(), Failure> {
         let before = std::mem::replace(&mut self.settings.output, format);
         if before == format || self.context.asker.is_some() {
@@ -472,7 +472,7 @@ fn joined(values: impl Iterator<Item = impl ToString>) -> String {
 }
 
 impl Prompt {
-    /// Returns the value of the setting with a name.
+    /// Returns the value of the setting with this name, as text.
     pub(super) fn shown(&self, name: &str) -> String {
         let found = SETTINGS.iter().find(|(known, _)| *known == name);
         found.map_or_else(String::new, |(_, value)| value(&self.settings, self))

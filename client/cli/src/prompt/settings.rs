@@ -25,7 +25,7 @@ use super::query::QueryType;
 use crate::commands::facets::{field, field_name};
 use crate::render::{Format, Style};
 
-/// When a search or a scan reconnects after the server has closed the session.
+/// The conditions under which a search or a scan reconnects after the server has closed the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Reconnects {
     Never,
@@ -66,7 +66,8 @@ impl Reconnects {
 /// The settings of the prompt, which apply to all sessions.
 #[derive(Default)]
 pub(super) struct Settings {
-    /// The method and the version of requests to SRU servers whose profiles do not specify them.
+    /// The method and the version of requests to SRU servers, which override those in profiles. If there is no version
+    /// here, that of the profile is used.
     pub(super) sru: Option<(SruMethod, Option<SruVersion>)>,
     /// The format in which records are shown.
     pub(super) output: Format,
@@ -105,7 +106,7 @@ pub(super) struct Settings {
     pub(super) oids: BTreeMap<String, Oid>,
     pub(super) proxy: Option<String>,
     pub(super) reconnects: Reconnects,
-    /// Whether a command waits for the answers to its requests before the next command is read.
+    /// Whether a command waits for the responses to its requests before the next command is read.
     pub(super) auto_wait: bool,
     /// The character set of the output.
     pub(super) display_charset: Option<Charset>,
@@ -235,7 +236,7 @@ pub(super) fn shown_as(field: &FacetField) -> String {
     }
 }
 
-/// Parses `on` or `off`, or the corresponding numbers of yaz-client.
+/// Parses `on` or `off`, or their synonyms `1`, `yes`, `0` and `no`.
 pub(super) fn flag(text: &str) -> Result<bool, Refusal> {
     match text.trim() {
         "on" | "1" | "yes" => Ok(true),

@@ -1,4 +1,5 @@
-//! Runs commands of the command line in the open session, with the same arguments and the same implementation.
+//! Runs commands of the command line at the prompt, in the open session. They take the same arguments and share the
+//! implementation.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use crate::commands::target::{NamedTarget, NewResultSet, OpenSession, Service, T
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 
-/// How words that do not belong to an option are treated.
+/// How to interpret the words that do not belong to an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Positionals {
     /// The words form one text, such as a query. Its quotation marks are kept.
@@ -117,8 +118,8 @@ impl Prompt {
         Ok(Some(asked))
     }
 
-    /// Lends the current session to a command until [`take_back`](Self::take_back) is called. If `databases` are given,
-    /// they replace the databases of the session.
+    /// Makes the current session available to a command of the command line until [`take_back`](Self::take_back) is
+    /// called. If `databases` are given, the command uses them instead of the databases of the session.
     fn lend<A: Service>(
         &mut self,
         databases: &[String],
@@ -154,8 +155,8 @@ impl Prompt {
         Ok((reach, target))
     }
 
-    /// Applies the changes that a command of the command line has made in the session to the prompt's state, even if
-    /// the command was interrupted. Returns the message to print after an interruption.
+    /// Ends the use of the session by a command of the command line, and updates the prompt's state with what the
+    /// command changed in the session, even if it was interrupted. Returns the message to print after an interruption.
     pub(super) fn take_back(&mut self) -> Option<&'static str> {
         let place = self.place_mut()?;
         let command_session = place.command_session.take()?;
@@ -181,7 +182,8 @@ impl Prompt {
             .no_binary_name(true)
             .color(clap::ColorChoice::Never);
         let format = self.settings.output.name();
-        // This is passed as a default and not as an option, because `--json` conflicts with the option.
+        // The format is set as the default value and is not added to the arguments, because `--json` conflicts with
+        // `--format`.
         let has_format = command.get_arguments().any(|arg| arg.get_id() == "format");
         if has_format {
             command.mut_arg("format", |arg| arg.default_value(format))
@@ -212,7 +214,7 @@ impl Prompt {
     }
 }
 
-/// Adds the default values of options that were not given on the line.
+/// Adds those of the default options that were not given on the line.
 fn complete(command: &Command, given: &mut Vec<String>, defaults: Vec<(&str, String)>) {
     let options = given.iter().take_while(|word| *word != "--");
     let options = options.filter(|word| word.starts_with('-')).map(|word| {
@@ -266,7 +268,7 @@ fn arguments(
                     let written = word.written.split('=').next().unwrap_or(word.written);
                     return Err(format!("there is no option {written}; {hint}"));
                 };
-                // The value of --fallback is optional, so it has to follow an equals sign.
+                // An optional value, such as that of --fallback, must follow an equals sign.
                 let needs_value = arg
                     .get_num_args()
                     .is_none_or(|count| count.min_values() > 0);

@@ -1,5 +1,5 @@
-//! The commands `show`, `save`, `holdings` and `makeurl`: show records of a result set, write them to files, and show
-//! the copies and the URL of a record (Z39.50-2003 §3.2.3, Appendix REC.3; RFC 2056 §4).
+//! The commands `show`, `save`, `holdings` and `makeurl`, which show records of a result set, write them to a file, and
+//! show the copies and the URL of a record (Z39.50-2003 §3.2.3, Appendix REC.3; RFC 2056 §4).
 
 use std::path::Path;
 
@@ -78,7 +78,7 @@ impl Prompt {
         exit
     }
 
-    /// Sends a Present request for records, without waiting for its answer.
+    /// Sends a Present request for the records of a range, without waiting for the response.
     async fn show_later(
         &mut self,
         range: RecordRange,
@@ -97,7 +97,8 @@ impl Prompt {
         self.send(present, output).await
     }
 
-    /// Writes records, of which the first has the position `start`. Prints the diagnostics in place of records.
+    /// Writes consecutive records, the first of which has the position `start`. For a record that the server replaced
+    /// with a diagnostic, prints the diagnostic.
     pub(super) fn write_all(
         &mut self,
         start: u64,
@@ -123,7 +124,7 @@ impl Prompt {
         }
     }
 
-    /// Returns a writer for the records of a command, in this format.
+    /// Returns a writer that writes the records of a command in this format.
     pub(super) fn writer(&self, format: Format) -> Result<RecordWriter, Refusal> {
         let place = self.here()?;
         let style = self.settings.style_in(format);
@@ -286,7 +287,7 @@ pub(super) struct RecordWriter {
     envelope: Envelope,
     /// The state of standard output.
     pub(super) printed: Printed,
-    /// Receives the records that are shown, for `update` and `set_marcdump`.
+    /// Collects the records that are shown, for use by `update` and `set_marcdump`; `None` to collect none.
     seen: Option<Seen>,
     /// Whether XML records are indented, with one element per line.
     is_indented: bool,
@@ -306,7 +307,7 @@ impl RecordWriter {
         Ok(answer.exit)
     }
 
-    /// Returns a record as a piece of an answer, with the answer. A diagnostic in place of a record is an error.
+    /// Renders a record, and returns it together with the result for it. A diagnostic in place of a record is an error.
     fn piece(&self, record: &ResultRecord, subject: &str) -> (Piece, Answer) {
         let envelope = || self.envelope.clone();
         let written = self

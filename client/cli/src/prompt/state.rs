@@ -30,7 +30,7 @@ use crate::console::output::{Failure, Output};
 use crate::console::pages::{PageReader, Pages};
 use crate::tape::Tape;
 
-/// The time within which servers must answer Close before a signal ends the program.
+/// How long to wait for the servers' responses to Close when a signal ends the program.
 const FAREWELL: Duration = Duration::from_secs(1);
 
 /// The database to search by default.
@@ -48,7 +48,7 @@ pub(crate) struct Prompt {
     pub(super) current: usize,
     /// The last target, which `open` without an argument opens again. It may contain a password.
     pub(super) last_target: Option<Vec<u8>>,
-    /// The requests whose answers have not been received yet, oldest first.
+    /// The requests whose responses have not been handled yet, oldest first.
     pub(super) under_way: VecDeque<PendingRequest>,
     /// The databases to search in sessions whose target names no database.
     pub(super) databases: Vec<DatabaseName>,
@@ -66,10 +66,10 @@ pub(crate) struct Prompt {
     pub(super) depth: usize,
 }
 
-/// The function that handles the answer to a request.
+/// The function that handles the response to a request.
 pub(super) type Finish = Box<dyn FnOnce(&mut Prompt, &mut Output) -> CommandResult + Send>;
 
-/// A request whose answer has not been received yet.
+/// A request whose response has not been handled yet.
 pub(super) struct PendingRequest {
     pub(super) session: Session,
     pub(super) answer: JoinHandle<Result<Finish, Error>>,
@@ -127,7 +127,7 @@ impl Prompt {
         self.place().map(|place| &place.way.target.profile)
     }
 
-    /// Returns the target of the current session, with the settings of the prompt in place of those in its profile.
+    /// Returns the target of the current session. The settings of the prompt override those in the target's profile.
     pub(super) fn here(&self) -> Result<NamedTarget, Refusal> {
         let opened = self.place().ok_or_else(unopened)?;
         let mut resolved = opened.way.target.clone();
@@ -155,7 +155,7 @@ impl Prompt {
         self.context.asker.clone().map(|asker| asker as _)
     }
 
-    /// Returns the screen that a command fills.
+    /// Returns the pages in which a command writes its output.
     pub(super) fn pages(&self, output: &Output) -> Pages {
         Pages::new(self.reader_of_pages(), output)
     }
@@ -170,8 +170,8 @@ impl Prompt {
         self.place().is_some_and(|place| place.session.is_open())
     }
 
-    /// Returns whether to stop after a command with this exit code. A search without hits is not a failure. Neither is
-    /// a search with several hits where a single one was expected, because each of the records can be shown.
+    /// Returns whether to stop after a command that ended with this exit code. A search without hits is not a failure;
+    /// nor is a search that was expected to find one record and found several, because each of them can be shown.
     pub(crate) fn stops_after(&self, exit: Exit) -> bool {
         let goes_on = matches!(exit, Exit::Delivered | Exit::NoMatch | Exit::Ambiguous);
         self.stop_on_error && !goes_on
@@ -207,7 +207,7 @@ impl Prompt {
             .collect()
     }
 
-    /// Adds a line to the list that `history` shows.
+    /// Adds a line to the list shown by `history`.
     pub(super) fn remember(&mut self, line: &str) {
         if self.history.len() >= MAX_HISTORY {
             self.history.remove(0);
@@ -364,18 +364,19 @@ pub(super) fn unopened() -> Refusal {
     Refusal::wrong("no session is open; use open TARGET")
 }
 
-/// The client, the recorded APDUs and the user, which all sessions share.
+/// The client, the recorded APDUs and the channel to the user. All sessions share them.
 pub(crate) struct SessionContext {
     pub(crate) client: Client,
     pub(crate) tape: Tape,
-    /// Passes the questions of servers to the user; `None` without a user.
+    /// Passes the questions of servers to the user; `None` if there is no user at a terminal.
     pub(crate) asker: Option<Arc<Prompter>>,
 }
 
-/// How a session was opened, so that it can be opened again.
+/// The information with which a session was opened, and can be opened again.
 #[derive(Clone, PartialEq)]
 pub(super) struct ConnectInfo {
-    /// The URL by which the session was opened; `None` without one, or after other databases have been selected.
+    /// The URL with which the session was opened; `None` if no URL was used, or if other databases have been selected
+    /// since.
     pub(super) url: Option<String>,
     /// The server, its profile, and the databases to search.
     pub(super) target: Resolved,
@@ -427,21 +428,21 @@ pub(super) fn written(resolved: &Resolved) -> Target {
 pub(super) struct OpenedSession {
     pub(super) way: ConnectInfo,
     pub(super) session: Session,
-    /// The clock that keeps pauses between requests. All sessions with the same server share it.
+    /// The clock for the pauses between requests, shared by all sessions with the same server.
     pub(super) clock: Arc<Clock>,
     /// The number of result sets named so far.
     pub(super) sets_named: u64,
     /// The number of hits of each result set, by its name.
     pub(super) hits: BTreeMap<String, Option<u64>>,
     pub(super) result_set: Option<CurrentSet>,
-    /// The list of terms at which the last scan ended, and which the next scan continues.
+    /// The last scan, whose start is the last term that was listed. A scan without arguments continues there.
     pub(super) scanned: Option<TermList>,
     /// The session while it is lent to a command of the command line; `None` at other times.
     pub(super) command_session: Option<CommandSession>,
 }
 
 impl OpenedSession {
-    /// Forgets all result sets, because the session is opened again.
+    /// Forgets all result sets, because the session has been reopened.
     pub(super) fn forget_sets(&mut self) {
         self.sets_named = 0;
         self.hits.clear();

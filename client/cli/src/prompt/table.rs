@@ -25,7 +25,8 @@ use crate::console::output::Output;
 /// The future of a running command.
 pub(super) type CommandFuture<'a> = Pin<Box<dyn Future<Output = CommandResult> + 'a>>;
 
-/// The function of a command. It takes the state of the prompt, the arguments as written, and in most cases the output.
+/// The function that runs a command. It takes the state of the prompt, the arguments as typed, and in most cases the
+/// output.
 pub(super) enum Handler {
     /// A function that changes the setting with the command's name. Without a value, the setting is shown.
     Set(fn(&mut Prompt, &str) -> Result<(), Refusal>),
@@ -87,8 +88,8 @@ pub(super) fn all() -> impl Iterator<Item = &'static CommandEntry> {
 }
 
 /// Returns the command with this name, or the first command with this prefix. A prefix is compared with `next`, `more`
-/// and `list` first, because people expect these, then with the commands of yaz-client, and then with the additional
-/// commands that people type most. All other commands match only by their complete names.
+/// and `list` first, because users expect these, then with the commands of yaz-client, and then with the most used
+/// additional commands. All other commands match only by their complete names.
 pub(super) fn entry(name: &str) -> Option<&'static CommandEntry> {
     let lower = name.to_ascii_lowercase();
     let is_meant = |entry: &&CommandEntry| entry.name.starts_with(&lower);
@@ -103,8 +104,8 @@ pub(super) fn entry(name: &str) -> Option<&'static CommandEntry> {
         .or_else(|| ours(&["titles", "lookup", "holdings", "save", "search"]).next())
 }
 
-/// If a command must be typed in full, because it deletes something that cannot be restored, returns the message about
-/// this.
+/// Returns an error message if the command was abbreviated, but must be typed in full because it deletes what cannot be
+/// restored.
 pub(super) fn refuse_short(
     typed: &str,
     entry: &CommandEntry,
@@ -117,7 +118,7 @@ pub(super) fn refuse_short(
     )
 }
 
-/// Returns the message for an unknown command, with a suggestion from the names of commands and from `others`.
+/// Returns the error message for an unknown command. It suggests a similar name among the commands and `others`.
 pub(super) fn unknown(name: &str, others: impl Iterator<Item = &'static str>) -> String {
     let names = all().map(|entry| entry.name).chain(others);
     let hint = match nearest(name, names) {
@@ -372,7 +373,7 @@ const OURS: &[CommandEntry] = &[
 mod tests {
     use super::*;
 
-    /// The commands of yaz-client that people and scripts use most, in the order in which a prefix matches them.
+    /// The commands of yaz-client, in the order in which a prefix is compared with them.
     const ORDER: &str = "open quit find facets delete base show scan setscan scanstep scanpos scansize sort sort+ \
         authentication lslb ssub mspn status setnames cancel cancel_find format schema elements close querytype refid \
         itemorder update update0 xmles packagename proxy charset negcharset displaycharset marccharset querycharset lang \

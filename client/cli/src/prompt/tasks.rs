@@ -99,7 +99,7 @@ impl Prompt {
         self.task(order.task(), output).await
     }
 
-    /// Makes an ILL-Request for the record at a 1-based position.
+    /// Creates an ILL-Request for the record at a 1-based position.
     async fn request_for(&mut self, position: u64) -> Result<Option<External>, Refusal> {
         let (_, record) = self.marc_record(position).await?;
         let request = ill_request_for(&record, self.record_charset(), SystemTime::now());
@@ -115,7 +115,7 @@ impl Prompt {
         self.task(Ok(task), output).await
     }
 
-    /// Sends a task. If the session is lost, the task is not sent again in another session, because a change must never
+    /// Sends a task. If the session is lost, the task is not repeated in another session, because a change must never
     /// be made twice.
     async fn task(
         &mut self,
@@ -137,7 +137,7 @@ impl Prompt {
     }
 }
 
-/// Returns the next word, and the text after it.
+/// Returns the next word and the text after it; `None` if there is no word.
 fn next(text: &str) -> Option<(&str, &str)> {
     let text = text.trim_start();
     let end = text.find(char::is_whitespace).unwrap_or(text.len());

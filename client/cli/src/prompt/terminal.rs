@@ -36,12 +36,13 @@ pub(crate) struct Terminal {
     editor: Editor<Assistant, DefaultHistory>,
     /// Lines that were pasted together with the previous line.
     pasted: VecDeque<String>,
-    /// The beginning of the next line, which the user typed in answer to a question.
+    /// The beginning of the next line, which the user typed instead of answering a question.
     begun: String,
-    /// Whether a key has just ended output in pages. Some people also press Enter after that key.
+    /// Whether a key has just ended output in pages. Some users also press Enter after that key, and this must not
+    /// continue the output.
     has_stopped: bool,
-    /// The keys that were typed ahead and read together with the key that answered the question after a page. They answer
-    /// the following questions.
+    /// The keys that were typed ahead, and were read together with the key that answered the question after a page. They
+    /// answer the questions after the next pages.
     ahead: Vec<u8>,
 }
 
@@ -54,8 +55,8 @@ fn history_file(named: Option<OsString>) -> Option<PathBuf> {
     }
 }
 
-/// Returns a question of at most `columns` columns, which ends with the possible keys. If there is not enough room, its
-/// beginning, which says what it is about, is omitted.
+/// Shortens a question to at most `columns` columns. If the whole question does not fit, only its end, which lists the
+/// possible keys, is kept.
 fn fitting(question: &str, columns: usize) -> String {
     let keys = question
         .rsplit_once("; ")
@@ -85,8 +86,8 @@ fn load(path: &Path, editor: &mut Editor<Assistant, DefaultHistory>) {
     }
 }
 
-/// Returns whether a path can be used as a history file: it is a file of at most [`MAX_HISTORY_OCTETS`] octets, or does
-/// not exist. Reading a pipe or a device might never end.
+/// Returns whether a path can be used as a history file, which must be a regular file of at most [`MAX_HISTORY_OCTETS`]
+/// octets or not exist yet. Reading a pipe or a device might never end.
 fn may_be_history(path: &Path) -> bool {
     path.metadata().map_or(true, |data| {
         data.is_file() && data.len() <= MAX_HISTORY_OCTETS
@@ -178,7 +179,8 @@ impl Terminal {
         self.ahead.clear();
     }
 
-    /// Uses keys that were typed ahead as the next commands. The last one may be the beginning of an incomplete line.
+    /// Treats keys that were typed ahead as the next lines. The last line may be incomplete; the user can then continue
+    /// it.
     fn begin(&mut self, typed: &[u8]) {
         let text = String::from_utf8_lossy(typed).replace('\r', "\n");
         let (lines, begun) = text.rsplit_once('\n').unwrap_or(("", &text));
@@ -221,8 +223,8 @@ impl Terminal {
     }
 }
 
-/// Ensures that the terminal is restored and bracketed paste turned off if a signal ends the program while a line is
-/// being edited.
+/// Ensures that, if a signal ends the program while a line is being edited, the terminal modes are restored and
+/// bracketed paste is turned off.
 fn restore_at_the_end() {
     #[cfg(unix)]
     if let Ok(before) = rustix::termios::tcgetattr(io::stdin()) {
@@ -298,8 +300,8 @@ impl Person for Terminal {
     }
 }
 
-/// Asks for a key. Returns the key together with all text that was typed or pasted with it, or nothing if a signal
-/// arrives first.
+/// Asks the user to press a key. Returns the key together with all text that was typed or pasted with it. Returns no
+/// keys if a signal arrives first.
 #[cfg(unix)]
 fn keys(prompt: &str) -> io::Result<Vec<u8>> {
     use rustix::process::{Signal, kill_current_process_group};

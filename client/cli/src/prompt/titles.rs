@@ -1,4 +1,4 @@
-//! Lists titles, with a number for each record: the command `titles`, and the list after `find` on a terminal.
+//! Lists numbered titles: the command `titles`, and the list that follows `find` on a terminal.
 
 use z3950::Record;
 use z3950::service::ResultRecord;
@@ -12,8 +12,8 @@ use crate::console::output::{Failure, Output};
 use crate::render::{counted, cut_to, numbered, shown};
 
 impl Prompt {
-    /// Returns whether `find` lists titles. It does if a user types the command and sees the list, and has not set
-    /// `ssub`, `lslb` and `mspn` so that the search itself returns records.
+    /// Returns whether `find` lists titles. It does so only if a user types the command at a terminal and sees its
+    /// output, and `ssub`, `lslb` and `mspn` have their default values, with which a search returns no records.
     pub(super) fn finds_titles(&self, output: &Output) -> bool {
         let settings = &self.settings;
         let is_seen = self.context.asker.is_some() && output.is_terminal();
@@ -115,7 +115,7 @@ impl Prompt {
         }
     }
 
-    /// Prints how to list further titles, if there are any: `10 of 17; …`.
+    /// If there are further titles, prints a note on how to list them, such as `10 of 17; …`.
     fn say_how_to_go_on(&self, output: &Output) {
         if let Ok(set) = self.result_set()
             && set.next_title > 1

@@ -1,4 +1,4 @@
-//! Waits for the answers to requests, either immediately or, if `set_auto_wait` is off, when `wait_response` is
+//! Waits for the responses to requests, either immediately or, if `set_auto_wait` is off, when `wait_response` is
 //! entered. Also contains the commands `cancel`, which asks the server to stop the current operation (Z39.50-2003
 //! §3.2.6.2), `sleep` and `!`.
 
@@ -27,10 +27,10 @@ const MAX_UNDER_WAY: usize = 100;
 /// The maximum number of attempts to cancel a search that has not been sent yet.
 const MAX_TRIES: usize = 1000;
 
-/// The future of a request, which completes when the answer has arrived.
+/// The future of a request, which completes when the response has arrived.
 pub(super) type Request = Pin<Box<dyn Future<Output = Result<Finish, Error>> + Send>>;
 
-/// Creates a request for [`Prompt::send`], which waits for the answer and passes it to `finish`.
+/// Creates a request for [`Prompt::send`], which waits for the response and passes it to `finish`.
 pub(super) fn request<T: Send + 'static>(
     answer: impl Future<Output = Result<T, Error>> + Send + 'static,
     finish: impl FnOnce(&mut Prompt, T, &mut Output) -> CommandResult + Send + 'static,
@@ -43,7 +43,7 @@ pub(super) fn request<T: Send + 'static>(
 }
 
 impl Prompt {
-    /// Sends a request and handles the answer. If `set_auto_wait` is off, `wait_response` handles the answer.
+    /// Sends a request and handles its response. If `set_auto_wait` is off, the response is left to `wait_response`.
     pub(super) async fn send(
         &mut self,
         make: impl FnOnce(Session) -> Request,
@@ -79,7 +79,7 @@ impl Prompt {
         finish(self, output)
     }
 
-    /// Sends a request without waiting for the answer.
+    /// Sends a request without waiting for the response.
     async fn leave_under_way(&mut self, session: Session, mut request: Request) -> CommandResult {
         let asked = &mut self.under_way;
         if asked.len() >= MAX_UNDER_WAY {
@@ -96,7 +96,8 @@ impl Prompt {
         Ok(Exit::Delivered)
     }
 
-    /// Waits for the answers to the oldest pending requests. `count` is the number of answers; by default, it is one.
+    /// Waits for the responses to the oldest pending requests, and handles them. `count` is the number of responses, by
+    /// default one.
     pub(super) async fn wait_response(
         &mut self,
         count: &str,
@@ -129,7 +130,7 @@ impl Prompt {
         Ok(exit)
     }
 
-    /// Waits for the answers to all pending requests, before the sessions are closed.
+    /// Waits for the responses to all pending requests. This is done before the sessions are closed.
     pub(super) async fn last_responses(&mut self, output: &mut Output) -> Result<Exit, Failure> {
         let count = self.under_way.len();
         if count == 0 {
@@ -141,7 +142,7 @@ impl Prompt {
         self.said(answer, "wait_response [COUNT]", output)
     }
 
-    /// Handles an answer. Meanwhile, the session of the answer is the current session.
+    /// Handles a response. While it is handled, the session of the request is the current session.
     fn finish(&mut self, session: &Session, finish: Finish, output: &mut Output) -> CommandResult {
         let of_session = |place: &OpenedSession| place.session.is_same(session);
         let Some(index) = self.places.iter().position(of_session) else {
@@ -153,8 +154,8 @@ impl Prompt {
         answer
     }
 
-    /// Asks the server to stop the current operation. With the argument `wait`, also waits for the answer of the
-    /// operation.
+    /// Asks the server to stop the current operation. With the argument `wait`, also waits for the response to the
+    /// oldest pending request.
     pub(super) async fn cancel(&mut self, text: &str, output: &mut Output) -> CommandResult {
         if !matches!(text, "" | "wait") {
             return Err(Refusal::Usage);
@@ -168,7 +169,7 @@ impl Prompt {
         }
     }
 
-    /// Makes a search and cancels it immediately. If the server answers nevertheless, the result is used.
+    /// Sends a search and cancels it immediately. If the server completes the search nevertheless, its result is used.
     pub(super) async fn cancel_find(&mut self, text: &str, output: &mut Output) -> CommandResult {
         let make = self.search(text, output)?;
         let session = self.session()?;
@@ -199,7 +200,7 @@ impl Prompt {
     }
 }
 
-/// Polls a request once, so that it begins. Returns its result if it has already completed.
+/// Polls a request once, so that it is sent. Returns its result if it has already completed.
 async fn begun(request: &mut Request) -> Option<Result<Finish, Error>> {
     poll_fn(|context| match request.as_mut().poll(context) {
         Poll::Ready(result) => Poll::Ready(Some(result)),

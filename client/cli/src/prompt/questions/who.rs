@@ -17,7 +17,7 @@ const MAX_PROMPTS: usize = 32;
 /// The maximum number of times that a question is repeated after an unsuitable answer.
 const MAX_TRIES: usize = 3;
 
-/// Returns the response to a challenge; `None` to refuse it.
+/// Asks the user for the answers to a challenge, and returns the response; `None` if the challenge is refused.
 pub(super) fn response(
     challenge: &Challenge,
     person: &mut dyn Person,
