@@ -63,11 +63,11 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// Returns the format for a file: `asked`, unless that is the default format and the file extension determines
-    /// another one.
+    /// Returns the format for a file. This is `asked` or, if `asked` is the default format, the format that the file
+    /// extension stands for.
     ///
     /// # Errors
-    /// Fails with a message if the extension is unknown.
+    /// Fails with a message if the extension is needed but unknown.
     pub(crate) fn for_file(path: &Path, asked: Self) -> Result<Self, String> {
         if asked != Self::default() {
             return Ok(asked);
@@ -103,7 +103,7 @@ impl Format {
         })
     }
 
-    /// Returns the format with a name that `--format` accepts; case is ignored.
+    /// Returns the format with this name, as accepted by `--format`. Case is ignored.
     pub(crate) fn by_name(name: &str) -> Option<Self> {
         clap::ValueEnum::from_str(name, true).ok()
     }
@@ -120,7 +120,7 @@ impl Format {
         }
     }
 
-    /// Returns whether the format is for people and not for programs.
+    /// Returns whether the format is meant for people to read, rather than for programs.
     pub(crate) fn is_to_read(self) -> bool {
         matches!(self, Self::Text | Self::Brief)
     }
@@ -141,7 +141,7 @@ impl Format {
     }
 }
 
-/// A record in a format, and messages about it.
+/// A record rendered in a format, with messages about it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Rendered {
     /// Data for standard output.
@@ -153,7 +153,7 @@ pub(crate) struct Rendered {
     /// Whether data is lost: octets are missing or belong to no field, cannot be decoded, or cannot be represented in
     /// the format. A wrong length that was corrected is not a loss.
     pub(crate) is_loss: bool,
-    /// Whether something was repaired; `notes` has the details.
+    /// Whether the record was repaired without loss; `notes` contains the details.
     pub(crate) is_repaired: bool,
     /// The control number of a MARC record, on one line.
     pub(crate) control_number: Option<String>,
@@ -327,7 +327,7 @@ fn is_utf8(record: &MarcRecord) -> bool {
     fields.all(|field| std::str::from_utf8(&field.body).is_ok())
 }
 
-/// Renders the MARC record inside the record, like [`within`], or the row for a MODS or Dublin Core record.
+/// Renders the MARC record inside a record, like [`within`], or the table row for a MODS or Dublin Core record.
 fn within_or_row(
     record: &RetrievedRecord,
     style: &Style,
@@ -373,8 +373,8 @@ fn written(
     }
 }
 
-/// Several records as one document: an XML collection, texts separated by blank lines, or one JSON object or table row
-/// per line.
+/// A document that contains any number of records: an XML collection, texts separated by blank lines, or one JSON
+/// object or table row per line.
 #[derive(Debug, Clone)]
 pub(crate) struct Document {
     style: Style,
@@ -400,7 +400,7 @@ impl Document {
         }
     }
 
-    /// Returns whether another document begins with the same text as this one, such as the header of a table.
+    /// Returns whether this document and `other` begin with the same text, such as the header of a table.
     pub(crate) fn begins_like(&self, other: &Self) -> bool {
         self.style.before(true) == other.style.before(true)
     }

@@ -1,21 +1,22 @@
 //! Indents XML, with one element per line. Elements that contain text are left unchanged, because white space in them
 //! may be significant (Extensible Markup Language 1.0 §2.10).
 
-/// The maximum level of indentation. Elements at deeper levels are indented like this level.
+/// The maximum level of indentation. Elements at deeper levels are indented as if they were at this level.
 const DEEPEST: usize = 40;
 
 /// An element whose end tag has not been read yet.
 struct Element {
     /// The index of the line on which the element begins.
     line: usize,
-    /// The offset of the element's start tag, followed by the offset of its content.
+    /// The octet offset of the element's start tag. `content` is the offset of what follows the tag.
     begin: usize,
     content: usize,
     /// Whether the element contains text, in which case it stays on one line.
     has_text: bool,
 }
 
-/// Returns the document with each element on its own line. A document that is not well-formed is returned unchanged.
+/// Returns the document with each element on a line of its own. A document that is not well-formed is returned
+/// unchanged.
 pub(crate) fn indent(xml: &str) -> String {
     let Some(lines) = lines(xml) else {
         return xml.to_owned();
@@ -29,7 +30,8 @@ pub(crate) fn indent(xml: &str) -> String {
     out
 }
 
-/// Returns the lines of a document, each with its depth. An element that contains text, or is empty, is one line.
+/// Returns the lines of a document, each with its depth; `None` if the document is not well-formed. An element that
+/// contains text, or is empty, forms one line.
 fn lines(xml: &str) -> Option<Vec<(usize, &str)>> {
     let mut lines = Vec::new();
     let mut open: Vec<Element> = Vec::new();

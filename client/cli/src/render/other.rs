@@ -46,7 +46,7 @@ pub(super) fn text(record: &RetrievedRecord, charset: Option<Charset>) -> Render
     rendered
 }
 
-/// Returns octets that cannot be decoded, unchanged except for a newline that is added at the end.
+/// Returns octets that cannot be decoded, unchanged except that a missing newline is added at the end.
 pub(super) fn unread_text(octets: &[u8]) -> Vec<u8> {
     let mut octets = octets.to_vec();
     if octets.last() != Some(&b'\n') {
@@ -72,8 +72,8 @@ pub(super) fn name(record: &RetrievedRecord) -> String {
     format!("record syntax {name}")
 }
 
-/// Renders an object with these members, followed by the syntax and one of: the elements of the record, its text, or
-/// its octets in base64.
+/// Renders a JSON object with these members, followed by the record syntax and by the record itself: as an object of
+/// its elements, as text, or as octets in base64.
 pub(super) fn json(record: &RetrievedRecord, members: Map<String, Value>) -> Rendered {
     let own = match record {
         RetrievedRecord::Opac(record) => elements(OPAC, record.to_json()),
@@ -91,7 +91,7 @@ pub(super) fn json(record: &RetrievedRecord, members: Map<String, Value>) -> Ren
     }
 }
 
-/// Renders octets that cannot be decoded as an object with these members, but without a syntax.
+/// Renders octets that cannot be decoded as a JSON object with these members and without a record syntax.
 pub(super) fn unread_json(octets: &[u8], members: Map<String, Value>) -> Vec<u8> {
     joined(members, octets_of(None, octets))
 }
@@ -107,7 +107,7 @@ fn elements(oid: Oid, record: Value) -> Value {
     json!({ "syntax": syntax(Some(oid)), "record": record })
 }
 
-/// Returns the octets as text if they are UTF-8, and otherwise in base64.
+/// Returns a JSON object that contains the octets as text if they are UTF-8, and otherwise in base64.
 fn octets_of(oid: Option<Oid>, octets: &[u8]) -> Value {
     let syntax = syntax(oid);
     match std::str::from_utf8(octets) {

@@ -1,12 +1,13 @@
-//! Describes the characters that a record loses or changes in a conversion: the first few individually, and the number
-//! of further ones.
+//! Describes the characters of a record that a conversion loses or changes. The first few are described individually,
+//! and the others are counted.
 
 use z3950_marc::charset::{FieldProblem, ProblemKind, Unencodable};
 
 /// The maximum number of problems in a record that are described individually.
 const FEW: usize = 3;
 
-/// Describes which octets could not be decoded: the first few places, and the number of further places.
+/// Describes where octets could not be decoded. The first few places are described individually, and the others are
+/// counted.
 pub(crate) fn undecoded(problems: &[FieldProblem]) -> Vec<String> {
     let mut words: Vec<String> = problems.iter().take(FEW).map(ToString::to_string).collect();
     match problems.len().saturating_sub(FEW) {
@@ -17,8 +18,8 @@ pub(crate) fn undecoded(problems: &[FieldProblem]) -> Vec<String> {
     words
 }
 
-/// Describes the characters that the output character set lacks: which characters they are, how many there are, and
-/// what is written in their place. Returns `None` if it lacks none.
+/// Describes the characters that the output character set lacks: which and how many they are, and what is written in
+/// their place. Returns `None` if all characters can be encoded.
 pub(crate) fn not_encoded(problems: &[FieldProblem], replaced: Unencodable) -> Option<String> {
     let mut set = "";
     let mut characters = Vec::new();

@@ -39,7 +39,7 @@ impl RecordContext<'_> {
     }
 }
 
-/// A format, with the columns if it is a table.
+/// A format, with its columns if it is a table, and the local fields to insert into records.
 #[derive(Debug, Clone)]
 pub(crate) struct Style {
     format: Format,
@@ -67,8 +67,8 @@ impl LocalFields {
         }
     }
 
-    /// Returns the tags of the fields, each with the number of its fields if there are several, such as `001, 852 (2)`;
-    /// empty if there are no fields.
+    /// Lists the tags of the fields, such as `001, 852 (2)`; the number in parentheses says how many fields have the
+    /// tag. The list is empty if there are no fields.
     pub(crate) fn in_words(&self) -> String {
         let mut counts: Vec<(Tag, usize)> = Vec::new();
         for field in &self.fields {
@@ -106,7 +106,7 @@ impl Style {
         }
     }
 
-    /// Returns the style with fields that replace the corresponding fields of every MARC record.
+    /// Returns this style with local fields, which replace the corresponding fields of every MARC record.
     pub(crate) fn with_local(self, local: Arc<LocalFields>) -> Self {
         Self {
             local: Some(local),
@@ -114,7 +114,7 @@ impl Style {
         }
     }
 
-    /// Returns the style with JSON as the format.
+    /// Returns this style with JSON as the format.
     pub(crate) fn as_json(&self) -> Self {
         Self {
             local: self.local.clone(),
@@ -127,7 +127,7 @@ impl Style {
         self.local.is_some()
     }
 
-    /// Returns the record with its fields replaced.
+    /// Returns the record, with the corresponding fields replaced by the local fields.
     pub(super) fn localised<'a>(&self, record: &'a MarcRecord) -> Cow<'a, MarcRecord> {
         match &self.local {
             None => Cow::Borrowed(record),
@@ -139,7 +139,8 @@ impl Style {
         }
     }
 
-    /// Returns the style, in which a table has a row for each copy if `has_row_per_copy` is true.
+    /// Returns this style, with a table row for each copy if `has_row_per_copy` is true, and otherwise one for each
+    /// record.
     pub(crate) fn with_row_per_copy(self, has_row_per_copy: bool) -> Self {
         let table = self.table.map(Arc::unwrap_or_clone);
         let table = table.map(|table| table.with_row_per_copy(has_row_per_copy));
@@ -262,7 +263,7 @@ impl Format {
     }
 }
 
-/// Returns the members at the beginning of every record in JSON, whatever its syntax.
+/// Returns the members with which every record in JSON begins, whatever its record syntax.
 pub(super) fn described(
     citation: &Citation,
     source: Option<&str>,
@@ -276,7 +277,7 @@ pub(super) fn described(
     members
 }
 
-/// Returns a record syntax for JSON: an object with its name and object identifier, or null if there is none.
+/// Returns the JSON value for a record syntax: an object with its name and object identifier, or null if there is none.
 pub(crate) fn syntax(oid: Option<Oid>) -> Value {
     oid.map_or(
         Value::Null,
