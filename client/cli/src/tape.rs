@@ -1,5 +1,6 @@
-//! Records the APDUs of all sessions, for `last` and the files of `set_apdufile` and `set_berfile`. The APDUs are
-//! copied from the octets that pass between the session and the socket. Secrets are always redacted.
+//! Records the APDUs of all sessions for the command `last` and for the log files set by `set_apdufile` and
+//! `set_berfile`. The APDUs are copied from the octets that pass between the session and the socket. Secrets are
+//! redacted whenever APDUs are shown or logged.
 
 use std::collections::VecDeque;
 use std::io::Write;
@@ -48,7 +49,7 @@ pub(crate) enum Direction {
     Received,
 }
 
-/// A connector that connects like `inner` and records the connection.
+/// A connector that connects by means of `inner`, and records the APDUs on the connection.
 struct Taped {
     inner: Arc<dyn Connect>,
     tape: Tape,
@@ -69,7 +70,7 @@ impl Connect for Taped {
 struct Framer {
     buffer: BytesMut,
     scanner: Scanner,
-    /// Whether octets have been found that are not an APDU, so that it is unknown where the next APDU begins.
+    /// Whether octets that are not an APDU have been found. After that, it is unknown where the next APDU begins.
     is_lost: bool,
 }
 
@@ -117,7 +118,7 @@ impl Tape {
         })
     }
 
-    /// Returns a function that records the APDUs in the octets sent in one direction.
+    /// Returns a function that is called with the octets transferred in one direction, and records the APDUs in them.
     fn framing(&self, direction: Direction) -> impl FnMut(&[u8]) + Send + use<> {
         let (tape, mut framer) = (self.clone(), Framer::default());
         move |octets| framer.take(octets, direction, &tape)
@@ -174,7 +175,7 @@ pub(crate) fn head(direction: Direction, octets: &Bytes) -> String {
     }
 }
 
-/// Returns a summary of an APDU.
+/// Returns a summary of an APDU: its name and, for most types, its main contents.
 fn said(apdu: &Apdu) -> String {
     let name = apdu.name();
     let words = match apdu {

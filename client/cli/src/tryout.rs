@@ -1,5 +1,5 @@
 //! `z3950 try`: executes a retrieval URL and a session URL (RFC 2056 §3, §4) at the built-in server, shows both
-//! recorded conversations, and continues at the prompt in the session.
+//! conversations, and then continues at the prompt with the open session.
 
 mod layout;
 mod words;
@@ -45,7 +45,7 @@ const USUAL_WIDTH: usize = 80;
 /// The maximum width of the output, because longer lines are hard to read.
 const MAX_WIDTH: usize = 120;
 
-/// The suggestions at the prompt: the line to type, and its effect.
+/// The suggestions shown before the prompt. Each consists of a line to type and its effect.
 const HINTS: [(&str, &str); 3] = [
     (
         "find ti:war",
@@ -124,7 +124,7 @@ impl Retrieved {
         Routes::fixed(Tcp::new(self.server))
     }
 
-    /// Returns the exit code that `get` would have.
+    /// Returns the exit code with which `get` would end.
     fn exit(&self) -> Exit {
         match &self.outcome {
             Outcome::Delivered(_) => Exit::Delivered,
@@ -132,8 +132,8 @@ impl Retrieved {
         }
     }
 
-    /// Returns the conversation of the retrieval beside the conversation of the session, which was just opened for
-    /// `url` and recorded on `tape`. At a terminal, also returns suggestions for what to type.
+    /// Returns a text that compares the conversation of the retrieval with that of the session, which has just been
+    /// opened for `url` and recorded on `tape`. At a terminal, suggestions for what to type follow.
     fn introduction(&self, url: &str, tape: &Tape, output: &Output) -> Introduction {
         let width = output.screen().map_or(USUAL_WIDTH, |(columns, _)| columns);
         let width = width.min(MAX_WIDTH);
@@ -225,7 +225,7 @@ fn retrieval_url(text: &[u8]) -> Result<Z3950Url, Failure> {
     }
 }
 
-/// Returns the URL of a session with the databases of a retrieval URL.
+/// Returns a session URL with the server and the databases of a retrieval URL.
 fn session_url(url: &Z3950Url) -> Result<Z3950Url, Failure> {
     let session = url.to_builder().kind(Kind::Session);
     let session = session.without_docid().without_element_set();

@@ -1,5 +1,5 @@
-//! Tests that the program starts. Its commands are tested in `tests/tests`, which needs this test so that `z3950` is
-//! built.
+//! Tests that the program starts. Its commands are tested in `tests/tests`; that package relies on this test to make
+//! Cargo build `z3950`.
 
 use std::process::Command;
 

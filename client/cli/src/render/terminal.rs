@@ -25,7 +25,7 @@ pub(crate) fn escape_controls(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns a term on one line.
+/// Returns the text of a term, on one line and with unprintable characters escaped.
 pub(crate) fn term(term: &Term) -> String {
     match term {
         Term::General(octets) => shown(octets.as_bytes()),
@@ -37,7 +37,7 @@ pub(crate) fn term(term: &Term) -> String {
     }
 }
 
-/// Returns a query on one line.
+/// Returns a query as PQF or, if it is not a type-1 or type-101 query, as a phrase that names its type.
 pub(crate) fn query(query: &Query) -> String {
     match query {
         Query::Type1(query) | Query::Type101(query) => query.to_string(),
@@ -45,8 +45,8 @@ pub(crate) fn query(query: &Query) -> String {
     }
 }
 
-/// Returns a message that may contain text from a server. Lines after the first are indented, so that none of them
-/// looks like a message of the program, and control characters are escaped.
+/// Makes a message that may contain text from a server safe to print. Lines after the first are indented, so that none
+/// of them looks like another message of the program, and control characters are escaped.
 ///
 /// A long message is shortened; JSON output contains the complete message.
 pub(crate) fn as_message(text: &str) -> String {
@@ -119,8 +119,8 @@ pub(crate) fn padded(text: &str, columns: usize) -> String {
     format!("{text}{:missing$}", "")
 }
 
-/// Breaks text at spaces into lines of at most `columns` columns. Lines after the first are indented. A longer word
-/// is not broken.
+/// Breaks text at spaces into lines of at most `columns` columns. Continuation lines are indented by `indent` columns.
+/// A word that is longer than a line is not broken.
 pub(crate) fn wrapped(text: &str, columns: usize, indent: usize) -> String {
     let mut out = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
@@ -201,7 +201,7 @@ pub(crate) fn matching(hits: u64) -> String {
     format!("{} {verb}", counted(hits, "record"))
 }
 
-/// Returns a list such as `database cat` or `databases "a+b", "c"`. Several names are quoted, because they may contain
+/// Lists databases, as in `database cat` or `databases "a+b", "c"`. Several names are quoted, because they may contain
 /// any character.
 pub(crate) fn listed(databases: &[String]) -> String {
     match databases {
@@ -216,7 +216,7 @@ pub(crate) fn listed(databases: &[String]) -> String {
     }
 }
 
-/// Returns a URL for a message, on one line and without user name and password.
+/// Returns a URL in a form suitable for messages: on one line, and without its user name and password.
 pub(crate) fn named(text: &[u8]) -> String {
     let shown = shown(text.trim_ascii());
     let Some((scheme, rest)) = shown.split_once("//") else {

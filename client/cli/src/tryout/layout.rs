@@ -1,4 +1,4 @@
-//! Lays out two conversations: in two columns if the terminal is wide enough, and otherwise one below the other.
+//! Lays out two conversations in two columns if the terminal is wide enough, and otherwise one below the other.
 
 use super::words;
 use crate::render::{columns_of, folded, padded};
@@ -26,7 +26,7 @@ pub(super) struct Entry {
 }
 
 impl Conversation {
-    /// Creates a conversation from the APDUs on a tape, with an entry for the state at its end.
+    /// Creates a conversation from the APDUs on a tape, followed by an entry for the final state.
     pub(super) fn new(title: &'static str, tape: &Tape, end: Entry) -> Self {
         let noted = tape.noted();
         let entries = noted.iter().map(|noted| {
@@ -49,7 +49,7 @@ impl Conversation {
 }
 
 impl Entry {
-    /// Creates the entry for a state.
+    /// Creates an entry that describes a state instead of an APDU.
     pub(super) fn state(head: &str, words: &str) -> Self {
         Self {
             head: head.to_owned(),
@@ -58,7 +58,7 @@ impl Entry {
         }
     }
 
-    /// Returns the lines of the entry: its head, with the section on the right, and its words below.
+    /// Returns the lines of the entry: the head, with the section at the right margin, and below it the sentence.
     fn lines(&self, width: usize) -> Vec<String> {
         let left = width.saturating_sub(columns_of(self.section) + 1);
         let head = format!("{} {}", padded(&self.head, left), self.section);
@@ -100,7 +100,7 @@ fn below(conversation: &Conversation, width: usize) -> Vec<String> {
     std::iter::once(title).chain(lines).collect()
 }
 
-/// Returns lines, each of which joins a line of the left column and a line of the right column.
+/// Joins each line of the left column with the corresponding line of the right column.
 fn beside(left: &[String], right: &[String], column: usize) -> Vec<String> {
     let line = |lines: &[String], row| lines.get(row).cloned().unwrap_or_default();
     let rows = 0..left.len().max(right.len());

@@ -1,4 +1,4 @@
-//! Explains in one sentence what an APDU requests or answers, and names the section of Z39.50-2003 that describes it.
+//! Explains each APDU in one sentence, and names the section of Z39.50-2003 that describes it.
 
 use z3950::Record;
 use z3950_asn1::apdu::{
@@ -144,7 +144,7 @@ fn database(name: &DatabaseName) -> String {
     text_of(&name.0)
 }
 
-/// Describes a query: a single term with the names of its attribute types, or any other query in PQF.
+/// Describes a query. A single term is shown with the names of its attribute types; any other query is shown in PQF.
 fn asked(asked: &Query) -> String {
     let (Query::Type1(rpn) | Query::Type101(rpn)) = asked else {
         return query(asked);
@@ -405,7 +405,7 @@ mod tests {
     }
 
     /// Tests that the explanation of a search includes its bounds, which control how many records come with the
-    /// answer (Z39.50-2003 §3.2.2.1.6).
+    /// response (Z39.50-2003 §3.2.2.1.6).
     #[test]
     fn the_bounds_of_a_search_are_described() {
         for ((small, large, medium), expected) in [
