@@ -1,4 +1,5 @@
-//! Returns a stream of records from a function, with nothing else to keep: the stream owns its result set and session.
+//! Returns a stream of records from a function. The caller need not keep anything else alive, because the stream owns
+//! its result set and session.
 
 use std::error::Error;
 
@@ -6,7 +7,7 @@ use futures_util::{Stream, StreamExt, TryStreamExt};
 use z3950::{Client, Query};
 use z3950_server::testing::TestServer;
 
-/// The titles of all books about a subject, in the order in which the catalogue sends them.
+/// Returns the titles of all books about a subject, in the order in which the catalogue sends them.
 async fn titles(
     client: &Client,
     target: &str,
@@ -33,7 +34,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         Ok::<_, z3950::Error>(())
     });
     reader.await??;
-    // Not all records were read; the client closes the session all the same.
+    // The client closes the session even though not all records were read.
     client.close_all().await;
     Ok(())
 }

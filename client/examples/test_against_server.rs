@@ -1,4 +1,5 @@
-//! Tests your own code against a misbehaving server: the search succeeds, but the second record is missing.
+//! Tests code of your own against a misbehaving server, whose searches succeed but which does not return the second
+//! record.
 
 use z3950::error::Report;
 use z3950::{Client, Query};

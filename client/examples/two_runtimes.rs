@@ -1,4 +1,5 @@
-//! Uses one client and one connection in several tokio runtimes, as tests with `#[tokio::test]` do that share them.
+//! Uses one client and one connection in several tokio runtimes. This is also what happens if tests with
+//! `#[tokio::test]` share a client.
 
 use std::thread;
 
