@@ -35,7 +35,8 @@ pub(crate) struct Looked {
     pub(crate) found: Option<Found>,
 }
 
-/// The records found by a lookup, or the errors in their place, and the search that found them.
+/// The records found by a lookup, with an error in place of any record that could not be returned, and the search that
+/// found them.
 pub(crate) struct Found {
     pub(crate) query: String,
     pub(crate) hits: u64,
@@ -96,7 +97,8 @@ impl<'py> IntoPyObject<'py> for Looked {
     }
 }
 
-/// Returns a doubt about an identifier or, if nothing was found, a hint about the reason.
+/// Returns a doubt about an identifier, such as a wrong check digit. If there is none and nothing was found, returns a
+/// hint about the reason, if any.
 fn remark(identifier: &str, is_found: bool) -> Option<String> {
     // Text that is not an identifier is refused elsewhere, with an error that states the reason.
     let identifier = identifier.parse::<Identifier>().ok()?;

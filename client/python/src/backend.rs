@@ -1,7 +1,7 @@
-//! A server's backend in Python. The class `Adapter` of `_serving.py` calls the methods of the program's object and
-//! checks their return values; this module converts these values to the types of the server.
+//! A backend of a server that is written in Python. The class `Adapter` of `_serving.py` calls the methods of the
+//! program's object and checks their return values; this module converts these values to the types of the server.
 //!
-//! The methods run on threads for blocking work and hold the GIL, so that they do not delay other sessions. An
+//! The methods hold the GIL, and run on threads for blocking work so that they do not delay other sessions. An
 //! exception is converted to a diagnostic for the client, and is reported in Python's log.
 
 use std::ops::Range;
@@ -28,7 +28,7 @@ use crate::error::guarded;
 use crate::query::Query;
 use crate::text::text_of_term;
 
-/// An adapter, and the calls in progress.
+/// An adapter object in Python, and the calls of backends that are in progress.
 struct Adapter {
     object: Py<PyAny>,
     calls: Arc<Calls>,
@@ -100,7 +100,7 @@ impl PythonBackend {
         })
     }
 
-    /// Returns the check of logins, if the program's object has one.
+    /// Returns the means to check logins, if the program's object provides it.
     pub(crate) fn logins(&self, py: Python<'_>) -> PyResult<Option<Arc<dyn Authenticate>>> {
         let adapter = Arc::clone(&self.adapter);
         let can_authenticate = adapter.object.getattr(py, "can_authenticate")?;
@@ -117,7 +117,7 @@ impl PythonBackend {
         call(&self.adapter, otherwise, work)
     }
 
-    /// Returns the names of databases.
+    /// Returns the names of the requested databases as the adapter spells them; case is ignored in the comparison.
     ///
     /// # Errors
     /// Condition 235 for a database that does not exist.
@@ -323,7 +323,7 @@ impl Authenticate for PythonLogins {
     }
 }
 
-/// A term of an index, and the number of records with it; `None` if it is unknown.
+/// A term of an index, and the number of records that contain it; the number is `None` if it is unknown.
 type Listed = (String, Option<usize>);
 
 fn term_of((term, count): Listed) -> ScanTerm {
@@ -362,7 +362,7 @@ fn in_syntax(given: Given, syntax: Option<Oid>, element_set: &str) -> Result<Ext
     }
 }
 
-/// Returns the record syntax of a MARC record, UNIMARC or MARC 21, judging by its octets.
+/// Returns the record syntax of a MARC record (UNIMARC or MARC 21), which is guessed from its contents.
 fn forms_syntax(octets: &bytes::Bytes) -> Oid {
     let parsed = z3950_marc::iso2709::parse(octets);
     parsed.map_or(USMARC, |parsed| {

@@ -1,4 +1,4 @@
-//! The calls of backends in progress. When Python exits, it waits a limited time for them.
+//! Keeps track of the calls of backends that are in progress. When Python exits, it waits for them, for a limited time.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -23,8 +23,7 @@ struct State {
 }
 
 /// The calls in this process. Calls of the parent process are not included, because they do not end in this process.
-/// This is read and replaced only by threads that hold the GIL, so that no other thread has locked it at the time of a
-/// fork.
+/// The mutex is locked only by threads that hold the GIL, so that no other thread has locked it at the time of a fork.
 static CALLS: Mutex<Option<Local<Arc<Calls>>>> = Mutex::new(None);
 
 impl Calls {

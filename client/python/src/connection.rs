@@ -1,4 +1,4 @@
-//! ZOOM's Connection, and the functions that do not need one.
+//! ZOOM's Connection, and the functions that do not need a connection.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -70,7 +70,8 @@ pub(crate) fn get(py: Python<'_>, url: Text<'_>, options: &Options) -> PyResult<
     }))
 }
 
-/// Raises an exception if one of the arguments is not a target, or if the options cannot be applied to any of them.
+/// Raises an exception if one of the arguments is not a valid target, or if the options cannot be applied to the
+/// targets.
 #[pyfunction]
 pub(crate) fn check_targets(
     py: Python<'_>,
@@ -86,7 +87,7 @@ pub(crate) fn check_targets(
     options.check_tls(py, &targets)
 }
 
-/// Returns the targets that have a name, built in or in the user's `targets.toml`.
+/// Returns the named targets: those that are built in, and those in the user's `targets.toml`.
 #[pyfunction]
 pub(crate) fn targets(py: Python<'_>) -> PyResult<Vec<Target>> {
     let shared = shared(py)?;
@@ -267,7 +268,7 @@ impl Connection {
     }
 }
 
-/// A server's description of itself: a description of one database, or records that are converted to dicts and lists.
+/// A server's description of itself: for SRU, the description of a database, and otherwise Explain records in JSON.
 enum Explained {
     Sru(Description),
     Records(Vec<serde_json::Value>),

@@ -10,10 +10,10 @@ use z3950_marc::stream::{InputForm, InputRecord, RecordReader};
 /// The maximum number of faults of a record that an exception lists.
 const SHOWN: usize = 3;
 
-/// Returns a record in UTF-8, and a description of its faults if any data is lost or guessed.
+/// Returns a record in UTF-8, with a description of its faults if any data was lost or had to be guessed.
 ///
 /// # Errors
-/// The record cannot be read at all.
+/// Fails if the record cannot be read at all.
 pub(crate) fn in_utf8(
     found: InputRecord,
     options: &Options,
@@ -29,7 +29,7 @@ pub(crate) fn in_utf8(
     if !(incomplete || guessed || converted.is_loss()) {
         return Ok((converted.record, None));
     }
-    // Notes about a record that is otherwise valid are left out.
+    // Notes about a complete and unambiguous record are left out.
     let notes = notes.into_iter().filter(|_| incomplete || guessed);
     let problems = converted.problems.iter();
     let problems = problems.filter(|found| found.problem.kind.is_undecoded());
@@ -41,7 +41,7 @@ pub(crate) fn in_utf8(
 /// Parses a record in MARC-in-JSON.
 ///
 /// # Errors
-/// A `ValueError` if the octets are not a record, or if data would be lost.
+/// Fails with a `ValueError` if the octets are not a record, or if data would be lost.
 pub(crate) fn record_of_json(octets: &Bound<'_, PyBytes>) -> PyResult<MarcRecord> {
     let mut records = RecordReader::new(octets.as_bytes(), InputForm::Json);
     let found = records.next().transpose()?;

@@ -27,8 +27,9 @@ import_exception!(z3950._errors, Timeout);
 import_exception!(z3950._errors, BadUrl);
 import_exception!(z3950._errors, BadQuery);
 
-/// Creates the exception object immediately, because its class has an `__init__`. Otherwise, PyO3 would call `__init__`
-/// after the native function has returned, when nothing keeps the thread away from Python while Python exits.
+/// Creates the exception object of `error` immediately, because its class has an `__init__`. Otherwise, PyO3 would call
+/// `__init__` after the native function has returned, when the thread is no longer kept away from an interpreter that
+/// is exiting.
 pub(crate) fn made(error: PyErr) -> PyErr {
     Python::attach(|py| {
         calling(py, || error.value(py));
@@ -36,7 +37,7 @@ pub(crate) fn made(error: PyErr) -> PyErr {
     error
 }
 
-/// Returns the exception for an error, with the messages of the error and of its causes.
+/// Returns the exception for an error. Its message contains those of the error and of its causes.
 pub(crate) fn to_python(error: &Failure) -> PyErr {
     in_words(error, chain(error))
 }
@@ -53,7 +54,8 @@ pub(crate) fn to_python_about(target: &str, error: &Failure) -> PyErr {
     }
 }
 
-/// Returns the exception with this message, and with the attributes by which a program decides how to react.
+/// Returns the exception for an error, with this message and with attributes that help a program to decide how to
+/// react.
 fn in_words(error: &Failure, words: String) -> PyErr {
     let raised = exception(error, words);
     Python::attach(|py| {
@@ -123,7 +125,8 @@ fn chain(error: &Failure) -> String {
     words
 }
 
-/// Returns the result of `work`. PyO3 would convert a panic into an exception that `except Exception` does not catch.
+/// Returns the result of `work`, and converts a panic into an `Error`. PyO3 would convert it into an exception that
+/// `except Exception` does not catch.
 pub(crate) fn guarded<T>(work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(panicked(&*panic)))
 }
@@ -135,13 +138,14 @@ pub(crate) fn panicked(panic: &(dyn Any + Send)) -> PyErr {
     Error::new_err(format!("internal error: {}", words.unwrap_or("a panic")))
 }
 
-/// Returns a text in quotation marks, as Python shows it. The thread must hold the GIL.
+/// Returns the `repr` of a text, which is in quotation marks. The thread must hold the GIL.
 pub(crate) fn quoted(text: &str) -> String {
     let shown = Python::attach(|py| Ok::<_, PyErr>(PyString::new(py, text).repr()?.to_string()));
     shown.unwrap_or_else(|_| text.to_owned())
 }
 
-/// Returns the exception for a file that cannot be opened, with its name, or the exception raised by a signal handler.
+/// Returns the exception for a file that could not be opened, which contains the name of the file. If a signal handler
+/// raised an exception, returns that exception.
 pub(crate) fn of_file(py: Python<'_>, path: &Path, error: io::Error) -> PyErr {
     let Some(code) = error.raw_os_error() else {
         return error.into();

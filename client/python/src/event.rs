@@ -38,7 +38,8 @@ pub(crate) struct Event {
     outcome: Option<String>,
 }
 
-/// An event with the name of its target and the character set of its records, which is converted to an [`Event`].
+/// An event of the library, which is converted to an [`Event`], with the name of its target and the character set of
+/// the target's records.
 pub(crate) struct Arrived {
     pub(crate) event: FindEvent,
     pub(crate) target: Option<String>,
@@ -124,10 +125,10 @@ impl<'py> IntoPyObject<'py> for Arrived {
     }
 }
 
-/// A record, and the exception in its place; one of them is `None`.
+/// A record or the exception in its place; the other value is `None`.
 type Slot = (Option<Py<PyAny>>, Option<Py<PyAny>>);
 
-/// Returns a record from a server, or the exception if the record is damaged.
+/// Returns a record from a server or, if the record is damaged, the exception.
 fn received(py: Python<'_>, record: z3950::Record) -> PyResult<Slot> {
     match Received(record).into_pyobject(py) {
         Ok(record) => Ok((Some(record.into_any().unbind()), None)),

@@ -1,6 +1,6 @@
-//! Keeps threads away from Python while it exits. Python terminates a thread that acquires the GIL while the
-//! interpreter is shutting down, which would abort the process if the thread was called from native code. With this
-//! module, such a thread waits for the end of the process instead.
+//! Keeps other threads out of the Python interpreter while it exits. Python terminates a thread that acquires the GIL
+//! while the interpreter is shutting down, and this would abort the process if native code was on the thread's stack.
+//! With this module, such a thread waits for the end of the process instead.
 //!
 //! All native code must use these functions to release the GIL, to acquire it, and to call Python code. This includes
 //! short calls, because the interpreter may make the thread release the GIL at any instruction, and the thread must
@@ -27,14 +27,14 @@ thread_local! {
     static IS_INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The number of times that the exiting thread checks whether the threads counted in [`INSIDE`] have ended. It sleeps
+/// The number of times that the exiting thread checks whether any threads are still counted in [`INSIDE`]. It sleeps
 /// between the checks. A thread that is still inside after all checks is waiting for something, such as data from a
 /// pipe, and will still be waiting when the process ends. A time limit alone would not be sufficient on a busy machine:
 /// the exiting thread also acquires and releases the GIL each time, so that threads that run Python code can continue.
 const LOOKS: usize = 200;
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// Sets whether this thread is counted as inside, and returns whether it was counted before.
+/// Sets whether this thread is counted in [`INSIDE`], and returns whether it was counted before.
 fn set_inside(inside: bool) -> bool {
     let before = IS_INSIDE.replace(inside);
     match (before, inside) {
@@ -45,8 +45,8 @@ fn set_inside(inside: bool) -> bool {
     before
 }
 
-/// Returns whether Python is exiting in another thread. The calling thread must be counted as inside, so that the
-/// exiting thread waits for it if it calls this function just before the exit begins.
+/// Returns whether Python is exiting in another thread. The calling thread must be counted in [`INSIDE`]. Then, if the
+/// exit begins just after this check, the exiting thread waits for the calling thread.
 fn exits_elsewhere() -> bool {
     let exiting = EXITING.get();
     exiting.is_some_and(|exiting| *exiting != thread::current().id())
@@ -60,7 +60,7 @@ fn park() -> ! {
     }
 }
 
-/// Counts a thread as inside; dropping it restores the previous state.
+/// A guard that counts the current thread in [`INSIDE`]. Dropping it restores the previous state.
 struct Inside {
     before: bool,
 }

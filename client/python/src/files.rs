@@ -1,4 +1,5 @@
-//! Reads files of records one record at a time, and converts them piece by piece, in constant memory.
+//! Reads files of records one record at a time, and converts them piece by piece, so that memory use does not depend on
+//! the size of the file.
 
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
@@ -29,7 +30,7 @@ use crate::written::Written;
 /// between two records.
 const SIGNAL_OCTETS: usize = 16 << 20;
 
-/// A reader of octets that checks for signals from time to time.
+/// A reader of octets that checks for signals every [`SIGNAL_OCTETS`] octets.
 struct Watched {
     octets: Octets,
     since: usize,
@@ -82,8 +83,8 @@ impl Read for Octets {
     }
 }
 
-/// Repeats a call that was interrupted by a signal, after the signal has been handled. This is needed for pipes, on
-/// which a call may wait.
+/// Runs a call and, if a signal interrupts it, repeats it after Python has handled the signal. This is needed for
+/// pipes, because reading from them or opening them may block.
 fn with_signals<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
         match call() {
@@ -112,8 +113,8 @@ fn open(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// How to treat damaged records. These are records in which data is lost or guessed, including records with octets that
-/// cannot be decoded.
+/// How to treat damaged records. A record is damaged if any of its data was lost or had to be guessed, or if some of
+/// its octets cannot be decoded.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum OnDamage {
     Raise,
@@ -126,7 +127,7 @@ enum OnDamage {
 enum Input {
     File {
         records: Box<RecordReader<Watched>>,
-        /// The Python object from which the records are read; `None` for other sources.
+        /// The Python object whose method `read` provides the octets; `None` for other sources.
         object: Option<Arc<Py<PyAny>>>,
         charset: Option<Charset>,
         damage: OnDamage,
@@ -227,7 +228,7 @@ impl Input {
                     match guarded(|| detached(py, read))? {
                         Next::Record(record) => return Ok(Some(Py::new(py, record)?)),
                         Next::End => return Ok(None),
-                        // Many damaged records may follow each other, so check for signals.
+                        // There may be many damaged records in succession, so check for signals.
                         Next::Damaged(_) if *damage == OnDamage::Skip => py.check_signals()?,
                         Next::Damaged(words) => return Err(Error::new_err(words)),
                     }
@@ -240,7 +241,7 @@ impl Input {
 /// The next item from a source of records.
 enum Next {
     Record(Record),
-    /// A damaged record: its place and a description of the fault.
+    /// A message about a damaged record, which states its position and the fault.
     Damaged(String),
     End,
 }
@@ -272,8 +273,8 @@ fn in_memory(octets: &Bound<'_, PyBytes>) -> Octets {
     Octets::Memory(Cursor::new(Bytes::copy_from_slice(octets.as_bytes())))
 }
 
-/// The records of a file. A child process must not read them, because it shares the file position with its parent,
-/// which would then miss the records that the child has read.
+/// The records of a file, or of another source. A child process must not read them, because it shares the file position
+/// with its parent, which would then miss the records that the child has read.
 #[pyclass(frozen, module = "z3950._z3950")]
 pub(crate) struct Reader(Local<Mutex<Input>>);
 

@@ -1,4 +1,5 @@
-//! Searches at one or more targets, without a connection: the events as they arrive, and the answers to lookups.
+//! Searches and lookups at one or more targets that do not need a connection. A search returns its events as they
+//! arrive, and a lookup returns its answer.
 
 use std::sync::Arc;
 
@@ -20,11 +21,11 @@ use crate::query::Query;
 use crate::request::Request;
 use crate::text::text_of;
 
-/// The events of a search, as an object from which Python requests one event after the other.
+/// An object from which Python requests the events of a search one at a time.
 #[pyclass(frozen, module = "z3950._z3950")]
 pub(crate) struct Events(Local<Arc<Mutex<Option<Finding>>>>);
 
-/// The events of a search, with the names of its targets and the character sets of their records.
+/// A search in progress, with the names of its targets and the character sets of their records.
 struct Finding {
     names: Vec<String>,
     charsets: Vec<Option<Charset>>,
@@ -32,7 +33,7 @@ struct Finding {
 }
 
 impl Finding {
-    /// Begins a search; `None` if there are no targets.
+    /// Begins a search. Returns `None` if there are no targets.
     fn new(
         clients: &[Client],
         names: Vec<String>,
@@ -148,7 +149,7 @@ fn clients(py: Python<'_>, targets: &[String], options: &Options) -> PyResult<Ve
     clients.collect()
 }
 
-/// Adds the options to a request for records.
+/// Applies the options for the form of records, fallbacks and the best record to a request.
 fn wanted_as(mut wanted: Wanted, form: RecordForm, fallback: bool, best: bool) -> Wanted {
     wanted.form = form;
     if fallback {
@@ -158,7 +159,7 @@ fn wanted_as(mut wanted: Wanted, form: RecordForm, fallback: bool, best: bool) -
     wanted
 }
 
-/// Looks up an identifier at one or more targets, in sessions that are then returned to the pool.
+/// Looks up an identifier at one or more targets. The sessions used for this are then returned to the pool.
 #[pyfunction]
 #[pyo3(signature = (targets, identifier, options, fallback=false, best=false, all_targets=false))]
 pub(crate) fn lookup(
@@ -194,7 +195,7 @@ pub(crate) fn identifier_of(identifier: &Bound<'_, PyAny>) -> PyResult<String> {
 /// The maximum number of records that a lookup returns.
 const SHOWN: u64 = 20;
 
-/// Returns the result of a lookup at several targets. It fails if no target has a record and one of them did not
+/// Waits for the result of a lookup at several targets. Fails if no record was found and one of the targets did not
 /// answer.
 async fn answer_of(mut finding: Finding) -> Result<Option<Found>, Failure> {
     let mut queries = vec![None; finding.names.len()];

@@ -1,4 +1,4 @@
-//! MARC records whose fields are numbered, and checks of new field contents.
+//! MARC records whose fields are numbered, and functions that check the contents of new fields.
 
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ impl Numbered {
         &mut self.numbers
     }
 
-    /// Returns the record, to be changed.
+    /// Returns the record so that it can be changed, and marks it as changed.
     pub(crate) fn record_mut(&mut self) -> &mut MarcRecord {
         self.is_changed = true;
         Arc::make_mut(&mut self.record)
@@ -93,7 +93,8 @@ impl Numbered {
     }
 }
 
-/// Creates a field from subfields. Text without a code is written outside subfields.
+/// Creates a field from subfields, which are pairs of a code and a text. A text without a code is written without a
+/// subfield delimiter.
 pub(crate) fn field_of(tag: Tag, indicators: &[u8], subfields: &[(String, String)]) -> MarcField {
     let mut body = BytesMut::from(indicators);
     for (code, text) in subfields {
@@ -113,7 +114,7 @@ pub(crate) fn field_of(tag: Tag, indicators: &[u8], subfields: &[(String, String
 /// the length stated in the leader.
 pub(crate) fn check_subfields(subfields: &[(String, String)], code_length: usize) -> PyResult<()> {
     for (index, (code, text)) in subfields.iter().enumerate() {
-        // The text before the first subfield has no code, and is kept.
+        // Text before the first subfield is allowed to have no code.
         let is_before = index == 0 && code.is_empty();
         if !is_before && (code.chars().count() != code_length || !is_plain(code)) {
             let words = format!(
@@ -152,7 +153,7 @@ pub(crate) fn check_new_code(code: &str) -> PyResult<()> {
     Ok(())
 }
 
-/// Reads the subfields of a field: pairs of a code and a text, or a dict.
+/// Converts the subfields of a field from Python, where they are given as pairs of a code and a text, or as a dict.
 pub(crate) fn subfields_of(given: &Bound<'_, PyAny>) -> PyResult<Vec<(String, String)>> {
     let pairs = match given.cast::<PyDict>() {
         Ok(dict) => dict.items().into_any(),

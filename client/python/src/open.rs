@@ -1,4 +1,4 @@
-//! An open connection, which result sets share.
+//! The state of an open connection, which is shared with its result sets.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,7 +8,7 @@ use z3950::Connection as Handle;
 
 use crate::error::Error;
 
-/// An open connection, which is shared with its result sets.
+/// An open connection. Its result sets share it.
 pub(crate) struct Open {
     pub(crate) handle: Handle,
     pub(crate) is_closed: Arc<AtomicBool>,

@@ -52,7 +52,7 @@ impl Habits {
         charset.or(*query_charset).is_none() && chunk.is_none() && profile.is_none()
     }
 
-    /// Returns the profile of a target, with these options applied.
+    /// Returns the profile of a target with these options applied.
     fn apply(&self, py: Python<'_>, client: &Client, resolved: &Resolved) -> PyResult<Profile> {
         let known = &resolved.profile;
         let mut profile = match &self.profile {
@@ -69,7 +69,7 @@ impl Habits {
     }
 }
 
-/// Creates a profile from the keys of `targets.toml`, with the address of `known`.
+/// Creates a profile with the address of `known` from a dict with the same keys as in `targets.toml`.
 fn of_keys(keys: &Bound<'_, PyDict>, known: &Profile) -> PyResult<Profile> {
     let all = keys.copy()?;
     for (name, value) in [
@@ -91,8 +91,8 @@ fn of_keys(keys: &Bound<'_, PyDict>, known: &Profile) -> PyResult<Profile> {
     Ok(profile)
 }
 
-/// Returns the profile with this name, with the address of `known`. The credentials of the profile are dropped if
-/// `known` is a different server.
+/// Returns the profile with this name, in which the address is replaced with that of `known`. If this is a different
+/// server, the credentials are removed.
 fn named(name: &Bound<'_, PyAny>, client: &Client, known: &Profile) -> PyResult<Profile> {
     let name: String = name.extract()?;
     let profiles = client.profiles();
@@ -215,7 +215,7 @@ fn charset_of(name: &str) -> PyResult<Charset> {
 }
 
 impl Options {
-    /// Returns the client of this process, with these options, for a target or a URL.
+    /// Returns this process's client for a target or a URL, with these options.
     ///
     /// # Errors
     /// Fails if the target contains a user name or a password, because neither these nor the credentials of the
@@ -248,8 +248,8 @@ impl Options {
 }
 
 impl Options {
-    /// Raises an exception if an option requires TLS and none of the targets uses it, because a password that is
-    /// intended for a server with a verified certificate would otherwise be sent in plain text.
+    /// Raises an exception if an option is only for TLS but none of the targets uses TLS. Otherwise, a password that is
+    /// intended for a server with a verified certificate would be sent in plain text.
     pub(crate) fn check_tls(&self, py: Python<'_>, targets: &[&str]) -> PyResult<()> {
         let Some(option) = self.way.for_tls() else {
             return Ok(());

@@ -1,5 +1,5 @@
-//! Certificates and keys in PEM (RFC 7468), as passed by a program: the path of a file, or the PEM itself, which must
-//! not appear in any message.
+//! Certificates and keys in PEM (RFC 7468), which a program passes as the path of a file or as the PEM itself. The PEM
+//! must not appear in any message.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use z3950_server::tls::{ClientCertificates, Tls, TlsError as ListenerError};
 use crate::error::{Error, of_file};
 use crate::exit::calling;
 
-/// The beginning of every item of PEM.
+/// The text with which every certificate or key in PEM begins.
 const BEGIN: &str = "-----BEGIN";
 
 /// PEM in a file or in memory.
@@ -67,7 +67,7 @@ impl Pem {
     }
 }
 
-/// Returns the exception for a file that cannot be read, with its name.
+/// Returns the exception for a file that cannot be read. The exception contains the name of the file.
 fn unreadable(py: Python<'_>, path: &Path, error: io::Error) -> PyErr {
     match error.raw_os_error() {
         Some(_) => of_file(py, path, error),
@@ -75,7 +75,7 @@ fn unreadable(py: Python<'_>, path: &Path, error: io::Error) -> PyErr {
     }
 }
 
-/// Returns the exception for PEM that a client cannot use; an `OSError` if a file cannot be read.
+/// Returns the exception for PEM that a client cannot use. If a file cannot be read, this is an `OSError`.
 pub(crate) fn unusable(py: Python<'_>, error: TlsError) -> PyErr {
     match error {
         TlsError::Read {
@@ -117,7 +117,7 @@ impl ListenerPem {
     /// Returns the settings of the listener.
     ///
     /// # Errors
-    /// An `OSError` for a file that cannot be read, and a `ValueError` for PEM that cannot be used.
+    /// Fails with an `OSError` if a file cannot be read, and with a `ValueError` if the PEM cannot be used.
     pub(crate) fn tls(&self, py: Python<'_>) -> PyResult<Tls> {
         let Self(certificate, key, clients) = self;
         let clients = match clients {

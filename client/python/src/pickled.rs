@@ -1,5 +1,5 @@
-//! Values that can be pickled and copied. Their state consists of dicts, lists, bytes and strings; `restored` creates
-//! a value from it.
+//! Values that can be pickled and copied. Their state consists of dicts, lists, bytes and strings, from which
+//! `restored` recreates the value.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -21,7 +21,7 @@ pub(crate) trait Pickled: PyClass + PyTypeInfo {
     fn restored(state: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>>;
 }
 
-/// A class whose values are pickled as they are, by serde.
+/// A class whose values serde serializes directly, without a separate type for their state.
 pub(crate) trait OwnState:
     PyClass + PyTypeInfo + DeserializeOwned + for<'py> IntoPyObjectExt<'py>
 {
@@ -52,7 +52,7 @@ impl Kinds {
 
     /// Registers the classes for [`restored`].
     pub(crate) fn register(self) {
-        // An error means that the module is imported again; the same classes have already been registered.
+        // An error means that the module has been imported again, and the same classes are already registered.
         let _ = KINDS.set(self.0);
     }
 }

@@ -1,8 +1,9 @@
-//! The runtime and the client for all requests of a process, and values that can only be used in one process.
+//! The runtime and the clients for all requests of a process, and values that can be used only in the process that
+//! created them.
 //!
-//! The runtime does not have its own thread. Instead, a thread that waits for a request drives it; several waiting
-//! threads take turns. A thread is started only for requests that continue while no thread waits: for requests of
-//! asyncio, and for lookups that run in parallel.
+//! The runtime has no thread of its own. Instead, it is driven by a thread that waits for a request; if several threads
+//! wait, they take turns. A separate thread is started only for requests that must continue while no thread waits: for
+//! requests of asyncio, and for lookups that run in parallel.
 
 use std::collections::HashMap;
 use std::process;
@@ -21,7 +22,8 @@ use crate::way::Way;
 /// The state shared by all requests of a process.
 pub(crate) struct Shared {
     pub(crate) runtime: Runtime,
-    /// The client with the user's targets; the next field contains the clients that reach servers in other ways.
+    /// The client that reaches servers as configured in the user's environment. `others` contains the clients that
+    /// reach them in other ways.
     client: OnceLock<Client>,
     others: Mutex<HashMap<Way, Client>>,
     driver: Mutex<Option<Driver>>,
@@ -42,7 +44,7 @@ pub(crate) fn shared(py: Python<'_>) -> PyResult<Arc<Shared>> {
     shared_in(py, Process::current())
 }
 
-/// Returns the shared state of this process. The caller has already determined the process number.
+/// Returns the shared state of this process. `process` must be the current process.
 pub(crate) fn shared_in(_: Python<'_>, process: Process) -> PyResult<Arc<Shared>> {
     let mut slot = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(shared) = slot.as_ref().and_then(|shared| shared.here_in(process)) {
@@ -89,8 +91,8 @@ impl Shared {
         Ok(self.client.get_or_init(|| client))
     }
 
-    /// Lets requests make progress while no thread waits, until Python exits. This function never releases the GIL, so no other
-    /// thread holds the lock.
+    /// Starts the thread that lets requests make progress while no other thread waits, until Python exits. This function never
+    /// releases the GIL, so no other thread can hold the lock.
     pub(crate) fn drive(self: &Arc<Self>, _: Python<'_>) -> PyResult<()> {
         let mut driver = self.driver.lock().unwrap_or_else(PoisonError::into_inner);
         if driver.is_none() {
@@ -109,7 +111,7 @@ impl Shared {
     }
 }
 
-/// Closes unused sessions and ends the thread that drives the runtime, if this process has made requests.
+/// If this process has made requests, closes the unused sessions and ends the thread that drives the runtime.
 fn close(py: Python<'_>) {
     let slot = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
     let shared = slot.as_ref().and_then(Local::here).cloned();
@@ -144,21 +146,21 @@ pub(crate) fn register(py: Python<'_>) -> PyResult<()> {
     Ok(())
 }
 
-/// The number of a process. Determining it takes a system call, so a function that needs it several times does this
-/// only once.
+/// The identifier of a process. Determining it takes a system call, so a function that needs it several times
+/// determines it only once.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Process(u32);
 
 impl Process {
-    /// Returns the number of the current process.
+    /// Returns the identifier of the current process.
     pub(crate) fn current() -> Self {
         Self(process::id())
     }
 }
 
 /// A value that can be used only in the process that created it, because it involves open sockets. In a child process,
-/// it is neither used nor dropped, because both processes share the sockets and the registrations of the runtime's
-/// poller.
+/// the value is neither used nor dropped, because both processes share the sockets and their registrations with the
+/// runtime's poller.
 pub(crate) struct Local<T> {
     value: Option<T>,
     process: Process,
@@ -177,13 +179,12 @@ impl<T> Local<T> {
         self.here_in(Process::current())
     }
 
-    /// Returns the value; `None` if another process created it. The caller has already determined the number of this
-    /// process.
+    /// Returns the value; `None` if another process created it. `process` must be the current process.
     pub(crate) fn here_in(&self, process: Process) -> Option<&T> {
         self.value.as_ref().filter(|_| self.process == process)
     }
 
-    /// Converts to the value. The caller has already determined the number of this process.
+    /// Returns the value itself and drops the wrapper. `process` must be the current process.
     ///
     /// # Errors
     /// The errors of [`get`](Self::get).
@@ -200,7 +201,7 @@ impl<T> Local<T> {
         self.here().ok_or_else(of_parent)
     }
 
-    /// Returns the value, to be changed.
+    /// Returns the value so that it can be changed.
     ///
     /// # Errors
     /// The errors of [`get`](Self::get).

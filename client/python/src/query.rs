@@ -1,4 +1,4 @@
-//! Queries, which are built from parts, or parsed from text in a query language that the program names.
+//! Queries, which are either built from parts or parsed from text in a query language that the program names.
 
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
@@ -41,12 +41,12 @@ pub(crate) struct Query {
     /// The CQL queries from which this query was built, and the operators that join them; `None` for other queries.
     /// They are stored because PQF cannot express their text and sort keys.
     steps: Option<Vec<Step>>,
-    /// The number of operators; at most [`MAX_RPN_DEPTH`] if queries were joined, because all operators may be on one
-    /// path of the tree.
+    /// The number of operators. A query made by joining others has at most [`MAX_RPN_DEPTH`], because all operators may
+    /// be on one path of the tree.
     operators: usize,
 }
 
-/// A step in constructing a query: an operand, or an operator for the two preceding results.
+/// A step in constructing a query: an operand, or an operator that joins the results of the two preceding operands.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub(crate) enum Step {
     Pqf(String),

@@ -125,7 +125,7 @@ impl From<MarcRecord> for Record {
 }
 
 impl Record {
-    /// Creates a record from a damaged record of a file.
+    /// Creates a record from a damaged record of a file, with a description of its faults.
     pub(crate) fn damaged(record: MarcRecord, damage: String) -> Self {
         Self {
             source: Source::File(Some(damage)),
@@ -145,7 +145,7 @@ impl Record {
         matches!(&*marc, Marc::Read(numbered) if numbered.is_changed)
     }
 
-    /// Runs `work` on the MARC record.
+    /// Calls `work` with the MARC record.
     ///
     /// # Errors
     /// Fails if the record is not a MARC record.
@@ -171,7 +171,7 @@ impl Record {
         }
     }
 
-    /// Returns the data about copies for a table.
+    /// Returns the data about the copies for the cells of a table.
     pub(crate) fn copies(&self) -> Vec<CopyCells> {
         self.held().iter().map(z3950::Holding::cells).collect()
     }
@@ -199,7 +199,7 @@ impl Record {
             Source::Server(record) if !self.is_changed() => record.octets().to_vec(),
             _ => match (self.iso2709(), self.as_marc()) {
                 (Ok(octets), _) => octets.unwrap_or_default(),
-                // The record is too long for ISO 2709, so its lines are compared instead.
+                // The record is too long for ISO 2709, so its representation as lines is compared instead.
                 (Err(_), record) => {
                     record.map_or_else(Vec::new, |record| marcline::to_lines(&record))
                 }
