@@ -1,6 +1,6 @@
-//! A request: work on the runtime, for whose result Python waits. A waiting thread releases the GIL but still handles
-//! signals; for asyncio, a callback is called instead. If the result is no longer needed, the request is cancelled, but
-//! its session stays open.
+//! Requests, which are futures for whose results Python waits. A waiting thread releases the GIL but still handles
+//! signals. With asyncio, no thread waits; a callback is called when the result is available. If the result is no
+//! longer needed, the request is cancelled, but its session stays open.
 //!
 //! At first, a waiting thread polls the work itself, which is fastest. After one tick, the work becomes a task of the
 //! runtime, which any waiting thread can drive. This is necessary because a signal handler, which runs between two
@@ -31,7 +31,7 @@ pub(crate) const SIGNAL_TICK: Duration = Duration::from_millis(50);
 type Reply = Box<dyn FnOnce(Python<'_>) -> PyResult<Py<PyAny>> + Send>;
 type ReplyFuture = Pin<Box<dyn Future<Output = Reply> + Send>>;
 
-/// A request, whose result can be taken once.
+/// A request. Its result can be taken only once.
 #[pyclass(frozen, module = "z3950._z3950")]
 pub(crate) struct Request(Mutex<Option<Local<ReplyFuture>>>);
 
@@ -43,8 +43,9 @@ impl Request {
         Self::with(work, |error| to_python(&error))
     }
 
-    /// Creates a request that is not repeated in another session. Data that the server has already sent is read first,
-    /// so that the request is not sent in a session that the server has closed while no thread was driving the runtime.
+    /// Creates a request that must not be repeated in another session. Data that the server has already sent is read
+    /// first. Otherwise, the request might be sent in a session that the server closed while no thread was driving the
+    /// runtime.
     pub(crate) fn once<T>(work: impl Future<Output = Result<T, Failure>> + Send + 'static) -> Self
     where
         T: for<'py> IntoPyObjectExt<'py> + Send + 'static,
@@ -117,7 +118,7 @@ fn begun(work: ReplyFuture, shared: &Shared) -> ReplyFuture {
     }))
 }
 
-/// Lets the work proceed for at most one tick. Returns its result if it has ended.
+/// Lets the work proceed for at most one tick. Returns its result, or `None` if it has not ended yet.
 fn tick(py: Python<'_>, shared: &Shared, work: &mut ReplyFuture) -> PyResult<Option<Reply>> {
     let step = || {
         let tick = async { timeout(SIGNAL_TICK, work).await };
@@ -146,7 +147,7 @@ impl Request {
         }
     }
 
-    /// Begins the work, which then continues while no thread waits for it, so that it can end before its time limit.
+    /// Begins the work. It then continues even while no thread waits for it, so that it can end before its time limit.
     fn spawn(&self, py: Python<'_>) -> PyResult<Self> {
         let process = Process::current();
         let shared = shared_in(py, process)?;

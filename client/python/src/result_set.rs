@@ -19,7 +19,7 @@ use crate::request::Request;
 use crate::text::text_of_term;
 use crate::values::SearchSource;
 
-/// The number of records that are fetched at a time if a program reads records one by one, in order.
+/// The number of records that are fetched at a time if a program reads records one by one and in order.
 const PAGE: u64 = 20;
 
 /// The state that the requests of a result set share.
@@ -39,7 +39,7 @@ pub(crate) struct ResultSet {
     count: u64,
     #[pyo3(get)]
     is_estimate: bool,
-    /// The facets. Each has a list of terms, with the number of records for each term.
+    /// The facets: the name of each, and its terms with the number of records that contain them.
     #[pyo3(get)]
     facets: Vec<(String, Vec<(String, i64)>)>,
     found: SearchSources,
@@ -106,7 +106,7 @@ impl Held {
     }
 }
 
-/// Returns the facets of a search by the names under which they were requested.
+/// Returns the facets of a search, each with the name under which it was requested.
 fn facets_of(set: &z3950::ResultSet) -> Vec<(String, Vec<(String, i64)>)> {
     let fields = set.found().facets().unwrap_or_default().0.into_iter();
     let fields = fields.filter_map(|field| {

@@ -28,11 +28,11 @@ pub(crate) struct Server(Local<Mutex<State>>);
 
 enum State {
     Running(Box<TestServer>),
-    /// The server has stopped. The value contains the messages that it sent and received.
+    /// The server has stopped. The value contains the APDUs that it sent and received.
     Stopped(Vec<TranscriptEntry>),
 }
 
-/// A record for a test, given in any form of MARC, or as a number and a title.
+/// The records for a test, which are given in any form of MARC, or as the control number and the title of one record.
 #[derive(FromPyObject)]
 enum Given {
     Octets(Vec<u8>),
@@ -167,7 +167,7 @@ impl Server {
         Ok(pythonize(py, &said)?)
     }
 
-    /// Waits a short time for an APDU with this name. Returns whether one has been received or sent.
+    /// Waits a short time for an APDU with this name. Returns whether such an APDU has been received or sent.
     fn wait_for(&self, py: Python<'_>, apdu: &str) -> PyResult<bool> {
         let has_come = |said: &[TranscriptEntry]| said.iter().any(|entry| entry.name() == apdu);
         self.view(py, |server| {
@@ -196,7 +196,7 @@ impl Server {
 }
 
 impl Server {
-    /// Runs `look` on the state of the server without the GIL, and returns its result.
+    /// Releases the GIL and calls `look` with the state of the server. Returns its result.
     fn look<T: Send>(
         &self,
         py: Python<'_>,
@@ -209,7 +209,7 @@ impl Server {
         })
     }
 
-    /// Runs `look` on the running server without the GIL, and returns its result. Fails if the server has stopped.
+    /// Releases the GIL and calls `look` with the running server. Returns its result. Fails if the server has stopped.
     fn view<T: Send>(
         &self,
         py: Python<'_>,
@@ -239,9 +239,9 @@ impl State {
 }
 
 impl Drop for Server {
-    /// Stops the server without reporting panics of sessions and rules that never applied; a test that wants these
-    /// errors must stop the server explicitly. If the recording fails, this is reported like an exception in a Python
-    /// finalizer.
+    /// Stops the server without reporting panics of sessions and rules that never applied. A test that should fail
+    /// because of them must stop the server explicitly. If the recording cannot be written, the error is reported like
+    /// an exception in a Python finalizer.
     fn drop(&mut self) {
         if let Some(slot) = self.0.here() {
             let mut state = slot.lock().unwrap_or_else(PoisonError::into_inner);

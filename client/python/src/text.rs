@@ -1,4 +1,4 @@
-//! Text arguments of a program, including tags, and terms as text.
+//! Parses the text arguments of a Python program, including tags, and converts terms to text.
 
 use std::borrow::Cow;
 use std::ops::Deref;

@@ -1,4 +1,4 @@
-//! How servers are reached: certificates, proxy and other settings of connections.
+//! The settings that determine how servers are reached, such as certificates and the proxy.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -6,7 +6,7 @@ use z3950::transport::{ClientCertificate, NoProxy, Proxy, Routes, TlsOptions};
 
 use crate::pem::{Pem, unusable};
 
-/// How servers are reached. Connections with equal values share their sessions.
+/// The settings that determine how servers are reached. Connections with equal settings share sessions.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Way {
     pub(crate) ca_file: Option<Pem>,
@@ -17,7 +17,8 @@ pub(crate) struct Way {
 }
 
 impl Way {
-    /// Returns whether servers are reached as configured in the user's environment.
+    /// Returns whether none of the settings is given, so that servers are reached as configured in the user's
+    /// environment.
     pub(crate) fn is_usual(&self) -> bool {
         *self == Self::default()
     }
@@ -51,7 +52,7 @@ impl Way {
         Ok(routes)
     }
 
-    /// Returns the name of an option that requires TLS; `None` if none is given.
+    /// Returns the name of the first given option that has an effect only with TLS; `None` if there is none.
     pub(crate) fn for_tls(&self) -> Option<&'static str> {
         let given = [
             ("ca_file", self.ca_file.is_some()),

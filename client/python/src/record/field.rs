@@ -52,7 +52,8 @@ impl Field {
         })?
     }
 
-    /// Replaces the field by the result of `change`.
+    /// Replaces the field with the result of `change`, which is called with the field and the length of its subfield
+    /// codes.
     fn change(
         &self,
         change: impl FnOnce(&MarcField, usize) -> PyResult<MarcField>,

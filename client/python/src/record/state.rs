@@ -27,10 +27,10 @@ use crate::pickled::Pickled;
 pub(crate) struct State {
     received: Option<ReceivedState>,
     damage: Option<String>,
-    /// The MARC record in UTF-8 and ISO 2709, or as lines of JSON if it is too long for ISO 2709; `None` for a record
-    /// that has not been changed since it was received.
+    /// The MARC record in UTF-8, encoded in ISO 2709, or as MARC-in-JSON if it is too long for ISO 2709; `None` if the
+    /// record has not been changed since it was received.
     marc: Option<Bytes>,
-    /// The leader, whose lengths may differ from those in `marc`.
+    /// The leader as it was set. The lengths in it may differ from those in `marc`.
     leader: Option<Bytes>,
     is_changed: bool,
 }
