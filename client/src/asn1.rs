@@ -1,9 +1,10 @@
-//! The items of the package `z3950-asn1` that signatures of this package need: the types of arguments and results, those of their
-//! fields, variants and methods, and the numbers, object identifiers and names that make and explain such values.
+//! The items of the package `z3950-asn1` that are part of this package's interface: the types of arguments and results, the types
+//! of their fields, variants and methods, and the numbers, object identifiers and names with which such values are created or
+//! explained.
 //!
 //! The modules [`apdu`], [`bib1`], [`error`](mod@error), [`es`], [`oid`], [`optional`] and [`types`], and those of [`format`](mod@format),
-//! [`record`] and `sru` that are re-exported as a whole, consist of such items only. Programs that need more, such as the codec or
-//! CCL and CQL as trees, depend on `z3950-asn1`.
+//! [`record`] and `sru` that are re-exported as a whole, contain only such items. Programs that need more, such as the codec or CCL and
+//! CQL as trees, depend on `z3950-asn1`.
 //!
 //! ```
 //! use z3950::asn1::apdu::RpnQuery;
@@ -18,19 +19,19 @@
 
 pub use z3950_asn1::{apdu, bib1, error, es, oid, optional, types};
 
-/// The bound of methods that encode a value, such as [`External::of_value`](apdu::External::of_value).
+/// The trait bound of methods that encode a value, such as [`External::of_value`](apdu::External::of_value).
 pub mod codec {
     pub use z3950_asn1::codec::BerValue;
 }
 
-/// Values that travel in an EXTERNAL: diagnostics, facets, prompts, and reports on searches.
+/// Values that are sent within an EXTERNAL: diagnostics, facets, prompts, and reports on searches.
 pub mod format {
     pub use z3950_asn1::format::{
         charset_negotiation, diag1, facets, prompt1, search_result1, sources,
     };
 }
 
-/// The error of a query that cannot be read.
+/// The error for a query that cannot be parsed.
 pub mod query {
     pub use z3950_asn1::query::{QueryError, QueryErrorKind};
 }
@@ -45,7 +46,7 @@ pub mod record {
     }
 }
 
-/// What SRU has beyond Z39.50: versions, logins, errors of responses, and descriptions of servers.
+/// The parts of SRU that Z39.50 does not have: versions, logins, errors in responses, and descriptions of servers.
 pub mod sru {
     pub use z3950_asn1::sru::{
         RecordSource, ResponseError, SoapFault, SruLimits, Version, XmlError,

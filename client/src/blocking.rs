@@ -1,4 +1,4 @@
-//! The same client without `async`: each call blocks until the answer has arrived.
+//! The same client without `async`: each call blocks until its result is available.
 //!
 //! ```no_run
 //! use z3950::Query;
@@ -15,13 +15,14 @@
 //! # }
 //! ```
 //!
-//! The types have the same names as the asynchronous types, whose documentation has the details; [`ResultSet`],
-//! [`Records`] and [`Events`] are read by iterators. To create a client with credentials, profiles, TLS options or
-//! routes, build the asynchronous client and convert it: `Client::from(z3950::Client::builder().…build()?)`.
+//! The types have the same names as the asynchronous types, whose documentation has the details. [`Records`] and
+//! [`Events`] are iterators, and a [`ResultSet`] can be iterated over. To create a client with credentials, profiles,
+//! TLS options or routes, build the asynchronous client and convert it:
+//! `Client::from(z3950::Client::builder().…build()?)`.
 //!
 //! Each client has one thread, which its clones, connections and result sets share. The thread starts with the first
-//! request, and ends when the last of these handles is dropped. Between calls, this thread answers servers and closes
-//! sessions. Calls can be made from several threads at the same time.
+//! request, and ends when the last of these handles is dropped. Between calls, this thread responds to servers and
+//! closes sessions. Calls can be made from several threads at the same time.
 //!
 //! A client does not survive a fork: in the child process, its thread does not exist, so calls never return, and its
 //! sockets belong to the parent. Create the client after the fork. In the child process, neither use nor drop a client
@@ -35,7 +36,7 @@
 //! | `client` | the client, and the events of a search at several targets |
 //! | `connection` | searches, scans, lookups, retrievals, updates and orders |
 //! | `result_set` | result sets, and iterators over their records |
-//! | `runtime` | the thread that the others share |
+//! | `runtime` | the thread that the client, its connections and result sets share |
 
 mod client;
 mod connection;

@@ -1,5 +1,5 @@
 //! The client, which takes URLs and targets, and returns records, sessions and connections (RFC 2056 §3, §4). It
-//! holds what all requests share: options, profiles, and the pool of sessions.
+//! contains the state that all requests share: options, profiles, and the pool of sessions.
 
 mod builder;
 mod gopher;
@@ -47,7 +47,8 @@ pub struct ClientOptions {
     /// How long unused sessions are kept open, for example after their connection was dropped. With `None`, they are
     /// kept until the server ends them, or until [`Client::close_all`].
     pub idle_time: Option<Duration>,
-    /// The maximum number of sessions in use with each server whose profile sets no maximum; with `None`, it is 16.
+    /// The maximum number of sessions that are in use at the same time with each server whose profile sets no maximum;
+    /// 16 if this is `None`.
     pub max_sessions: Option<usize>,
     /// Whether retrievals and [`Client::close_all`] wait for the server's answer to Close, which costs a round trip.
     pub awaits_close: bool,
@@ -58,8 +59,9 @@ pub struct ClientOptions {
     /// sent again only if the server had answered other requests in the lost session. See
     /// [`SessionOptions::max_repeats`].
     pub max_repeats: usize,
-    /// The servers through which the requests have passed; empty if the client makes the requests for a person. They
-    /// are sent at the end of implementationVersion, or in the header Via, so that servers can detect loops.
+    /// The servers through which the requests have passed before they reached this client; empty if the client works
+    /// directly for a user. They are sent at the end of implementationVersion, or in the header Via, so that servers
+    /// can detect loops.
     pub via: Via,
 }
 
@@ -319,7 +321,7 @@ impl Client {
         self.retrieve_until(&limit, plan, None).await
     }
 
-    /// Retrieves the record of a plan, and sends each request to `next_steps` before it is sent to the server.
+    /// Retrieves the record of a plan, and reports each request to `next_steps` before it is sent to the server.
     ///
     /// # Errors
     /// The errors of [`retrieve_plan`](Self::retrieve_plan).
@@ -464,7 +466,7 @@ impl Client {
         self.connect_with(target, ConnectOptions::default()).await
     }
 
-    /// Connects to a target with separate credentials or time limits.
+    /// Connects to a target with credentials or time limits that apply only to this connection.
     ///
     /// # Errors
     /// The errors of [`connect`](Self::connect).
@@ -587,7 +589,7 @@ fn target_error(error: ProfileError) -> Error {
     Error::Target(Arc::new(error))
 }
 
-/// Returns whether the error shows that a reused session had already ended.
+/// Returns whether the error shows that a reused session has ended, so that another session must be opened.
 fn is_over(error: &Error) -> bool {
     matches!(error, Error::Ended { .. }) || Repeat::IfLost.allows(error)
 }

@@ -48,7 +48,7 @@ impl Client {
         Ok(Connection::new(connection, &self.runtime))
     }
 
-    /// Connects to a target with separate credentials or time limits; see
+    /// Connects to a target with credentials or time limits that apply only to this connection; see
     /// [`Client::connect_with`](crate::Client::connect_with).
     ///
     /// # Errors
@@ -112,7 +112,7 @@ impl Client {
 
     /// Closes all idle sessions; see [`Client::close_all`](crate::Client::close_all).
     pub fn close_all(&self) {
-        // An error means that there is no thread, and so no session to close.
+        // An error means that the thread cannot be started. Then there is no session to close either.
         let _ = self.runtime.wait(self.client.close_all());
     }
 }

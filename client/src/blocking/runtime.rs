@@ -1,4 +1,4 @@
-//! The thread that drives the sessions of a client; callers in other threads block until their answer has arrived.
+//! The thread that drives the sessions of a client. Callers in other threads block until their results are available.
 
 use std::io;
 use std::pin::pin;
@@ -24,7 +24,7 @@ struct Driver {
 }
 
 impl Runtime {
-    /// Blocks until `work` has ended. `work` may use the runtime.
+    /// Blocks until `work` has ended, and returns its result. `work` may use the runtime.
     ///
     /// # Errors
     /// [`Error::Unavailable`], if the thread cannot be started.
@@ -38,7 +38,7 @@ impl Runtime {
         Ok(wait(work))
     }
 
-    /// Blocks until `work`, which may fail, has ended.
+    /// Blocks until `work`, which may fail, has ended, and returns its result.
     ///
     /// # Errors
     /// The error of the work, and the errors of [`wait`](Self::wait).
@@ -65,8 +65,8 @@ fn start() -> io::Result<Driver> {
 }
 
 /// Polls `work` in the calling thread until it has ended. Unlike [`Handle::block_on`], it does not panic in
-/// asynchronous code. There, it disables tokio's cooperative budget for `work`, because the calling task, which is
-/// blocked, could never yield.
+/// asynchronous code. It disables tokio's cooperative budget for `work`, because a calling task, which is blocked,
+/// could never yield.
 fn wait<T>(work: impl Future<Output = T>) -> T {
     let mut work = pin!(unconstrained(work));
     let waker = Waker::from(Arc::new(Unpark(thread::current())));

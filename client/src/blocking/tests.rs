@@ -1,4 +1,4 @@
-//! Tests of blocking calls: from threads, from asynchronous code, and when the client is dropped.
+//! Tests of blocking calls from several threads and from asynchronous code, and of the end of the client's thread.
 
 use std::sync::mpsc;
 
@@ -11,7 +11,7 @@ use crate::testing::*;
 use crate::transport::Routes;
 use crate::{ClientOptions, ConnectOptions, Credentials, Error, Query};
 
-/// Returns a client whose server accepts Init and then follows a script.
+/// Returns a client whose server accepts Init and then performs `turns`.
 fn client(turns: Vec<Turn>) -> Client {
     let script = [vec![accepted()], turns].concat();
     let routes = Routes::fixed(std::sync::Arc::new(Scripted::new([script])));

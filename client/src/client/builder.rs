@@ -1,4 +1,5 @@
-//! Builds a client from values that the program supplies: credentials, profiles, certificates, limits, proxy.
+//! Builds a client from values that the program supplies, such as credentials, profiles, certificates, limits and a
+//! proxy.
 
 use std::time::Duration;
 
@@ -63,7 +64,7 @@ impl ClientBuilder {
     }
 
     /// Sets the profiles, such as `Profiles::built_in` (feature `profiles`), to which [`profile`](Self::profile) and
-    /// [`credentials`](Self::credentials) add. Call it before these.
+    /// [`credentials`](Self::credentials) add. Call this method before those.
     pub fn profiles(mut self, profiles: Profiles) -> Self {
         self.profiles = profiles;
         self
@@ -118,7 +119,7 @@ impl ClientBuilder {
     /// Builds the client. No connection is made yet.
     ///
     /// # Errors
-    /// [`Error::Route`] for certificates or a key that cannot be used, with their location; [`Error::Target`] for
+    /// [`Error::Route`], with the location, for certificates or a key that cannot be used; [`Error::Target`] for
     /// credentials whose host is invalid.
     pub fn build(self) -> Result<Client, Error> {
         if let Some(error) = self.fault {

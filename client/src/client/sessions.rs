@@ -1,5 +1,5 @@
-//! Sessions with targets: sessions of the pool, for exclusive or shared use; sessions outside the pool; and the demand
-//! for sessions.
+//! The client's methods for sessions: they lease sessions of the pool for exclusive or shared use, open sessions
+//! outside the pool, close sessions, and report the demand for them.
 
 use std::sync::Arc;
 
@@ -27,9 +27,9 @@ impl Client {
         self.in_time(self.lend(target, init, Sharing::Alone)).await
     }
 
-    /// Leases a session with a target for shared use. If the limits of the target's profile allow another session, no
-    /// other user has the returned session. If they do not, the caller shares a session that is in use, provided that
-    /// its server performs operations concurrently.
+    /// Leases a session with a target for shared use. As long as the limits of the target's profile allow another
+    /// session, the caller gets a session that nobody else uses. Otherwise, the caller shares a session that is in use,
+    /// provided that its server performs operations concurrently.
     ///
     /// # Errors
     /// The errors of [`lease`](Self::lease).

@@ -1,4 +1,4 @@
-//! Tests of the outcomes of URLs, with a scripted server for each scenario (RFC 2056 §3, §4).
+//! Tests of the outcomes of retrieving URLs, with a scripted server for each scenario (RFC 2056 §3, §4).
 
 mod addresses;
 mod builder;
@@ -83,8 +83,8 @@ fn say(outcome: &Outcome) -> String {
     }
 }
 
-/// Checks a retrieval with a URL and options: the actions of the server, the outcome, and the requests that the server
-/// received.
+/// Retrieves the URL `text` from a server that performs `turns`, and checks the outcome and the requests that the
+/// server received.
 async fn check(
     id: &str,
     text: &str,

@@ -1,4 +1,4 @@
-//! Tests of clients that a program configures: credentials, profiles, limits, certificates.
+//! Tests of clients that a program configures with credentials, profiles, limits and certificates.
 
 use std::time::Duration;
 

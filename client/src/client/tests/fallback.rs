@@ -196,7 +196,7 @@ const UNSTRUCTURED: &str = "search 1=1032 cat usmarc -";
 const LOCAL: &str = "search 1=12 cat usmarc -";
 const STANDARD: &str = "search 1=1007 cat usmarc -";
 
-/// Makes a server that answers searches whose description contains `known` with a record, and all others with
+/// Returns a server that answers searches whose description contains `known` with a record, and all other searches with
 /// `otherwise`.
 fn knows(known: &'static str, otherwise: Say) -> impl Fn(&str) -> Say + Send + 'static {
     move |asked| {

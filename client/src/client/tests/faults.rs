@@ -1,5 +1,5 @@
-//! Tests of servers that reject the client, disconnect, send false information or do not answer. Each behaviour leads
-//! to its own outcome, and to the correct Close.
+//! Tests of servers that reject the client, disconnect, send false information or do not answer. Each behaviour must
+//! lead to a specific outcome and to the correct Close.
 
 use z3950_asn1::apdu::*;
 

@@ -67,7 +67,8 @@ async fn search(session: &Session) -> Result<u64, Error> {
 
 #[tokio::test(start_paused = true)]
 async fn a_session_returns_to_the_pool_unless_it_is_unusable() {
-    /// What a user does with a session before dropping its lease. Returns a session if the user keeps one.
+    /// A function that does what a user does with a session before dropping its lease. It returns the session if the
+    /// user keeps a handle to it.
     type Use = fn(Lease) -> crate::transport::BoxFuture<'static, Option<Session>>;
     let uses: [(&str, Use, bool); 7] = [
         (

@@ -1,5 +1,5 @@
-//! Tests of other forms of the record: the next record syntax, and no element set. Also tests all fallbacks together,
-//! whose number is bounded.
+//! Tests of attempts to get the record in another form: in the next record syntax, or without an element set. Also
+//! tests that the number of attempts is bounded if all fallbacks are used together.
 
 use super::*;
 
