@@ -1,5 +1,5 @@
-//! The errors of sessions, with their phase and cause. The server's diagnostics are kept as data. Services and phases
-//! are those of Z39.50-2003 §3.2.
+//! The errors of sessions, with their phases and causes. Diagnostics of the server are part of the errors. Services and
+//! phases are those of Z39.50-2003 §3.2.
 
 mod detail;
 mod fault;
@@ -40,8 +40,8 @@ pub use sru::SruFault;
 /// The reason why a request failed.
 ///
 /// `Display` describes only this level of the error; [`source`](std::error::Error::source) returns its cause. [`chain`]
-/// writes both on one line, and a `main` that returns [`Report`] prints them. Text from the server is not escaped, so
-/// escape it before it reaches a terminal.
+/// writes an error and its causes on one line, and a `main` that returns [`Report`] prints this line. Text from the
+/// server is not escaped, so escape it before it reaches a terminal.
 ///
 /// To decide how to react, call these methods instead of matching on variants: [`is_timeout`](Self::is_timeout),
 /// [`is_connect`](Self::is_connect), [`is_transient`](Self::is_transient),
@@ -162,7 +162,7 @@ pub enum Error {
     /// A scan needs a query with exactly one term, but the query has none or several.
     #[error("a scan begins at one term of one index")]
     NotOneTerm,
-    /// The item is in a result set of another connection, from which it cannot be ordered. Nothing was sent.
+    /// The item to be ordered is in a result set of another connection. Nothing was sent.
     #[error("the result set belongs to another connection")]
     ForeignResultSet,
     /// There is no route to the server, for example because the certificates for TLS cannot be used. Nothing was sent.
@@ -200,7 +200,7 @@ impl Error {
         }
     }
 
-    /// Creates the error for a challenge of the server that could not be answered.
+    /// Creates the error for a challenge of the server to which the client could not respond.
     pub fn access_refused(phase: Phase) -> Self {
         Self::AccessRefused { phase }
     }
@@ -261,7 +261,7 @@ impl Error {
     }
 }
 
-/// The phase of a connection or session: the steps of making the connection, or a service (Z39.50-2003 §3.2).
+/// The phase of a connection or session: a step in making the connection, or a service (Z39.50-2003 §3.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Phase {
@@ -297,7 +297,7 @@ pub enum Phase {
     ExtendedServices,
     /// Closing the session.
     Close,
-    /// A call as a whole, which has its own limit ([`Timeouts::call`](crate::Timeouts::call)).
+    /// The call as a whole, which has a time limit of its own ([`Timeouts::call`](crate::Timeouts::call)).
     Call,
 }
 

@@ -84,8 +84,8 @@ impl Inner {
         self.until_closed(work).await
     }
 
-    /// Makes a request like [`run`](Self::run), but without its limit, and without ending when the connection is
-    /// closed. Callers use it within [`until_closed`](Self::until_closed).
+    /// Makes a request like [`run`](Self::run), but without a time limit, and continues even if the connection is
+    /// closed. Callers must pass the returned future to [`until_closed`](Self::until_closed).
     pub(super) async fn run_now<T, F>(
         &self,
         repeat: Repeat,
@@ -132,7 +132,8 @@ impl Inner {
         }
     }
 
-    /// Returns the record at a 1-based position, with the character set of the profile.
+    /// Converts a received record, which has this 1-based position. It is decoded with the character set of the
+    /// profile.
     ///
     /// # Errors
     /// [`Error::Refused`] with the diagnostic in place of the record.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Error;
 
-/// The reason why a proxy does not connect. `Display` names the proxy, without its credentials.
+/// The reason why a proxy did not connect to the server. `Display` names the proxy, without its credentials.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProxyRefusal {
     proxy: String,

@@ -83,7 +83,7 @@ impl Error {
     }
 
     /// Returns whether a new session may help: the connection was lost, the server closed an idle session, or the
-    /// session ended during another request, for example because its answer was late.
+    /// session ended during another request, for example because its response did not arrive in time.
     ///
     /// After [`Error::Ended`], nothing was sent. After other errors, the server may have performed the request, so only
     /// a request that changes nothing may be repeated.

@@ -19,7 +19,7 @@ pub enum RouteError {
     #[cfg(feature = "proxy")]
     #[error(transparent)]
     Proxy(#[from] ProxyError),
-    /// The endpoint needs this feature, which is not compiled in.
+    /// The endpoint needs this feature, with which the library was not compiled.
     #[error("{0} is not built into this program")]
     NotBuiltIn(&'static str),
 }

@@ -14,11 +14,12 @@ use crate::protocol::service::ResultRecord;
 use crate::target::profile::Profiles;
 use crate::transport::{Connect, Connecting};
 
-/// The observations of the servers: for each session, the number of requests received in each second; and the names of
+/// What the server observed in one session: the number of requests that it received in each second, and the names of
 /// the result sets.
 type Seen = (Vec<usize>, Vec<String>);
 
-/// A server that takes a second for each answer. Requests received during this time are answered after it, or lost.
+/// A server that takes a second for each response. Requests that arrive during this second are answered afterwards or,
+/// if `loses` is set, lost.
 struct Slow {
     loses: bool,
     seen: Arc<Mutex<Vec<Seen>>>,
@@ -133,11 +134,11 @@ async fn a_server_that_loses_requests_is_asked_one_at_a_time() {
 /// The error made by a server that performs operations concurrently.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Confusion {
-    /// The server exchanges the referenceIds of the answers to two searches.
+    /// The server exchanges the referenceIds of the responses to two searches.
     Swaps,
-    /// The server returns no referenceIds, and sends the last answer first.
+    /// The server returns no referenceIds, and sends the last response first.
     Forgets,
-    /// The server answers the last of several searches with a Present response, once.
+    /// Once, the server answers the last of several searches with a Present response.
     Errs,
 }
 

@@ -1,5 +1,5 @@
-//! Tests of what a server's profile adds to the requests for a URL, and of the parts that RFC 2056 prescribes and a
-//! profile does not change.
+//! Tests of what a server's profile adds to the requests for a URL. Also tests that a profile does not change the parts
+//! that RFC 2056 prescribes.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Tests of requests whose session is lost: how often the client repeats a request that makes a server end the session.
+//! Tests of how often the client repeats a request that makes the server end the session.
 
 use futures_util::StreamExt;
 
