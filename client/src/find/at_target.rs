@@ -1,4 +1,4 @@
-//! Makes the searches of a course at one target, in a session of the pool or in an open session.
+//! Performs the searches at one target, as determined by a course, in a session of the pool or in an open session.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -54,7 +54,7 @@ impl TargetOutcome {
         Some(by_title.likeness)
     }
 
-    /// Returns whether to make broader searches: nothing was found, or the search was refused.
+    /// Returns whether to make broader searches, because nothing was found or the search was refused.
     pub(super) fn is_asked_again(&self) -> bool {
         let is_none = self.found.is_none();
         is_none
@@ -84,8 +84,8 @@ impl AtTarget<'_> {
         outcome
     }
 
-    /// Makes the broader searches, after the exact searches had the outcome `exact` and the other targets were
-    /// searched.
+    /// Makes the broader searches if the exact searches, which had the outcome `exact`, found nothing or were refused.
+    /// This is called after the exact searches at all targets have ended.
     pub(super) async fn broaden(self, exact: TargetOutcome) -> TargetOutcome {
         if !exact.is_asked_again() {
             return exact;
@@ -99,7 +99,7 @@ impl AtTarget<'_> {
         Self { round, ..self }.carry_out().await
     }
 
-    /// Sends the event at the end of the searches.
+    /// Sends the event that the searches at this target have ended.
     fn done(&self, outcome: &TargetOutcome, record_syntax: Option<Oid>) {
         self.tell(Event::Done {
             target: self.target,
@@ -182,7 +182,7 @@ impl AtTarget<'_> {
         (outcome, None)
     }
 
-    /// Reports the records that were found, and sends them.
+    /// Reports the result of the successful search, and sends its records.
     async fn records(
         &self,
         course: &Course,
@@ -320,7 +320,7 @@ impl AtTarget<'_> {
         leased: &LeasedSession,
         course: &Course,
     ) -> Result<FoundSet, Error> {
-        // There is always an identifier or a query, so this is not reached.
+        // There is always an identifier or a query, so this point is not reached.
         let Some((query, mut search, mut options)) = course.search() else {
             return Err(Error::NoMatch);
         };
@@ -351,7 +351,8 @@ impl AtTarget<'_> {
         Ok(set)
     }
 
-    /// Reads the records found by an identifier. An error fails the search, unless a record was read before it.
+    /// Reads the records found by an identifier. The search fails on an error, unless a record was read before the
+    /// error.
     async fn with_records(&self, mut set: FoundSet) -> Result<FoundSet, Error> {
         if set.count() == Some(0) {
             return Ok(set);
@@ -388,7 +389,7 @@ impl AtTarget<'_> {
         });
     }
 
-    /// Sends an event, without waiting for its reader.
+    /// Sends an event without waiting for the reader to take it.
     pub(super) fn tell(&self, event: Event) {
         if let Some(events) = self.events {
             events.send(event);

@@ -1,5 +1,5 @@
-//! Looks up a publication at one target. The records that a search finds are compared with the publication, and the
-//! search counts only if at least one record is similar enough.
+//! Looks up a publication at one target. The records that a search finds are compared with the publication, and a
+//! search counts as successful only if at least one record is similar enough.
 
 use std::sync::Arc;
 
@@ -27,8 +27,8 @@ struct Chosen {
 
 impl AtTarget<'_> {
     /// Makes the searches of the course until one finds a record that is similar enough, or no search remains. If a
-    /// search finds more records than are compared, and none of those compared is of the right year, it is repeated
-    /// with the year.
+    /// search finds more records than are compared, and none of those compared has the right year, it is repeated with
+    /// the year.
     pub(super) async fn search_by_title(
         &self,
         publication: &Publication,
@@ -95,7 +95,7 @@ impl AtTarget<'_> {
         }
     }
 
-    /// Chooses the most similar of the records of a search; `None` if none of them is of the publication.
+    /// Chooses the most similar of the records of a search. Returns `None` if none of them describes the publication.
     fn chosen(
         &self,
         publication: &Publication,
@@ -119,7 +119,7 @@ impl AtTarget<'_> {
             doubt: choice.doubt.clone(),
             likeness: choice.likeness,
         });
-        // All equal records are needed to choose the best of them.
+        // All equally similar records are needed to choose the best of them.
         let most = if self.keeps_records {
             u64::MAX
         } else {

@@ -66,7 +66,7 @@ impl Connection {
     }
 }
 
-/// Looks up identifiers in the session of a connection, and keeps the records.
+/// Looks up identifiers in the session of a connection, and returns the records instead of sending events.
 async fn look_up(connection: &Arc<Inner>, wanted: &Wanted) -> TargetOutcome {
     let place = SearchTarget::new("", connection.target.clone(), InitializeRequest::default());
     let at_target = AtTarget {

@@ -66,7 +66,7 @@ pub(super) enum Round {
     Exact,
     /// Only the searches that a fallback adds, after the exact ones.
     Broader {
-        /// Whether at least one exact search was answered. All of them found nothing.
+        /// Whether the server answered at least one of the exact searches. None of them found a record.
         has_answered: bool,
     },
 }
@@ -94,7 +94,7 @@ impl Answers {
     }
 }
 
-/// What to do after an answer.
+/// The next step after an answer to a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Next {
     /// Make the same search in the next index, or for the next identifier.
@@ -242,7 +242,7 @@ impl Course {
         narrows
     }
 
-    /// Returns the reason why no identifier led to a record, after [`Next::End`].
+    /// After [`Next::End`], returns the reason why no record was found for any identifier; `None` for a query.
     pub(super) fn end(&mut self) -> Option<Error> {
         match &mut self.subject {
             Subject::Identifiers(identifiers) => Some(identifiers.earlier.end()),
@@ -320,8 +320,8 @@ impl Identifiers {
         self.skip();
     }
 
-    /// Skips the searches for single notations, unless notations are searched for one by one, and the searches that
-    /// narrow another.
+    /// Skips searches for single notations, unless the notations are searched for one by one, and searches that narrow
+    /// another search.
     fn skip(&mut self) {
         let is_skipped = |attempt: &Attempt| match attempt.precondition {
             Precondition::None => false,

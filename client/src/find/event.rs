@@ -30,10 +30,11 @@ pub enum Event {
         identifier: Option<usize>,
         /// The reason for the next search.
         reason: String,
-        /// The differences between the next search and the original one: `@attr 1=1016 war;database=books;esn=none`.
+        /// The differences between the next search and the original one, such as `@attr 1=1016
+        /// war;database=books;esn=none`.
         step: String,
     },
-    /// A search by title found records, but none of them has the same title and no conflicting author. Another search
+    /// A search by title found records, but each of them has a different title or a conflicting author. Another search
     /// may follow.
     Unlike {
         /// The index of the target.
@@ -90,13 +91,13 @@ pub struct Found {
     /// The successful search: the attributes of a lookup or retrieval, such as `1=7`, followed by the differences from
     /// the original request, such as `@attr 1=1016 war;database=books;esn=none`. `None` for the original query.
     pub step: Option<String>,
-    /// The successful search by the name of its index, such as `ISBN with right truncation`; `None` unless identifiers
-    /// are looked up.
+    /// The name of the successful search, such as `ISBN with right truncation`; `None` unless identifiers are looked
+    /// up.
     pub step_name: Option<String>,
     /// The query that was sent, in PQF: the query for an identifier, or the one that replaced the caller's query. Empty
     /// if the caller's query was sent unchanged.
     pub query: String,
-    /// The notations of the identifier for which the search looks.
+    /// The notations of the identifier for which the server was searched.
     pub terms: Vec<String>,
     /// The server's result, without the records.
     pub result: SearchResult,
@@ -122,7 +123,8 @@ impl Found {
 pub struct ByTitle {
     /// The number of chosen records. If there are several, they are equally similar.
     pub alike: u64,
-    /// The choice and the reason: `by title: 12 hits, b1 chosen because its title, author and year agree`.
+    /// The choice and the reason for it, such as `by title: 12 hits, b1 chosen because its title, author and year
+    /// agree`.
     pub choice: String,
     /// The difference between the record and the publication, such as `its year is 1995, not 1813`; `None` if there is
     /// none.
@@ -141,7 +143,8 @@ pub struct Best {
     pub position: u64,
     /// The total number of matching records at all targets.
     pub hits: u64,
-    /// The reason for the choice: `b1 is the best of 2 records: its encoding level is full, that of b2 is minimal`.
+    /// The reason for the choice, such as `b1 is the best of 2 records: its encoding level is full, that of b2 is
+    /// minimal`.
     pub choice: String,
 }
 

@@ -1,4 +1,4 @@
-//! Runs the courses at all targets, and returns a stream of events.
+//! Runs the searches at all targets, and returns a stream of events.
 
 use std::fmt;
 use std::panic::resume_unwind;
@@ -25,13 +25,13 @@ use crate::protocol::service::ResultRecord;
 use crate::retrieve::{Outcome, OutcomeName};
 
 /// The events of a search for records, in order. The search continues until it has records for the reader. Further records of a
-/// query are received when the reader has taken all events and requests another one, so that no more than the records of one
-/// answer of each target, and of those requested ahead, are in memory beyond those that the reader has. For identifiers,
-/// [`Wanted::count`] records are read together.
+/// query are received only when the reader has taken all events and requests another one. Apart from the records that the
+/// reader has taken, only the records of one response from each target, and of the responses requested ahead, are therefore in
+/// memory. For identifiers, [`Wanted::count`] records are read together.
 ///
-/// A session is lent to the search while its server is asked, and while the server has further records of a query. If the reader
-/// does not request them for half a second, the session is given to another user who waits for it. The search is
-/// then made again when the reader continues.
+/// A search occupies a session while requests to the server are in progress, and as long as the server has further records of a
+/// query. If the reader does not request these records for half a second, the session is given to another user who is waiting
+/// for it. The search is then repeated when the reader continues.
 pub struct Events {
     queue: EventReceiver,
     /// The future that carries out the search or waits for its end; `None` after it has ended.
@@ -71,9 +71,9 @@ impl Events {
         StreamExt::next(self).await
     }
 
-    /// Returns to the pool the session in which a target's records would be read, and drops the records that came with the answer
-    /// to the search. A reader without room for records can call this after [`Event::Found`] and before it requests the next event.
-    /// The next request then repeats the search and reports it again, unless there are no records to read.
+    /// Returns the session from which a target's records are to be read to the pool, and drops the records that arrived with the
+    /// response to the search. A reader that cannot accept records yet can call this after [`Event::Found`] and before it requests
+    /// the next event. That request then repeats the search and reports the result again, unless there are no records to read.
     pub fn let_go(&self, target: usize) {
         if let Some(held) = self.held.get(target) {
             held.let_go();
@@ -100,8 +100,8 @@ impl Stream for Events {
 }
 
 impl Drop for Events {
-    /// Ends the search, and returns the sessions from which records would be read to the pool at once, not only when the runtime
-    /// drops the task.
+    /// Ends the search. The sessions from which records were to be read return to the pool immediately, and not only when the
+    /// runtime drops the task.
     fn drop(&mut self) {
         self.work = None;
         let_all_go(&self.held);
@@ -121,7 +121,8 @@ fn let_all_go(held: &[HeldRecords]) {
     held.iter().for_each(HeldRecords::let_go);
 }
 
-/// Returns the sessions to the pool when the search ends, even if it panics or its runtime ends while the reader keeps the events.
+/// A guard that returns the sessions to the pool when the search ends, even if the search panics or its runtime ends
+/// while the reader still has the events.
 struct Guard<'a>(&'a [HeldRecords]);
 
 impl Drop for Guard<'_> {
@@ -139,7 +140,8 @@ struct Search {
     held: Arc<[HeldRecords]>,
 }
 
-/// Carries out a search in a task, so that it does not stop with a session when the reader of the events stops.
+/// Carries out a search in a separate task. Otherwise, the search would stop while holding a session if the reader
+/// stopped polling the events.
 async fn carry_out(search: Arc<Search>) {
     // The `JoinSet` contains only this task, and aborts it if the caller drops the events and with them this future.
     let mut task = JoinSet::new();
@@ -171,7 +173,7 @@ pub(super) async fn end<T: 'static>(task: &mut JoinSet<T>) -> Result<T, Error> {
 }
 
 impl Search {
-    /// Asks all targets at the same time, or one after the other until one has a record.
+    /// Searches all targets at the same time, or one after the other until one of them has a record.
     async fn carry_out(&self) {
         let _guard = Guard(&self.held);
         let wanted = &self.wanted;
@@ -214,7 +216,7 @@ impl Search {
 }
 
 /// Searches targets one after the other until one has a record. The exact searches for identifiers are made at every
-/// target before the broader searches, which may find a record without the identifier, are made at the first.
+/// target before the broader searches, which may find a record without the identifier, are made at any of them.
 async fn in_turn(at_targets: Vec<AtTarget<'_>>, wanted: &Wanted) -> Vec<TargetOutcome> {
     let is_broadened = wanted.fallback.attributes && wanted.is_lookup();
     let mut exact = wanted.clone();
@@ -253,8 +255,8 @@ async fn in_turn(at_targets: Vec<AtTarget<'_>>, wanted: &Wanted) -> Vec<TargetOu
     outcomes
 }
 
-/// Returns whether the remaining targets can be skipped, because this one has a record, or as many as are wanted. If
-/// the best record is to be chosen, a record that lacks the identifier is not enough.
+/// Returns whether the remaining targets can be skipped, because this target delivered a record or, if no records are
+/// wanted, has a hit. If the best record is to be chosen, a record that lacks the identifier is not enough.
 fn has_record(outcome: &TargetOutcome, wanted: &Wanted) -> bool {
     if wanted.best.is_some() && outcome.delivered > 0 && lacks_number(outcome, wanted) {
         return false;

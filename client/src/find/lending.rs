@@ -21,7 +21,7 @@ use crate::protocol::service::ResultRecord;
 use crate::protocol::session::{Reconnect, Repeat, Session};
 use crate::transport::timeouts::Limit;
 
-/// The lender of the session for a search.
+/// The source from which a search leases its session.
 #[derive(Clone, Copy)]
 pub(crate) enum Lender<'a> {
     Client(&'a Client),
@@ -81,7 +81,7 @@ impl LeasedSession {
         }
     }
 
-    /// Returns the function to reconnect if the session is lost; `None` if the session cannot be replaced.
+    /// Returns the means to reconnect if the session is lost; `None` if the session cannot be replaced.
     pub(super) fn reconnect(&self) -> Option<Arc<dyn Reconnect>> {
         match self {
             Self::Pool(lease) => Some(lease.reconnect()),
@@ -172,8 +172,8 @@ struct Source {
 }
 
 impl NextRecords {
-    /// Returns `count` records of a set from the 1-based position `start`. If all of them came with the answer to the search, the
-    /// session is given back.
+    /// Returns `count` records of a set from the 1-based position `start`. If all of them arrived with the response to the
+    /// search, the session is released.
     pub(super) async fn new(set: FoundSet, leased: LeasedSession, start: u64, count: u64) -> Self {
         let pager = set.pager;
         let last = start.saturating_sub(1).saturating_add(count);
@@ -207,7 +207,7 @@ impl NextRecords {
         std::mem::take(&mut self.received)
     }
 
-    /// Requests the records of one answer, and gives the session back after the last one.
+    /// Receives the records of one response. After the last record, releases the session.
     async fn fetch(&mut self) {
         let Some(Source { cursor, pager, .. }) = &mut self.source else {
             return;
@@ -227,10 +227,11 @@ impl NextRecords {
     }
 }
 
-/// The time that the reader of events has before its session is given to another user.
+/// How long the reader of the events may take to continue before its session can be given to another user.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// The records of a query that wait for the reader of the events, with their session. The reader may give the session up.
+/// The next records of a query, which wait for the reader of the events, and the session from which they are read. The
+/// reader can give the session up.
 #[derive(Default)]
 pub(super) struct HeldRecords(Mutex<Held>);
 
@@ -242,7 +243,7 @@ struct Held {
 }
 
 impl Held {
-    /// Returns the lease of the session, if it is of the pool.
+    /// Returns the lease of the session, if the session belongs to the pool.
     fn lease(&self) -> Option<&Lease> {
         match &self.records.as_ref()?.source.as_ref()?.leased {
             LeasedSession::Pool(lease) => Some(lease),
@@ -264,7 +265,7 @@ impl HeldRecords {
         self.lock().records.take().map(|held| *held)
     }
 
-    /// Gives the session up for the reader, by dropping the records.
+    /// Gives the session up at the reader's request, and drops the records.
     pub(super) fn let_go(&self) {
         *self.lock() = Held {
             records: None,
@@ -277,8 +278,8 @@ impl HeldRecords {
         self.lock().is_let_go
     }
 
-    /// Waits until another user needs the session, and gives it up. A search that continues after that takes a round trip more, so
-    /// the reader has some time first.
+    /// Waits until another user needs the session, and then gives it up. To continue afterwards, the search must be repeated,
+    /// which costs a round trip, so the reader is given some time first.
     pub(super) async fn give_way(&self) {
         let Some(demand) = self.demand() else {
             return pending().await;
@@ -289,7 +290,8 @@ impl HeldRecords {
             let mut held = self.lock();
             let gives_way = match held.lease() {
                 None => true,
-                // The session remains in use, so it cannot be promised; its last user promises it.
+                // Others still use the session, so it cannot be promised to the waiting user yet. The last of them
+                // promises it.
                 Some(lease) if lease.has_others() => demand.is_open(),
                 Some(_) => demand.promise(),
             };
@@ -300,7 +302,7 @@ impl HeldRecords {
         }
     }
 
-    /// Returns the demand for the session, if it is of the pool.
+    /// Returns the demand for the session, if the session belongs to the pool.
     fn demand(&self) -> Option<SessionDemand> {
         self.lock().lease().map(Lease::demand)
     }

@@ -1,5 +1,5 @@
 //! Reads the records of a query as the reader of the events requests them. If the reader does not continue, the session is given to
-//! another user who waits for it, and the query is searched again later.
+//! another user who is waiting for it, and the search is repeated later.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::lending::{FoundSet, LeasedSession, NextRecords};
 use crate::error::{Error, Phase, ProtocolFault};
 
 impl AtTarget<'_> {
-    /// Sends the result of a query, and then its records as they are requested.
+    /// Sends the result of a query, and then its records as the reader requests them.
     pub(super) async fn records_of_query(
         &self,
         course: &Course,
@@ -59,7 +59,8 @@ impl AtTarget<'_> {
         self.read(course, &found, is_sorted, next, outcome).await
     }
 
-    /// Sends records as they are requested, until all that are wanted have been sent or no further ones can be received.
+    /// Sends records as the reader requests them, until all wanted records have been sent or no further records can be
+    /// received.
     async fn read(
         &self,
         course: &Course,
@@ -107,7 +108,7 @@ impl AtTarget<'_> {
         self.held.take()
     }
 
-    /// Makes the search again in another session, after the first one was given up between records.
+    /// Repeats the search in another session, after the first session was given up between records.
     async fn resume(
         &self,
         course: &Course,
@@ -137,7 +138,7 @@ impl AtTarget<'_> {
         Ok((set, leased))
     }
 
-    /// Returns the wanted records of a set from a position on.
+    /// Returns the wanted records of a set, beginning at a 1-based position.
     async fn records_from(
         &self,
         position: u64,

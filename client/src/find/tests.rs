@@ -1,5 +1,5 @@
-//! Tests of lookups at a server that refuses some searches: which searches are made, and which search is reported as
-//! successful. Also tests searches that are made at the same time.
+//! Tests of lookups at a server that refuses some searches. They check which searches are made, and which search is
+//! reported as successful. Also tests concurrent searches.
 
 mod stopped;
 mod url;
@@ -227,7 +227,7 @@ fn local(number: &str) -> Wanted {
         .count(1)
 }
 
-/// Returns the answer to a request: the number of hits, and the first record.
+/// Returns the response to a search, with this number of hits and the first record.
 fn answer(request: &Apdu, hits: i64) -> Apdu {
     let mut answer: Apdu = found(hits, vec![marc()]).into();
     answer.set_reference_id(request.reference_id().cloned());
@@ -260,8 +260,8 @@ async fn searches_at_the_same_time_in_one_session_are_kept_apart() {
     assert_eq!((one, two), (vec![(0, 1, 1)], vec![(0, 2, 1)]));
 }
 
-/// Checks that the events of a target arrive while the server of the next target has received its search and does not
-/// answer.
+/// Checks that the events of a target arrive even while the server of the next target, which has received its search,
+/// does not answer.
 #[tokio::test(start_paused = true)]
 async fn a_target_answers_while_the_next_one_is_asked() {
     let options = SessionOptions::default;

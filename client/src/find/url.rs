@@ -1,4 +1,4 @@
-//! Retrieves the record named by a URL (RFC 2056 §4), and reports it in events as it happens.
+//! Retrieves the record named by a URL (RFC 2056 §4), and reports the progress of the retrieval in events.
 
 use std::sync::Arc;
 
@@ -21,8 +21,8 @@ use crate::retrieve::{NextStep, Outcome, OutcomeName, Retrieval, StepRequest};
 const TARGET: usize = 0;
 
 impl Client {
-    /// Retrieves the record of a URL's plan like [`retrieve_plan`](Self::retrieve_plan), and reports the progress as it
-    /// happens. The server of the URL is the only target; its name is empty.
+    /// Retrieves the record of a URL's plan like [`retrieve_plan`](Self::retrieve_plan), and reports the progress in
+    /// events. The server of the URL is the only target; its name is empty.
     ///
     /// Nothing is sent before the first event is requested. After that, the retrieval continues in a task of the same
     /// runtime, whether or not events are read, so that a slow reader neither keeps the session nor exceeds the time

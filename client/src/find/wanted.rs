@@ -32,7 +32,7 @@ pub enum Subject {
     Query(RpnQuery),
     /// A query in CQL, as typed, with its sort keys. Only SRU servers accept it.
     Cql(String),
-    /// Identifiers of one record, which are looked up one after the other until one leads to a record.
+    /// Identifiers of one record. They are looked up one after the other until a record is found.
     Identifiers(Vec<Identifier>),
     /// A publication, which is looked up by title, author and year. Only records with the same title count.
     Publication(Box<Publication>),
@@ -159,7 +159,7 @@ impl Wanted {
         }
     }
 
-    /// Returns whether the subject is a known record, given by identifier or publication, and not a query.
+    /// Returns whether the subject is a specific record, given by identifiers or by a publication, rather than a query.
     pub(super) fn is_lookup(&self) -> bool {
         matches!(
             self.subject,
@@ -176,7 +176,7 @@ impl Wanted {
     }
 }
 
-/// A target of a search, in sessions of the client's pool or in a session that is already open.
+/// A target of a search. It is searched in sessions of the client's pool, or in a session that is already open.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct SearchTarget {
@@ -210,7 +210,7 @@ impl SearchTarget {
         }
     }
 
-    /// Creates the course of the searches in a round, with the attributes and the character set of the target's profile.
+    /// Creates the course of searches for one round, with the attributes and the character set of the target's profile.
     ///
     /// # Errors
     /// [`Error::Term`] for a term that the character set cannot represent; [`Error::ProtocolError`] for facets that cannot be
@@ -311,7 +311,7 @@ impl SearchTarget {
         of_profile.chain(attempts(identifier)).collect()
     }
 
-    /// Adds searches in the form that this target accepts, without duplicates.
+    /// Converts searches to the form that this target accepts, and adds them to `found` without duplicates.
     fn add(&self, more: Vec<Attempt>, found: &mut Vec<Attempt>) -> Result<(), Error> {
         for mut attempt in more {
             if attempt.is_of_profile {

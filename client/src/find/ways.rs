@@ -1,5 +1,5 @@
-//! The changes to a search after a refusal or an empty result, as allowed by a [`Fallback`]. They have a fixed order
-//! and a bounded number. Unlike the search for a docid, this kind of search may find several records.
+//! The changes to a search after a refusal or an empty result, as allowed by a [`Fallback`]. Their order is fixed, and
+//! their number is bounded. Unlike the search for a docid, this kind of search may find several records.
 
 use z3950_asn1::apdu::{AttributeElement, AttributeValue, DatabaseName, DiagRec, RpnQuery};
 use z3950_asn1::bib1::attributes::{RELATION, STRUCTURE, TRUNCATION, USE, USE_ANY};
@@ -16,7 +16,8 @@ pub(super) struct Ways {
     order: SearchOrder,
     /// The original query, followed by wider queries. Empty for a lookup, whose searches are stored in its attempts.
     queries: Vec<RpnQuery>,
-    /// The number of wider queries that may also follow an empty result. The rest may only follow a refusal.
+    /// The number of queries at the start of `queries`, including the original one, that may also follow an empty
+    /// result. The rest may follow only a refusal.
     for_nothing: usize,
     search: SearchOptions,
     records: PagerOptions,
@@ -186,11 +187,12 @@ const BROADER: [(i64, i64); 9] = [
 /// The index of all fields of a record (Bib-1 Use attribute `Anywhere`).
 const USE_ANYWHERE: i64 = 1035;
 
-/// Word indexes, which a search in any index may replace.
+/// The word indexes. A search in one of them may be replaced with a search in any index.
 const OF_WORDS: [i64; 6] = [4, 21, 62, 63, 1003, 1018];
 
-/// Returns a query and wider queries, without duplicates: without Structure; without position, completeness and
-/// "equal"; without truncation; in broader indexes; in any index.
+/// Returns a query, followed by wider queries, without duplicates. Each wider query is derived from the one before it:
+/// first the Structure attribute is removed, then position, completeness and "equal", and then truncation. After that,
+/// indexes are replaced with broader ones, and finally with any index.
 fn wider(query: &RpnQuery, fallback: Fallback) -> Vec<RpnQuery> {
     let mut queries = vec![query.clone()];
     let mut change = |change: &dyn Fn(&mut Vec<AttributeElement>)| {
@@ -225,8 +227,8 @@ fn wider(query: &RpnQuery, fallback: Fallback) -> Vec<RpnQuery> {
     queries
 }
 
-/// Returns the queries to send if the last query of `queries` is refused: first with the server's choice of index in
-/// place of any index, then with the server's choice of index for all terms.
+/// Returns the queries to send if the last query of `queries` is refused: in the first, the server chooses the index
+/// for terms that were searched for in any index; in the second, it chooses the index for all terms.
 fn without_use(queries: &[RpnQuery], fallback: Fallback) -> Vec<RpnQuery> {
     let Some(last) = queries.last().filter(|_| fallback.attributes) else {
         return Vec::new();
@@ -286,7 +288,8 @@ mod tests {
 
     use super::*;
 
-    /// Reports each condition (0 is an empty result), and checks that the ways after them are as `expected`.
+    /// Reports each of `conditions` (0 stands for an empty result), and checks that the ways that follow are as
+    /// `expected`.
     fn check(query: &str, fallback: Fallback, conditions: &[i64], expected: &[Option<&str>]) {
         let search = SearchOptions {
             databases: vec!["a".into(), "b".into()],

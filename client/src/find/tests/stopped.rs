@@ -22,7 +22,7 @@ const HITS: usize = 45;
 struct Refusing {
     /// Whether the answers to searches include records.
     sends_records: bool,
-    /// Whether searches at the same time use one session.
+    /// Whether concurrent searches share one session.
     is_concurrent: bool,
     /// The names of the requests.
     requests: Arc<Mutex<Vec<&'static str>>>,
@@ -37,7 +37,7 @@ impl Refusing {
         Client::with_routes(options, Routes::fixed(Arc::new(self.clone())))
     }
 
-    /// Notes a request, and returns how many of its name there were.
+    /// Records a request, and returns the number of requests with this name so far.
     fn note(&self, name: &'static str) -> usize {
         self.requests.lock().expect("no panic").push(name);
         self.count(name)
@@ -101,7 +101,7 @@ impl Connect for Refusing {
     }
 }
 
-/// The subjects of a search, each of which has its own events.
+/// The subjects of a search, each of which leads to different events.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Query,
@@ -139,7 +139,8 @@ async fn begin(client: &Client, kind: Kind) -> Events {
     client.find([target], wanted.fallback(Fallback::ALL))
 }
 
-/// Describes an event, except that a search will be sent: a search that gave its session up is sent again.
+/// Describes an event. Returns `None` for the event that a search will be sent, because a search whose session was
+/// given up is sent again.
 fn told(event: &Event) -> Option<String> {
     Some(match event {
         Event::Asked { .. } => return None,
@@ -162,7 +163,7 @@ async fn rest(mut events: Events) -> Vec<String> {
     lines
 }
 
-/// Searches with the same client at the same server.
+/// Performs another search at the same server with the same client.
 async fn search_meanwhile(client: &Client, case: &str) {
     let target = client.target("lib.example/cat").expect("a target");
     let wanted = Wanted::query(TypedQuery::title("persuasion")).count(1);
@@ -205,7 +206,8 @@ async fn issue_44_the_searches_have_events_of_all_kinds() {
     assert_eq!(url, expected);
 }
 
-/// A reader stops after each event, or while it waits for the next one, and later reads on: no event is missing or changed.
+/// Checks that no event is missing or changed if a reader stops after any event, or while it waits for the next one,
+/// and continues later.
 #[tokio::test(start_paused = true)]
 async fn issue_44_a_reader_that_stops_keeps_no_session() {
     for kind in KINDS {
@@ -246,7 +248,7 @@ async fn issue_44_a_reader_that_goes_leaves_the_session_free() {
     }
 }
 
-/// Both searches want the only session all the time.
+/// Checks two searches that both need the only session all the time.
 #[tokio::test(start_paused = true)]
 async fn issue_44_readers_that_keep_up_cause_no_further_requests() {
     let server = Refusing::default();
@@ -262,7 +264,8 @@ async fn issue_44_readers_that_keep_up_cause_no_further_requests() {
     assert_eq!(requests.map(|name| server.count(name)), [1, 3, 6]);
 }
 
-/// If the answer to the search has all wanted records, its reader holds no session, and they are not requested again.
+/// Checks that a reader occupies no session if the response to its search contains all wanted records, and that these
+/// are not requested again.
 #[tokio::test(start_paused = true)]
 async fn issue_44_records_with_the_answer_hold_no_session() {
     let server = Refusing {
@@ -282,7 +285,7 @@ async fn issue_44_records_with_the_answer_hold_no_session() {
     assert_eq!(server.count("presentRequest"), 0);
 }
 
-/// The session has been given to another user before the reader gives it up.
+/// Checks that a reader can give its session up after the session was given to another user.
 #[tokio::test(start_paused = true)]
 async fn issue_44_a_session_is_given_up_late() {
     let client = Refusing::default().client();
@@ -294,7 +297,7 @@ async fn issue_44_a_session_is_given_up_late() {
     assert_eq!(lines[..3], ["unsorted", "found 45", "record 1"]);
 }
 
-/// Two readers have stopped that use one session, and a third user wants it for itself.
+/// Checks that two readers that have stopped and share a session give it up if a third user needs it exclusively.
 #[tokio::test(start_paused = true)]
 async fn issue_44_readers_that_share_a_session_give_it_up_together() {
     let server = Refusing {

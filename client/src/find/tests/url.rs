@@ -1,5 +1,5 @@
-//! Tests of the events of a URL: which events are sent in which order, and that each is sent as soon as its cause has
-//! occurred.
+//! Tests of the events of a retrieval by URL. They check the order of the events, and that each event is sent as soon
+//! as its cause has occurred.
 
 use std::future::ready;
 
@@ -13,7 +13,7 @@ use crate::protocol::service::ResultRecord;
 use crate::transport::{Connect, Connecting, Routes, Timeouts};
 use crate::url::{Host, Mode, Z3950Url};
 
-/// A connector that hands the server's end of each connection to the test, which plays the server.
+/// A connector that passes the server's end of each connection to the test, which acts as the server.
 struct Handed(mpsc::UnboundedSender<Peer>);
 
 impl Connect for Handed {
@@ -193,7 +193,8 @@ async fn events_of_a_url_come_in_order() {
     }
 }
 
-/// Checks that an event arrives before the server's next answer: the server answers only after the event has arrived.
+/// Checks that an event arrives before the server's next answer. The server in this test answers only after the event
+/// has arrived.
 #[tokio::test(start_paused = true)]
 async fn events_of_a_url_come_before_the_next_answer() {
     let (mut events, first, mut peer) = begun().await;
@@ -212,7 +213,7 @@ async fn events_of_a_url_come_before_the_next_answer() {
     assert_eq!(last.len(), 4);
 }
 
-/// Checks that the session is returned although nobody reads the events, and that all events can still be read
+/// Checks that the session is returned even if nobody reads the events, and that all events can still be read
 /// afterwards.
 #[tokio::test(start_paused = true)]
 async fn a_reader_of_a_url_that_stops_holds_no_session() {
