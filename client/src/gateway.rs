@@ -1,5 +1,6 @@
-//! Retrieval through a gateway: an HTTP server that retrieves URLs for clients that do not know the scheme or cannot
-//! reach the server (RFC 1630 "Introduction"; RFC 1738 §3: "specific gateway locators"): `GET GATEWAY/get?url=URL`.
+//! Retrieval through a gateway, which is an HTTP server that retrieves URLs for clients that do not know the scheme or
+//! cannot reach the server (RFC 1630 "Introduction"; RFC 1738 §3: "specific gateway locators"). The request is `GET
+//! GATEWAY/get?url=URL`.
 
 mod answer;
 mod gopher;
@@ -126,7 +127,8 @@ impl GatewayClient {
         }
     }
 
-    /// Makes a request on a kept connection or a new one. After a successful request, the connection is kept.
+    /// Makes a request on an idle connection or, if there is none, on a new one. After a successful request, the
+    /// connection is kept for the next request.
     async fn ask(&self, request: &HttpRequest, timeouts: &Timeouts) -> Result<HttpAnswer, Error> {
         let kept = self.idle().pop();
         let mut http = kept.unwrap_or_else(|| self.http());

@@ -207,8 +207,9 @@ impl Identifier {
         })
     }
 
-    /// Returns the reason why the identifier is doubtful, if it is: it has the prefix or the form of an ISBN or ISSN,
-    /// but is not a valid one.
+    /// Returns the reason why the identifier is doubtful; `None` if it is not. It is doubtful if it has the prefix or
+    /// the form of an ISBN or ISSN but is not valid, if a spreadsheet program has rounded it, or if its record marks it
+    /// as cancelled or invalid.
     ///
     /// Eight digits without a hyphen are treated as an LCCN, as are ten digits that begin with the year of an LCCN.
     pub fn doubt(&self) -> Option<String> {
@@ -425,8 +426,8 @@ fn wrong_check_digit(text: &str, name: &str, expected: char) -> String {
     format!("the {name} {text} has a wrong check digit ({expected} expected)")
 }
 
-/// Returns a message about a wrong number of digits. If `count` is one of the lengths in `right`, the message says that
-/// an X is misplaced.
+/// Returns a message about a wrong number of digits. The message does not mention `count` if it is `None` or one of the
+/// lengths in `right`.
 fn wrong_length(
     text: &str,
     name: &str,

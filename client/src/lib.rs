@@ -66,7 +66,8 @@
 //! # }
 //! ```
 //!
-//! [`asn1`] and [`marc`] have what these types are made of, from the packages `z3950-asn1` and `z3950-marc`.
+//! [`asn1`] and [`marc`] contain the types of which these types consist, from the packages `z3950-asn1` and
+//! `z3950-marc`.
 //!
 //! # Features
 //!
@@ -84,7 +85,7 @@
 //! # Stability
 //!
 //! Documented items follow Semantic Versioning. Types marked `#[non_exhaustive]` gain fields and variants in minor
-//! versions: make options with `default()` or `new` and set their fields, and end each `match` with a wildcard arm.
+//! versions: create options with `default()` or `new` and set their fields, and end each `match` with a wildcard arm.
 //! Semantic Versioning covers the names of [`retrieve::OutcomeName`] and the results of methods called `code`, but not
 //! `Debug` output, logs, and the wording of messages. `bytes` 1, `futures-core` 0.3, `serde_json` 1 and `tokio` 1 are
 //! part of the interface. The minimum supported Rust version is 1.90; raising it requires a minor version.

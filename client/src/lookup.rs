@@ -5,7 +5,7 @@
 //! | `attempts` | the searches for an identifier, most likely first |
 //! | `matched` | the field of a record that contains the identifier |
 //! | `of_record` | the identifiers in a record, which are used to look up a better record |
-//! | `publication` | title, author and year of a record, by which one without an identifier is looked up |
+//! | `publication` | title, author and year of a record, by which a record without an identifier is looked up |
 //! | `merit` | chooses the best of several records for copy cataloguing |
 
 pub(crate) mod attempts;

@@ -7,7 +7,7 @@ pub(super) struct Header {
     /// Whether the line begins with `-`, which means that the body is an error.
     pub(super) failed: bool,
     pub(super) length: Length,
-    /// The length of the line, in octets.
+    /// The length of the line in octets, including its line end.
     pub(super) size: usize,
 }
 

@@ -6,7 +6,7 @@ use std::num::NonZeroU16;
 use super::text::{decoded, lines};
 use crate::url::{GopherPlus, GopherType, GopherUrl, Host, Mode, Octets};
 
-/// A line of a menu, which describes an item or is a text for people.
+/// A line of a menu, which describes an item or contains text for people to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MenuItem {
@@ -29,7 +29,7 @@ pub struct MenuItem {
 }
 
 impl MenuItem {
-    /// Returns whether the line is only information for people, or has no fields.
+    /// Returns whether the line contains only text for people to read, or has no fields.
     pub fn is_information(&self) -> bool {
         self.item_type == GopherType::INFO.as_char()
     }

@@ -42,10 +42,10 @@ pub enum Reading {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GopherPlanError {
-    /// The item is a search, and the URL has no search string (draft §2.3).
+    /// The item is a search, but the URL has no search string (draft §2.3).
     #[error("the URL is for a search and has no search term")]
     NeedsSearchTerm,
-    /// The item has a form, and the URL has no answers (draft §2.5).
+    /// The item has a form, but the URL contains no answers to its questions (draft §2.5).
     #[error("the item has a form that must be filled in first")]
     NeedsAnswers,
     /// The server lists no questions for an item that, according to its menu, has a form.

@@ -1,5 +1,5 @@
-//! Tests of retrieval from scripted servers, with every kind of reply and every way in which a reply can end. Streams
-//! are `tokio::io::duplex`, and the clock is paused, so waits take no time.
+//! Tests of retrieval from scripted servers, with every kind of reply and every way in which a reply can end.
+//! Connections are made by `tokio::io::duplex`, and the clock is paused, so waits take no time.
 
 mod hostile;
 mod mutation;
@@ -106,7 +106,7 @@ async fn get(path: &str, server: &Scripted) -> Result<Reply, GopherError> {
     retrieve(&url(path), &GopherOptions::default(), server).await
 }
 
-/// Returns the body as a short text, followed by the notes; or the error with its causes.
+/// Returns a short text with the body and the notes of a reply, or with an error and its causes.
 fn shown(result: Result<Reply, GopherError>) -> String {
     match result {
         Ok(reply) => {

@@ -1,5 +1,5 @@
 //! The searches of a lookup. The searches for an identifier, most likely first, cover its notations in the indexes that
-//! may contain it; the last ones use truncation.
+//! may contain it. A fallback adds searches with truncation, for other notations, and in any index.
 
 use z3950_asn1::apdu::{AttributeValue, Operator, RpnQuery, RpnStructure};
 use z3950_asn1::bib1::attributes::{
@@ -76,7 +76,7 @@ const LOCAL: (i64, i64) = (USE, USE_LOCAL_NUMBER);
 const STANDARD: (i64, i64) = (USE, USE_STANDARD_IDENTIFIER);
 const RIGHT: (i64, i64) = (TRUNCATION, TRUNCATION_RIGHT);
 
-/// Bib-1 values (Z39.50-2003 Appendix ATR.3) without a constant elsewhere.
+/// Bib-1 Use attributes (Z39.50-2003 Appendix ATR.3) for which there is no constant elsewhere.
 pub(crate) const LCCN: i64 = 9;
 pub(crate) const OCLC_NUMBER: i64 = 1211;
 
@@ -136,7 +136,7 @@ fn forms(identifier: &Identifier) -> Vec<String> {
 }
 
 /// Returns the additional searches that a fallback allows: for the beginning of a number, for its other notations, and in any
-/// index. There are none for identifiers that mean nothing in other indexes.
+/// index. There are none for identifiers that have no meaning in other indexes.
 pub(crate) fn broader(identifier: &Identifier) -> Vec<Attempt> {
     let forms = forms(identifier);
     let by = |pairs: &[(i64, i64)], forms: &[String]| {
