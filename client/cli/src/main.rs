@@ -70,7 +70,8 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         }
     };
     console::logging::install(cli.messages.verbose, cli.messages.color);
-    // Without this, a signal ends the program when a file grows too large. If the call fails, nothing else changes.
+    // Without this call, a signal ends the program when a file exceeds the size limit. If the call fails, the signal
+    // remains in effect.
     let _ = z3950_files::survive_size_limit();
     let Messages {
         verbose,

@@ -166,7 +166,7 @@ pub(crate) fn is_at_terminal(output: &Output) -> bool {
     io::stdin().is_terminal() && output.is_terminal()
 }
 
-/// The source of commands, and of answers to questions of servers.
+/// The source of commands, and of the user's answers to questions of servers.
 struct Input {
     source: CommandSource,
     questions: mpsc::Receiver<Question>,
@@ -244,8 +244,8 @@ impl Input {
     }
 }
 
-/// Completes a typed line: replaces an empty line by the command that it continues (`show` or `scan`), and asks the
-/// user for a missing password. A line that contains a secret is not added to the history.
+/// Completes a typed line: replaces an empty line with the name of the command that it continues, such as `show` or
+/// `scan`, and asks the user for a missing password. A line that contains a secret is not added to the history.
 fn typed(terminal: &mut Terminal, state: &mut Prompt, line: String) -> Result<Typed, Failure> {
     let has_stopped = terminal.has_stopped();
     let Some((name, arguments)) = command::split(&line) else {
@@ -313,7 +313,7 @@ fn run(
             exit
         }
     };
-    // A user may continue after a failed open; a script cannot.
+    // After a session could not be opened, a user may continue, but a script cannot.
     let cannot_begin = target.is_some() && !state.has_session() && !input.is_terminal();
     if !state.is_leaving && (is_to_end(exit) || cannot_begin || state.stops_after(exit)) {
         if cannot_begin {

@@ -392,8 +392,7 @@ impl Document {
         self.records
     }
 
-    /// Continues a document that already contains this number of records, unless records have been added to this
-    /// document.
+    /// Sets the number of records that the document already contains, unless records have been added to it.
     pub(crate) fn go_on(&mut self, records: u64) {
         if self.records == 0 {
             self.records = records;

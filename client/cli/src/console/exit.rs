@@ -66,7 +66,8 @@ impl Exit {
         matches!(self, Self::Interrupted | Self::Terminated | Self::HungUp)
     }
 
-    /// Returns the exit code of a command that wrote this record, which depends on whether data of the record was lost.
+    /// Returns the exit code of a command that writes this record. The code reports whether data was lost, or whether
+    /// the format could not represent the record.
     pub(crate) fn of_record(record: &Rendered) -> Self {
         match (record.is_loss, &record.failure) {
             (true, _) => Self::FaultsFound,

@@ -29,8 +29,8 @@ mod echo {
 
     pub(super) fn stop() {
         let mut before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
-        // The system would stop a background program that changes the terminal's modes, so such a program leaves them
-        // unchanged.
+        // The system would stop a background program that changes the terminal's modes, so nothing is changed in that
+        // case.
         if tcgetpgrp(io::stdin()) != Ok(getpgrp()) {
             return;
         }
@@ -101,7 +101,7 @@ impl Interrupt {
             .unwrap_or_else(|Stopped(exit)| Ok(exit))
     }
 
-    /// Runs the final work of a command. A signal that arrives meanwhile interrupts it; but if a signal arrived
+    /// Runs the final work of a command. A signal that arrives meanwhile interrupts the work. If a signal had arrived
     /// earlier, the work is completed.
     pub(crate) async fn or_end(self, work: impl Future<Output = ()>) {
         match self.arrived() {
@@ -153,8 +153,8 @@ impl Interrupt {
         result
     }
 
-    /// Waits like [`waiting`](Self::waiting), but for a line that is needed by work in progress. If a signal has
-    /// already arrived, nothing is read, because Ctrl-C interrupts that work.
+    /// Waits like [`waiting`](Self::waiting), but for a line that an operation in progress needs. If a signal has
+    /// already arrived, nothing is read, because Ctrl-C interrupts that operation.
     pub(crate) fn answering<T>(
         self,
         farewell: impl FnOnce() + Send + 'static,

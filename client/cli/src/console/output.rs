@@ -31,7 +31,7 @@ pub(crate) struct Output {
     gathered: Option<Document>,
 }
 
-/// An error on this machine, not at the server, that ends the command.
+/// An error that ends the command and occurred on this machine, not at the server.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     /// The reader closed standard output, which is not an error.
@@ -303,7 +303,8 @@ impl Output {
         let message = as_message(message);
         let message = match terminal_size::terminal_size_of(io::stderr()) {
             Some((Width(columns), _)) if columns > 0 => {
-                // The label counts for the wrapping but is printed separately, because it may be coloured.
+                // The label is taken into account when the message is wrapped, but is printed separately, because it
+                // may be coloured.
                 let label = format!("{label}: ");
                 let whole = wrapped(&format!("{label}{message}"), columns.into(), 2);
                 whole.strip_prefix(&label).unwrap_or(&whole).to_owned()

@@ -41,7 +41,8 @@ fn from_terminal(user: &str) -> io::Result<Option<String>> {
     modes
         .local_modes
         .insert(LocalModes::ECHONL | LocalModes::ICANON);
-    // Ctrl-Z is disabled, because the shell would restore its own modes, and the rest of the password would be shown.
+    // Ctrl-Z is disabled, because the shell would restore its own terminal modes, and the rest of the password would be
+    // echoed.
     modes.special_codes[SpecialCodeIndex::VSUSP] = NO_KEY;
     tcsetattr(&terminal, OptionalActions::Flush, &modes)?;
     // Write the prompt only after echo has been turned off.

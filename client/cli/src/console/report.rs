@@ -85,7 +85,7 @@ const NO_PASSWORD: &str = "no password given: --password-env VARIABLE or --passw
 const ASKED: &str = "give them with --user and --password-env, or use z3950 open at a terminal, which prompts for them";
 /// The advice if a certificate is not trusted.
 const UNTRUSTED: &str = "--ca-file FILE trusts the server's own certificate or its CA; --insecure accepts any certificate, so that the server may be an impostor";
-/// The advice if a certificate belongs to another host.
+/// The advice if a certificate was issued for a different host.
 const OTHER_NAME: &str = "connect to a name in the certificate, or make a certificate for this host: openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -subj /CN=HOST -addext subjectAltName=DNS:HOST (IP:ADDRESS for an address); --insecure accepts any certificate, so that the server may be an impostor";
 /// The advice if a certificate has expired.
 const OUTDATED: &str = "the server needs another certificate; --insecure accepts any certificate, so that the server may be an impostor";

@@ -20,7 +20,7 @@ pub(super) enum Refusal {
     Usage,
     /// The command failed for this reason. With `--stop-on-error`, the program ends with this exit code.
     Because(Exit, String),
-    /// An error occurred on this machine, which ends the program.
+    /// An error occurred on this machine. It ends the program.
     Machine(Failure),
 }
 

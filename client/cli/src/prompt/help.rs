@@ -29,7 +29,7 @@ const TOPICS: &[Topic] = &[
     ("prox", || PROXIMITY.to_owned()),
 ];
 
-/// The commands that most people need, in groups, with their arguments and a short description.
+/// The most used commands, in groups, with their arguments and short descriptions.
 const USUAL: &[Group] = &[
     (
         "Sessions",

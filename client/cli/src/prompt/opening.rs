@@ -240,9 +240,9 @@ impl Prompt {
         }
     }
 
-    /// Shows the result of a URL's search. If the search of a session URL finds nothing, this is not an error, because
-    /// the session is open. If the search of a retrieval URL finds no record or several records, this is an error,
-    /// because the URL has not led to its record (RFC 2056 §4).
+    /// Shows the result of a URL's search. For a session URL, it is not an error if the search finds nothing, because
+    /// the session is open. For a retrieval URL, it is an error if the search finds no record or several records,
+    /// because the URL must identify one record (RFC 2056 §4).
     fn found_at_first(
         &mut self,
         found: OpenedSearch,

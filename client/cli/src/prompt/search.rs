@@ -55,8 +55,8 @@ impl Prompt {
         let mut options = self.search_options()?;
         let mut form = self.pager_options(Some(DEFAULT_RESULT_SET))?;
         form.takes_refusals = true;
-        // Some servers refuse a search because of its record syntax, so the search is repeated at most once, without a
-        // syntax.
+        // Some servers refuse a search because of its record syntax. The only alternative that is tried is to request
+        // no syntax.
         form.alternatives.retain(Option::is_none);
         // Sorting changes which records come first, so if the result is to be sorted, no records are requested with the search.
         if keys.is_empty() && lists_titles {

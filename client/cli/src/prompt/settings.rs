@@ -32,7 +32,7 @@ pub(super) enum Reconnects {
     /// If the session was closed while it was idle.
     #[default]
     WhenIdle,
-    /// If the session was closed while it was idle, or in place of an answer.
+    /// If the session was closed while it was idle, or instead of a response.
     Always,
 }
 

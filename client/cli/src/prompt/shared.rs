@@ -214,7 +214,7 @@ impl Prompt {
     }
 }
 
-/// Adds those of the default options that were not given on the line.
+/// Adds the defaults of those options that were not given on the line.
 fn complete(command: &Command, given: &mut Vec<String>, defaults: Vec<(&str, String)>) {
     let options = given.iter().take_while(|word| *word != "--");
     let options = options.filter(|word| word.starts_with('-')).map(|word| {

@@ -124,7 +124,7 @@ impl Prompt {
         }
     }
 
-    /// Returns a writer that writes the records of a command in this format.
+    /// Returns a writer for the records of a command, in this format and with the settings of the prompt.
     pub(super) fn writer(&self, format: Format) -> Result<RecordWriter, Refusal> {
         let place = self.here()?;
         let style = self.settings.style_in(format);
@@ -141,7 +141,7 @@ impl Prompt {
         })
     }
 
-    /// Writes records to a file, which becomes visible only when it is complete.
+    /// Writes records to a file, which appears under its name only when it is complete.
     pub(super) async fn save(&mut self, text: &str, output: &mut Output) -> CommandResult {
         let option = text.strip_prefix("--overwrite");
         let (existing, text) = match option.or_else(|| text.strip_prefix("--force")) {
@@ -307,7 +307,7 @@ impl RecordWriter {
         Ok(answer.exit)
     }
 
-    /// Renders a record, and returns it together with the result for it. A diagnostic in place of a record is an error.
+    /// Renders a record. Also returns the answer for it, in which a diagnostic in place of the record is an error.
     fn piece(&self, record: &ResultRecord, subject: &str) -> (Piece, Answer) {
         let envelope = || self.envelope.clone();
         let written = self

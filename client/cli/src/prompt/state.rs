@@ -82,7 +82,7 @@ const MAX_HISTORY: usize = 1000;
 const MAX_SETS: usize = 10_000;
 
 impl Prompt {
-    /// Creates a prompt without a session, which writes records as text.
+    /// Creates a prompt that has no session and writes records as text.
     pub(crate) fn new(
         context: SessionContext,
         mode: Mode,
@@ -215,7 +215,7 @@ impl Prompt {
         self.history.push(line.to_owned());
     }
 
-    /// Returns a function that closes the open sessions in another thread, and waits for the servers' answers for at
+    /// Returns a function that closes the open sessions in another thread, and waits for the servers' responses for at
     /// most [`FAREWELL`].
     pub(super) fn farewell(&self, runtime: Handle) -> impl FnOnce() + Send + 'static {
         let sessions = self.places.iter().map(|place| place.session.clone());
@@ -437,7 +437,7 @@ pub(super) struct OpenedSession {
     pub(super) result_set: Option<CurrentSet>,
     /// The last scan, whose start is the last term that was listed. A scan without arguments continues there.
     pub(super) scanned: Option<TermList>,
-    /// The session while it is lent to a command of the command line; `None` at other times.
+    /// The session while a command of the command line uses it; `None` at other times.
     pub(super) command_session: Option<CommandSession>,
 }
 
@@ -468,7 +468,7 @@ impl OpenedSession {
 #[derive(Debug, Clone)]
 pub(super) struct CurrentSet {
     pub(super) name: String,
-    /// The number of hits; `None` if it is unknown to the server.
+    /// The number of hits; `None` if the server does not know it.
     pub(super) hits: Option<u64>,
     /// The position of the record that `show` shows next.
     pub(super) next: u64,
@@ -476,7 +476,7 @@ pub(super) struct CurrentSet {
     pub(super) next_title: u64,
 }
 
-/// A session lent to a command of the command line.
+/// A session that is in use by a command of the command line.
 pub(super) struct CommandSession {
     pub(super) session: OpenSession,
     pub(super) makes_set: bool,

@@ -159,7 +159,7 @@ impl Terminal {
 
     /// Adds a line to the history.
     pub(super) fn remember(&mut self, line: &str) {
-        // Errors are ignored: a line that cannot be saved is run all the same.
+        // Errors are ignored, because a line that cannot be saved is run nevertheless.
         let _ = self.editor.add_history_entry(line);
         let path = history_file(std::env::var_os("Z3950_HISTORY"));
         if let Some(path) = path.filter(|path| may_be_history(path)) {
@@ -275,14 +275,14 @@ impl Person for Terminal {
                 _ => prompt.to_owned(),
             };
             let pressed = keys(&escape_controls(&prompt));
-            // Erase the question, so that the next page takes its line.
+            // Erase the question, so that the next page begins on this line.
             let _ = write!(io::stderr(), "\r\x1b[2K");
             let Ok(pressed) = pressed else {
                 return GoOn::Stop;
             };
             typed = pressed;
         }
-        // A blank or Enter does not begin a command: the keys after it answer the next question.
+        // A blank or Enter does not begin a command, so the keys after it answer the next question.
         self.ahead = match *typed {
             [b'\r', b'\n', ..] => typed.split_off(2),
             [b' ' | b'\r' | b'\n', ..] => typed.split_off(1),
@@ -320,7 +320,8 @@ fn keys(prompt: &str) -> io::Result<Vec<u8>> {
     modes.special_codes[SpecialCodeIndex::VTIME] = 0;
     loop {
         tcsetattr(&terminal, OptionalActions::Now, &modes)?;
-        // The prompt is written after the modes are set, because Ctrl-C in answer to it must not be a signal.
+        // The prompt is written after the modes are set, because Ctrl-C must no longer cause a signal once the prompt
+        // is visible.
         let _ = write!(io::stderr(), "{prompt}");
         let keys = next_keys(&terminal);
         tcsetattr(&terminal, OptionalActions::Now, &before)?;

@@ -13,7 +13,8 @@ use crate::render::{counted, cut_to, numbered, shown};
 
 impl Prompt {
     /// Returns whether `find` lists titles. It does so only if a user types the command at a terminal and sees its
-    /// output, and `ssub`, `lslb` and `mspn` have their default values, with which a search returns no records.
+    /// output, `set_titles` is on, and `ssub`, `lslb` and `mspn` have their default values, with which a search returns
+    /// no records.
     pub(super) fn finds_titles(&self, output: &Output) -> bool {
         let settings = &self.settings;
         let is_seen = self.context.asker.is_some() && output.is_terminal();

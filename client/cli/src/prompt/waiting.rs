@@ -57,8 +57,8 @@ impl Prompt {
         request.await?(self, output)
     }
 
-    /// Sends a request like [`send`](Self::send), but for a request that does not depend on the state of the session.
-    /// If the server has closed the session, the request is sent in a new session, if `set_auto_reconnect` allows this.
+    /// Sends a request like [`send`](Self::send). The request must not depend on the state of the session, because it
+    /// is sent in a new session if the server has closed the current one and `set_auto_reconnect` allows this.
     pub(super) async fn send_anywhere(
         &mut self,
         make: impl Fn(Session) -> Request,
@@ -200,7 +200,7 @@ impl Prompt {
     }
 }
 
-/// Polls a request once, so that it is sent. Returns its result if it has already completed.
+/// Polls a request once, which starts it. Returns its result if it has already completed.
 async fn begun(request: &mut Request) -> Option<Result<Finish, Error>> {
     poll_fn(|context| match request.as_mut().poll(context) {
         Poll::Ready(result) => Poll::Ready(Some(result)),

@@ -12,8 +12,8 @@ use z3950_marc::charset::Charset;
 use super::Rendered;
 use super::style::{line, syntax};
 
-/// Renders SUTRS and XML unchanged, OPAC, GRS-1, Summary and Explain records as indented lines, and other records as a
-/// listing of their BER values.
+/// Renders a record as text. SUTRS and XML are unchanged; OPAC, GRS-1, Summary and Explain records become indented
+/// lines, and other records a listing of their BER values.
 pub(super) fn text(record: &RetrievedRecord, charset: Option<Charset>) -> Rendered {
     let mut rendered = Rendered::default();
     let octets = match record {

@@ -48,7 +48,7 @@ pub(crate) struct Style {
     local: Option<Arc<LocalFields>>,
 }
 
-/// Fields of a record that replace the corresponding fields of a record from a server.
+/// Fields of a local record, which replace the corresponding fields of records from a server.
 #[derive(Debug)]
 pub(crate) struct LocalFields {
     tags: LocalTags,

@@ -98,7 +98,7 @@ fn init_response(response: &InitializeResponse) -> String {
     format!("Accepts version {version}, {options}.{server}")
 }
 
-/// Returns the names of the first options, and the number of further ones.
+/// Returns a phrase with the names of the first options and the number of the others.
 fn options(options: Options) -> String {
     let names: Vec<&str> = options.names().collect();
     let (first, others) = names.split_at(names.len().min(NAMED_OPTIONS));

@@ -14,7 +14,7 @@ use crate::console::output::Failure;
 use crate::render::counted;
 
 impl Updater<'_> {
-    /// If the server does not offer updates, reports this and returns the exit code; otherwise returns `None`.
+    /// If the server does not offer updates, reports an error and returns the exit code; otherwise returns `None`.
     pub(super) fn refused(&mut self, session: &Session) -> Result<Option<Exit>, Failure> {
         if session
             .server_info()
