@@ -1,4 +1,5 @@
-//! Logs in over TLS to a server whose certificate was issued by a private authority, which is in memory.
+//! Logs in over TLS to a server whose certificate was issued by a private authority. The certificate of the authority
+//! is in memory.
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use z3950::error::Report;

@@ -21,7 +21,7 @@ async fn main() -> Result<(), Report> {
     let lookups = stream::iter(identifiers).map(|identifier| {
         let (client, target) = (client.clone(), target.clone());
         async move {
-            // When the connection is dropped, its session goes back to the client for the next lookup.
+            // When the connection is dropped, its session returns to the client, which uses it for the next lookup.
             let found = client.connect(&target).await?.lookup(identifier).await?;
             Ok::<_, z3950::Error>((identifier, found))
         }

@@ -94,7 +94,7 @@ pub(crate) fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send)
     done.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
-/// Runs `work` with the GIL, in a thread that does not hold it.
+/// Acquires the GIL in a thread that does not hold it, and runs `work`.
 pub(crate) fn attached<T>(work: impl FnOnce(Python<'_>) -> T) -> T {
     let _inside = Inside::new();
     if exits_elsewhere() {

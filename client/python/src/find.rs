@@ -1,5 +1,5 @@
-//! Searches and lookups at one or more targets that do not need a connection. A search returns its events as they
-//! arrive, and a lookup returns its answer.
+//! Searches and lookups at one or more targets, for which a program needs no connection object. A search returns its
+//! events as they arrive, and a lookup returns its answer.
 
 use std::sync::Arc;
 

@@ -17,8 +17,8 @@ use crate::exit::calling;
 /// The number of indicators of a new field.
 pub(crate) const INDICATORS: usize = 2;
 
-/// A MARC record in which each field has a permanent number, by which a `Field` finds its field after others have been
-/// added or removed.
+/// A MARC record in which each field has a permanent number. With this number, a `Field` finds its field in the record
+/// even after other fields have been added or removed.
 #[derive(Clone)]
 pub(crate) struct Numbered {
     pub(crate) record: Arc<MarcRecord>,

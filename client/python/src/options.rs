@@ -69,7 +69,8 @@ impl Habits {
     }
 }
 
-/// Creates a profile with the address of `known` from a dict with the same keys as in `targets.toml`.
+/// Creates a profile from a dict, which has the same keys as a profile in `targets.toml`. The address is that of
+/// `known`.
 fn of_keys(keys: &Bound<'_, PyDict>, known: &Profile) -> PyResult<Profile> {
     let all = keys.copy()?;
     for (name, value) in [

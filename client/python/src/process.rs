@@ -35,8 +35,8 @@ struct Driver {
     thread: JoinHandle<()>,
 }
 
-/// The state of this process; see [`shared`]. It is read and replaced only by threads that hold the GIL, so that no
-/// other thread has locked it at the time of a fork.
+/// The state of this process; see [`shared`]. The mutex is locked only by threads that hold the GIL, so that no other
+/// thread has locked it at the time of a fork.
 static SHARED: Mutex<Option<Local<Arc<Shared>>>> = Mutex::new(None);
 
 /// Returns the shared state of this process. A child process has its own state.

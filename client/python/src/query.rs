@@ -46,7 +46,7 @@ pub(crate) struct Query {
     operators: usize,
 }
 
-/// A step in constructing a query: an operand, or an operator that joins the results of the two preceding operands.
+/// A step in constructing a query: an operand, or an operator that joins the two most recent results.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub(crate) enum Step {
     Pqf(String),

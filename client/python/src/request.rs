@@ -51,8 +51,8 @@ impl Request {
         T: for<'py> IntoPyObjectExt<'py> + Send + 'static,
     {
         Self::new(async {
-            // The work runs in a task, so that the thread that drives the runtime first checks for received octets and lets other
-            // tasks read those octets.
+            // The work runs in a task, so that the thread that drives the runtime first checks for received octets, and other
+            // tasks can read them.
             let task = AbortOnDropHandle::new(tokio::spawn(async {
                 yield_now().await;
                 work.await

@@ -59,8 +59,8 @@ const LEADER: [&[u8]; 2] = [b"LDR", b"000"];
 /// Parses a tag.
 ///
 /// # Errors
-/// A `TypeError` for a value that is not text. A `ValueError` for text other than three letters and digits, and for the
-/// tags in [`LEADER`].
+/// Fails with a `TypeError` for a value that is not text, and with a `ValueError` for text other than three letters or
+/// digits, and for the tags in [`LEADER`].
 pub(crate) fn tag_of(tag: &Bound<'_, PyAny>) -> PyResult<Tag> {
     let text = text_of(tag, "a tag is a str such as '245'")?;
     if LEADER.contains(&text.as_bytes()) {
