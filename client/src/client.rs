@@ -40,17 +40,17 @@ use crate::url::{Kind, Mode, Z3950Url};
 pub struct ClientOptions {
     /// The options that determine the requests for a URL.
     pub plan: PlanOptions,
-    /// The time limits for connections and answers.
+    /// The time limits for connections and responses.
     pub timeouts: Timeouts,
-    /// Whether sessions opened for retrievals are kept open for further retrievals, until [`Client::close_all`].
+    /// Whether sessions opened for retrievals stay open for further retrievals, until [`Client::close_all`] is called.
     pub keep_open: bool,
-    /// How long unused sessions are kept open, for example after their connection was dropped. With `None`, they are
-    /// kept until the server ends them, or until [`Client::close_all`].
+    /// How long unused sessions stay open, for example after their connection was dropped. With `None`, they stay open
+    /// until the server ends them or [`Client::close_all`] is called.
     pub idle_time: Option<Duration>,
     /// The maximum number of sessions that are in use at the same time with each server whose profile sets no maximum;
     /// 16 if this is `None`.
     pub max_sessions: Option<usize>,
-    /// Whether retrievals and [`Client::close_all`] wait for the server's answer to Close, which costs a round trip.
+    /// Whether retrievals and [`Client::close_all`] wait for the server's response to Close, which costs a round trip.
     pub awaits_close: bool,
     /// Whether dropping the future of an operation cancels the operation, if the server grants triggerResourceCtrl. See
     /// [`SessionOptions::cancels_dropped`].
@@ -59,7 +59,7 @@ pub struct ClientOptions {
     /// sent again only if the server had answered other requests in the lost session. See
     /// [`SessionOptions::max_repeats`].
     pub max_repeats: usize,
-    /// The servers through which the requests have passed before they reached this client; empty if the client works
+    /// The servers through which the requests passed before they reached this client; empty if the client works
     /// directly for a user. They are sent at the end of implementationVersion, or in the header Via, so that servers
     /// can detect loops.
     pub via: Via,
@@ -82,7 +82,7 @@ impl Default for ClientOptions {
 }
 
 impl ClientOptions {
-    /// Sets the time limits for connections and answers.
+    /// Sets the time limits for connections and responses.
     #[must_use]
     pub fn with_timeouts(mut self, timeouts: Timeouts) -> Self {
         self.timeouts = timeouts;
@@ -92,7 +92,7 @@ impl ClientOptions {
 
 /// Retrieves URLs and connects to targets. Cloning a client creates another handle to the same sessions.
 ///
-/// For a URL, the client sends only Init, Search, Present and Close, and answers to requests of the server (RFC 2056
+/// For a URL, the client sends only Init, Search, Present and Close, and responses to requests of the server (RFC 2056
 /// §6).
 #[derive(Clone)]
 pub struct Client {
@@ -174,8 +174,8 @@ impl Client {
     }
 
     /// Returns a client with the same sessions whose calls take at most `limit` each, from the connection to the last
-    /// answer. The limit also applies to the calls of its connections and their result sets. In
-    /// [`find`](Self::find), it applies to each session and each search.
+    /// response. The limit also applies to the calls of its connections and their result sets. In [`find`](Self::find),
+    /// it applies to each session and each search.
     ///
     /// ```no_run
     /// # async fn example(client: z3950::Client) -> Result<(), z3950::Error> {
@@ -215,7 +215,7 @@ impl Client {
     /// sessions.
     ///
     /// [`get`](Self::get), [`retrieve`](Self::retrieve) and [`retrieve_plan`](Self::retrieve_plan) then connect only to
-    /// the gateway, by the routes and within the timeouts of the client. No credentials are sent except those in the
+    /// the gateway, with the routes and within the timeouts of the client. No credentials are sent except those in the
     /// gateway's own address. The gateway decides whether a port is allowed.
     #[cfg(feature = "sru")]
     pub fn with_gateway(&self, gateway: Gateway) -> Self {

@@ -39,10 +39,10 @@ use crate::url::{Kind, Octets, Z3950Url};
 ///
 /// [`Client::connect`] opens the session. If the server has dropped the session, an operation that changes nothing at
 /// the server is repeated once in a new session, unless it was the first operation in its session. If the session ended
-/// during an operation, for example because no answer came in time, the next operation opens another session, unless
-/// the server closed the session because of cost or security. When the last handle and the last result set are dropped,
-/// the session returns to the client's pool, which keeps it until [`Client::close_all`]. [`close`](Self::close) ends
-/// the session.
+/// during an operation, for example because no response arrived in time, the next operation opens another session,
+/// unless the server closed the session because of cost or security. When the last handle and the last result set are
+/// dropped, the session returns to the client's pool, where it stays open until [`Client::close_all`] is called.
+/// [`close`](Self::close) ends the session.
 ///
 /// A session ends with the tokio runtime in which it was opened. A connection that is used in another runtime continues
 /// with that session while the session's runtime runs, and opens another session after that.
@@ -80,7 +80,8 @@ impl Connection {
         self.search_first(query, 0).await
     }
 
-    /// Searches, and asks the server to include the first `count` records in its answer, which saves a round trip.
+    /// Searches, and asks the server to include the first `count` records in the search response, which saves a round
+    /// trip.
     ///
     /// # Errors
     /// The errors of [`search`](Self::search).

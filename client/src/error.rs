@@ -354,7 +354,7 @@ pub enum Cause {
     /// No server listens at this address and port.
     #[error("connection refused")]
     Refused(#[source] Arc<io::Error>),
-    /// A step reached this timeout.
+    /// A step took longer than this timeout.
     #[error("no response within {} s", .0.as_secs_f64())]
     Timeout(Duration),
     /// The deadline of the operation has passed.
@@ -369,7 +369,8 @@ pub enum Cause {
     /// The server closed the connection in the middle of an APDU, after this many of its octets.
     #[error("connection closed {0} octets into an APDU")]
     CutOff(usize),
-    /// An answer that may belong to another request ended the session, while several requests were in progress.
+    /// While several requests were in progress, the session ended because of a response that may belong to another
+    /// request.
     #[error("the session ended with an answer to one of several requests")]
     AnotherAnswer(#[source] Arc<Error>),
     /// The tokio runtime in which the session was opened has ended, or is not running. The server is not at fault.
@@ -500,7 +501,7 @@ impl Diagnostics {
             .any(|diagnostic| diagnostic.condition == condition)
     }
 
-    /// Adds diagnostics, without duplicates.
+    /// Adds those diagnostics that are not in the list yet.
     pub(crate) fn extend(&mut self, others: impl IntoIterator<Item = DiagRec>) {
         for diagnostic in others {
             if !self.0.contains(&diagnostic) {

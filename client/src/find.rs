@@ -41,9 +41,9 @@ use crate::client::Client;
 use crate::error::Error;
 
 impl Client {
-    /// Searches for records at one or more targets, and returns a stream of events. Nothing is sent before the first
-    /// event is requested. After that, the search continues in a task of the same runtime, so that a reader that stops does
-    /// not keep a session from other users. Dropping the stream ends the search, and so does the end of that runtime
+    /// Searches for records at one or more targets, and returns a stream of events. Nothing is sent before the first event
+    /// is requested. After that, the search continues in a task of the same runtime, so that a reader that stops does not
+    /// prevent other users from using the session. Dropping the stream ends the search, and so does the end of that runtime
     /// ([`Cause::RuntimeEnded`](crate::error::Cause::RuntimeEnded)).
     ///
     /// ```no_run

@@ -1,6 +1,6 @@
 //! Retrieval through a gateway, which is an HTTP server that retrieves URLs for clients that do not know the scheme or
-//! cannot reach the server (RFC 1630 "Introduction"; RFC 1738 §3: "specific gateway locators"). The request is `GET
-//! GATEWAY/get?url=URL`.
+//! cannot reach the server (RFC 1630 "Introduction"; RFC 1738 §3: "specific gateway locators"). The request has the
+//! form `GET GATEWAY/get?url=URL`.
 
 mod answer;
 mod gopher;
@@ -88,7 +88,7 @@ impl fmt::Display for Gateway {
     }
 }
 
-/// A client for a gateway, which keeps connections open for further requests.
+/// A client for a gateway. It keeps connections open for further requests.
 pub(crate) struct GatewayClient {
     gateway: Gateway,
     routes: Routes,

@@ -34,7 +34,7 @@ pub use reply::{Body, Note, Reply};
 /// The default maximum size of a reply: 64 MiB.
 pub const MAX_REPLY: usize = 64 * 1024 * 1024;
 
-/// The maximum number of lines in a menu or in attributes. It is more than a person reads, and limits the memory in
+/// The maximum number of lines in a menu or in attributes. This is more than anyone reads, and limits the memory in
 /// use.
 pub const MAX_LINES: usize = 100_000;
 

@@ -66,14 +66,13 @@
 //! # }
 //! ```
 //!
-//! [`asn1`] and [`marc`] contain the types of which these types consist, from the packages `z3950-asn1` and
-//! `z3950-marc`.
+//! [`asn1`] and [`marc`] re-export the items of the packages `z3950-asn1` and `z3950-marc` that occur in these types.
 //!
 //! # Features
 //!
 //! - `tls` (on by default): TLS;
 //! - `blocking` (on by default): the client without `async`;
-//! - `sru`: the same searches at SRU servers, and retrieval by gateways;
+//! - `sru`: the same searches at SRU servers, and retrieval through gateways;
 //! - `profiles`: the built-in targets, the user's `targets.toml`, and the commands in it that print passwords;
 //! - `proxy`: HTTP CONNECT and SOCKS5;
 //! - `html`: URLs in HTML;

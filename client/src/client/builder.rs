@@ -91,7 +91,7 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets the time limits for connections and answers.
+    /// Sets the time limits for connections and responses.
     pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
         self.options.timeouts = timeouts;
         self
@@ -119,7 +119,7 @@ impl ClientBuilder {
     /// Builds the client. No connection is made yet.
     ///
     /// # Errors
-    /// [`Error::Route`], with the location, for certificates or a key that cannot be used; [`Error::Target`] for
+    /// [`Error::Route`], which names the location, for certificates or a key that cannot be used; [`Error::Target`] for
     /// credentials whose host is invalid.
     pub fn build(self) -> Result<Client, Error> {
         if let Some(error) = self.fault {
@@ -165,7 +165,7 @@ impl ConnectOptions {
         self
     }
 
-    /// Sets the time limits for the connection and its answers.
+    /// Sets the time limits for the connection and its responses.
     #[must_use]
     pub fn with_timeouts(mut self, timeouts: Timeouts) -> Self {
         self.timeouts = Some(timeouts);

@@ -1,4 +1,4 @@
-//! Tests of operations that interact with the session: closing it at any moment, and requesting records in a form.
+//! Tests of closing a connection at any moment, and of requesting records in a specific form.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::testing::*;
 use crate::transport::Routes;
 use crate::{Client, ClientOptions};
 
-/// Opens a connection to scripted servers, which are used one after the other.
+/// Opens a connection to scripted servers, one for each session, which are used in order.
 async fn connected(
     scripts: impl IntoIterator<Item = Vec<Turn>>,
 ) -> (Client, Connection, Transcript) {

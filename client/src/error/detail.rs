@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Text about an error, for people. Programs should not match it, because its wording may change.
+/// Text about an error for people to read. Programs should not match on it, because its wording may change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Detail(String);
 

@@ -19,10 +19,10 @@ pub enum ProtocolFault {
     /// An APDU is not allowed at this point.
     #[error("unexpected {0}")]
     Unexpected(&'static str),
-    /// An answer has a referenceId that does not belong to any request in progress.
+    /// A response has a referenceId that does not belong to any request in progress.
     #[error("a response with a referenceId that was not sent")]
     ReferenceId,
-    /// An answer has no referenceId, although several requests are in progress.
+    /// A response has no referenceId, although several requests are in progress.
     #[error("a response without the referenceId of its request")]
     NoReferenceId,
     /// A count is negative, or differs from the number of records or entries received or requested.
@@ -34,10 +34,10 @@ pub enum ProtocolFault {
     /// Fragments do not form a record, because a fragment is missing or out of order.
     #[error("fragments that do not form a record")]
     Fragments,
-    /// The segments of an answer together exceed this many octets.
+    /// The segments of a response together exceed this many octets.
     #[error("segments of more than {0} octets in total")]
     Segments(usize),
-    /// The server sent more than this many requests of its own while the client waited for one answer.
+    /// The server sent more than this many requests of its own while the client waited for a single response.
     #[error("more than {0} requests from the server during one of ours")]
     Interruptions(usize),
     /// An SRU response is malformed.
@@ -61,7 +61,7 @@ pub enum ProtocolFault {
 }
 
 impl ProtocolFault {
-    /// Returns whether the violation was in an answer, and therefore has ended the session.
+    /// Returns whether the violation was in a response, and therefore has ended the session.
     pub(crate) fn is_of_answer(&self) -> bool {
         !matches!(
             self,

@@ -64,10 +64,10 @@ pub enum GatewayError {
     /// The gateway cannot return the record in the requested form (406).
     #[error("the gateway cannot send the record: {0}")]
     Form(String),
-    /// The server refused the request, or its answers violate the protocol (502).
+    /// The server refused the request, or its responses violate the protocol (502).
     #[error("the server refused the gateway: {0}")]
     Refused(String),
-    /// The gateway could not reach the server, or received no answer in time (504).
+    /// The gateway could not reach the server, or received no response in time (504).
     #[error("the gateway has no answer from the server: {0}")]
     NoAnswer(String),
     /// The gateway itself cannot be reached.
@@ -80,7 +80,7 @@ pub enum GatewayError {
         #[source]
         error: Arc<Error>,
     },
-    /// The answer does not come from a gateway: it has another status, or does not contain a record.
+    /// The response does not come from a gateway: it has an unexpected status, or does not contain a record.
     #[error("no gateway answers at this address: {0}")]
     NoGateway(String),
 }

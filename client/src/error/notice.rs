@@ -1,4 +1,4 @@
-//! The notices of a plan: errors that prevent any request, cautions that a person should confirm, and warnings about
+//! The notices of a plan: errors that prevent any request, cautions that the user should confirm, and warnings about
 //! deviations from the URL (RFC 2056 §4, §6; RFC 1738 §6).
 
 use std::fmt;
@@ -52,7 +52,7 @@ impl PlanError {
     }
 }
 
-/// A risk that a person should confirm before the URL is followed.
+/// A risk that the user should confirm before the URL is followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Caution {

@@ -25,8 +25,8 @@ impl Error {
         }
     }
 
-    /// Returns whether a time limit was reached: a timeout in [`Timeouts`](crate::Timeouts), including the one for the
-    /// wait for a session, or a deadline. Returns false if the request was not sent because an earlier request had
+    /// Returns whether a time limit was reached: a timeout in [`Timeouts`](crate::Timeouts), including the timeout for
+    /// the wait for a session, or a deadline. Returns false if the request was not sent because an earlier request had
     /// timed out.
     pub fn is_timeout(&self) -> bool {
         match self {

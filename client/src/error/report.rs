@@ -1,4 +1,4 @@
-//! Formats an error and its causes for people.
+//! Formats an error and its causes as text for people to read.
 
 use std::error::Error as StdError;
 use std::fmt;

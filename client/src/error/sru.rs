@@ -66,7 +66,7 @@ pub enum SruFault {
         /// The position of the first requested record.
         start: u64,
     },
-    /// The server sent records at other positions than requested.
+    /// The server sent records from positions other than the requested ones.
     #[error("the server sends record {sent} in place of record {asked}")]
     #[non_exhaustive]
     Misplaced {

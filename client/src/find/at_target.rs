@@ -28,7 +28,7 @@ pub(crate) struct AtTarget<'a> {
     /// The queue of events; `None` if nobody reads them.
     pub(super) events: Option<&'a EventSender>,
     pub(super) held: &'a HeldRecords,
-    /// Whether the records found by an identifier are kept instead of being sent as events.
+    /// Whether the records found by an identifier are returned in the outcome instead of being sent as events.
     pub(super) keeps_records: bool,
     /// The searches to make for identifiers: all, the exact ones, or the broader ones.
     pub(super) round: Round,
@@ -38,8 +38,8 @@ pub(crate) struct AtTarget<'a> {
 #[derive(Default)]
 pub(crate) struct TargetOutcome {
     pub(crate) found: Option<Arc<Found>>,
-    /// The records that are kept, if any, with their 1-based positions: the first records found, or those chosen among
-    /// them.
+    /// The records that were not sent as events, if any, with their 1-based positions: the first records found, or
+    /// those chosen among them.
     pub(crate) records: Vec<(u64, ResultRecord)>,
     /// The number of records received, not counting diagnostics in place of records.
     pub(super) delivered: u64,
@@ -218,7 +218,7 @@ impl AtTarget<'_> {
         (self.deliver(found, records, failure), record_syntax)
     }
 
-    /// Sends the records of a lookup, or keeps them until the best one is known.
+    /// Sends the records of a lookup or, if `keeps_records` is set, returns them for the choice of the best one.
     pub(super) fn deliver(
         &self,
         found: Arc<Found>,

@@ -1,4 +1,4 @@
-//! The searches at one target, and the next step after each answer. This module sends nothing itself.
+//! Determines the searches at one target, and the next step after each result. This module sends nothing itself.
 //!
 //! ```text
 //!                 next attempt                       another way (Fallback)
@@ -11,8 +11,8 @@
 //! ```
 //!
 //! A course is a sequence of ways, each of which changes the search or the form of the records. For a query, each way
-//! has one attempt. For an identifier, each way has several attempts: its notations in the indexes that may contain it.
-//! A publication is treated like a single identifier, with attempts for title and author.
+//! has one attempt. For an identifier, each way has several attempts, which search for its notations in the indexes
+//! that may contain it. A publication is treated like a single identifier, with attempts for title and author.
 
 use z3950_asn1::apdu::{DiagRec, Query, RpnQuery};
 use z3950_asn1::bib1::diagnostics::Condition;
@@ -57,7 +57,7 @@ struct Identifiers {
 }
 
 /// The kind of searches for identifiers that are made at a target in one round. If several targets are searched one
-/// after the other, the exact searches are made at all of them before the broader ones are made at the first.
+/// after the other, the exact searches are made at all of them before broader searches are made at any of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Round {
     /// All searches: the exact ones, followed by those that a fallback adds.
@@ -80,7 +80,8 @@ struct Answers {
 }
 
 impl Answers {
-    /// Returns the reason why there is no record. If all searches were refused, this is the last refusal.
+    /// Returns the reason why there is no record, and resets the answers. If all searches were refused, the reason is
+    /// the last refusal.
     fn end(&mut self) -> Error {
         let Self {
             refusal,
@@ -99,7 +100,7 @@ impl Answers {
 pub(super) enum Next {
     /// Make the same search in the next index, or for the next identifier.
     Search,
-    /// Search in another way, for this reason.
+    /// Move to the next way, for this reason.
     Again(String),
     /// Stop, because no further search can be made.
     End,

@@ -30,8 +30,8 @@ pub enum Event {
         identifier: Option<usize>,
         /// The reason for the next search.
         reason: String,
-        /// The differences between the next search and the original one, such as `@attr 1=1016
-        /// war;database=books;esn=none`.
+        /// The differences of the next search from the original one, such as
+        /// `@attr 1=1016 war;database=books;esn=none`.
         step: String,
     },
     /// A search by title found records, but each of them has a different title or a conflicting author. Another search
@@ -51,7 +51,7 @@ pub enum Event {
         /// The reason why they could not be sorted.
         error: Error,
     },
-    /// The server answered a search. A search for a query may have found nothing.
+    /// A search has returned a result. The result of a query may be empty.
     Found(Arc<Found>),
     /// A record, or the diagnostic in its place. With [`Wanted::best`](super::Wanted::best), only the best record and
     /// diagnostics are sent.
@@ -74,7 +74,7 @@ pub enum Event {
         /// The reason why no record was received, or why there are no further records.
         error: Option<Error>,
     },
-    /// The best of several records was chosen. The next event has this record.
+    /// The best of several records was chosen. The next event contains this record.
     Best(Box<Best>),
     /// The search has ended. This is always the last event.
     Ended(Box<Ending>),
@@ -123,8 +123,8 @@ impl Found {
 pub struct ByTitle {
     /// The number of chosen records. If there are several, they are equally similar.
     pub alike: u64,
-    /// The choice and the reason for it, such as `by title: 12 hits, b1 chosen because its title, author and year
-    /// agree`.
+    /// The choice and the reason for it, such as
+    /// `by title: 12 hits, b1 chosen because its title, author and year agree`.
     pub choice: String,
     /// The difference between the record and the publication, such as `its year is 1995, not 1813`; `None` if there is
     /// none.
@@ -143,8 +143,8 @@ pub struct Best {
     pub position: u64,
     /// The total number of matching records at all targets.
     pub hits: u64,
-    /// The reason for the choice, such as `b1 is the best of 2 records: its encoding level is full, that of b2 is
-    /// minimal`.
+    /// The reason for the choice, such as
+    /// `b1 is the best of 2 records: its encoding level is full, that of b2 is minimal`.
     pub choice: String,
 }
 

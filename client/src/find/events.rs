@@ -71,7 +71,7 @@ impl Events {
         StreamExt::next(self).await
     }
 
-    /// Returns the session from which a target's records are to be read to the pool, and drops the records that arrived with the
+    /// Returns to the pool the session from which a target's records are to be read, and drops the records that arrived with the
     /// response to the search. A reader that cannot accept records yet can call this after [`Event::Found`] and before it requests
     /// the next event. That request then repeats the search and reports the result again, unless there are no records to read.
     pub fn let_go(&self, target: usize) {

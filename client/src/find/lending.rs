@@ -1,4 +1,4 @@
-//! The session of a search, leased by the pool or already open, and the result set found in it.
+//! The session of a search, which is leased from the pool or already open, and the result set found in it.
 
 use std::future::pending;
 use std::iter::{from_fn, once};
@@ -40,7 +40,8 @@ pub(super) enum LeasedSession {
 }
 
 impl Lender<'_> {
-    /// Lends a session with a target: the target's own open session if it has one, or a session from the lender.
+    /// Returns the open session in `place`, if there is one. Otherwise, leases a session with the target from this
+    /// source.
     ///
     /// # Errors
     /// The errors of [`Client::share`].
@@ -92,7 +93,8 @@ impl LeasedSession {
 
     /// Makes a request that changes nothing. If the server has dropped a session of the pool, the request is repeated
     /// in a new session. If a record lacks the identifier that is looked up, the server may have confused referenceIds
-    /// and sent the answer to another user's request, so the request is repeated while no other user makes one.
+    /// and sent the response to another user's request. The request is then repeated at a time when no other user's
+    /// request is in progress.
     pub(super) async fn read<F>(
         &self,
         identifier: Option<&Identifier>,
@@ -144,7 +146,7 @@ impl FoundSet {
         }
     }
 
-    /// Returns whether one of the records does not contain the identifier by which it was found.
+    /// Returns whether at least one of the records does not contain the identifier by which it was found.
     fn lacks(&self, identifier: &Identifier) -> bool {
         self.records.iter().any(|record| match record {
             ResultRecord::Record { external, .. } => !has_identifier(external, identifier),
@@ -163,8 +165,8 @@ pub(super) struct NextRecords {
     pub(super) error: Option<Error>,
 }
 
-/// A result set from which further records are wanted. The pager is dropped before the lease, because the pool takes a session back
-/// only after all other handles to it are dropped.
+/// A result set from which further records are wanted. The pager is dropped before the lease, because a session returns to the pool
+/// only after all other handles to it have been dropped.
 struct Source {
     cursor: Cursor,
     pager: Box<Pager>,

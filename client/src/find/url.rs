@@ -25,8 +25,8 @@ impl Client {
     /// events. The server of the URL is the only target; its name is empty.
     ///
     /// Nothing is sent before the first event is requested. After that, the retrieval continues in a task of the same
-    /// runtime, whether or not events are read, so that a slow reader neither keeps the session nor exceeds the time
-    /// limit. Dropping the stream ends the retrieval, and so does the end of that runtime
+    /// runtime, whether or not events are read, so that a slow reader neither occupies the session longer nor exceeds
+    /// the time limit. Dropping the stream ends the retrieval, and so does the end of that runtime
     /// ([`Cause::RuntimeEnded`](crate::error::Cause::RuntimeEnded)).
     pub fn find_planned(&self, plan: Plan) -> Events {
         let (sender, receiver) = queue();

@@ -97,7 +97,7 @@ impl Wanted {
     }
 
     /// Creates a request for the records with an identifier. If the text contains several identifiers, they are tried
-    /// in order until one leads to a record; see [`Connection::lookup`](crate::Connection::lookup).
+    /// in order until a record is found; see [`Connection::lookup`](crate::Connection::lookup).
     ///
     /// # Errors
     /// [`Error::Identifier`].
@@ -200,7 +200,7 @@ impl fmt::Debug for SearchTarget {
 }
 
 impl SearchTarget {
-    /// Creates a target that is searched in sessions of the pool. Events show its name without a password.
+    /// Creates a target that is searched in sessions of the pool. Events contain its name without any password.
     pub fn new(name: &str, target: impl Into<Arc<Resolved>>, init: InitializeRequest) -> Self {
         Self {
             name: redacted(name),

@@ -25,8 +25,8 @@ pub(super) struct Ways {
 }
 
 impl Ways {
-    /// Creates the ways, beginning with the original request. `query` is `None` for a lookup. If the fallback allows
-    /// other record syntaxes, the pager tries MARC 21, UNIMARC, XML and the server's choice.
+    /// Creates the ways, the first of which is the original request. `query` is `None` for a lookup. If the fallback
+    /// allows other record syntaxes, the pager tries MARC 21, UNIMARC, XML and the server's choice.
     pub(super) fn new(
         query: Option<&RpnQuery>,
         search: SearchOptions,

@@ -1,6 +1,6 @@
-//! Converts the answer of a gateway to an outcome: a record, identified by its media type, or the reason why there is
-//! none. The reason is given by the status (RFC 9110 §15) and possibly a description of the problem (RFC 9457), whose
-//! members `outcome`, `hits` and `diagnostic` are those of `z3950 get --json`.
+//! Converts the response of a gateway to an outcome: a record, whose syntax follows from the media type, or the reason
+//! why there is none. The reason is given by the status (RFC 9110 §15) and possibly a description of the problem (RFC
+//! 9457), whose members `outcome`, `hits` and `diagnostic` are those of `z3950 get --json`.
 
 use hyper::StatusCode;
 use serde_json::Value;
@@ -17,7 +17,7 @@ use crate::transport::http::HttpAnswer;
 /// The maximum number of characters of a gateway's text in a message.
 const MAX_WORDS: usize = 500;
 
-/// Returns the outcome for the answer to a plan's request.
+/// Returns the outcome for the gateway's response to a plan's request.
 pub(super) fn outcome(answer: HttpAnswer, plan: &Plan) -> Outcome {
     // Only 200 is accepted: status 206, for example, would come with a part of a record.
     if answer.status == StatusCode::OK {
@@ -38,7 +38,7 @@ pub(super) fn outcome(answer: HttpAnswer, plan: &Plan) -> Outcome {
     failure(&answer)
 }
 
-/// Returns the outcome for an answer without a record.
+/// Returns the outcome for a response without a record.
 pub(super) fn failure(answer: &HttpAnswer) -> Outcome {
     let problem = ProblemDetails::of(answer);
     let name = problem.name();

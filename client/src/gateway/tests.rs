@@ -1,5 +1,5 @@
-//! Tests of retrieval through scripted gateways: the requests that are sent, and the outcome for each answer of a
-//! gateway.
+//! Tests of retrieval through scripted gateways. They check the requests that are sent, and the outcome for each
+//! response of a gateway.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -16,8 +16,8 @@ use crate::url::{Host, Mode, Z3950Url};
 
 const URL: &str = "z39.50r://lib.example/books+maps?id7;esn=f;rs=marc";
 
-/// A gateway that sends its answers in order. It records the request lines and the headers Accept and Authorization
-/// that it receives.
+/// A gateway that sends prepared responses in order. It records the request lines and the headers Accept and
+/// Authorization that it receives.
 #[derive(Clone, Default)]
 struct Peer {
     answers: Arc<Mutex<VecDeque<Vec<u8>>>>,

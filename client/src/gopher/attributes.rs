@@ -1,5 +1,6 @@
-//! Attributes of items in Gopher+, each of which is a block: a line `+NAME:`, followed by indented lines. Blocks, views
-//! and questions are defined by the Gopher+ protocol (1993), the names of attributes by the Gopher URL draft §2.6–§3.1.
+//! Attributes of items in Gopher+. Each attribute is a block, which consists of a line `+NAME:` and indented lines.
+//! Blocks, views and questions are defined by the Gopher+ protocol (1993), and the names of attributes by the Gopher
+//! URL draft §2.6–§3.1.
 
 use super::is_wanted;
 use super::menu::MenuItem;
@@ -63,7 +64,7 @@ pub enum QuestionKind {
     Select,
     /// `Choose`: one of the given options.
     Choose,
-    /// `Note`: text for people, without an answer.
+    /// `Note`: text for people to read, which needs no answer.
     Note,
 }
 

@@ -1,5 +1,5 @@
-//! Plans the request for a Gopher URL and how to parse its reply, without a connection (Gopher URL draft §2.1–§2.8; RFC
-//! 1738 §6 for ports of other protocols).
+//! Determines, without a connection, the request for a Gopher URL and how to parse its reply (Gopher URL draft
+//! §2.1–§2.8; RFC 1738 §6 for ports of other protocols).
 
 use super::GopherOptions;
 use super::header::{Header, Length};

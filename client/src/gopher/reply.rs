@@ -142,8 +142,8 @@ pub(super) fn read(plan: &GopherPlan, octets: Bytes, is_open: bool) -> Result<Re
     })
 }
 
-/// Returns the body after a header, and whether it ends with a lone dot. The latter is false for a body with an
-/// announced length.
+/// Returns the body after a header, and whether a lone dot at its end has yet to be removed. The latter is always
+/// false, because a lone dot that the header announces is removed here.
 fn headed(
     header: &Header,
     octets: &Bytes,

@@ -45,7 +45,7 @@ pub(super) async fn exchange(
     let mut within = 0;
     let mut dot = LoneDot::default();
     while !plan.is_complete(&reply, &mut dot) {
-        // A file sent unchanged may contain a lone dot; in that case, more octets follow immediately.
+        // A file that is sent unchanged may contain a lone dot. In that case, more octets follow immediately.
         let has_ended = plan.may_go_on_after_dot(&reply) && dot.is_in(&reply);
         let read = limit.hold(Phase::Idle, stream.read(&mut chunk));
         let read = if has_ended {

@@ -1,4 +1,4 @@
-//! Tests of how the client treats the parts of a URL or target: each part is used, or an error says what to do.
+//! Tests that each part of a URL or target has an effect, or that an error says what to do.
 
 use z3950_asn1::apdu::*;
 

@@ -10,7 +10,7 @@ use z3950_asn1::apdu::*;
 use super::*;
 use crate::protocol::session::{Session, SessionOptions};
 
-/// A server's answer to a search or a Present.
+/// A server's response to a search or a Present.
 #[derive(Clone, Copy)]
 enum Say {
     /// The search finds this number of records, and its response contains none of them.
@@ -236,7 +236,7 @@ async fn attributes_are_tried_in_their_order() {
             }
         }
     }
-    // A docid may look like a number of a known kind; the attributes of that kind are tried last.
+    // A docid may have the form of a number such as an ISBN. The attributes for such numbers are tried last.
     for (docid, last) in [
         ("0306406152", "1=7"),
         ("0-306-40615-2", "1=7"),
@@ -368,7 +368,7 @@ async fn the_search_ends_when_no_fallback_is_left() {
         }
     };
     check(id, ATTRIBUTES, one, &all, "no match no record matches", "-").await;
-    // Several records never count as the answer, whichever search finds them.
+    // Several records never count as the result, whichever search finds them.
     let two = |asked: &str| {
         if asked.contains("1=12 ") {
             Hits(2)

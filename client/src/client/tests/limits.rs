@@ -1,5 +1,5 @@
-//! Tests of how waits end: at the limit of a call, when no session becomes available, and when nobody waits for an
-//! answer any longer.
+//! Tests of time limits: for a whole call, for the wait for a session, and for the response to a request that was
+//! abandoned.
 
 use std::time::Duration;
 
@@ -72,7 +72,8 @@ async fn audit_r_l3_an_answer_in_time_keeps_the_session() {
             .map(|found| found.hits)
     };
     assert!(timeout(SECOND, search(session.clone())).await.is_err());
-    // The time limit for the answer to the abandoned search begins only when the next request has to wait for it.
+    // The time limit for the response to the abandoned search begins only when the next request has to wait for that
+    // response.
     tokio::time::sleep(20 * SECOND).await;
     let next = tokio::spawn(search(session.clone()));
     peer.request().await;
@@ -81,7 +82,8 @@ async fn audit_r_l3_an_answer_in_time_keeps_the_session() {
     peer.request().await;
     peer.send(found(2, vec![])).await;
     assert_eq!(next.await.expect("no panic").expect("found"), 2);
-    // If the answer to the abandoned search does not arrive within a second, the session ends before the next request is sent.
+    // If the response to the abandoned search does not arrive within a second, the session ends before the next request
+    // is sent.
     assert!(timeout(SECOND, search(session.clone())).await.is_err());
     let error = search(session.clone()).await.expect_err("no answer");
     assert!(

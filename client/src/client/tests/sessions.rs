@@ -1,5 +1,5 @@
-//! Tests of sessions that are used for several URLs: those opened for session URLs, and those kept for the next
-//! retrieval (RFC 2056 §3, §4).
+//! Tests of sessions that are used for several URLs: sessions opened for session URLs, and sessions kept open for
+//! further retrievals (RFC 2056 §3, §4).
 
 use z3950_asn1::apdu::*;
 

@@ -20,7 +20,7 @@ const HITS: usize = 45;
 /// A server that refuses the first search, or the first searches for an identifier, because of an attribute or the element set.
 #[derive(Clone, Default)]
 struct Refusing {
-    /// Whether the answers to searches include records.
+    /// Whether the responses to searches include records.
     sends_records: bool,
     /// Whether concurrent searches share one session.
     is_concurrent: bool,

@@ -9,7 +9,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use super::super::*;
 use crate::url::{Locator, Mode};
 
-/// The parts from which replies are made.
+/// The parts of which the replies are composed.
 const PIECES: [&str; 20] = [
     "+",
     "-",
@@ -33,8 +33,8 @@ const PIECES: [&str; 20] = [
     "URL:x:",
 ];
 
-/// Parses replies made of parts in any order, with any octets between them. The parser must not panic or make the reply
-/// larger, and each URL in a menu must be valid.
+/// Parses replies that are composed of these parts in any order, with any octets between them. The parser must not
+/// panic or make the reply larger, and each URL in a menu must be valid.
 #[test]
 fn any_octets_are_read_or_refused() {
     let piece = prop_oneof![
