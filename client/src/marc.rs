@@ -1,6 +1,6 @@
-//! The items of the package `z3950-marc` that signatures of this package need: a MARC record, the types that its methods take and
-//! return, and [`iso2709`] to make a record of octets. Programs that read and write MARC in its other forms, from files or to tables,
-//! depend on `z3950-marc`.
+//! The items of the package `z3950-marc` that occur in the signatures of this package: a MARC record, the types that its methods take
+//! and return, and [`iso2709`], which parses and encodes records. Programs that read or write other forms of MARC, files or tables
+//! depend on `z3950-marc` itself.
 //!
 //! ```
 //! use z3950::marc::{MarcRecord, iso2709};
@@ -24,22 +24,22 @@ pub mod charset {
     };
 }
 
-/// A record in a few words.
+/// The citation of a record and its identifiers.
 pub mod crosswalk {
     pub use z3950_marc::crosswalk::{Citation, Identifiers};
 }
 
-/// The errors of changes to a record.
+/// The errors of editing a record.
 pub mod edit {
     pub use z3950_marc::edit::{DeletionError, FieldError};
 }
 
-/// Records of octets, and octets of records.
+/// Parsing and encoding of records in ISO 2709.
 pub mod iso2709 {
     pub use z3950_marc::iso2709::{Iso2709Error, Parsed, encode, parse};
 }
 
-/// Places in a record, and the error of one that cannot be read.
+/// Expressions that select places in a record, and the error for an invalid expression.
 pub mod select {
     pub use z3950_marc::select::{Place, SelectError};
 }

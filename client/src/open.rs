@@ -1,4 +1,4 @@
-//! Opens the sessions of session URLs, which stay open after any result of the search (RFC 2056 §3).
+//! Opens sessions for session URLs. Such a session stays open whatever the result of the search is (RFC 2056 §3).
 
 use crate::error::Error;
 use crate::plan::{Plan, SessionDefaults};
@@ -37,10 +37,10 @@ pub struct OpenedSearch {
     pub step: Option<String>,
 }
 
-/// Makes the search of `plan` in an open session.
+/// Runs the search of `plan` in an open session. Returns `None` if the plan has no search.
 ///
 /// # Errors
-/// The error of the first request. The reason may be that the session had already been lost.
+/// Returns the error of the first request if the server did not answer it. The session may have been lost before.
 pub async fn process(
     session: &Session,
     plan: &Plan,

@@ -52,8 +52,8 @@ impl Pace {
         }
     }
 
-    /// Waits until a request may be sent, first come, first served. Dropping the future passes the turn to the next
-    /// waiting request.
+    /// Waits until a request may be sent. Waiting requests are sent in the order of their calls. If the future is
+    /// dropped, the next request no longer waits for it.
     pub async fn wait(&self) {
         let mut next = self.clock.next.lock().await;
         while let Some(at) = (*next).max(self.clock.held())

@@ -247,7 +247,7 @@ fn choose_syntaxes(
     Ok(supported)
 }
 
-/// Returns the credentials in a URL in the form of Init.
+/// Returns the credentials in a URL in the form in which Init sends them.
 pub fn id_pass(userinfo: &Userinfo) -> IdAuthentication {
     IdAuthentication::IdPass(IdPass {
         user_id: Some(userinfo.user().as_bytes().into()),
@@ -259,10 +259,10 @@ pub fn id_pass(userinfo: &Userinfo) -> IdAuthentication {
 }
 
 impl Plan {
-    /// Applies the profile of the server: TLS, limits, the character set of records, and for fallbacks ([`Fallback`])
-    /// the searches for a docid, the attributes and the record syntax. It does not change the requests that RFC 2056 §4
-    /// prescribes. The profile of another host or port has no effect. [`Client::plan`](crate::Client::plan) handles the
-    /// credentials.
+    /// Applies the server's profile: its TLS settings, its limits and the character set of its records, and, for the
+    /// fallbacks that [`Fallback`] allows, its searches for a docid, its attributes and its record syntax. The requests
+    /// that RFC 2056 §4 prescribes remain the same. A profile for another host or port has no effect. Credentials are
+    /// handled by [`Client::plan`](crate::Client::plan).
     pub fn with_profile(mut self, profile: &Profile) -> Self {
         if (&profile.host, profile.port) == (&self.host, self.port) {
             self.profile = Some(Box::new(profile.clone()));

@@ -89,10 +89,11 @@ impl Pool {
     /// Leases a session to the caller: an idle session that was opened with the same options, or a new session, which
     /// is opened through `proxy` if it is given.
     ///
-    /// If the maximum number of sessions, `limits.sessions`, is in use, waits until one is returned, first come, first
-    /// served, within the limits `session` and `deadline` of `options.timeouts`. If sessions may be shared, the wait
-    /// also ends when a place in one of them becomes free. Holding one lease while waiting for another one may
-    /// deadlock. Requests in all sessions with the server are at least `limits.pause` apart.
+    /// If the maximum number of sessions, `limits.sessions`, is in use, the call waits until one is returned. Callers
+    /// are served in the order of their calls, and wait within the limits `session` and `deadline` of
+    /// `options.timeouts`. If sessions may be shared, the wait also ends when a place in a shared session becomes free.
+    /// A caller that holds one lease while it waits for another may deadlock. Requests in all sessions with the server
+    /// are at least `limits.pause` apart.
     ///
     /// # Errors
     /// The errors of [`Client::connect`](crate::Client::connect), and an error in phase Connect if the wait reaches its
@@ -120,7 +121,8 @@ impl Pool {
         Ok(Lease::new(opener, session, is_reused, sharing, permit))
     }
 
-    /// Returns the entry for a server. Removes the entries of servers without sessions.
+    /// Returns the entry for a server. If there is none, creates it and removes the entries of servers without
+    /// sessions.
     pub(crate) fn server(&self, endpoint: &Endpoint) -> Arc<Server> {
         let mut servers = lock(&self.servers);
         if let Some(server) = servers.get(endpoint) {

@@ -1,5 +1,5 @@
-//! Finds the field of a MARC record that contains an identifier, and whether the number is valid or cancelled there (MARC 21 and
-//! UNIMARC: 010, 020, 022, 035 and their subfields).
+//! Finds the field of a MARC record that contains an identifier, and returns whether the number there is valid or
+//! cancelled. The fields are those of MARC 21 and UNIMARC, such as 010, 020, 022 and 035.
 
 use std::fmt;
 
@@ -24,7 +24,7 @@ pub struct Match {
     pub code: Option<&'static str>,
     /// The text of the subfield or control field that contains the identifier.
     pub text: String,
-    /// Whether the number is cancelled, wrong, or belongs to another form of the publication.
+    /// Whether the number is cancelled or wrong, or belongs to another form of the publication.
     pub is_cancelled: bool,
 }
 
@@ -37,8 +37,8 @@ impl fmt::Display for Match {
     }
 }
 
-/// A field, its subfields (none for a control field), and whether numbers there are cancelled or belong to another form
-/// of the publication. Locations of valid numbers come first.
+/// A tag, the codes of subfields (none for a control field), and whether the numbers in them are cancelled or belong to
+/// another form of the publication. Lists of locations begin with those of valid numbers.
 type Location = (&'static str, &'static [&'static str], bool);
 
 const LOCAL: Location = ("001", &[], false);
@@ -83,8 +83,8 @@ const UNIMARC_PLACES: [&[Location]; 3] = [
     &[],
 ];
 
-/// Finds the identifier in a MARC record, or in the bibliographic record of an OPAC record. Returns `None` for other
-/// records, or if no known field contains the identifier.
+/// Finds an identifier in a MARC record, or in the bibliographic record of an OPAC record. Returns `None` for other
+/// records, and if none of the fields for this kind of identifier contains it.
 pub fn matched(identifier: &Identifier, record: &External) -> Option<Match> {
     let (marc, syntax) = marc(record)?;
     matched_in(
@@ -124,7 +124,7 @@ pub fn holds(identifier: &Identifier, record: &External) -> Option<bool> {
     let (marc, syntax) = marc(record)?;
     match identifier.kind {
         Kind::Docid => None,
-        // Not every catalogue has its control number in 001, so any field may contain the number.
+        // Some catalogues store their control number in another field than 001, so any field may contain it.
         Kind::Local => Some(has_docid(record, identifier.text.as_bytes())),
         _ => Some(
             matched_in(
@@ -170,7 +170,8 @@ pub(super) fn matched_in(
     })
 }
 
-/// Returns the MARC record sent by a server, with or without holdings, and its record syntax.
+/// Decodes a MARC record sent by a server, or the MARC record in an OPAC record, and returns it with its record syntax.
+/// Returns `None` for other records.
 pub(super) fn marc(record: &External) -> Option<(MarcRecord, Option<Oid>)> {
     match RetrievedRecord::of(record) {
         RetrievedRecord::Opac(record) => {
@@ -190,7 +191,7 @@ fn marc_in(record: RetrievedRecord) -> Option<MarcRecord> {
     }
 }
 
-/// Returns the texts of a subfield, or the text of a control field.
+/// Returns the texts of all subfields with this code, or the text of a control field if `code` is `None`.
 pub(super) fn texts(field: &Field, code: Option<&str>) -> Vec<String> {
     let text = |octets: &[u8]| String::from_utf8_lossy(octets).into_owned();
     match code {
@@ -203,7 +204,7 @@ pub(super) fn texts(field: &Field, code: Option<&str>) -> Vec<String> {
     }
 }
 
-/// Returns whether a text contains a number, given in its normal form.
+/// Returns whether a text contains `wanted`, a number in its normal form.
 fn has(kind: Kind, text: &str, wanted: &str) -> bool {
     let found = printed(kind, text);
     if found.is_empty() {

@@ -11,7 +11,7 @@ use z3950_marc::crosswalk::is_unimarc;
 use super::matched::{marc, matched_in, texts};
 use crate::identifier::Identifier;
 
-/// The preferences that decide between records that are otherwise equal.
+/// The preferences of a library when it chooses one of several records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Preferences {
@@ -55,7 +55,7 @@ pub(crate) struct Merit {
     language: (bool, String),
     /// The rank and code of the cataloguing rules. RDA ranks first, unknown rules last.
     rules: (u8, String),
-    /// The number of fields. A record with more fields is better.
+    /// The number of fields. Of two otherwise equal records, the one with more fields is better.
     fields: Reverse<usize>,
     /// The control number of the record.
     control_number: String,
@@ -287,7 +287,7 @@ fn language_of_unimarc(record: &MarcRecord) -> String {
     general.get(22..25).unwrap_or_default().trim().to_owned()
 }
 
-/// Returns the text of the first subfield with this tag and code, or an empty text.
+/// Returns the text of the first subfield with this tag and code, or an empty string.
 fn first(record: &MarcRecord, tag: &str, code: &str) -> String {
     let mut found = record
         .fields_by_tag(tag)

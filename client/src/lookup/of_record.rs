@@ -6,7 +6,7 @@ use z3950_marc::crosswalk::is_unimarc;
 use super::matched::texts;
 use crate::identifier::{Identifier, Kind, MAX_IDENTIFIERS, printed};
 
-/// A field, the kind of its numbers, and its subfields with cancelled numbers.
+/// A tag, the kind of the numbers in this field, and the codes of the subfields that contain cancelled numbers.
 type NumberField = (&'static str, Kind, &'static [&'static str]);
 
 /// The fields with identifiers. A number assigned by a library comes first, because it identifies one record, while a
@@ -27,8 +27,8 @@ const UNIMARC: [NumberField; 3] = [
 /// forms.
 ///
 /// They are taken from subfield `a` of 010, 020, 022 and 035 (in UNIMARC, of 010, 011 and 035). Numbers in 035 count
-/// only with the prefix of OCLC. If a record has none of these, numbers with a wrong check digit are taken, and if
-/// there are none, cancelled numbers in other subfields, which may belong to another edition. At most
+/// only with the prefix of OCLC. If none of these numbers is valid, numbers with a wrong check digit are returned,
+/// followed by the cancelled numbers in other subfields, which may belong to another edition. At most
 /// [`MAX_IDENTIFIERS`] are returned.
 pub fn identifiers(record: &MarcRecord) -> Vec<Identifier> {
     let places = if is_unimarc(record) {
@@ -116,7 +116,7 @@ mod tests {
                 "=035  \\\\$a(DE-599)123\n=035  \\\\$a(OCoLC)ocm00012345\n=022  \\\\$a0378-5955$y2434-561X",
                 "issn:0378-5955 oclc:12345",
             ),
-            // Cancelled numbers of a kind are used only if the record has no other number of that kind.
+            // Wrong and cancelled numbers are used only if the record has no valid number.
             (
                 "=020  \\\\$a0306406153\n=020  \\\\$z0306406152\n=022  \\\\$y0378-5955",
                 "isbn:0306406153 isbn:9780306406157 (cancelled) issn:0378-5955 (cancelled)",

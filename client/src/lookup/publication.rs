@@ -1,5 +1,5 @@
 //! The publication that a record describes. A record without a standard number is looked up by its title, author and
-//! year; a record that is found counts only if it has the same title and no conflicting author.
+//! year. A record that is found counts only if it has the same title and no conflicting author.
 //!
 //! | file | holds |
 //! |---|---|
@@ -34,8 +34,8 @@ const MOST_TITLES: usize = 3;
 /// The maximum number of characters of a title that are shown.
 const MOST_SHOWN: usize = 100;
 
-/// The parts of a publication that are compared: title, names, year and kind of material. It is read from MARC 21 (245, 008, 100 to 111, 700 to
-/// 720), UNIMARC (200, 100, 700 to 722), MODS or Dublin Core.
+/// The parts of a record that identify a publication: title, names, year and kind of material. They are read from
+/// MARC 21 (245, 008, 100 to 111, 700 to 720), UNIMARC (200, 100, 700 to 722), MODS or Dublin Core.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Publication {
     /// The titles in each script. There is at least one.
@@ -98,7 +98,7 @@ impl Publication {
         })
     }
 
-    /// Returns a text that is the same for all records whose lookups would make the same searches.
+    /// Returns a key for this publication. Publications with the same key are looked up by the same searches.
     pub fn normalized(&self) -> String {
         let titles: Vec<String> = self.titles.iter().map(Title::key).collect();
         let (authors, year) = (self.authors.key(), self.year.unwrap_or_default());

@@ -1,5 +1,5 @@
-//! The requests for a docid, in order and bounded: the search prescribed by RFC 2056 §4, followed by the [`Fallback`]s
-//! after a refusal or an empty result.
+//! The requests for a docid, in order and limited in number: the search prescribed by RFC 2056 §4, followed by the
+//! [`Fallback`]s after a refusal or an empty result.
 //!
 //! ```text
 //!              23, 111: the databases one by one
@@ -188,7 +188,8 @@ impl<'a> DocidRequests<'a> {
         sets.chain(syntaxes.map(SubstituteForm::Syntax)).collect()
     }
 
-    /// Requests another form from now on. Returns false if the maximum number of requests has been reached.
+    /// Requests another form in the steps that follow. Returns false if the maximum number of requests has been
+    /// reached.
     pub(crate) fn substitute(&mut self, form: &SubstituteForm) -> bool {
         self.substitute = Some(form.clone());
         self.order.spend()
@@ -301,8 +302,8 @@ fn by_shape(docid: &Octets) -> Option<Attributes> {
     Some(Attributes::numeric(&[(USE, index)]))
 }
 
-/// Returns the record syntaxes to request, without duplicates: the syntax of the plan, which may be `None`, followed by
-/// the others.
+/// Returns the record syntaxes to request, without duplicates: the preferred syntax of the plan, the plan's other
+/// syntaxes, the syntax in the profile, and `None`, which leaves the choice to the server.
 fn syntaxes(plan: &Plan) -> Vec<Option<Oid>> {
     let known = plan.profile.as_ref();
     let known = known.and_then(|profile| profile.record_syntax);

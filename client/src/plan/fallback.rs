@@ -124,7 +124,8 @@ pub(crate) enum Objection {
 }
 
 impl Objection {
-    /// Returns the first objection in the diagnostics to which another request may respond.
+    /// Returns the first objection in the diagnostics that another request may avoid, or [`Objection::Other`] if there
+    /// is none.
     pub(crate) fn of(diagnostics: &[DiagRec]) -> Self {
         let objections = diagnostics
             .iter()

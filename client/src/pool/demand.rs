@@ -1,5 +1,5 @@
-//! Tells users of idle sessions whether others are waiting for a session with the same server, because the maximum
-//! number of sessions is in use, so that they can give their sessions up.
+//! The demand for sessions with a server when the maximum number of sessions is in use. A user whose session is idle
+//! can see that others are waiting, and give up the session.
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,20 +21,20 @@ pub(super) struct SessionsWanted {
 pub struct SessionDemand(pub(crate) Arc<Server>);
 
 impl SessionDemand {
-    /// Returns whether a waiting user exists to whom no session has been promised.
+    /// Returns whether at least one waiting user has not been promised a session.
     pub fn is_open(&self) -> bool {
         self.0.demand.borrow().is_open()
     }
 
-    /// Waits until a waiting user exists to whom no session has been promised.
+    /// Waits until at least one waiting user has not been promised a session.
     pub async fn opened(&self) {
         let mut demand = self.0.demand.subscribe();
         // Waiting fails only if the sender is dropped, but `self` owns the sender, so the result is ignored.
         let _ = demand.wait_for(SessionsWanted::is_open).await;
     }
 
-    /// Promises the session of the caller, who then has to drop it. Returns `false` if no user needs the session any
-    /// more.
+    /// Promises the caller's session to a waiting user, after which the caller must drop the session. Returns `false`
+    /// if no user needs it any more.
     pub fn promise(&self) -> bool {
         self.0.demand.send_if_modified(|demand| {
             let is_open = demand.is_open();
@@ -65,7 +65,7 @@ impl SessionsWanted {
     }
 }
 
-/// A guard for a waiting user, which ends the wait when it is dropped.
+/// A guard that counts a user as waiting until it is dropped.
 pub(super) struct WaitingUser<'a>(&'a watch::Sender<SessionsWanted>);
 
 impl<'a> WaitingUser<'a> {

@@ -24,7 +24,7 @@ struct IdleState {
 struct IdleSession {
     key: Key,
     session: Session,
-    /// The time at which the session is closed; `None` to keep it.
+    /// The time at which the session is closed; `None` if its idle time is not limited.
     until: Option<Instant>,
 }
 
@@ -106,8 +106,8 @@ impl IdleSessions {
     }
 }
 
-/// The state of the task that closes sessions after their idle time. If the task is dropped with its runtime, keeping
-/// the next session starts another one.
+/// The state of the task that closes sessions after their idle time. If the task is dropped because its runtime has
+/// ended, a new task starts when the next session is kept.
 struct Sweep {
     idle: Arc<IdleSessions>,
     is_done: bool,

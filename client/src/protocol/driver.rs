@@ -418,7 +418,8 @@ impl Operations {
         times?.into_iter().max()
     }
 
-    /// Waits until the caller of an operation has dropped its future. Operations already abandoned are ignored.
+    /// Waits until the caller of any operation has dropped its future, and returns the operation's number. Operations
+    /// already abandoned are ignored.
     fn poll_dropped(&mut self, context: &mut Context<'_>) -> Poll<u64> {
         for operation in &mut self.list {
             if operation.abandoned.is_none() && operation.reply.poll_closed(context).is_ready() {

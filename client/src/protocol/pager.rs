@@ -1,5 +1,5 @@
-//! Reads a result set as a stream of records (Z39.50-2003 §3.1.6, §3.2.3). The record at each position is returned
-//! once, in order; the number of records requested at a time (a chunk) adapts to the server.
+//! Reads a result set as a stream of records (Z39.50-2003 §3.1.6, §3.2.3). The record at each position is returned once, in
+//! order. Several records, called a chunk, are requested at a time, and their number adapts to the server.
 
 mod chunks;
 mod cursor;
@@ -57,8 +57,8 @@ pub struct PagerOptions {
     /// The number of records per Present up to which chunks may grow while a long range is read. Chunks with many
     /// octets do not grow. By default, no chunks grow.
     pub max_chunk_size: u64,
-    /// Whether to return the refusal of a single record as a diagnostic in its place, so that the records after it can
-    /// still be read. If not, the refusal is an error.
+    /// Whether a record that the server refuses to send is replaced by a diagnostic, so that the records after it can still be
+    /// read. If not, the refusal is an error.
     pub takes_refusals: bool,
     /// The function that opens a new session after the session was lost. The search is repeated in the new session, and
     /// must find the same number of records.
@@ -117,7 +117,7 @@ pub struct Pager {
     chunks: Chunks,
     /// The number of records in the search response.
     received_with_search: u64,
-    /// The usable first records of the search response.
+    /// The first records of the search response, up to the first unusable record.
     pushed: Vec<ResultRecord>,
     /// The requests that have been sent ahead for the next chunks of a long range, in order.
     ahead: VecDeque<Prefetch>,
@@ -488,7 +488,8 @@ impl Pager {
         self.report("the records are sorted in part:", diagnostics);
     }
 
-    /// Takes the request for the records from position `start`; `None` if it was not sent ahead.
+    /// Takes the request that was sent ahead for the records from position `start`. If there is none, drops all requests that
+    /// were sent ahead and returns `None`.
     fn take_ahead(&mut self, start: u64, count: u64) -> Option<Prefetch> {
         let is_next = |ahead: &Prefetch| ahead.start == start && ahead.count <= count;
         if !self.ahead.front().is_some_and(is_next) {
@@ -497,8 +498,8 @@ impl Pager {
         self.ahead.pop_front()
     }
 
-    /// Sends the requests for the next chunks of a range ahead. `left` records of the range remain from position
-    /// `start`.
+    /// Sends requests for the next chunks of a range before their records are needed. `left` records of the range remain from
+    /// position `start`.
     fn look_ahead(&mut self, mut start: u64, mut left: u64) {
         if let Some(last) = self.ahead.back() {
             let next = last.start.saturating_add(last.count);

@@ -163,7 +163,7 @@ fn result_record(named: NamePlusRecord) -> Option<ResultRecord> {
     }
 }
 
-/// Returns the number of records, after comparing it with `numberOfRecordsReturned`. Non-surrogate diagnostics do not
+/// Counts the records, and checks that their number is `numberOfRecordsReturned`. Non-surrogate diagnostics do not
 /// count as records, although some servers include them in that number.
 pub(super) fn count(records: Option<&Records>, announced: i64) -> Result<usize, ProtocolFault> {
     if announced < 0 {

@@ -63,13 +63,13 @@ impl Places {
         }
     }
 
-    /// Returns the title fields, the usual script first.
+    /// Returns the title fields. Fields in another script come last.
     pub(super) fn titles<'a>(&self, record: &'a MarcRecord) -> Vec<&'a Field> {
         fields(record, self.title)
     }
 
-    /// Returns the parts of a title. Only the first title proper is included, because another title proper in UNIMARC
-    /// belongs to another work.
+    /// Returns the parts of a title. Only the first title proper is included, because in UNIMARC a second title proper
+    /// is the title of another work.
     pub(super) fn parts<'a>(&self, title: &'a Field) -> Vec<(Part, &'a [u8])> {
         let mut has_title = false;
         let parts = title.subfields().filter_map(|subfield| {
@@ -117,7 +117,7 @@ impl Places {
     }
 }
 
-/// Returns the fields with a tag; fields in another script come last.
+/// Returns the fields with a tag. Fields in another script (880) come last.
 pub(super) fn fields<'a>(record: &'a MarcRecord, tag: &[u8; 3]) -> Vec<&'a Field> {
     let linked = record.fields_by_tag("880").filter(|field| {
         field

@@ -1,5 +1,6 @@
-//! Chooses the record that is most similar to another record: the title must be the same, and the author must not
-//! conflict; among these records, author, kind of material, year and subtitle decide.
+//! Chooses the record that is most similar to another record. Its title must be the same, and its author must not conflict.
+//! Among the records that meet these conditions, the author, the kind of material, the year and the subtitle decide, in this
+//! order.
 
 use super::Publication;
 use super::names::AuthorMatch;
@@ -29,7 +30,7 @@ enum MaterialMatch {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum YearMatch {
     Same,
-    /// The years are adjacent. This is a better match than other years, because catalogues often differ by one year.
+    /// The years differ by one. This is a better match than a greater difference, because catalogues often differ by one year.
     Next,
     Unknown,
     Other(u16),
@@ -45,7 +46,7 @@ pub(crate) struct Choice {
     fitting: usize,
     /// The reason for the choice, such as `b1 chosen because its title, author and year agree`.
     reason: String,
-    /// The difference between the record and the publication, such as `its year is 1995, not 1813`; `None` if there is
+    /// The differences between the chosen record and the publication, such as `its year is 1995, not 1813`; `None` if there are
     /// none.
     pub(crate) doubt: Option<String>,
 }
@@ -58,7 +59,7 @@ impl Likeness {
 }
 
 impl Choice {
-    /// Describes the choice in words, given the numbers of matching and of compared records.
+    /// Describes the choice in words, given the number of matching records and the number of records that were compared.
     pub(crate) fn in_words(&self, hits: u64, compared: u64) -> String {
         let hits = match (hits, compared) {
             (1, _) => "1 hit".to_owned(),
@@ -97,8 +98,8 @@ impl Publication {
         })
     }
 
-    /// Chooses the records that are most similar to this publication; `None` if no record has the same title. Records without a
-    /// title are given as `None`.
+    /// Chooses the records that are most similar to this publication. Returns `None` if no record has the same title. In
+    /// `found`, a record without a title is `None`.
     pub(crate) fn choose(&self, found: &[Option<Self>]) -> Option<Choice> {
         let mut alike: Vec<(usize, &Self, Likeness)> = Vec::new();
         for (place, found) in found.iter().enumerate() {
@@ -144,7 +145,7 @@ impl Publication {
         }
     }
 
-    /// Describes which parts agree, for a record that is the only one with the title.
+    /// Describes which parts agree. It is used for a record that is the only one with the title.
     fn agreement(&self, likeness: Likeness) -> String {
         let author = likeness.author == AuthorMatch::Agrees;
         let year = likeness.year <= YearMatch::Next;
@@ -213,7 +214,7 @@ impl Publication {
     }
 }
 
-/// Returns a list of names, at most [`MOST_NAMED`] of them.
+/// Joins names into a list such as `b1, b2 and b3`, with at most [`MOST_NAMED`] of them.
 fn listed(names: &[String]) -> String {
     match names.split_last() {
         Some((last, before)) if names.len() <= MOST_NAMED && !before.is_empty() => {
@@ -339,8 +340,8 @@ mod tests {
         assert!(wanted.choose(&[None, None]).is_none());
     }
 
-    /// Checks that comparing takes little time for any record that a server sends: the words of long texts are not
-    /// compared pairwise.
+    /// Checks that comparison takes little time for any record that a server may send, because it does not compare the words of
+    /// long texts pairwise.
     #[test]
     fn r_b9_long_records_are_compared_quickly() {
         let words = |begin: char| {

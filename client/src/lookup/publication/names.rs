@@ -1,4 +1,5 @@
-//! The names of the persons and bodies that are responsible for a publication, for comparison and as a term.
+//! The names of the persons and bodies that are responsible for a publication, in the forms that are compared and
+//! searched for.
 
 use z3950_marc::fold::{folded, is_written_without_blanks};
 use z3950_marc::{Field, MarcRecord};
@@ -42,7 +43,7 @@ pub(super) enum AuthorMatch {
     Agrees,
     /// One record has no name, or no name in the script of the other record.
     Unknown,
-    /// The surname is the same, but the forename begins with another letter.
+    /// The surname is the same, but the forename begins with a different letter.
     OtherForename,
 }
 
@@ -75,7 +76,8 @@ impl Authors {
         self.names.first().map(|name| &*name.term)
     }
 
-    /// Compares the names of two records; `None` if they have no name in common.
+    /// Compares the names of two records. Returns `None` if the names can be compared and no two of them are the
+    /// same.
     pub(super) fn compare(&self, other: &Self) -> Option<AuthorMatch> {
         let pairs = self.names.iter();
         let pairs = pairs.flat_map(|one| other.names.iter().map(move |two| one.compare(two)));
@@ -113,7 +115,7 @@ enum Comparison {
 }
 
 impl Name {
-    /// Reads a heading; `None` if it has no letter.
+    /// Reads a heading. Returns `None` if it contains neither a letter nor a digit.
     fn of(field: &Field, is_person: bool, is_marc_21: bool) -> Option<Self> {
         let part = |code: &str| {
             let text = field.subfield(code).map(text).unwrap_or_default();
@@ -164,7 +166,7 @@ impl Name {
     }
 }
 
-/// Compares names with a statement of responsibility, and returns a result for each name.
+/// Compares each name with a statement of responsibility. Yields nothing if the statement is empty.
 fn said_in(names: &[Name], responsibility: &str) -> impl Iterator<Item = Comparison> {
     let names = names.iter().filter(|_| !responsibility.is_empty());
     names.map(move |name| {
@@ -188,7 +190,7 @@ fn has_name(text: &str, name: &str) -> bool {
     name.split(' ').all(|word| words.contains(&word))
 }
 
-/// Returns whether a folded text begins with a Latin letter.
+/// Returns whether the first letter of a folded text is Latin. A text without letters counts as Latin.
 fn is_latin(folded: &str) -> bool {
     let first = folded.chars().find(|letter| letter.is_alphabetic());
     first.is_none_or(|first| first.is_ascii())

@@ -1,5 +1,5 @@
-//! The searches for a publication, most likely first: title and author, then title. The year is part of the search only
-//! if more records match than are compared, because catalogues often have the year of another printing.
+//! The searches for a publication, the most promising first: by title and author, then by title. The year is added to a
+//! search only if more records match than are compared, because catalogues often record the year of another printing.
 
 use z3950_asn1::bib1::attributes::{USE, USE_ANY, USE_AUTHOR, USE_DATE_OF_PUBLICATION, USE_TITLE};
 
@@ -11,7 +11,7 @@ const AUTHOR: &[(i64, i64)] = &[(USE, USE_AUTHOR)];
 const YEAR: &[(i64, i64)] = &[(USE, USE_DATE_OF_PUBLICATION)];
 const ANY: &[(i64, i64)] = &[(USE, USE_ANY)];
 
-/// Returns the searches for a publication. The titles in other scripts are searched for after the first.
+/// Returns the searches for a publication. Titles in other scripts are searched for after the first title.
 pub(crate) fn searches(publication: &Publication) -> Vec<Attempt> {
     let mut attempts = Vec::new();
     let author = publication.authors.term();
@@ -31,7 +31,8 @@ pub(crate) fn searches(publication: &Publication) -> Vec<Attempt> {
     attempts
 }
 
-/// Returns the additional searches that a fallback allows: for the words of title and author in any index.
+/// Returns the additional searches that are allowed as a fallback. They search for the words of the title and the
+/// author in any index.
 pub(crate) fn broader_searches(publication: &Publication) -> Vec<Attempt> {
     let mut attempts = Vec::new();
     let author = publication.authors.term();
@@ -43,7 +44,8 @@ pub(crate) fn broader_searches(publication: &Publication) -> Vec<Attempt> {
     attempts
 }
 
-/// Adds a search for records that match all parts, and the same search with the year.
+/// Adds a search for records that match all parts, and a narrower search that includes the year, in case the first has
+/// too many hits.
 fn add(publication: &Publication, parts: &[SearchPart], attempts: &mut Vec<Attempt>) {
     attempts.push(Attempt::all_of(parts, Precondition::None));
     if let Some(year) = publication.year {

@@ -1,4 +1,4 @@
-//! A title as records contain it (MARC 21 field 245, UNIMARC field 200), for comparison and as a term.
+//! A title as it is recorded (MARC 21 field 245, UNIMARC field 200), in the forms that are compared and searched for.
 
 use std::collections::HashSet;
 
@@ -41,15 +41,15 @@ struct Words {
 pub(super) enum TitleMatch {
     /// All words are the same, including the article.
     Whole,
-    /// One title lacks the article, or has another article.
+    /// One title lacks the article, or the articles differ.
     WithoutArticle,
-    /// One title lacks the other title information, or a part of it.
+    /// One title lacks the subtitle (the other title information), or a part of it.
     WithoutSubtitle,
 }
 
 impl Title {
-    /// Reads a title that consists of these parts in a language; `None` if the title proper has neither a letter nor a digit.
-    /// `skipped` is the number of non-filing characters at the beginning.
+    /// Reads a title from its parts. `skipped` is the number of non-filing characters at the beginning, and `language` is the
+    /// MARC code of its language. Returns `None` if the title proper has neither a letter nor a digit.
     pub(super) fn of(parts: &[(Part, &[u8])], skipped: usize, language: &str) -> Option<Self> {
         let mut shown = String::new();
         let [mut proper, mut rest, mut whole] = [const { String::new() }; 3];
@@ -113,7 +113,8 @@ impl Title {
 }
 
 impl Words {
-    /// Folds a title that begins with this article, or with an article of the language.
+    /// Folds a title and finds its leading article: either `article` or, if the title does not begin with it, an article of
+    /// the language.
     fn of(text: &str, article: &str, language: &str) -> Self {
         let folded = joined(&folded(text));
         let is_first = |article: &&str| {
@@ -154,9 +155,9 @@ fn is_final(character: char) -> bool {
     matches!(character, ' ' | '/' | ':' | ';' | '=' | ',' | '.')
 }
 
-/// Returns the length in octets of the non-filing words at the beginning of a title. In UNIMARC, two marks enclose
-/// these words. In MARC 21, `characters` is their length according to the indicator; the result is 0 if these
-/// characters end with a letter or a digit.
+/// Returns the length in octets of the non-filing words at the beginning of a title. In UNIMARC, two marks enclose these
+/// words. In MARC 21, the indicator gives their length in characters (`characters`). If the last of these characters is a
+/// letter or a digit, the indicator is wrong and the result is 0.
 fn non_filing(shown: &str, characters: usize) -> usize {
     if shown.starts_with(['\u{88}', '\u{98}']) {
         let end = shown.find(['\u{89}', '\u{9c}']);
@@ -173,8 +174,7 @@ fn non_filing(shown: &str, characters: usize) -> usize {
     }
 }
 
-/// Replaces ampersands and the conjunctions that catalogues use in their place by the same text: *war and peace*, *war
-/// & peace*.
+/// Replaces the conjunctions *and*, *und* and *et* with an ampersand, so that *war and peace* equals *war & peace*.
 fn joined(folded: &str) -> String {
     let words = folded.split(' ').map(|word| match word {
         "and" | "und" | "et" => "&",

@@ -49,9 +49,9 @@ impl Segments {
     }
 
     /// Returns the complete answer, which ends with `last`. `syntax` is the requested record syntax.
-    /// `are_fragments_allowed` is whether level 2 segmentation is in effect; without it, fragments are left unchanged.
+    /// `are_fragments_allowed` says whether level 2 segmentation is in effect. Without it, fragments are left unchanged.
     ///
-    /// Some servers count only the records of `last`, others count the records of all segments; either number is
+    /// Some servers count only the records of `last`, and others count the records of all segments. Either number is
     /// accepted, and is replaced by the number of complete records. If there are records in segments, non-surrogate
     /// diagnostics in `last` become additional information in format diag-1 (Appendix DIAG.2), because a response
     /// contains either records or diagnostics.
@@ -147,8 +147,8 @@ fn join(
 /// The fragments of a record received so far.
 struct Parts {
     octets: Vec<u8>,
-    /// The record syntax named by the EXTERNAL around the first fragment; `None` if the fragments have no EXTERNAL around
-    /// them.
+    /// The record syntax named by the EXTERNAL that encloses the first fragment; `None` if the fragments are not enclosed
+    /// in an EXTERNAL.
     tag: Option<Option<Oid>>,
 }
 

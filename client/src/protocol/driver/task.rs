@@ -9,10 +9,10 @@
 //!   ended: callers get their error -> in version 3, Close is sent and answered -> gone
 //! ```
 //!
-//! Requests that the server sends during an operation are handled in `server_requests`. Any other APDU without a
+//! Requests that the server sends during an operation are handled in `server_requests`. Any other APDU that does not answer a
 //! request is a protocol error. If the caller of a request has dropped its future, the answer is still received and
-//! discarded, so that later answers reach the right callers. If that answer does not come in time, and another request
-//! is waiting for it, the session ends.
+//! discarded, so that later answers reach the right callers. If that answer does not come in time, and another request is
+//! waiting for it, the session ends.
 
 use std::future::{pending, poll_fn, ready};
 use std::sync::{Arc, OnceLock};
@@ -404,8 +404,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         [held, operations, abandoned].into_iter().flatten().min()
     }
 
-    /// Returns the time until which a request waits for the answers of operations that no caller waits for. The wait
-    /// restarts when octets of one of these answers arrive.
+    /// Returns the time at which the held request stops waiting for operations whose callers have all dropped their futures;
+    /// `None` if it does not wait for such operations. The wait restarts when octets of an answer arrive.
     fn abandoned_until(&self) -> Option<Instant> {
         let held = self.held.as_ref()?;
         let mut since = self.operations.all_abandoned()?.max(held.since);
@@ -497,9 +497,8 @@ async fn until(moment: Option<Instant>) {
     }
 }
 
-/// Returns how to close a version 3 session: in the way that `error` requires, or if there is no error, in the `chosen`
-/// way, if any. Returns `None` if no Close can be sent, because the connection is lost or the server would not
-/// understand it.
+/// Returns how to close a version 3 session: as `error` requires or, if there is no error, as the client has `chosen`.
+/// Returns `None` if no Close can be sent, because the connection is lost or the server would not understand it.
 fn farewell(error: Option<&Error>, chosen: Option<&CloseMode>) -> Option<CloseMode> {
     let (reason, info, awaits_answer) = match error {
         None => return Some(chosen.cloned().unwrap_or_default()),

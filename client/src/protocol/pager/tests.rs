@@ -134,7 +134,7 @@ fn text(text: &str) -> NamePlusRecord {
     }
 }
 
-/// Returns the requested element set, or an empty text if there is none.
+/// Returns the requested element set, or an empty string if there is none.
 fn element_set(present: &PresentRequest) -> String {
     match &*present.record_composition {
         Some(RecordComposition::Simple(ElementSetNames::GenericElementSetName(name))) => {

@@ -40,7 +40,7 @@ pub struct DeleteResult {
     pub status: DeleteSetStatus,
     /// The status of each set, if the server reports it.
     pub sets: Vec<ListStatus>,
-    /// The number of sets that were not deleted; only for a request to delete all sets.
+    /// The number of sets that were not deleted. It is present only in the answer to a request to delete all sets.
     pub not_deleted: Option<i64>,
     /// The server's message about the deletion, if any.
     pub message: Option<String>,
@@ -51,8 +51,8 @@ pub struct DeleteResult {
 }
 
 impl DeleteResult {
-    /// Returns whether everything was deleted: the status of the request and of each set is success or missing, and
-    /// there is no diagnostic.
+    /// Returns whether everything was deleted: the server reports success for the request and for each set that it
+    /// lists, no undeleted sets, and no diagnostics.
     pub fn is_success(&self) -> bool {
         let mut sets = self.sets.iter();
         self.status == DeleteSetStatus::SUCCESS

@@ -169,9 +169,10 @@ impl SearchResult {
         self.information().find_map(OtherInformation::value)
     }
 
-    /// Returns the sources of the records, if the server reports several sources: for each source, the number of its
-    /// hits or the reason why it failed. The result also contains the server's remarks, which include
-    /// [`diagnostics`](Self::diagnostics), except those about the form of records, which a Present would return again.
+    /// Returns the sources that the server searched, if it reports several: for each source, the number of its hits or
+    /// the reason why it failed. The result also contains the server's remarks. These include
+    /// [`diagnostics`](Self::diagnostics), except diagnostics about the form of records, because a Present would return
+    /// them again.
     pub fn sources(&self) -> SearchSources {
         let mut all = SearchSources::default();
         for information in self.information() {

@@ -1,4 +1,4 @@
-//! Tests of chunks of long ranges that are requested ahead.
+//! Tests of long ranges, whose chunks are requested before their records are needed.
 
 use super::*;
 

@@ -113,7 +113,7 @@ pub fn ill_request_of(octets: Vec<u8>) -> Option<External> {
     Some(External::single_asn1_type(ILL, request))
 }
 
-/// Encodes the Item-Id, with author, title and other fields of the record in the order of their tags.
+/// Encodes the Item-Id, which contains author, title and other data of the record in the order of the BER tags.
 fn item(record: &MarcRecord) -> Result<Vec<Vec<u8>>, EncodeError> {
     let elements = elements(record);
     let first = |element: &str| {
