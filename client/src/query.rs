@@ -167,7 +167,8 @@ impl Query {
         })
     }
 
-    /// Creates a query for a term in an index of the table, which contains all indexes with a method above.
+    /// Creates a query for a term in an index of the table. The table contains every index for which there is a method
+    /// above.
     fn named(index: &str, term: &str) -> Self {
         let attributes = Names::default().attributes(index);
         Self::term(attributes.unwrap_or_default(), term)

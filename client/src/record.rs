@@ -18,10 +18,10 @@ use z3950_marc::{MarcRecord, iso2709, marcjson, marcline, marcxml, text_lossless
 use crate::error::{Error, Phase};
 use crate::protocol::service::ResultRecord;
 
-/// A record, as received.
+/// A record of a result set.
 ///
-/// The octets are kept as received; text is returned in UTF-8. The character set is declared by the record or detected,
-/// unless the profile of the target overrides it.
+/// Its octets are kept as received, and its text is returned in UTF-8. The character set is the one that the record
+/// declares or that is detected, unless the target's profile overrides it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
     external: External,
@@ -43,7 +43,8 @@ impl Record {
         }
     }
 
-    /// Returns the record at a 1-based position of a result set. A diagnostic in place of the record is an error.
+    /// Creates a record from a `ResultRecord` and its 1-based position in a result set. A diagnostic in place of the
+    /// record is an error.
     ///
     /// # Errors
     /// [`Error::Refused`] with the diagnostic.

@@ -237,7 +237,7 @@ impl SortKey {
 }
 
 impl From<SortKeySpec> for SortKey {
-    /// Converts the key to the form used in requests.
+    /// Converts a key in the form used in requests.
     fn from(key: SortKeySpec) -> Self {
         Self(key)
     }

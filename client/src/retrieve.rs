@@ -132,8 +132,9 @@ impl From<Outcome> for Retrieval {
 /// `next_steps` is given, each request is reported to it.
 ///
 /// # Errors
-/// The error of the first search, because the session may have been lost before it. If a separate result set is used,
-/// also any later loss of the session, because a request of another user may have caused it.
+/// Returns the error of the first search if the search was not answered, because the session may have been lost before. If a
+/// separate result set is used, also returns the error of a later loss of the session, because a request of another user may
+/// have caused it.
 pub(crate) async fn attempt(
     session: &Session,
     plan: &Plan,
@@ -210,7 +211,7 @@ pub(crate) struct KnownItemSearch<'a> {
     result_set: InternationalString,
     /// The channel on which each request is reported, if anyone follows the retrieval.
     next_steps: Option<&'a NextSteps>,
-    /// The error of the last request; `None` unless it means that the session was lost.
+    /// The error of the request during which the session was lost; `None` if it was not lost.
     lost: Option<Error>,
 }
 

@@ -32,7 +32,7 @@ pub struct Target {
     pub sru_method: Option<SruMethod>,
     /// The user name and password in a URL. They are sent only if the user allows it.
     pub userinfo: Option<Userinfo>,
-    /// The URL by which the target was given, if it is one of RFC 2056. It may also name a record and its form.
+    /// The URL in which the target was given, if it is a URL of RFC 2056. It may also name a record and its form.
     pub url: Option<Z3950Url>,
 }
 

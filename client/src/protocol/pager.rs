@@ -275,7 +275,7 @@ impl Pager {
         &self.found
     }
 
-    /// Returns the session, which is a new one after a reconnection.
+    /// Returns the current session. A reconnection replaces it.
     pub fn session(&self) -> &Session {
         &self.session
     }

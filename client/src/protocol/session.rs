@@ -136,9 +136,9 @@ impl Session {
         })
     }
 
-    /// Sends Init again on the same connection, after the answers to all earlier requests: to authenticate as another
-    /// user, or to negotiate other options. The standard does not define the effect (Z39.50-2003 §3.2.1): servers
-    /// delete the result sets, and some close the connection.
+    /// Sends Init again on the same connection, after all earlier requests have been answered. This can authenticate another
+    /// user or negotiate other options. The standard does not define the effect (Z39.50-2003 §3.2.1). Servers delete the result
+    /// sets, and some close the connection.
     ///
     /// The returned handle has the new options. Older handles keep their options, and are closed together with the new
     /// handle. The maximum size of APDUs that was set by the first Init does not change.
@@ -263,7 +263,8 @@ impl Session {
         }
     }
 
-    /// Closes the session with this Close in place of the default one. In version 2, which has no Close, none is sent.
+    /// Closes the session by sending this Close in place of the default one. In version 2, which does not define Close, nothing
+    /// is sent.
     ///
     /// # Errors
     /// The errors of [`close`](Self::close).
@@ -362,7 +363,7 @@ impl Session {
         self.is_open() && Arc::strong_count(&self.handle) == 1 && unanswered == 0
     }
 
-    /// Returns a handle that does not keep the session open. The handle has no timeouts.
+    /// Returns a handle that does not keep the session open. After an upgrade, it has the default timeouts.
     pub(crate) fn downgrade(&self) -> WeakSession {
         WeakSession {
             handle: Arc::downgrade(&self.handle),

@@ -57,7 +57,7 @@ impl SruExchange {
     }
 }
 
-/// The schemas for MARC, best first, each as a part of its name or identifier.
+/// Parts of the names or identifiers of schemas for MARC, best first.
 const MARC: [&str; 3] = ["marcxml", "marc21", "marc"];
 
 impl SruDescription {

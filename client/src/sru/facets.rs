@@ -1,5 +1,5 @@
-//! Facets (OASIS searchRetrieve 1.0, part 3): the fields in a Search are sent as `facetLimit`, and the counts in the
-//! answer are assigned to these fields.
+//! Facets (OASIS searchRetrieve 1.0, part 3). The fields of the facets in a Search are sent as `facetLimit`, and the
+//! counts in the answer are assigned to these fields.
 
 use z3950_asn1::apdu::{AttributeElement, OtherInformation, SearchRequest, StringOrNumeric, Term};
 use z3950_asn1::bib1::attributes::USE;

@@ -234,9 +234,9 @@ const PHRASE: i64 = 1;
 const WORD: i64 = 2;
 const WORD_LIST: i64 = 6;
 const STRING: i64 = 108;
-/// The Completeness value for a complete field. The next constant is the Position value for the first position in a
-/// field.
+/// The Completeness value for a complete field.
 const COMPLETE_FIELD: i64 = 3;
+/// The Position value for the first position in a field.
 const FIRST_IN_FIELD: i64 = 1;
 
 /// Replaces the structure and completeness of an operand by those that correspond to relations of CQL: `all` for a list

@@ -217,9 +217,9 @@ fn named_records(
     Some(format!("{records} {named}{more}"))
 }
 
-/// Returns the records of an answer to a request for `count` records from position `start`, without gaps: positions
-/// that the server left out contain a diagnostic. If positions are inconsistent or
-/// outside the requested range, all positions are ignored.
+/// Returns the records of an answer to a request for `count` records from position `start`. Positions that the server
+/// left out contain a diagnostic. If the positions in the answer are inconsistent or outside the requested range, all
+/// of them are ignored.
 pub(super) fn placed(
     response: &SearchRetrieveResponse,
     form: &Form,
@@ -259,9 +259,9 @@ pub(super) fn placed(
     found
 }
 
-/// Returns the position of the first record if the server sent other records than those requested. This is assumed if
-/// the answer states consecutive positions, except in these cases: the first of them is in the requested range; they
-/// count from the beginning of the answer (from 0 or 1), as some servers do; or they count from 0.
+/// Returns the position of the first record if the server sent records other than those requested. This is assumed if
+/// the answer states consecutive positions, with three exceptions: the first of them is in the requested range; the
+/// server numbers the records in each answer from 0 or 1; or it numbers all records of the result from 0.
 pub(super) fn misplaced(response: &SearchRetrieveResponse, start: u64, count: u64) -> Option<u64> {
     let first = response.records.first()?.position?;
     let mut expected = first;

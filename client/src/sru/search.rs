@@ -213,8 +213,7 @@ impl SruExchange {
         })
     }
 
-    /// Requests records that are not among the stored first ones. Returns them, and the diagnostics that are not in
-    /// place of records.
+    /// Requests records that are not stored, and returns them with the diagnostics that are not in place of records.
     async fn further(
         &mut self,
         set: &mut StoredSearch,
@@ -451,7 +450,8 @@ fn information(
     (!information.0.is_empty()).then_some(information)
 }
 
-/// Returns the single database of a request. If it names none, this is the database at the root of the server.
+/// Returns the single database of a request. For a request without a database, this is the database at the root of
+/// the server.
 pub(super) fn database(names: &[DatabaseName]) -> Result<String, Refused> {
     let name = match names {
         [] => return Ok(String::new()),
@@ -551,7 +551,7 @@ fn has_positions(page: &SearchRetrieveResponse) -> bool {
     page.records.iter().any(|record| record.position.is_some())
 }
 
-/// Returns the records of a range, if all of them have already been received.
+/// Returns the records of a range, if all of them have already been received in this form.
 fn held(set: &StoredSearch, form: &Form, start: u64, count: u64) -> Option<Vec<NamePlusRecord>> {
     let begin = usize::try_from(start.checked_sub(1)?).ok()?;
     let end = begin.checked_add(usize::try_from(count).ok()?)?;

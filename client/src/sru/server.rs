@@ -57,8 +57,8 @@ impl SruServer {
             .authorize(pair.map(|login| (&*login.user, &*login.password)));
     }
 
-    /// Sends a request in the version of the options. A request with facets is sent in version 2.0, because earlier
-    /// versions have no facets.
+    /// Sends a request in the SRU version given in the options. A request with facets is sent in version 2.0, because
+    /// earlier versions have no facets.
     ///
     /// # Errors
     /// [`Refused`] with the server's diagnostics, or with the reason given by the HTTP status.

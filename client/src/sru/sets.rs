@@ -13,8 +13,8 @@ use super::query::{SruQuery, Translations};
 use super::records::{AskedSchema, Form};
 use super::server::SruServer;
 
-/// The connection to a server, and the result sets of the session. The modules `search` and `scan` implement the
-/// operations of the server.
+/// The connection to a server, and the result sets of the session. Other modules, such as `search` and `scan`, implement the
+/// services of a session.
 pub(super) struct SruExchange {
     pub(super) server: SruServer,
     pub(super) sets: ResultSets,
@@ -42,7 +42,7 @@ pub(super) struct StoredSearch {
     pub(super) form: Form,
     /// The first records, in the form stored in `form`.
     pub(super) first: Vec<NamePlusRecord>,
-    /// The facets to request in the next request.
+    /// The facets for which the next request asks.
     pub(super) facets: FacetParameters,
     /// The position of the last record that can be reached; `None` if there is no such limit.
     pub(super) end: Option<u64>,
@@ -64,9 +64,9 @@ pub(super) struct LastPage {
 /// The schema for MARC records at this server.
 #[derive(Default)]
 pub(super) struct Schemas {
-    /// The schema in use; `None` for the first schema.
+    /// The schema in use; `None` for the schema of the profile or, if the profile has none, MARCXML.
     pub(super) chosen: Option<String>,
-    /// Whether the server has refused all schemas. The first one is then requested again.
+    /// Whether the server has refused all schemas. Requests then name the first schema again.
     pub(super) are_exhausted: bool,
     /// The request for which the server refused all schemas, and its response.
     refused: Option<(RefusedRange, SearchRetrieveResponse)>,

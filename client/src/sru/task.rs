@@ -182,7 +182,7 @@ impl SruTask {
         Ok(answer)
     }
 
-    /// Makes the connection. SRU has no Init, so nothing is sent to the server (Z39.50-2003 §3.2.1).
+    /// Connects to the server. SRU has no Init, so nothing is sent (Z39.50-2003 §3.2.1).
     async fn init(
         &mut self,
         request: &InitializeRequest,

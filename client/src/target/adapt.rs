@@ -44,8 +44,8 @@ impl RecordForm {
         }
     }
 
-    /// Creates a form for records with holdings. A server that has none is asked for records in the form of the
-    /// target's profile.
+    /// Creates a form for records with holdings. From a server without such records, records are requested in the form
+    /// of the target's profile.
     pub fn with_holdings() -> Self {
         Self {
             holdings: true,
@@ -163,7 +163,7 @@ impl Resolved {
         self.complete(query)
     }
 
-    /// Adapts a query like [`Self::adapt`], but does not change the index of each operand.
+    /// Adapts a query like [`Self::adapt`], but does not change the indexes of its operands.
     pub(crate) fn complete(&self, query: &mut RpnQuery) -> Result<(), UnencodableText> {
         self.profile.attributes.add_missing(query);
         if let Some(charset) = self.profile.query_charset {

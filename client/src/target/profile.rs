@@ -95,7 +95,7 @@ pub struct Profile {
     /// Attributes to add to operands that have no attribute of the same type.
     #[serde(default)]
     pub attributes: Attributes,
-    /// The attributes of searches in an index, by its name or Use value, for a Z39.50 server.
+    /// For a Z39.50 server, the attributes of searches in an index, by the name or Use value of the index.
     #[serde(default)]
     pub indexes: Indexes,
     /// The attributes of searches for a docid, most preferred first. If the list is empty, the attributes of RFC 2056
@@ -152,7 +152,7 @@ impl Profile {
         }
     }
 
-    /// Replaces the attributes of an operand by the attributes that the profile gives for its index.
+    /// Applies the attributes that the profile of a Z39.50 server gives for the index of an operand; see [`Indexes`].
     pub(crate) fn indexed(&self, attributes: &mut Vec<AttributeElement>) {
         if self.sru.is_none() {
             self.indexes.apply(attributes);

@@ -47,7 +47,7 @@ pub(super) struct Handle {
     pub(super) has_answered: AtomicBool,
     /// Whether the server has sent a count that is lower than the number of its records, and this has been logged.
     pub(super) has_told_miscount: AtomicBool,
-    /// The maximum number of operations in progress: with concurrentOperations, and without it.
+    /// The maximum number of operations in progress with concurrentOperations, and without it.
     pub(super) in_progress: (usize, usize),
     /// The channel for requests for an SRU server's description; `None` for a Z39.50 server.
     #[cfg(feature = "sru")]

@@ -22,8 +22,9 @@ pub struct SessionOptions {
     /// The maximum number of concurrent operations if the server grants concurrentOperations; 8 by default. Operations that
     /// change a result set do not overlap with other operations on it.
     pub max_operations: usize,
-    /// The maximum number of requests sent ahead of their answers if the server does not grant concurrentOperations; 1 by
-    /// default, as the standard requires. Most servers continue to read requests and answer them in order.
+    /// The maximum number of requests in progress if the server does not grant concurrentOperations; 1 by default, as the
+    /// standard requires. With a larger number, requests are sent before earlier ones are answered. Most servers continue
+    /// to read requests and answer them in order.
     pub max_pipelined: usize,
     /// Whether dropping the future of an operation cancels the operation, if the server grants triggerResourceCtrl. If
     /// it is not cancelled, the operation continues and its answer is discarded.
@@ -45,7 +46,7 @@ pub struct SessionOptions {
 }
 
 impl SessionOptions {
-    /// Returns the maximum number of operations in progress. `is_concurrent` is whether the server has granted
+    /// Returns the maximum number of operations in progress. `is_concurrent` says whether the server has granted
     /// concurrentOperations.
     pub(crate) fn max_in_progress(&self, is_concurrent: bool) -> usize {
         if is_concurrent {

@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, copy, sink};
 use tokio::process::Command;
 use tokio::time::timeout;
 
-/// If a password command is still running after this time, it is logged.
+/// If a password command is still running after this time, a warning is logged.
 const QUIET: Duration = Duration::from_millis(500);
 /// The maximum number of octets that are read from the output of a password command.
 const MAX_OUTPUT: u64 = 64 * 1024;

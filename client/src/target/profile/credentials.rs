@@ -83,7 +83,7 @@ impl Credentials {
         self
     }
 
-    /// Sends user name and password as one string, `user/password`, as some servers expect.
+    /// Sets the user name and password to be sent as one string, `user/password`, as some servers expect.
     #[must_use]
     pub fn as_one_string(mut self) -> Self {
         self.open = true;

@@ -146,7 +146,7 @@ impl Attributes {
         });
     }
 
-    /// Adds each of these attributes to a list that has no attribute of the same type.
+    /// Adds each of these attributes to a list, unless the list has an attribute of the same type.
     pub(crate) fn complete(&self, attributes: &mut Vec<AttributeElement>) {
         for habit in &self.0 {
             let mut own = attributes.iter();

@@ -31,8 +31,8 @@ impl Indexes {
         self.0.is_empty()
     }
 
-    /// Replaces the Use attribute of an operand by the attributes for its index. Attributes of other types that the
-    /// operand already has are kept.
+    /// Adds the attributes for the index of an operand to the operand. A Use attribute among them replaces the
+    /// operand's own. Attributes of other types that the operand already has are kept.
     pub(crate) fn apply(&self, attributes: &mut Vec<AttributeElement>) {
         let is_use = |one: &AttributeElement| {
             one.attribute_type == USE && one.attribute_set.is_none_or(|set| set == BIB_1)

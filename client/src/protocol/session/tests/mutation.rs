@@ -1,5 +1,5 @@
-//! Makes thousands of sessions with servers whose answers are damaged. A session must not panic, hang, or stay open
-//! after requests and answers no longer match. The damage is the same in every run; `Z3950_MUTATIONS` multiplies the
+//! Opens thousands of sessions with servers whose answers are damaged. A session must not panic, hang, or stay open
+//! after requests and answers no longer match. The damage is the same in every run. `Z3950_MUTATIONS` multiplies the
 //! number of conversations.
 
 use std::time::Duration;
