@@ -55,8 +55,8 @@ pub use crate::error::{PemPlace, TlsError};
 use crate::target::Endpoint;
 use crate::url::Host;
 
-/// How to connect to endpoints: settings that apply to all endpoints. Clones share the trusted certificates, which are
-/// read when TLS is first used.
+/// The settings for connections to endpoints. Clones share the trusted certificates, which are read when TLS is first
+/// used.
 #[derive(Clone, Default)]
 pub struct Routes {
     tcp: Tcp,

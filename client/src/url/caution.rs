@@ -18,7 +18,7 @@ pub enum Caution {
     CredentialsInUrl,
     /// The host name has no dot, so its meaning depends on the network in which it is resolved.
     RelativeHostName,
-    /// The host is this machine or in a private network, so the locator has no meaning, or another meaning, elsewhere
+    /// The host is this machine or in a private network, so elsewhere the locator has no meaning or a different one
     /// (RFC 1736 §2.2).
     LocalHost,
     /// The port is below 1024 and is not the default port of the scheme, so the URL may be an attack on a server of

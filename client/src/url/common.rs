@@ -164,8 +164,8 @@ pub(crate) fn bounded(text: &[u8], canonical: impl FnOnce() -> String) -> Result
     Err(Span::new(text).fail_at(MAX_URL_LENGTH, UrlErrorKind::TooLong))
 }
 
-/// The rules for the contents of a part of a URL between its delimiters. `uchar` is always allowed; the fields allow
-/// further characters.
+/// The rules for the contents of a part of a URL between its delimiters. `uchar` is always allowed, and the fields
+/// determine which other characters are.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Content {
     /// The parsing mode. [`Mode::Lenient`] also accepts reserved and national characters.
@@ -301,8 +301,8 @@ pub(crate) fn is_xchar(octet: u8) -> bool {
     matches!(Class::of(octet), Class::Unreserved | Class::Reserved)
 }
 
-/// Returns an error if `octets` contain a control character, which is not allowed in any part of a line-based protocol
-/// (RFC 1738 §6).
+/// Returns an error if `octets` contain a control character, which is not allowed in any string that a line-based
+/// protocol sends (RFC 1738 §6).
 pub(crate) fn no_controls(octets: &[u8]) -> Result<(), UrlError> {
     match octets.iter().position(u8::is_ascii_control) {
         Some(index) => Err(Span::new(octets).fail_at(index, UrlErrorKind::ForbiddenControl)),

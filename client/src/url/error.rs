@@ -32,7 +32,7 @@ impl UrlError {
         }
     }
 
-    /// Replaces the advice in the message by `remedy`.
+    /// Replaces the advice in the message with `remedy`.
     pub(crate) fn advising(self, remedy: &'static str) -> Self {
         UrlError {
             remedy: Some(remedy),

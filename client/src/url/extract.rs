@@ -43,8 +43,8 @@ pub struct FoundUrl {
     /// Whether the URL had no wrapper, so that its start and end were determined by heuristics.
     pub heuristic: bool,
     /// Alternative readings of the URL. If it has hyphens at line ends, these are the URL without some of the hyphens,
-    /// in all combinations up to [`MAX_ALTERNATES`] (RFC 1738 Appendix). If it is a field of a record that contains
-    /// spaces, this is the text before the first space.
+    /// in all combinations up to [`MAX_ALTERNATES`] (RFC 1738 Appendix). If it comes from a field of a record and
+    /// contains spaces, this is the text before the first space.
     pub alternates: Vec<String>,
     /// The original text, if the URL had to be repaired because of a relative link, spaces, non-ASCII characters, or
     /// mail quote marks.
@@ -212,9 +212,9 @@ fn written(octets: &[u8], url: &str) -> Option<String> {
     (octets != url.as_bytes()).then(|| text_lossless(octets).into_owned())
 }
 
-/// The minimum line width in characters.
+/// The minimum width of the lines that [`wrap`] writes, in characters.
 pub const MIN_WRAP_WIDTH: usize = 20;
-/// The maximum line width in characters, which is suitable for mail of RFC 822.
+/// The maximum width of the lines that [`wrap`] writes, in characters. It is suitable for mail of RFC 822.
 pub const MAX_WRAP_WIDTH: usize = 76;
 
 /// Writes a URL between `<URL:` and `>`, in lines of at most `width` characters (RFC 1738 Appendix, RFC 1736 §4.5). No

@@ -6,8 +6,8 @@ use std::fmt::{self, Write as _};
 /// A string of octets: a database name, a docid, a parameter value.
 ///
 /// `Display` shows UTF-8. Control characters and octets that are not valid UTF-8 are shown as `\xNN`, so the result is
-/// safe on a terminal. Because a backslash is not escaped, the result may be ambiguous; that of
-/// [`to_hex`](Self::to_hex) is not.
+/// safe on a terminal. It may be ambiguous, because a backslash is not escaped. [`to_hex`](Self::to_hex) is never
+/// ambiguous.
 #[derive(Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Octets(Vec<u8>);
 

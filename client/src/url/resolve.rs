@@ -103,7 +103,8 @@ pub fn resolve(base: &str, reference: &str, profile: ResolveMode) -> Result<Stri
     bounded(format!("{head}{slash}{path}{tail}"))
 }
 
-/// Removes what the lenient mode allows around a URI. Returns the URI, and its offset in the text.
+/// Removes the spaces, brackets and prefix that the lenient mode allows around a URI. Returns the URI, and its offset
+/// in the text.
 fn bare(text: &str) -> Result<(&str, usize), UrlError> {
     let whole = Span::new(text.as_bytes());
     if text.len() > MAX_URL_LENGTH {

@@ -44,7 +44,7 @@ pub struct Profiles {
     logins: Vec<(Host, Option<u16>, Credentials)>,
     /// Whether the built-in profiles are included.
     has_built_in: bool,
-    /// All profiles together, which are computed when they are first needed.
+    /// All profiles, including the built-in ones. The map is built when it is first needed.
     all: OnceLock<Entries>,
 }
 
@@ -88,7 +88,7 @@ pub struct Resolved {
     pub profile: Profile,
     /// The user name and password in a URL. They replace the profile's credentials, even if they are not sent.
     pub userinfo: Option<Userinfo>,
-    /// The URL by which the target was given, if it is one of RFC 2056. It may also name a record and its form.
+    /// The URL in which the target was given, if it is a URL of RFC 2056. It may also name a record and its form.
     pub url: Option<Z3950Url>,
 }
 
@@ -336,7 +336,7 @@ impl Profiles {
         Ok(self.resolve_target(target))
     }
 
-    /// Resolves a parsed target: adds the profile of its server.
+    /// Adds the profile of its server to a parsed target.
     pub fn resolve_target(&self, target: Target) -> Resolved {
         match self.at(&target.endpoint, &target.databases) {
             Some((name, entry)) => self.resolved(Some(name), target, entry.profile.clone()),

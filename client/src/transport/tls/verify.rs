@@ -190,7 +190,7 @@ pub(crate) struct UntrustedCertificate(pub(super) CertificateError);
 pub enum CertificateAdvice {
     /// The server needs a new certificate.
     Renew,
-    /// Connect by another name, or use a certificate for this name.
+    /// Connect to the server by another of its names, or install a certificate for this name.
     Name,
     /// Trust the certificate or its issuer.
     Trust,

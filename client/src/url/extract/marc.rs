@@ -115,7 +115,7 @@ pub fn in_record(record: &MarcRecord, base: Option<&str>) -> RecordUrls {
     urls
 }
 
-/// Returns the URLs in a value, and the reasons why parts of it were left out. `is_url` is whether the value is
+/// Returns the URLs in a value, and the reasons why parts of it were left out. `is_url` says whether the value is
 /// intended for a URL.
 fn read(text: &[u8], is_url: bool, base: Option<&str>) -> (Vec<FoundUrl>, Vec<SkipReason>) {
     if let Some(found) = whole(text).filter(|_| is_url) {

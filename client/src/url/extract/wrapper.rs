@@ -11,8 +11,8 @@ use super::{FaultKind, FoundUrl, MAX_ALTERNATES, WrapperFault, is_url_octet};
 
 /// The start of a wrapper, whose letter case is ignored.
 const OPENING: &[u8] = b"<URL:";
-/// The maximum number of hyphens at line ends for which all combinations are returned; [`MAX_ALTERNATES`] follows from
-/// it.
+/// The maximum number of hyphens at line ends that are left out in alternative readings. At most [`MAX_ALTERNATES`] of
+/// their combinations are returned.
 const HYPHENS: usize = 4;
 
 /// Parses the wrapper that begins at an offset of the text, if there is one. `quotes` is the number of mail quote marks

@@ -71,7 +71,7 @@ impl GopherUrlBuilder {
     /// Sets the answers to a form as the Gopher+ string. This requires [`ask_forms`](Self::ask_forms).
     ///
     /// # Errors
-    /// `AmbiguousDot`, `ForbiddenControl`.
+    /// `AmbiguousDot` if an answer is a lone dot, or `ForbiddenControl` if an answer contains CR or LF.
     pub fn answers<T: AsRef<[u8]>>(self, answers: &[T]) -> Result<Self, BuildError> {
         match GopherPlus::answers(answers) {
             Some(plus) => Ok(self.plus(plus)),

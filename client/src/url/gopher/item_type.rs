@@ -23,8 +23,8 @@ impl GopherType {
     /// `i`: an informational line of a menu, which is common, but not standardised.
     pub const INFO: Self = Self(b'i');
 
-    /// Creates the type with this character; `None` unless it is allowed in a URL: letters, digits and
-    /// `$-_.+!*'(),;/?:@&=`.
+    /// Creates the type with this character. Returns `None` unless the character is a letter, a digit or one of
+    /// `$-_.+!*'(),;/?:@&=`, which a URL may contain unescaped.
     pub fn new(character: u8) -> Option<Self> {
         common::is_xchar(character).then_some(Self(character))
     }

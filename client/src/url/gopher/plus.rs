@@ -52,8 +52,9 @@ impl AttributeScope {
     }
 }
 
-/// The text before the answers in a filled form; the next constant is the text after them (draft §3.2).
+/// The text before the answers in a filled form (draft §3.2).
 const FORM_BEGIN: &[u8] = b"+\t1\r\n+-1\r\n";
+/// The text after the answers in a filled form.
 const FORM_END: &[u8] = b".\r\n";
 
 impl GopherPlus {
